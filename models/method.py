@@ -20,7 +20,7 @@ from models.cluster_paths import ClusterPaths
 from models.data import Data, doubled
 from models.errors import UsageError
 from models.parameters import Params
-from models.progress import Progress, silent
+from models.progress import PieceProgress, Progress, silent
 from models.tree.tree import Tree
 
 P = TypeVar("P", bound=Params)
@@ -50,13 +50,21 @@ class Crew(Protocol):
 class Alone:
     """A crew of one: this process, one piece after the other."""
 
-    def __init__(self, piece: Callable[[Piece], Arrays], n_pieces: int = 1) -> None:
+    def __init__(
+        self,
+        piece: Callable[[Piece, Progress], Arrays],
+        n_pieces: int = 1,
+        progress: Progress = silent,
+    ) -> None:
         self.n_pieces = n_pieces
         self._piece = piece
+        self._progress = progress
 
     def compute(self, pieces: Sequence[Piece]) -> Iterator[tuple[int, Arrays]]:
+        progress = PieceProgress(self._progress, len(pieces))
         for number, piece in enumerate(pieces):
-            yield number, self._piece(piece)
+            yield number, self._piece(piece, progress)
+            progress.one_more()
 
 
 class Checkpoint:
@@ -290,7 +298,11 @@ class Method(ABC, Generic[P]):
         self.check_size(data.shapes(), params, memory.available())
         self._check(data, params)
         if crew is None:
-            crew = Alone(lambda piece: self.piece(data, params, piece, progress, threads=threads))
+
+            def compute(piece: Piece, within: Progress) -> Arrays:
+                return self.piece(data, params, piece, within, threads=threads)
+
+            crew = Alone(compute, progress=progress)
         rng = np.random.default_rng(getattr(params, "seed", 0))
         run = Run(rng, progress, threads, crew, checkpoint or Checkpoint())
         fitted = self._fit(data, params, run)

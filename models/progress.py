@@ -59,3 +59,26 @@ def held_progress(progress: Progress) -> tuple[Progress, Progress]:
         progress(fraction_held, stage, message)
 
     return whole, within
+
+
+class PieceProgress:
+    """The progress of one piece as part of all, scaled by the fraction at which a piece ends."""
+
+    def __init__(self, progress: Progress, n_pieces: int) -> None:
+        self._progress = progress
+        self._n_pieces = n_pieces
+        self._n_done = 0
+        self._highest: tuple[float, str] | None = None
+
+    def __call__(self, fraction: float, stage: str, message: str = "") -> None:
+        highest = fraction if self._highest is None else max(fraction, self._highest[0])
+        self._highest = highest, stage
+        self._progress((self._n_done * highest + fraction) / self._n_pieces, stage, message)
+
+    def one_more(self) -> None:
+        """Record that one more piece is done, whoever computed it."""
+        self._n_done += 1
+        if self._highest is not None:
+            highest, stage = self._highest
+            message = f"{self._n_done} of {self._n_pieces} pieces"
+            self._progress(highest * self._n_done / self._n_pieces, stage, message)

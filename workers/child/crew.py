@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from models.arrays import Arrays
 from models.method import Piece
-from models.progress import Progress
+from models.progress import PieceProgress, Progress
 from workers.artifacts.results import load_arrays
 from workers.model import MOST_PIECES
 
@@ -74,7 +74,7 @@ class Crew:
                 # In the form a helper receives, so that it does not matter who computes.
                 yield from self._shared(json.loads(text), self._coordinator)
                 return
-        progress = _PieceProgress(self._progress, len(pieces))
+        progress = PieceProgress(self._progress, len(pieces))
         for number, piece in enumerate(pieces):
             yield number, self._piece(piece, progress)
             progress.one_more()
@@ -82,7 +82,7 @@ class Crew:
     def _shared(
         self, pieces: Sequence[Piece], coordinator: Coordinator
     ) -> Iterator[tuple[int, Arrays]]:
-        progress = _PieceProgress(self._progress, len(pieces))
+        progress = PieceProgress(self._progress, len(pieces))
         coordinator.post(pieces)
         finished: int | None = None
         for _ in pieces:
@@ -94,26 +94,3 @@ class Crew:
                 finished = None
                 yield assignment.number, load_arrays(assignment.path)
             progress.one_more()
-
-
-class _PieceProgress:
-    """The progress of one piece as part of all, scaled by the fraction at which a piece ends."""
-
-    def __init__(self, progress: Progress, n_pieces: int) -> None:
-        self._progress = progress
-        self._n_pieces = n_pieces
-        self._n_done = 0
-        self._highest: tuple[float, str] | None = None
-
-    def __call__(self, fraction: float, stage: str, message: str = "") -> None:
-        highest = fraction if self._highest is None else max(fraction, self._highest[0])
-        self._highest = highest, stage
-        self._progress((self._n_done * highest + fraction) / self._n_pieces, stage, message)
-
-    def one_more(self) -> None:
-        """Record that one more piece is done, whoever computed it."""
-        self._n_done += 1
-        if self._highest is not None:
-            highest, stage = self._highest
-            message = f"{self._n_done} of {self._n_pieces} pieces"
-            self._progress(highest * self._n_done / self._n_pieces, stage, message)

@@ -69,7 +69,8 @@ from models.methods.classifiers.bayes.precisions import (
 from models.methods.classifiers.bayes.quadratic_bound import QuadraticBound
 from models.methods.classifiers.bayes.variational import Variational
 from models.methods.classifiers.classes.class_tree import ClassTree
-from models.methods.classifiers.classes.classifier import Classifier, ClassifierParams, Trained
+from models.methods.classifiers.classes.classifier import Classifier, Trained
+from models.methods.classifiers.classes.inputs import ClassifierParams
 from models.methods.classifiers.classes.problem import Problem
 from models.parameters import MaxIter
 from models.progress import subprogress

@@ -26,16 +26,15 @@ from pydantic import Field
 
 from models.arrays import Float, Int
 from models.method import Paper, Run
-from models.methods.classifiers.classes.classifier import Classifier, ClassifierParams, Trained
+from models.methods.classifiers.classes.classifier import Classifier, Trained
+from models.methods.classifiers.classes.inputs import ClassifierParams, LossWeight, loss_weight
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.softmax.objective import SoftmaxObjective
 from models.parameters import MaxIter
 
 
 class MLRParams(ClassifierParams):
-    C: float = Field(
-        1.0, gt=0, le=1e9, description="Weight of the loss against the penalty of weights."
-    )
+    C: LossWeight = 1.0
     max_iter: MaxIter = 1000
     tol: float = Field(
         1e-5,
@@ -67,7 +66,7 @@ class MLR(Classifier[MLRParams]):
         model = LogisticRegression(
             # Of two classes scikit-learn fits the difference of their weights, whose halves they
             # are; its square is twice the sum of theirs.
-            C=2.0 * params.C if two else params.C,
+            C=2.0 * loss_weight(params.C) if two else loss_weight(params.C),
             fit_intercept=False,
             tol=params.tol,
             max_iter=params.max_iter,
@@ -84,7 +83,9 @@ class MLR(Classifier[MLRParams]):
         weights = np.asarray(model.coef_)
         if two:
             weights = np.concatenate([-weights, weights]) / 2.0
-        objective = SoftmaxObjective(problem.design, problem.code, problem.n_classes, params.C)
+        objective = SoftmaxObjective(
+            problem.design, problem.code, problem.n_classes, loss_weight(params.C)
+        )
         return Trained(
             weights,
             "softmax",

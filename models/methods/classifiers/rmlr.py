@@ -42,7 +42,8 @@ from pydantic import Field
 
 from models import memory
 from models.method import Paper, Run
-from models.methods.classifiers.classes.classifier import Classifier, ClassifierParams, Trained
+from models.methods.classifiers.classes.classifier import Classifier, Trained
+from models.methods.classifiers.classes.inputs import ClassifierParams, LossWeight, loss_weight
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.softmax.admm import minimize_by_splitting
 from models.methods.classifiers.softmax.bounds import BOUNDS
@@ -54,12 +55,7 @@ from models.progress import subprogress
 
 
 class RMLRParams(ClassifierParams):
-    C: float = Field(
-        1.0,
-        gt=0,
-        le=1e9,
-        description="Weight of the loss against the penalty of weights; 1 / lambda.",
-    )
+    C: LossWeight = 1.0
     bound: Literal["log-concavity", "double-majorization", "admm", "lbfgs"] = Field(
         "log-concavity",
         description=(
@@ -101,7 +97,9 @@ class RMLR(Classifier[RMLRParams]):
         from threadpoolctl import threadpool_limits
 
         memory.require(self.id, _bytes(problem, params), self.advice)
-        objective = SoftmaxObjective(problem.design, problem.code, problem.n_classes, params.C)
+        objective = SoftmaxObjective(
+            problem.design, problem.code, problem.n_classes, loss_weight(params.C)
+        )
         with threadpool_limits(run.threads):
             minimum = _minimum(objective, params, run)
         return Trained(

@@ -21,6 +21,7 @@ from pydantic import Field
 
 from models.method import Paper, Run
 from models.methods.classifiers.classes.classifier import Classifier, Trained
+from models.methods.classifiers.classes.inputs import loss_weight
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.inputs import INPUTS, RecursiveParams, penalty_of
 from models.parameters import MaxIter
@@ -58,7 +59,7 @@ class RRLR(Classifier[RRLRParams]):
             fit = minimize(
                 problem,
                 penalty,
-                params.C,
+                loss_weight(params.C),
                 tol=params.tol,
                 max_iter=params.max_iter,
                 progress=subprogress(run.progress, 0.02, 0.95),

@@ -19,6 +19,7 @@ from pydantic import Field
 
 from models.method import Paper, Run
 from models.methods.classifiers.classes.classifier import Classifier, Trained
+from models.methods.classifiers.classes.inputs import loss_weight
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.inputs import INPUTS, RecursiveParams, penalty_of
 from models.parameters import MaxIter, Seed
@@ -57,7 +58,7 @@ class RRSVM(Classifier[RRSVMParams]):
             fit = minimize(
                 problem,
                 penalty,
-                params.C,
+                loss_weight(params.C),
                 tol=params.tol,
                 max_iter=params.max_iter,
                 seed=params.seed,
@@ -72,7 +73,7 @@ class RRSVM(Classifier[RRSVMParams]):
             )
         return Trained(
             weights=fit.weights[penalty.node],
-            link="softmax",
+            link="softmax" if problem.one_each else "logistic",
             metrics={
                 "objective": fit.objective,
                 "gap": fit.gap,

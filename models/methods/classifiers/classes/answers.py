@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from models.arrays import Array, Float, Int, Matrix
+from models.arrays import Array, Float, Int, Mask, Matrix
 from models.method import ClassAnswers, PredictionOptions, Predictions
 from models.numerics.softmax import log_softmax
 from models.tree.leaf_ranges import spans
@@ -28,13 +28,23 @@ class Rule:
 
     one_each : whether a row has exactly one class.
     slope : scores are multiplied by it before the link.
-    threshold : least probability of a row's labels where it may have several.
+    cut : where a row may have several labels, coefficients of `cut_terms`, whose sum is the least
+        score of its labels; empty for a probability of one half.
     """
 
     link: Link
     one_each: bool
     slope: float = 1.0
-    threshold: float = 0.5
+    cut: tuple[float, ...] = ()
+
+
+N_CUT_SCORES = 10
+
+
+def cut_terms(values: Float) -> Float:
+    """(n_rows, 1 + n_best) the constant 1 and the best scores of each row, the best first."""
+    best = best_scores(values, min(values.shape[1], N_CUT_SCORES))
+    return np.column_stack([np.ones(values.shape[0]), np.take_along_axis(values, best, axis=1)])
 
 
 def scores(features: Matrix, weights: Array) -> Float:
@@ -136,11 +146,10 @@ def _answered(
     if options.threshold is None and rule.one_each:
         labels, n_labels = best, np.ones(n_rows, dtype=np.int64)
     else:
-        least = rule.threshold if options.threshold is None else options.threshold
-        of_row, labels = np.nonzero(probability >= least)
+        of_row, labels = np.nonzero(_labelled(values, probability, rule, options))
         order = np.lexsort((labels, -probability[of_row, labels], of_row))
         labels, n_labels = labels[order], np.bincount(of_row, minlength=n_rows)
-    top = _best(values, min(options.top_k, n_classes))
+    top = best_scores(values, min(options.top_k, n_classes))
     return _Block(
         leaf=leaf,
         path=path,
@@ -155,7 +164,17 @@ def _answered(
     )
 
 
-def _best(values: Float, n_best: int) -> Int:
+def _labelled(values: Float, probability: Float, rule: Rule, options: PredictionOptions) -> Mask:
+    """(n_rows, n_classes) whether a class is one of the row's labels."""
+    if options.threshold is not None:
+        return probability >= options.threshold
+    if rule.cut:
+        least = cut_terms(values) @ np.array(rule.cut)
+        return np.asarray(values >= least[:, None])
+    return probability >= 0.5
+
+
+def best_scores(values: Float, n_best: int) -> Int:
     """(n_rows, n_best) the columns of the largest values, the largest first; ties by column."""
     if n_best == 0:
         return np.zeros((values.shape[0], 0), dtype=np.int64)

@@ -8,21 +8,21 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from pydantic import Field
 
 from models import memory
-from models.arrays import Array, Int, Matrix, row_blocks
+from models.arrays import Array, Arrays, Int, Matrix, row_blocks
 from models.checks import blocks, require_columns, require_squares, require_width
 from models.data import Data, require_finite
 from models.errors import UsageError
 from models.method import (
+    Alone,
     Fitted,
-    Input,
     Method,
     Model,
+    Piece,
     PredictionOptions,
     Predictions,
     Run,
@@ -32,6 +32,7 @@ from models.methods.classifiers.classes.answers import BLOCK, Link, Rule, answer
 from models.methods.classifiers.classes.arrangement import Arrangement
 from models.methods.classifiers.classes.class_graph import ClassGraph
 from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.classes.inputs import FLAT_INPUTS, ClassifierParams
 from models.methods.classifiers.classes.intervals import intervals
 from models.methods.classifiers.classes.problem import (
     Problem,
@@ -39,47 +40,21 @@ from models.methods.classifiers.classes.problem import (
     design_of,
     require_features,
 )
-from models.parameters import Params
+from models.methods.classifiers.classes.validation import (
+    CANDIDATES,
+    Tuning,
+    folds,
+    tally,
+    tuning_of,
+)
+from models.progress import Progress, subprogress
 from models.tree.tree import Tree, sizes
 
-FEATURES = Input(sparse=True, description="One row per point.")
-LABELS = Input(
-    fit_only=True,
-    description="The class of each row, or its classes: names of nodes of the hierarchy, or paths "
-    "of names. Rows that are not labelled (null, or -1) are left out of the training.",
-)
-HIERARCHY = Input(
-    required=False,
-    fit_only=True,
-    description="A tree whose leaves are the classes, or class paths. Rows with the label of an "
-    "inner node get a leaf of that name below it.",
-)
-GRAPH = Input(
-    required=False,
-    fit_only=True,
-    description="Pairs of labels: the edges of an undirected graph over the classes.",
-)
-NAMES = Input(
-    required=False,
-    fit_only=True,
-    description="Where labels are the numbers 0, 1, ...: what they are called.",
-)
+VALIDATED = 0.8
+"""The part of the progress at which the folds are done."""
+
 BEST_BYTES = 100
 """Of one of the best classes of a row, from scores to the file of predictions."""
-
-FLAT_INPUTS = {"features": FEATURES, "labels": LABELS, "hierarchy": HIERARCHY, "names": NAMES}
-
-
-class ClassifierParams(Params):
-    intercept: bool = Field(
-        True,
-        description="Whether a constant feature is added; its weight is penalised like the others.",
-    )
-    empty_classes: Literal["refuse", "leave-out"] = Field(
-        "refuse",
-        description="What to do with leaves of the hierarchy that have no example: refuse the job, "
-        "or never predict them.",
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,14 +104,17 @@ class Classifier(Method[P]):
         require_squares(features)
 
     def _fit(self, data: Data, params: P, run: Run) -> Fitted:
-        run.progress(0.01, "reading classes")
+        run.progress(0.0, "reading classes")
         features = data.matrix("features")
         arrangement = arrangement_of(data, params.empty_classes == "leave-out")
         if not self._takes_several(params):
             self._require_one_each(arrangement)
         problem, warnings = _problem_of(data, features, arrangement, params.intercept)
+        settled, tuning = self._tuned(problem, params, run)
+        if tuning.tallies:
+            run = replace(run, progress=subprogress(run.progress, VALIDATED, 1.0))
         run.progress(0.02, "training")
-        trained = self._train(problem, params, run)
+        trained = self._train(problem, settled, run)
         run.progress(0.97, "building the tree")
         weights = trained.weights.astype(np.float32)
         arrays: dict[str, Array] = {"weights": weights, "node": arrangement.node}
@@ -151,12 +129,52 @@ class Classifier(Method[P]):
                     "n_features": int(features.shape[1]),
                     "link": trained.link,
                     "one_each": problem.one_each,
+                    "slope": tuning.calibration.slope,
+                    "cut": list(tuning.calibration.cut),
                 },
             ),
-            metrics={"n_classes": float(problem.n_classes), **trained.metrics},
-            curves=trained.curves,
-            warnings=(*arrangement.warnings, *warnings, *trained.warnings),
+            metrics={
+                "n_classes": float(problem.n_classes),
+                **trained.metrics,
+                **tuning.metrics,
+            },
+            curves={**trained.curves, **tuning.curves},
+            warnings=(*arrangement.warnings, *warnings, *tuning.warnings, *trained.warnings),
         )
+
+    def _tuned(self, problem: Problem, params: P, run: Run) -> tuple[P, Tuning]:
+        """The parameters with a number for `C`, and what else held-out rows tell."""
+        weight = getattr(params, "C", None)
+        if weight != "auto" and not params.calibrate:
+            return params, Tuning()
+        values = CANDIDATES if weight == "auto" else (weight,)
+        pieces: list[Piece] = [
+            {"C": value, "fold": fold} for value in values for fold in range(params.n_folds)
+        ]
+        tallies: list[Arrays] = [{}] * len(pieces)
+        for number, arrays in run.crew.compute(pieces):
+            tallies[number] = arrays
+        tuning = tuning_of(values, tallies, params.criterion)
+        if weight != "auto":
+            return params, tuning
+        return params.model_copy(update={"C": tuning.C}), tuning
+
+    def _piece(
+        self, data: Data, params: P, piece: Piece, progress: Progress, threads: int
+    ) -> Arrays:
+        """What one fold tells of one value of C."""
+        arrangement = arrangement_of(data, params.empty_classes == "leave-out")
+        problem, _ = _problem_of(data, data.matrix("features"), arrangement, params.intercept)
+        seed = getattr(params, "seed", 0)
+        out = folds(problem, params.n_folds, np.random.default_rng(seed)) == piece["fold"]
+        if piece["C"] is not None:
+            params = params.model_copy(update={"C": float(piece["C"])})
+        own = subprogress(progress, 0.0, VALIDATED)
+        alone = Run(np.random.default_rng(seed), own, threads, Alone(_no_piece))
+        trained = self._train(problem.part(~out), params, alone)
+        progress(VALIDATED, "validating")
+        weights = trained.weights.astype(np.float32)
+        return tally(problem.part(out), weights, trained.link, problem.one_each)
 
     def _classify(
         self, model: Model, tree: Tree, data: Data, options: PredictionOptions
@@ -172,7 +190,7 @@ class Classifier(Method[P]):
         advice = "Ask for a smaller 'top_k', or place fewer rows at a time."
         memory.require(self.id, BEST_BYTES * n_best, advice)
         weights = np.asarray(model.arrays["weights"])
-        rule = Rule(facts["link"], facts["one_each"])
+        rule = Rule(facts["link"], facts["one_each"], facts["slope"], tuple(facts["cut"]))
         predictions = answers(
             (scores(rows, weights) for _, rows in blocks(features, tree.n_leaves)),
             tree,
@@ -203,6 +221,10 @@ class Classifier(Method[P]):
                 role="labels",
                 row=row,
             )
+
+
+def _no_piece(piece: Piece, progress: Progress) -> Arrays:
+    raise NotImplementedError("a piece of a validation is not cut further")
 
 
 def _problem_of(

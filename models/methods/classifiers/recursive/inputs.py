@@ -5,13 +5,14 @@ from __future__ import annotations
 from pydantic import Field
 
 from models.errors import UsageError
-from models.methods.classifiers.classes.classifier import (
+from models.methods.classifiers.classes.inputs import (
     FEATURES,
     GRAPH,
     HIERARCHY,
     LABELS,
     NAMES,
     ClassifierParams,
+    LossWeight,
 )
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.penalty import ANCHOR, Penalty
@@ -26,9 +27,7 @@ INPUTS = {
 
 
 class RecursiveParams(ClassifierParams):
-    C: float = Field(
-        1.0, gt=0, le=1e9, description="Weight of the loss against the penalty of weights."
-    )
+    C: LossWeight = 1.0
     contract: bool = Field(
         True,
         description="Whether inner nodes of the hierarchy that have one child are left out.",

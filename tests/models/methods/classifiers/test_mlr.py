@@ -53,7 +53,7 @@ def test_a_class_without_an_example_in_some_rows_still_has_weights(
     values = sp.csr_array(design) if sparse else design
     part = Problem(values, np.arange(41), code, n_classes).part(code != absent)
     mlr = method("mlr")
-    run = Run(rng, silent, 1, Alone(lambda piece: {}))
+    run = Run(rng, silent, 1, Alone(lambda piece, progress: {}))
     trained = mlr._train(part, mlr.Params(tol=1e-9), run)
     assert trained.weights.shape == (n_classes, 3)
     rows, classes = design[code != absent], part.code

@@ -39,7 +39,7 @@ TREE_COST = DasguptaCost(SIMILARITY, _rng)
 
 
 def trained(effort: LeafEffort = EFFORT, checkpoint: Checkpoint | None = None) -> BestLeaves:
-    run = Run(_rng, silent, 1, Alone(lambda piece: {}), checkpoint or Checkpoint())
+    run = Run(_rng, silent, 1, Alone(lambda piece, progress: {}), checkpoint or Checkpoint())
     with computing(1):
         return train(SIMILARITY, TREE_COST, effort, 7, run)
 

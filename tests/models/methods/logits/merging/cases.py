@@ -19,7 +19,7 @@ from models.methods.logits.merging.merging import MergeEffort, Merger
 from models.methods.logits.merging.reference import Merges
 from models.methods.logits.merging.row_digest import Digest
 from models.methods.logits.merging.source import Kind, Source
-from models.progress import silent
+from models.progress import Progress, silent
 from models.rows import ArrayRows
 
 AGGREGATIONS = ("mean-sum", "sum", "mean", "size")
@@ -249,8 +249,8 @@ def cut(case: Case, source: Source) -> Iterator[None]:
 def seen(case: Case, source: Source) -> LogitsRead:
     """The logits as the engine reads them, in the case's pieces and threads."""
 
-    def piece(piece: Piece) -> Arrays:
-        return engine.piece(source, piece, case.threads, silent)
+    def piece(piece: Piece, progress: Progress) -> Arrays:
+        return engine.piece(source, piece, case.threads, progress)
 
     return engine.read(source, Alone(piece, case.n_pieces))
 

@@ -1,0 +1,80 @@
+"""Inputs and parameters that all classifiers have."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from models.method import Input
+from models.methods.classifiers.classes.validation import Criterion
+from models.parameters import Params
+
+FEATURES = Input(sparse=True, description="One row per point.")
+LABELS = Input(
+    fit_only=True,
+    description="The class of each row, or its classes: names of nodes of the hierarchy, or paths "
+    "of names. Rows that are not labelled (null, or -1) are left out of the training.",
+)
+HIERARCHY = Input(
+    required=False,
+    fit_only=True,
+    description="A tree whose leaves are the classes, or class paths. Rows with the label of an "
+    "inner node get a leaf of that name below it.",
+)
+GRAPH = Input(
+    required=False,
+    fit_only=True,
+    description="Pairs of labels: the edges of an undirected graph over the classes.",
+)
+NAMES = Input(
+    required=False,
+    fit_only=True,
+    description="Where labels are the numbers 0, 1, ...: what they are called.",
+)
+FLAT_INPUTS = {"features": FEATURES, "labels": LABELS, "hierarchy": HIERARCHY, "names": NAMES}
+
+
+class ClassifierParams(Params):
+    intercept: bool = Field(
+        True,
+        description="Whether a constant feature is added; its weight is penalised like the others.",
+    )
+    empty_classes: Literal["refuse", "leave-out"] = Field(
+        "refuse",
+        description="What to do with leaves of the hierarchy that have no example: refuse the job, "
+        "or never predict them.",
+    )
+    calibrate: bool = Field(
+        False,
+        description="Whether probabilities, and where rows may have several labels their cut-offs, "
+        "are fitted to the scores of rows held out in folds. With 'C' auto they always are.",
+    )
+    n_folds: int = Field(5, ge=2, le=100, description="Number of folds of rows to choose by.")
+    criterion: Criterion = Field(
+        "micro_f1", description="What 'C' auto maximises on the rows held out."
+    )
+
+
+def _number_or_auto(value: object) -> object:
+    if isinstance(value, str) and value != "auto":
+        raise PydanticCustomError("number_type", "Input should be a number or 'auto'")
+    return value
+
+
+LossWeight: TypeAlias = Annotated[
+    Annotated[float, Field(gt=0, le=1e9)] | Literal["auto"],
+    BeforeValidator(_number_or_auto),
+    Field(
+        description="Weight of the loss against the penalty of weights; 'auto' chooses the best of "
+        "0.001, 0.01, ..., 1000 on folds of rows."
+    ),
+]
+"""The type of a parameter `C`."""
+
+
+def loss_weight(C: float | Literal["auto"]) -> float:
+    """The number; a training never sees 'auto'."""
+    assert not isinstance(C, str)
+    return C
