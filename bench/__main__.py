@@ -12,9 +12,9 @@ from bench.report import Report
 
 TABLES = (
     *("l2h", "gpu", "metrics", "trees", "service", "wrapped", "hyperbolic"),
-    *("quality", "purity", "margins", "sphere", "calibration", "tasks"),
+    *("quality", "purity", "margins", "sphere", "calibration", "tasks", "rmlr"),
 )
-_NAMED = frozenset({"hyperbolic", "quality", "purity", "margins", "sphere", "calibration", "tasks"})
+_NAMED = frozenset(TABLES[TABLES.index("hyperbolic") :])
 """Tables that are made only if they are named."""
 
 

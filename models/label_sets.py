@@ -73,3 +73,45 @@ class LabelSets:
         start = np.zeros(labels.shape[0] + 1, dtype=np.int64)
         np.cumsum(~unlabelled, out=start[1:])
         return cls(start, number.astype(np.int64), names, unlabelled)
+
+
+def label_sets(value: object, n_rows: int, names: list[str] | None) -> LabelSets:
+    """The input `labels` by row; where labels are numbers and names are given, `names[label]`.
+
+    Raises UsageError for another kind of input, another number of labels than rows, and a label
+    that has no name.
+    """
+    if isinstance(value, LabelSets):
+        labels = value
+    elif isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "iuOU":
+        labels = LabelSets.of(value)
+    else:
+        raise UsageError(
+            "Input 'labels' must have one label a row, an integer or text, or a list of labels.",
+            code="wrong-input",
+            role="labels",
+        )
+    if labels.n_rows != n_rows:
+        raise UsageError(
+            f"There are {labels.n_rows} labels for {n_rows} rows of features; one for each row is "
+            "needed.",
+            code="wrong-shape",
+            role="labels",
+        )
+    return labels if names is None else _named(labels, names)
+
+
+def _named(labels: LabelSets, names: list[str]) -> LabelSets:
+    numbers = [int(name) if name.isdecimal() else -1 for name in labels.names]
+    wrong = [name for name, number in zip(labels.names, numbers, strict=True)
+             if not 0 <= number < len(names)]  # fmt: skip
+    if wrong or len(set(names)) < len(names):
+        what = f"label {wrong[0][:80]!r} is none of them" if wrong else "a name occurs twice"
+        raise UsageError(
+            f"Input 'names' has {len(names)} names, one for each of the labels 0, 1, ...; {what}.",
+            code="wrong-input",
+            role="names",
+        )
+    return LabelSets(
+        labels.start, labels.code, [names[number] for number in numbers], labels.unlabelled
+    )

@@ -161,11 +161,13 @@ class PredictionOptions:
         or the rule that the model learned where rows have several labels.
     confidence : a row's path ends at the deepest node of at least this probability; None: at the
         leaf of the best class.
+    every : whether the probability of every class is told, which takes n_rows x n_classes values.
     """
 
     top_k: int = 0
     threshold: float | None = None
     confidence: float | None = None
+    every: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,6 +179,8 @@ class ClassAnswers:
         probable first.
     top : (n_rows, top_k) the best classes, the best first. score, probability : (n_rows, top_k)
         theirs.
+    one_each : whether a row has exactly one class, so that its probabilities sum to 1.
+    every : (n_rows, n_classes) the probability of each class, if requested.
     """
 
     name: list[str]
@@ -186,6 +190,8 @@ class ClassAnswers:
     top: Int
     score: Float
     probability: Float
+    one_each: bool = True
+    every: Float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,7 +381,8 @@ class Method(ABC, Generic[P]):
                 code="wrong-input",
                 role=unknown[0],
             )
-        self.check_choice(data.values)
+        if not predicting or not all(self.inputs[role].fit_only for role in self.one_of):
+            self.check_choice(data.values)
         needed = self.needed(predicting=predicting)
         for role, wanted in self.inputs.items():
             if role in needed and role not in data:

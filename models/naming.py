@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from models.arrays import Matrix
 from models.errors import UsageError
+from models.label_sets import LabelSets
 from models.tree.cut import cut
 from models.tree.tree import Tree
 
@@ -22,7 +23,7 @@ N_TERMS = 3
 
 
 def by_labels(
-    tree: Tree, labels: npt.NDArray[Any] | Sequence[Any], keep_leaves: bool = False
+    tree: Tree, labels: npt.NDArray[Any] | Sequence[Any] | LabelSets, keep_leaves: bool = False
 ) -> Tree:
     """The tree with each node named by the largest class of its points, and its share in percent if
     not all points are of it.

@@ -84,8 +84,10 @@ class Request(_Frozen):
     preprocess : steps of `models.preprocess` for the features.
     name_by : the input by which the tree's nodes are named; the method may not take it.
     support : a `workers.child.support.Support`, if support is requested.
-    options : what else the kind needs: `predict` {"tree": id}; `evaluate` {"tree": id, "metrics",
-        "cut", "kernel", "sample", "seed", "measured", "per_node", "n_exemplars"}; `compare` a
+    options : what else the kind needs: `predict` {"tree": id, "top_k", "threshold", "confidence"};
+        `evaluate` {"tree": id, "metrics", "cut", "kernel", "sample", "seed", "measured",
+        "per_node", "n_exemplars"}, or for a classifier {"tree": id, "model": id, "metrics", "by",
+        "top_k", "threshold", "bootstrap", "seed"}; `compare` a
         `workers.child.comparison.ComparisonOptions`; `import` {"format"}, its content lying at
         `layout.inline(..., "content")`; `inspect` {"dataset": id}.
     webhook : the address to notify when the job has ended; checked by

@@ -14,8 +14,9 @@ import numpy.typing as npt
 from app.http.dependencies import Service, is_id
 from app.http.problems import Refused, not_found
 from models.errors import UsageError
+from models.label_sets import LabelSets
 from models.tree.categories import Categories, of_cut, of_labels
-from models.tree.labels import Labels, labels
+from models.tree.labels import Labels, at_most_one, labels
 from models.tree.tree import Tree
 from workers.artifacts.datasets import Dataset
 from workers.errors import Missing
@@ -154,11 +155,11 @@ def _numbered(service: Service, dataset: Dataset, tree: Tree) -> tuple[Labels, t
 
 
 def _values(service: Service, dataset: Dataset) -> npt.NDArray[Any]:
-    """(n_labels,) integers or strings."""
+    """(n_labels,) integers or strings, None for a row without a label."""
     try:
         path = service.blobs.local_path(service.datasets.content_key(dataset.tenant, dataset.id))
         value = catalogue.load(dataset.format, path, dataset.member, "labels")
     except (Missing, FileNotFoundError):
         # It was deleted after it was looked up.
         raise not_found("dataset", dataset.id) from None
-    return np.asarray(value)
+    return at_most_one(value) if isinstance(value, LabelSets) else np.asarray(value)

@@ -8,7 +8,8 @@ Start with `jobs`.
 - `imports`, `trees`: imported trees, and whole trees to download.
 - `views`, `nodes`, `clusters`, `tangles`, `features`: parts of trees.
 - `assignments`, `evaluations`, `predictions`: a tree's rows, its quality, new rows.
-- `models`, `paths`: fitted models, and clusters over time.
+- `models`, `model_evaluations`, `paths`: fitted models, what they do on rows with known labels,
+  and clusters over time.
 - `health`: liveness, readiness, metrics.
 - `dashboard`: the page and its files.
 """

@@ -14,7 +14,7 @@ from app.http.dependencies import DatasetId, OnceDep, RequestId, Service, Servic
 from app.http.etags import answer
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import not_found, responses
-from app.schemas.datasets import EXAMPLE, DatasetBody, Hint, Member, Name, Role
+from app.schemas.datasets import EXAMPLE, DatasetBody, Hint, Member, Name, NFeatures, Role
 from app.schemas.pages import Page
 from app.submission.uploads import NewDataset, create, receive
 from workers.artifacts.datasets import Dataset
@@ -31,6 +31,7 @@ MEDIA_TYPES = (
     "application/vnd.apache.parquet",
     "text/csv",
     "text/x-libsvm",
+    "text/x-arff",
     "application/x-ndjson",
     "application/octet-stream",
 )
@@ -78,6 +79,7 @@ async def create_dataset(
     name: Name = None,
     role: Hint = None,
     member: Member = None,
+    n_features: NFeatures = None,
 ) -> Response:
     """The body is the file itself. It is streamed to the store, so it may be large; a file that is
     too large for one request is uploaded in parts (`/v1/uploads`).
@@ -86,12 +88,23 @@ async def create_dataset(
     them, then `ready`, or `invalid` with the problem. Documents are JSON lines (UTF-8, at most 16
     MiB a line): each line is a JSON string, or an object with a string as `text` or under the name
     that `member` gives.
+
+    Labels are one per row, integers or text, or several or none: lists of them (JSON, JSON lines,
+    list columns of Arrow and Parquet), `3,7 1:0.5` in libsvm, a sparse npz of rows x labels, an
+    ARFF class. Null is a row whose labels are unknown. A hierarchy may be the class paths
+    (`animal/dog`) of such rows. A graph is a matrix, or pairs of labels: lists of two, or a CSV of
+    two columns of text, whose first line is a header if it says so (`source,target`, `from,to`,
+    `parent,child`, ...). These need `role`. A libsvm or ARFF file can be given as features and as
+    labels; of ARFF `member` names the class, by default the last attribute.
+
+    The features of a libsvm file are as many as its largest index, so that two files may differ.
+    `n_features` declares their number: new rows for a model need that of the rows it was fitted on,
+    the second length of their dataset's `shape`. A line with an index beyond it is refused.
     """
     dataset_id = new_id("ds")
     media_type = request.headers.get("content-type")
-    dataset = await receive(
-        service, request, NewDataset(tenant, dataset_id, name, role, member, media_type)
-    )
+    new = NewDataset(tenant, dataset_id, name, role, member, media_type, n_features)
+    dataset = await receive(service, request, new)
 
     async def make() -> Response:
         await to_thread.run_sync(create, service, dataset, request_id)

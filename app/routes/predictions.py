@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 from anyio import to_thread
 from fastapi import APIRouter, Header, Request, Response
 
@@ -28,7 +27,7 @@ from app.submission.jobs import Draft, Headers, SubmissionDep
 from app.submission.tree_jobs import REFUSALS, result_of
 from workers import model
 from workers.artifacts import results
-from workers.formats.table_writers import Piece, csv_chunks, json_rows
+from workers.formats.table_writers import Column, Piece, csv_chunks, json_rows, python_values
 from workers.model import Record
 
 if TYPE_CHECKING:
@@ -39,7 +38,10 @@ router = APIRouter(tags=["trees"], route_class=StrictRoute)
 Accept = Annotated[str | None, Header(description="JSON, Arrow or CSV.")]
 
 PIECE_NODES = 8_192
-"""The approximate number of path nodes in a piece: a path may be as long as the tree is deep."""
+"""The approximate number of list items in a piece: a path may be as long as the tree is deep, and a
+row may have as many labels as there are classes."""
+TEXT_LISTS = ("labels", "top")
+"""Columns that CSV has as JSON, since a label may contain any character."""
 _BYTES = 1 << 20
 
 
@@ -63,33 +65,18 @@ class Placement:
         return list(map(str, self.table.column_names))
 
     def pieces(self) -> Iterator[Piece]:
-        """The table, in pieces of rows with about `PIECE_NODES` nodes on their paths."""
+        """The table, in pieces of rows with about `PIECE_NODES` list items."""
         for batch in self.table.to_batches():
-            leaf = batch.column("leaf").to_numpy()
-            path, probability = batch.column("path"), batch.column("probabilities")
-            # Both columns are written with the same offsets; NumPy cuts them much faster.
-            ends = path.offsets.to_numpy()
-            nodes, shares = path.values.to_numpy(), probability.values.to_numpy()
-            own = self.columns[3:]
+            n_rows = batch.num_rows
+            lists = {"path", *TEXT_LISTS} & set(self.columns)
+            ends = sum(batch.column(name).offsets.to_numpy() for name in lists)
             start = 0
-            while start < len(leaf):
+            while start < n_rows:
                 stop = int(np.searchsorted(ends, ends[start] + PIECE_NODES, side="right")) - 1
-                stop = min(max(stop, start + 1), start + PIECE_NODES, len(leaf))
+                stop = min(max(stop, start + 1), start + PIECE_NODES, n_rows)
                 rows = batch.slice(start, stop - start)
-                cuts = ends[start : stop + 1]
-                yield [
-                    leaf[start:stop],
-                    _lists(nodes, cuts),
-                    _lists(shares, cuts),
-                    *(rows.column(name).to_pylist() for name in own),
-                ]
+                yield [python_values(column) for column in rows.columns]
                 start = stop
-
-
-def _lists(values: npt.NDArray[Any], cuts: npt.NDArray[np.int64]) -> list[list[Any]]:
-    """The values between each two neighbouring cuts."""
-    items = values[cuts[0] : cuts[-1]].tolist()
-    return [items[begin:end] for begin, end in pairwise((cuts - cuts[0]).tolist())]
 
 
 def _json(placement: Placement) -> Chunks:
@@ -101,10 +88,18 @@ def _csv(placement: Placement) -> Chunks:
     def numbered() -> Iterator[Piece]:
         first = 0
         for piece in placement.pieces():
-            yield [range(first, first + len(piece[0])), *piece]
-            first += len(piece[0])
+            cells = [
+                _as_json(column) if name in TEXT_LISTS else column
+                for name, column in zip(placement.columns, piece, strict=True)
+            ]
+            yield [range(first, first + len(cells[0])), *cells]
+            first += len(cells[0])
 
     return csv_chunks(["row", *placement.columns], numbered())
+
+
+def _as_json(column: Column) -> list[str]:
+    return [json.dumps(value, ensure_ascii=False) for value in column]
 
 
 def _arrow(placement: Placement) -> Chunks:
@@ -125,7 +120,11 @@ PLACED: dict[int | str, dict[str, Any]] = {
         "description": "The places of the rows, in the given order.",
         "content": {
             "text/csv": {
-                "schema": {"type": "string"},
+                "schema": {
+                    "type": "string",
+                    "description": "Lists have spaces between their items; `labels` and `top` of a "
+                    "classifier are JSON.",
+                },
                 "example": "row,leaf,path,probabilities\r\n0,17,0 3 17,1.0 0.9 0.7\r\n",
             },
             "application/vnd.apache.arrow.file": {"schema": {"type": "string", "format": "binary"}},
@@ -153,8 +152,9 @@ async def predict(
     accept: Accept = None,
 ) -> Response:
     """Places new rows, given as the inputs that the tree's method takes: the leaf of each row, the
-    path from the root, and the probability of every node on it. A prediction that takes longer
-    becomes a job whose `result.predictions` is the address of the answer.
+    path from the root, and the probability of every node on it. Classifiers add the labels, which
+    `threshold` and `confidence` change, and their `top_k` best classes. A prediction that takes
+    longer becomes a job whose `result.predictions` is the address of the answer.
     """
     form = by_accept(accept, FORMS)
     request, service, tenant = submission.request, submission.service, submission.tenant
@@ -162,8 +162,11 @@ async def predict(
 
     def draft() -> Draft:
         inputs = resolve(service, tenant, body.inputs)
-        fields = {"method": record.method, "inputs": inputs.refs, "options": {"tree": tree_id}}
-        return Draft(fields, inputs.inline)
+        given = body.model_dump(exclude={"inputs"}, exclude_none=True)
+        options = {"tree": tree_id, **given}
+        return Draft(
+            {"method": record.method, "inputs": inputs.refs, "options": options}, inputs.inline
+        )
 
     async def result(done: Record, headers: Headers) -> Response:
         return await _placed(request, service, done, form, headers)

@@ -20,7 +20,7 @@ from app.http.etags import answer
 from app.http.problems import Refused, not_found, responses
 from app.routes.datasets import created
 from app.schemas.datasets import EXAMPLE as DATASET
-from app.schemas.datasets import DatasetBody, Hint, Member, Name
+from app.schemas.datasets import DatasetBody, Hint, Member, Name, NFeatures
 from app.schemas.uploads import EXAMPLE, CompleteBody, Sha256, StatedPart, UploadBody
 from app.submission import uploads
 from workers.artifacts.datasets import Dataset
@@ -66,6 +66,7 @@ async def create_upload(
     name: Name = None,
     role: Hint = None,
     member: Member = None,
+    n_features: NFeatures = None,
     media_type: Annotated[
         str | None,
         Query(
@@ -88,6 +89,7 @@ async def create_upload(
         member=member,
         media_type=media_type,
         created_at=now(),
+        n_features=n_features,
     )
 
     async def make() -> Response:
@@ -290,7 +292,13 @@ async def _joined(service: Service, upload: Upload, body: CompleteBody) -> Datas
         raise too_large("A dataset", service.settings.max_dataset_bytes)
     uploads.require_room(service, size)
     new = uploads.NewDataset(
-        upload.tenant, new_id("ds"), upload.name, upload.role, upload.member, upload.media_type
+        upload.tenant,
+        new_id("ds"),
+        upload.name,
+        upload.role,
+        upload.member,
+        upload.media_type,
+        upload.n_features,
     )
     try:
         dataset = await uploads.store(

@@ -7,6 +7,7 @@
 - `trees`, `queries`: trees, and the queries of their forms and cuts.
 - `views`, `nodes`, `features`, `clusters`, `tangles`: parts of trees.
 - `evaluations`, `predictions`: measured trees and placed rows.
-- `models`, `paths`: fitted models, and clusters over time.
+- `models`, `model_evaluations`, `paths`: fitted models, classifiers measured, and clusters over
+  time.
 - `pages`, `problems`, `health`: pages of lists, problems, health.
 """

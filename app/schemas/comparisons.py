@@ -72,8 +72,8 @@ class NewComparison(Exact):
     labels: str | list[Any] | None = Field(
         None, description="The true class of every row, by id or as a list; for the metrics only."
     )
-    hierarchy: str | None = Field(
-        None, description="The id of a ground-truth tree; for the metrics only."
+    hierarchy: str | list[Any] | None = Field(
+        None, description="A true hierarchy as for an evaluation; for the metrics only."
     )
     runs: list[RunBody] = Field(min_length=1, max_length=100)
     seeds: int = Field(

@@ -19,13 +19,31 @@ Role = Literal[
     "timestamps",
     "targets",
     "graph",
+    "hierarchy",
 ]
 
 Name = Annotated[str | None, Query(max_length=1000, description="Any text.")]
-Hint = Annotated[Role | None, Query(description="The intended use, as a hint.")]
+Hint = Annotated[
+    Role | None,
+    Query(
+        description="The intended use, as a hint. Labels with several or none a row, and a graph "
+        "of pairs of labels, are read as such only with it."
+    ),
+]
 Member = Annotated[
     str | None,
-    Query(max_length=1000, description="The array to use from a file with several, or the field."),
+    Query(
+        max_length=1000,
+        description="The array to use from a file with several, the field, or the class of ARFF.",
+    ),
+]
+NFeatures = Annotated[
+    int | None,
+    Query(
+        ge=1,
+        le=2**31 - 1,
+        description="The number of features of a libsvm file; by default its largest index.",
+    ),
 ]
 """What the query of an upload says about the dataset."""
 

@@ -50,7 +50,8 @@ class EvaluationRequest(Exact):
     )
 
     labels: str | list[Any] | None = Field(
-        None, description="The true class of every input row: a dataset's id or a list."
+        None,
+        description="The true class of every input row, one each: a dataset's id or a list.",
     )
     features: str | list[Any] | None = Field(
         None,
@@ -61,11 +62,11 @@ class EvaluationRequest(Exact):
     similarity: str | list[Any] | None = Field(
         None, description="Pairwise similarities of the rows."
     )
-    hierarchy: str | None = Field(
+    hierarchy: str | list[Any] | None = Field(
         None,
-        description="The id of another tree to compare with: a true hierarchy whose leaves the "
-        "labels name, by name, by path of names (`animal/cat/lion`) or by row; or a tree over the "
-        "same rows.",
+        description="Another tree to compare with, by id: a true hierarchy whose leaves the labels "
+        "name, by name, by path of names (`animal/cat/lion`) or by row; or a tree over the same "
+        "rows. Or the paths of all classes, as a list or a dataset's id.",
     )
     metrics: list[str] | None = Field(
         None, description="The metrics to compute; by default all that the given inputs allow."

@@ -58,7 +58,10 @@ Inputs = Annotated[
     dict[Role, Annotated[str | list[Any], BeforeValidator(_id_or_list)]],
     Field(
         description="For each role an id (`ds_...`, `tr_...`) or an inline list: of rows for a "
-        "matrix, of values for labels and names, of ids if the method takes several inputs.",
+        "matrix, of values for labels and names, of ids if the method takes several inputs. A row "
+        "of `labels` may be a list of several or none, or null where they are unknown; a "
+        "`hierarchy` may be a list of class paths such as `animal/dog`, a `graph` of pairs of "
+        "labels.",
         examples=[{"logits": "ds_01kamjx5w0n5zr4v8cqe2t7h3f"}],
     ),
 ]
@@ -207,8 +210,9 @@ class JobBody(BaseModel):
     support: dict[str, Any] | None = Field(description="With defaults filled in.")
     name_by: str | None
     result: dict[str, Any] | None = Field(
-        description="`tree`, `model` and `metrics`; `evaluation` or the address of `predictions` "
-        "for jobs of these kinds. Null until the job has succeeded."
+        description="`tree`, `model` and `metrics`; `evaluation` (with the address of its `tables` "
+        "for a classifier) or the address of `predictions` for jobs of these kinds. Null until the "
+        "job has succeeded."
     )
     warnings: list[str]
     error: dict[str, Any] | None = Field(description="The problem, if it failed.")

@@ -35,6 +35,7 @@ EXAMPLE: dict[str, Any] = {
     },
     "outputs": ["tree", "model"],
     "predicts": True,
+    "classifies": False,
     "queue": "cpu",
     "paper": {"title": "From Logits to Hierarchies", "year": 2025, "where": ""},
     "example": {"aggregation": "mean-sum"},
@@ -78,6 +79,9 @@ class MethodBody(BaseModel):
         description="What a job of the method produces: tree, model, logits."
     )
     predicts: bool = Field(description="Whether it can place new rows.")
+    classifies: bool = Field(
+        description="Whether it gives new rows labels, so that its models can be evaluated."
+    )
     queue: Literal["cpu", "gpu"]
     paper: PaperBody
     example: dict[str, Any] = Field(
@@ -98,6 +102,7 @@ class MethodBody(BaseModel):
             params=method.Params.model_json_schema(),
             outputs=list(method.outputs),
             predicts=method.predicts,
+            classifies=method.classifies,
             queue=method.queue,
             paper=PaperBody.model_validate(method.paper),
             example=dict(method.example),

@@ -6,8 +6,13 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from models.parameters import Exact
 
-class PredictionRequest(BaseModel):
+MOST_BEST = 1000
+"""The largest `top_k`."""
+
+
+class PredictionRequest(Exact):
     """New rows, as the inputs that the tree's method takes."""
 
     model_config = ConfigDict(
@@ -19,14 +24,58 @@ class PredictionRequest(BaseModel):
     inputs: dict[str, str | list[Any]] = Field(
         description="For each role a dataset's id or a list of rows."
     )
+    top_k: int | None = Field(
+        None,
+        ge=0,
+        le=MOST_BEST,
+        description="Classifiers only: how many of its best classes each row gets; none by "
+        "default.",
+    )
+    threshold: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Classifiers only: a row's labels are the classes of at least this "
+        "probability, maybe none. By default the best class, or the model's own rule where rows "
+        "may have several.",
+    )
+    confidence: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Classifiers only: a row's path ends at the deepest node of at least this "
+        "probability; by default at a leaf.",
+    )
+
+
+class TopClass(BaseModel):
+    """One of the best classes of a row."""
+
+    label: str
+    node: int
+    score: float = Field(description="As the method computes it, before it is made a probability.")
+    probability: float
 
 
 class Prediction(BaseModel):
     """The place of one row in the tree."""
 
-    leaf: int
-    path: list[int] = Field(description="The nodes from the root to the leaf.")
+    leaf: int = Field(description="The leaf; for classifiers that of the best class.")
+    path: list[int] = Field(
+        description="The nodes from the root to the leaf, or to `node` where a `confidence` is "
+        "asked for."
+    )
     probabilities: list[float] = Field(description="The probability of each node on the path.")
+    node: int | None = Field(None, description="The last node of the path, for classifiers.")
+    label: str | None = Field(
+        None, description="The name of `node`; null if it has none, or for other methods."
+    )
+    labels: list[str] | None = Field(
+        None, description="The classes given to the row, the most probable first."
+    )
+    top: list[TopClass] | None = Field(
+        None, description="The best classes, the best first, if `top_k` asks for them."
+    )
     value: float | int | str | None = Field(
         None, description="The predicted target, for methods that learn targets."
     )
@@ -55,7 +104,20 @@ class Predictions(BaseModel):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
-                {"items": [{"leaf": 17, "path": [0, 3, 17], "probabilities": [1.0, 0.9, 0.7]}]}
+                {"items": [{"leaf": 17, "path": [0, 3, 17], "probabilities": [1.0, 0.9, 0.7]}]},
+                {
+                    "items": [
+                        {
+                            "leaf": 17,
+                            "path": [0, 3, 17],
+                            "probabilities": [1.0, 0.9, 0.7],
+                            "node": 17,
+                            "label": "dog",
+                            "labels": ["dog"],
+                            "top": [{"label": "dog", "node": 17, "score": 1.3, "probability": 0.7}],
+                        }
+                    ]
+                },
             ]
         }
     )

@@ -13,13 +13,17 @@ from pydantic_core import to_json
 
 from app.http.dependencies import Service, is_id
 from app.http.problems import Refused, refused_at
+from models.data import Data, Value
 from models.errors import UsageError
 from workers.artifacts.datasets import Dataset
-from workers.formats import roles
+from workers.formats import catalogue, roles
 from workers.formats.tables import Lists
 
 TREES = frozenset({"hierarchy"})
+"""Roles that take a tree by its id, or what a tree is made of."""
 JOBS = frozenset({"base"})
+
+_INDICATOR = " Labels as a matrix of rows x labels are a sparse npz (scipy.sparse.save_npz)."
 
 
 @dataclass
@@ -48,20 +52,28 @@ def resolve(service: Service, tenant: str, inputs: Mapping[str, str | list[Any]]
         if isinstance(value, str):
             dataset = _check_reference(service, tenant, role, value)
             resolved.refs[role] = value
-            if dataset is not None and dataset.shape is not None:
-                resolved.shapes[role] = dataset.shape
+            _add_shape(resolved, role, dataset)
         elif ids(value, role):
             datasets = [_check_reference(service, tenant, role, dataset_id) for dataset_id in value]
             resolved.refs[role] = list(value)
-            if datasets[0] is not None and datasets[0].shape is not None:
-                resolved.shapes[role] = datasets[0].shape
+            _add_shape(resolved, role, datasets[0])
         else:
-            _check_list(role, value)
+            parsed = _parsed_list(role, value)
             resolved.refs[role] = "inline"
             resolved.inline[role] = to_json(value)
-            width = len(value[0]) if value and isinstance(value[0], list) else None
-            resolved.shapes[role] = (len(value),) if width is None else (len(value), width)
+            shapes = Data({role: parsed}).shapes()
+            resolved.shapes |= {role: (len(value),)} if isinstance(parsed, list) else shapes
     return resolved
+
+
+def _add_shape(resolved: ResolvedInputs, role: str, dataset: Dataset | None) -> None:
+    """Note the shape of the input, as far as that of the dataset says it."""
+    if dataset is None or dataset.shape is None or role in TREES:
+        return
+    if role in roles.COLUMN:
+        resolved.shapes[role] = dataset.shape[:1]
+    elif len(dataset.shape) == 2:
+        resolved.shapes[role] = dataset.shape
 
 
 def ids(value: str | list[Any], role: str) -> TypeGuard[list[str]]:
@@ -71,13 +83,11 @@ def ids(value: str | list[Any], role: str) -> TypeGuard[list[str]]:
     return bool(value) and all(isinstance(item, str) and is_id(item, "ds") for item in value)
 
 
-def _check_list(role: str, value: list[Any]) -> None:
-    if role in TREES:
-        raise _refused("wrong-input", role, f"Input {role!r} is a tree: give its id, `tr_...`.")
+def _parsed_list(role: str, value: list[Any]) -> Value:
     if role in JOBS:
         raise _refused("wrong-input", role, f"Input {role!r} is a job: give its id, `job_...`.")
     try:
-        roles.value(Lists(value), role)
+        return roles.value(Lists(value), role)
     except UsageError as error:
         error.where.setdefault("role", role)
         raise
@@ -85,7 +95,7 @@ def _check_list(role: str, value: list[Any]) -> None:
 
 def _check_reference(service: Service, tenant: str, role: str, value: str) -> Dataset | None:
     """The dataset; None for references to other things."""
-    if role in TREES:
+    if role in TREES and not is_id(value, "ds"):
         if not is_id(value, "tr") or service.trees.record(tenant, value) is None:
             raise _refused("unknown-input", role, f"Input {role!r}: there is no tree {value!r}.")
         return None
@@ -127,6 +137,8 @@ def _check_dataset(dataset: Dataset, role: str) -> None:
             pointer=["inputs", role],
             problem=dataset.problem,
         )
+    if dataset.format in catalogue.LABELLED:
+        return
     if dataset.role is not None and (dataset.role in roles.COLUMN) != (role in roles.COLUMN):
         raise _refused(
             "wrong-role",
@@ -138,17 +150,21 @@ def _check_dataset(dataset: Dataset, role: str) -> None:
         return
     shape = " x ".join(str(length) for length in dataset.shape) or "a single value"
     if role in roles.COLUMN:
-        if len(dataset.shape) != 1 and not (len(dataset.shape) == 2 and dataset.shape[1] == 1):
+        several = role in ("labels", "hierarchy") and dataset.format in catalogue.SEVERAL
+        one = len(dataset.shape) == 1 or (len(dataset.shape) == 2 and dataset.shape[1] == 1)
+        if not one and not several:
             raise _refused(
                 "wrong-shape",
                 role,
-                f"Input {role!r} must be a list of values; dataset {dataset.id!r} is {shape}.",
+                f"Input {role!r} must be a list of values; dataset {dataset.id!r} is {shape}."
+                f"{_INDICATOR if role == 'labels' else ''}",
             )
     elif len(dataset.shape) != 2:
         raise _refused(
             "wrong-shape",
             role,
-            f"Input {role!r} must be a matrix with one row per point; dataset {dataset.id!r} has "
+            f"Input {role!r} must be a matrix with one row per point"
+            f"{', or pairs of labels' if role == 'graph' else ''}; dataset {dataset.id!r} has "
             f"{len(dataset.shape)} dimension(s): {shape}.",
         )
 

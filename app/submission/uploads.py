@@ -12,7 +12,7 @@ from app.http.bodies import content_length
 from app.http.dependencies import Service
 from app.http.problems import Refused
 from workers.artifacts.datasets import Dataset
-from workers.formats import catalogue
+from workers.formats import catalogue, roles
 from workers.formats import json as json_format
 from workers.formats.facts import Facts
 from workers.model import Request as JobRequest
@@ -34,6 +34,7 @@ class NewDataset:
     role: str | None
     member: str | None
     media_type: str | None
+    n_features: int | None = None
 
 
 async def receive(service: Service, request: Request, new: NewDataset) -> Dataset:
@@ -55,6 +56,12 @@ async def store(
     if not head:
         raise Refused("empty", "The body is empty; send the file itself as the body.")
     file_format = catalogue.format_of(new.media_type, head[:HEAD_BYTES])
+    if new.n_features is not None and file_format != "libsvm":
+        raise Refused(
+            "invalid-request",
+            f"n_features declares the width of libsvm files; this file is {file_format}, which "
+            "has a width of its own.",
+        )
     if stated is not None:
         # Refuse a broken or pickled npy before gigabytes of it are stored.
         catalogue.peek(file_format, head[:HEAD_BYTES], stated)
@@ -80,6 +87,7 @@ async def store(
         sha256=stored.sha256,
         created_at=now(),
         problem=None,
+        n_features=new.n_features,
     )
 
 
@@ -123,7 +131,8 @@ def _parsed_at_once(service: Service) -> int:
 
 def _open_json(service: Service, new: NewDataset) -> Facts:
     key = service.datasets.content_key(new.tenant, new.dataset_id)
-    return json_format.facts(service.blobs.get(key))
+    role = new.role if new.role in roles.READ_BY_ROLE else None
+    return json_format.facts(service.blobs.get(key), role)
 
 
 async def _bounded(service: Service, request: Request, limit: int) -> AsyncIterator[bytes]:

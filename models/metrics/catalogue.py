@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from models.arrays import Matrix
 from models.errors import UsageError
+from models.label_sets import LabelSets
 from models.metrics import (
     against_features,
     against_hierarchy,
@@ -27,7 +28,7 @@ from models.tree.tree import Tree
 def evaluate(
     tree: Tree,
     *,
-    labels: npt.NDArray[Any] | Sequence[Any] | None = None,
+    labels: npt.NDArray[Any] | Sequence[Any] | LabelSets | None = None,
     features: Matrix | None = None,
     distances: Matrix | None = None,
     similarity: Matrix | None = None,

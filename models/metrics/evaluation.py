@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from models.arrays import Matrix
 from models.errors import UsageError
+from models.label_sets import LabelSets
 from models.metrics.flat import Contingency, contingency
 from models.metrics.hierarchical import upper_part
 from models.metrics.inputs import distances_of, features_of, similarity_of
@@ -52,7 +53,7 @@ class Subject:
     """
 
     tree: Tree
-    labels: npt.NDArray[Any] | Sequence[Any] | None = None
+    labels: npt.NDArray[Any] | Sequence[Any] | LabelSets | None = None
     features: Matrix | None = None
     distances: Matrix | None = None
     similarity: Matrix | None = None

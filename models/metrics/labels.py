@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import UsageError
+from models.label_sets import LabelSets
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +29,20 @@ class Classes:
         return len(self.name)
 
 
-def classes_of(labels: npt.NDArray[Any] | Sequence[Any], n_points: int) -> Classes:
+def classes_of(labels: npt.NDArray[Any] | Sequence[Any] | LabelSets, n_points: int) -> Classes:
     """Number the classes. Every distinct label is a class, including -1 and the empty string.
 
-    labels : (n_points,) integers (or bool), or strings.
+    labels : (n_points,) integers (or bool), or strings; label sets only with one label a row.
 
     Raises
     ------
     UsageError : `wrong-length` for another number of labels than points, `wrong-input` for labels
-        that are neither all integers nor all strings.
+        that are neither all integers nor all strings, and for a row with several or none.
 
     O(N log N) for integers, O(N + C log C) for strings.
     """
+    if isinstance(labels, LabelSets):
+        labels = labels.single()
     if not isinstance(labels, np.ndarray):
         labels = np.array(labels, dtype=object)
     if labels.ndim == 2 and labels.shape[1] == 1:

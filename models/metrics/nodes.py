@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from models.arrays import Float, Int, Matrix
 from models.errors import UsageError
+from models.label_sets import LabelSets
 from models.metrics import flat
 from models.metrics.inputs import features_of
 from models.metrics.labels import classes_of
@@ -61,7 +62,7 @@ class NodeReport:
 def report_on_nodes(
     tree: Tree,
     *,
-    labels: npt.NDArray[Any] | Sequence[Any] | None = None,
+    labels: npt.NDArray[Any] | Sequence[Any] | LabelSets | None = None,
     features: Matrix | None = None,
     n_exemplars: int = 3,
     progress: Progress = silent,
@@ -105,7 +106,7 @@ def report_on_nodes(
 
 
 def _classes(
-    tree: Tree, leaves: LeafOrder, labels: npt.NDArray[Any] | Sequence[Any]
+    tree: Tree, leaves: LeafOrder, labels: npt.NDArray[Any] | Sequence[Any] | LabelSets
 ) -> dict[str, Any]:
     classes = classes_of(labels, tree.n_points)
     cells = flat.contingency(

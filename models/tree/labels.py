@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from models.arrays import Int32
 from models.errors import UsageError
+from models.label_sets import LabelSets
 from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
 
@@ -93,6 +94,27 @@ def labels(tree: Tree, values: npt.NDArray[Any] | Sequence[str | None]) -> Label
         times[order.to_numpy()],
         _inverse(pc.sort_indices(label).to_numpy().astype(np.int64)),
     )
+
+
+def at_most_one(sets: LabelSets) -> npt.NDArray[np.object_]:
+    """(n_rows,) the label of each row, None where there is none.
+
+    Raises UsageError naming the first row that has several.
+    """
+    times = np.diff(sets.start)
+    several = np.flatnonzero(times > 1)
+    if several.size:
+        row = int(several[0])
+        raise UsageError(
+            f"There are {times[row]} labels at row {row} (counted from 0); at most one for each "
+            "row is accepted here.",
+            code="wrong-input",
+            role="labels",
+            row=row,
+        )
+    column = np.full(sets.n_rows, None, dtype=object)
+    column[times == 1] = np.array(sets.names, dtype=object)[sets.code]
+    return column
 
 
 def mix(tree: Tree, labels: Labels, node: int, most: int = 20) -> Mix:

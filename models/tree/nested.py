@@ -177,7 +177,10 @@ def _read_flat(nodes: list[Any], document: dict[str, Any]) -> Tree:
                 f"Node number {row} of the list has no id that is an integer or text.", node=row
             )
         if own in row_of_id:
-            raise InvalidTree(f"Two nodes have the id {_short(own)}.", node=own)
+            raise InvalidTree(
+                f"Two nodes have the id {_short(own)}; each node is listed once, with one parent.",
+                node=own,
+            )
         row_of_id[own] = row
     parents: list[int] = []
     for node in nodes:
@@ -188,7 +191,10 @@ def _read_flat(nodes: list[Any], document: dict[str, Any]) -> Tree:
             parents.append(row_of_id[over])
         else:
             raise InvalidTree(
-                f"Node {_short(node['id'])} has the parent {_short(over)}, which does not exist.",
+                f"Node {_short(node['id'])} has several parents; a node has one."
+                if isinstance(over, list) and len(over) > 1
+                else f"Node {_short(node['id'])} has the parent {_short(over)}, which does not "
+                "exist.",
                 node=node["id"],
             )
     return _build(nodes, parents, list(row_of_id), document)

@@ -1,6 +1,8 @@
-"""Class paths, one a line, such as `animal/cat/lion`: ground-truth hierarchies."""
+"""Class paths such as `animal/cat/lion`: ground-truth hierarchies."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -10,7 +12,8 @@ from models.tree.tree import Tree
 
 
 def read(text: str) -> Tree:
-    """Tree of class paths: row i of its points is line i, at the leaf that the line's path ends in.
+    """Tree of class paths, one a line: row i of its points is line i, at the leaf that the line's
+    path ends in.
 
     A node is named by the last part of its path; leading and trailing blanks count. The root has no
     name, unless all paths begin with the same part: then that part is the root. If one path
@@ -25,18 +28,46 @@ def read(text: str) -> Tree:
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").rstrip("\n").split("\n")
     if lines == [""]:
         raise InvalidTree("The text holds no path.", line=1)
+    line_of: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        if "" in line.split("/"):
+            raise InvalidTree(f"Line {number} {_EMPTY}", line=number)
+        if line in line_of:
+            raise InvalidTree(
+                f"Line {number} has the same path as line {line_of[line]}.", line=number
+            )
+        line_of[line] = number
+    return _tree(line_of)
+
+
+def of_rows(paths: Iterable[str], rows: Iterable[int]) -> Tree:
+    """As `read`, of paths that may repeat: row i of its points is the i-th distinct path, in order
+    of appearance.
+
+    rows : the row of each path, for errors. Raises InvalidTree, naming the row, for an empty part.
+    O(length of the paths).
+    """
+    distinct: dict[str, None] = {}
+    for path, row in zip(paths, rows, strict=True):
+        if path not in distinct:
+            if "" in path.split("/"):
+                raise InvalidTree(f"Row {row} (counted from 0) {_EMPTY}", row=row)
+            distinct[path] = None
+    return _tree(distinct)
+
+
+_EMPTY = "has an empty part; a path is names with one '/' between them."
+
+
+def _tree(paths: Iterable[str]) -> Tree:
+    """The tree of distinct paths without empty parts; at least one."""
     parents = [-1]
     names: list[str | None] = [None]
     node_of: dict[tuple[int, str], int] = {}
-    line_of: dict[int, int] = {}
-    for number, line in enumerate(lines, 1):
+    ends: list[int] = []
+    for path in paths:
         node = 0
-        for part in line.split("/"):
-            if not part:
-                raise InvalidTree(
-                    f"Line {number} has an empty part; a path is names with one '/' between them.",
-                    line=number,
-                )
+        for part in path.split("/"):
             key = (node, part)
             below = node_of.get(key)
             if below is None:
@@ -44,14 +75,10 @@ def read(text: str) -> Tree:
                 parents.append(node)
                 names.append(part)
             node = below
-        if node in line_of:
-            raise InvalidTree(
-                f"Line {number} has the same path as line {line_of[node]}.", line=number
-            )
-        line_of[node] = number
+        ends.append(node)
     inner = set(parents)
     leaves: list[int] = []
-    for node in line_of:
+    for node in ends:
         if node in inner:
             parents.append(node)
             names.append(names[node])

@@ -60,8 +60,35 @@ def fit(working: Working, method: str, inputs: dict[str, Any], **fields: Any) ->
     return dict(working.client.get(f"/v1/trees/{job['result']['tree']}").json())
 
 
-def predict(working: Working, tree: dict[str, Any], inputs: Any, **headers: str) -> Any:
+def predict(
+    working: Working,
+    tree: dict[str, Any],
+    inputs: Any,
+    options: dict[str, Any] | None = None,
+    **headers: str,
+) -> Any:
     headers = {"Prefer": "wait=30", **headers}
-    return working.client.post(
-        f"/v1/trees/{tree['id']}/predictions", json={"inputs": inputs}, headers=headers
-    )
+    body = {"inputs": inputs, **(options or {})}
+    return working.client.post(f"/v1/trees/{tree['id']}/predictions", json=body, headers=headers)
+
+
+#        0
+#      /   \
+#  animal   plant
+#   /  \      |
+# cat  dog  =rose
+CLASSES = "animal/cat\nanimal/dog\nplant/=rose"
+CLASS_ROWS = [[9.0, 0.0], [8.0, 1.0], [8.0, 6.0], [9.0, 7.0], [-9.0, 0.0], [-8.0, 1.0]]
+CLASS_LABELS = ["cat", "cat", "animal/dog", "dog", "=rose", "plant/=rose"]
+
+
+def classifier(working: Working) -> dict[str, Any]:
+    """The tree of `mlr` over `CLASSES`, two rows each."""
+    hierarchy = post(working, CLASSES, "text/plain")
+    inputs = {"features": CLASS_ROWS, "labels": CLASS_LABELS, "hierarchy": hierarchy["id"]}
+    return fit(working, "mlr", inputs)
+
+
+def model_of(tree: dict[str, Any]) -> str:
+    """The id of the model beside a tree."""
+    return f"md_{tree['id'].partition('_')[2]}"

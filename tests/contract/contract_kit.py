@@ -5,6 +5,7 @@ A new role needs one entry in `ROLES`; a new method of known roles needs nothing
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,6 +18,7 @@ from scipy.spatial.distance import pdist, squareform
 from models import registry
 from models.data import Data
 from models.method import Fitted, Method
+from models.tree import paths
 from models.tree.tree import Tree
 
 N_POINTS = 60
@@ -34,7 +36,7 @@ _targets = (_features * _rng.normal(size=(6, 4))[_task]).sum(axis=1) + _rng.norm
 _near = np.random.default_rng(1).normal(size=(N_POINTS, N_POINTS)) / 4
 _near += 2.0 * (_group[:, None] == _group)
 
-ROLES: Mapping[str, np.ndarray] = {
+ROLES: Mapping[str, Any] = {
     "features": _features,
     "logits": _logits,
     "distances": squareform(pdist(_features)),
@@ -43,6 +45,7 @@ ROLES: Mapping[str, np.ndarray] = {
     "tasks": _task,
     "targets": _targets,
     "labels": _group,
+    "hierarchy": paths.read("near/0\nnear/1\n2"),
     "timestamps": np.arange(N_POINTS) % 4 + 2000.5,
 }
 """Well separated groups and no ties, so that no result depends on a last digit."""
@@ -50,7 +53,11 @@ ROLES: Mapping[str, np.ndarray] = {
 SQUARE = frozenset({"distances", "similarity", "graph"})
 """Roles whose columns are the points as well."""
 
-OWN: Mapping[str, Mapping[str, np.ndarray]] = {
+OWN: Mapping[str, Mapping[str, Any]] = {
+    **{
+        name: {"graph": np.array([["0", "1"], ["1", "2"]], dtype=object)}
+        for name in ("rr-svm", "rr-lr")
+    },
     "bvmf": {"features": _unit},
     "hvmf": {"features": _unit},
     "lda": {"features": _counts},
@@ -58,14 +65,14 @@ OWN: Mapping[str, Mapping[str, np.ndarray]] = {
     "tvmf": {"features": _unit},
     "vmf": {"features": _unit},
 }
-"""Examples for methods that accept only a kind of values: counts, unit rows."""
+"""Examples for methods that accept only a kind of values: counts, unit rows, edges of classes."""
 
 
 def ways(method: Method[Any]) -> list[tuple[str, ...]]:
     """The smallest sets of roles the method runs on: the required ones, else each matrix alone."""
     required = tuple(role for role, accepted in method.inputs.items() if accepted.required)
     if required:
-        return [required]
+        return [(*required, role) for role in method.one_of] or [required]
     return [(role,) for role in method.inputs if role in ROLES]
 
 
@@ -74,12 +81,17 @@ def example(method: Method[Any], roles: tuple[str, ...]) -> Data:
     values = {**ROLES, **OWN.get(method.id, {})}
     missing = [role for role in roles if role not in values]
     assert not missing, f"add an example of role {missing[0]!r} to {__name__}.ROLES"
-    return Data({role: values[role].copy() for role in roles})
+    return Data({role: copy.deepcopy(values[role]) for role in roles})
 
 
-def spoil(value: np.ndarray, bad: float) -> dict[str, int] | None:
+def by_point(value: Any) -> bool:
+    """Whether an input has a row for each point."""
+    return isinstance(value, np.ndarray) and len(value) == N_POINTS
+
+
+def spoil(value: Any, bad: float) -> dict[str, int] | None:
     """The place where `bad` was put into a matrix or column; None if it holds no floats."""
-    if value.dtype.kind != "f":
+    if not by_point(value) or value.dtype.kind != "f":
         return None
     place = (7, 1)[: value.ndim]
     value[place] = bad
@@ -90,7 +102,9 @@ def permuted(data: Data, order: np.ndarray) -> Data:
     """The same points in another order."""
     values: dict[str, Any] = {}
     for role, value in data.values.items():
-        values[role] = value[np.ix_(order, order)] if role in SQUARE else value[order]
+        if by_point(value):
+            value = value[np.ix_(order, order)] if role in SQUARE else value[order]
+        values[role] = value
     return replace(data, values=values)
 
 

@@ -131,6 +131,8 @@ GUESSES = [
     ("a.json", lambda: b'{"nodes": []}', "tree"),
     ("a.nwk", lambda: b"(a:1,b:1);", "tree"),
     ("a.txt", lambda: b"animal/cat\nanimal/dog\n", "tree"),
+    ("a.arff", lambda: b"@relation a\n@attribute x real\n@data\n1\n", "features"),
+    ("a.json", lambda: b'[["rose", "tulip"], []]', "labels"),
     ("a.svm", lambda: b"1 1:0.5 3:2\n", "features"),
     ("embeddings.parquet", lambda: b"PAR1....PAR1", "features"),
 ]

@@ -26,6 +26,7 @@ class Dataset(BaseModel):
     """The facts of an upload. `member` names one of several arrays in a file.
 
     shape, dtype : None until known. `sha256` and `bytes` are those of the content as uploaded.
+    n_features : the declared number of features of a libsvm file; None: that of its largest index.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -43,6 +44,7 @@ class Dataset(BaseModel):
     sha256: str
     created_at: str
     problem: Problem | None
+    n_features: int | None = None
 
 
 class _Inspection(BaseModel):

@@ -6,13 +6,15 @@ model.safetensors   the stages' arrays, named "<stage>.<array>"; its metadata en
                     {"stages": [{"method", "params", "facts"}, ...], "inputs": [roles],
                     "preprocess": [{"steps", "n_features"}, ...]}, one entry for each matrix of
                     features; its arrays are named "preprocess.<matrix>.<step>.<array>"
-predictions.arrow   one row per predicted row: leaf, path, probabilities, the method's own columns
+predictions.arrow   one row per predicted row: leaf, path, probabilities, the method's own columns;
+                    for a classifier also node, label, labels and, if requested, top
 state.safetensors   what a later job needs to grow from this one
 points.safetensors  the method's columns of points
 piece.safetensors   the arrays of a piece of a fit; not part of a result
 nodes.arrow         an evaluation's report, one row per node: node, size; purity, entropy,
                     n_classes, majority, null without labels or points; exemplars, null without
                     features
+tables.json         a classifier's evaluation: {"level": [{...}, ...], ...}, the rows of each table
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from models.arrays import Arrays
-from models.method import Model, Predictions
+from models.arrays import Arrays, Int
+from models.method import ClassAnswers, Model, Predictions
 from models.preprocess.pipeline import Pipeline
 from models.tree.tree import Tree
 from workers.formats.table_writers import save_arrow
@@ -48,6 +50,7 @@ STATE = "state.safetensors"
 PIECE = "piece.safetensors"
 POINTS = "points.safetensors"
 NODES = "nodes.arrow"
+TABLES = "tables.json"
 
 _FACTS = "umbel"
 
@@ -200,22 +203,63 @@ def _under(prefix: str, arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
     }
 
 
-def save_predictions(predictions: Predictions, folder: Path) -> None:
-    """Write predictions: leaf, path, probabilities and the method's own columns."""
+def save_predictions(
+    predictions: Predictions, folder: Path, node_names: npt.NDArray[Any] | None = None
+) -> None:
+    """Write predictions: leaf, path, probabilities, the method's own columns, the classes.
+
+    node_names : (n_nodes,) `Tree.name`, for the labels of a classifier's rows.
+    """
     import pyarrow as pa
 
     start = pa.array(predictions.start, pa.int64())
-    table = pa.table(
-        {
-            "leaf": pa.array(predictions.leaf, pa.int64()),
-            "path": pa.LargeListArray.from_arrays(start, pa.array(predictions.node, pa.int64())),
-            "probabilities": pa.LargeListArray.from_arrays(
-                start, pa.array(predictions.probability, pa.float64())
-            ),
-            **{name: pa.array(column) for name, column in predictions.columns.items()},
+    columns = {
+        "leaf": pa.array(predictions.leaf, pa.int64()),
+        "path": pa.LargeListArray.from_arrays(start, pa.array(predictions.node, pa.int64())),
+        "probabilities": pa.LargeListArray.from_arrays(
+            start, pa.array(predictions.probability, pa.float64())
+        ),
+        **{name: pa.array(column) for name, column in predictions.columns.items()},
+    }
+    if predictions.classes is not None:
+        last = predictions.node[predictions.start[1:] - 1]
+        columns["node"] = pa.array(last, pa.int64())
+        if node_names is not None:
+            reached, code = np.unique(last, return_inverse=True)
+            columns["label"] = _texts(node_names[reached].tolist(), code)
+        columns |= _class_columns(predictions.classes)
+    save_arrow(pa.table(columns), folder / PREDICTIONS)
+
+
+def _class_columns(classes: ClassAnswers) -> dict[str, pa.Array]:
+    """The labels of each row, and its best classes if there are any."""
+    import pyarrow as pa
+
+    start = pa.array(classes.start, pa.int64())
+    columns = {"labels": pa.LargeListArray.from_arrays(start, _texts(classes.name, classes.code))}
+    n_rows, top_k = classes.top.shape
+    if top_k:
+        best = classes.top.ravel()
+        members = {
+            "label": _texts(classes.name, best),
+            "node": pa.array(classes.node[best], pa.int64()),
+            "score": pa.array(classes.score.ravel(), pa.float64()),
+            "probability": pa.array(classes.probability.ravel(), pa.float64()),
         }
-    )
-    save_arrow(table, folder / PREDICTIONS)
+        columns["top"] = pa.LargeListArray.from_arrays(
+            pa.array(np.arange(n_rows + 1) * top_k),
+            pa.StructArray.from_arrays(list(members.values()), list(members)),
+        )
+    return columns
+
+
+def _texts(names: list[str] | list[str | None], code: Int) -> pa.Array:
+    """`names[code]`, each name stored once; null for a name that is None."""
+    import pyarrow as pa
+
+    missing = np.array([name is None for name in names], dtype=bool)[code]
+    texts = pa.array([name or "" for name in names], pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array(code.astype(np.int32), mask=missing), texts)
 
 
 def save_nodes(report: NodeReport, folder: Path) -> None:
@@ -270,6 +314,11 @@ def _exemplars(report: NodeReport) -> pa.Array:
     start = np.zeros(present.shape[0] + 1, dtype=np.int64)
     np.cumsum(present.sum(axis=1), out=start[1:])
     return pa.LargeListArray.from_arrays(pa.array(start), pa.array(report.exemplars[present]))
+
+
+def save_tables(tables: Mapping[str, Any], folder: Path) -> None:
+    """Write the tables of a classifier's evaluation."""
+    (folder / TABLES).write_text(json.dumps(tables, allow_nan=False))
 
 
 def save_state(state: Arrays, folder: Path) -> None:

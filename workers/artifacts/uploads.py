@@ -38,6 +38,7 @@ class Upload(BaseModel):
     member: str | None
     media_type: str | None
     created_at: str
+    n_features: int | None = None
 
 
 class Part(BaseModel):

@@ -13,4 +13,5 @@ Start with `run`, which does a job; it has access to neither Redis nor the store
 - `crew`: a fit that is cut into pieces.
 - `support`: bootstrap support.
 - `comparison`: several methods on the same inputs.
+- `classification`: a classifier on rows whose labels are known.
 """

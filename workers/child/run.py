@@ -16,7 +16,8 @@ from pydantic import BaseModel, ConfigDict
 from models.arrays import Arrays
 from models.data import Data, Value, doubled
 from models.errors import UsageError
-from models.method import Method, Piece
+from models.label_sets import LabelSets
+from models.method import Method, Piece, PredictionOptions
 from models.naming import by_labels, by_terms
 from models.parameters import Params
 from models.preprocess.inputs import Preparation
@@ -127,6 +128,9 @@ def _fit(spec: Spec, report: Report, coordinator: Coordinator | None) -> Outcome
     plan = _plan(request)
     report(Advance(stage="reading"))
     method_inputs, given = _inputs(spec)
+    if request.name_by == "labels" and isinstance(given["labels"], LabelSets):
+        # Refused here if some row has none or several, not after the fit.
+        given["labels"] = given["labels"].single()
 
     def crew_of(used: Method[Any], data: Data, params: Params, progress: StepProgress) -> Crew:
         # Helpers have the inputs of the job, not the result of an earlier step.
@@ -172,7 +176,8 @@ def _write_fit(spec: Spec, result: PlanResult, given: Mapping[str, Value]) -> di
     predicts = len(result.stages) == (1 if request.then is None else 2)
     if predicts:
         first = method(request.method)
-        roles = [*first.needed(predicting=True), *(set(first.one_of) & set(given))]
+        choice = {role for role in first.one_of if not first.inputs[role].fit_only}
+        roles = [*first.needed(predicting=True), *(choice & set(given))]
         preparation = result.preparation
         model = results.FittedModel(
             result.stages, preparation.roles_given(roles), preparation.pipelines
@@ -277,7 +282,8 @@ def _with_tree(
     )
 
 
-def _predict(spec: Spec, report: Report) -> Outcome:
+def _fitted(spec: Spec) -> tuple[Tree, results.FittedModel]:
+    """The tree that the request names, and its model."""
     source = of_role(spec.sources, "tree")
     if results.MODEL not in source.files:
         raise UsageError(
@@ -285,18 +291,22 @@ def _predict(spec: Spec, report: Report) -> Outcome:
             "the catalogue.",
             code="cannot-predict",
         )
+    return tree_of(source), results.load_model(source.files[results.MODEL])
+
+
+def _predict(spec: Spec, report: Report) -> Outcome:
     report(Advance(stage="reading"))
-    tree = tree_of(source)
-    model = results.load_model(source.files[results.MODEL])
+    tree, model = _fitted(spec)
     *earlier, last = model.stages
     values = values_of(spec.sources, but="tree", many=many_of(model.stages[0].method))
     data = Data(Preparation(model.prepared).apply(values))
     report(Advance(fraction=0.1, stage="predicting"))
     for stage in earlier:
         data = Data({"logits": method(stage.method).logits(stage.model, data)})
-    predictions = method(last.method).predict(last.model, tree, data)
+    options = _prediction_options(spec.request.options)
+    predictions = method(last.method).predict(last.model, tree, data, options)
     report(Advance(fraction=0.9, stage="writing"))
-    results.save_predictions(predictions, spec.folder)
+    results.save_predictions(predictions, spec.folder, tree.name)
     result = {
         "tree": spec.request.options["tree"],
         "predictions": {"n_rows": int(predictions.leaf.shape[0])},
@@ -304,7 +314,14 @@ def _predict(spec: Spec, report: Report) -> Outcome:
     return Outcome(result=result)
 
 
+def _prediction_options(options: Mapping[str, Any]) -> PredictionOptions:
+    names = ("top_k", "threshold", "confidence")
+    return PredictionOptions(**{name: options[name] for name in names if name in options})
+
+
 def _evaluate(spec: Spec, report: Report) -> Outcome:
+    if "model" in spec.request.options:
+        return _evaluate_model(spec, report)
     from models.metrics.catalogue import evaluate
 
     report(Advance(stage="reading"))
@@ -349,6 +366,32 @@ def _evaluate(spec: Spec, report: Report) -> Outcome:
     return Outcome(result={**result, "evaluation": evaluation}, warnings=tuple(warnings))
 
 
+def _evaluate_model(spec: Spec, report: Report) -> Outcome:
+    from workers.child.classification import evaluation_of
+
+    report(Advance(stage="reading"))
+    tree, model = _fitted(spec)
+    options = spec.request.options
+    values = values_of(spec.sources, but="tree", many=many_of(model.stages[0].method))
+    measured = evaluation_of(model, tree, values, options, _progress(report))
+    report(Advance(fraction=0.99, stage="writing"))
+    results.save_tables(measured.tables, spec.folder)
+    evaluation = {
+        "metrics": measured.metrics,
+        "standard_errors": measured.standard_errors,
+        "intervals": measured.intervals,
+        "n_rows": measured.n_rows,
+        "warnings": measured.warnings,
+    }
+    result = {
+        "tree": options["tree"],
+        "model": options["model"],
+        "evaluation": evaluation,
+        "tables": {name: len(rows) for name, rows in measured.tables.items()},
+    }
+    return Outcome(result=result, warnings=tuple(measured.warnings))
+
+
 def _compare(spec: Spec, report: Report, coordinator: Coordinator | None) -> Outcome:
     options = comparison.ComparisonOptions.model_validate(spec.request.options)
     report(Advance(stage="reading"))
@@ -377,7 +420,7 @@ def _inspect(spec: Spec, report: Report) -> Outcome:
 
     source = of_role(spec.sources, "dataset")
     if source.link is None:
-        facts = inspect(source.format or "", source.file, source.member)
+        facts = inspect(source.format or "", source.file, source.member, source.bounds, source.hint)
     else:
         facts = facts_of(source.link, source.format or "", source.member, source.role)
     return Outcome(result={"dataset": {"shape": list(facts.shape), "dtype": facts.dtype}})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from models.errors import UsageError
 from models.registry import method
 from models.tree.tree import Tree
 from workers.artifacts import results
+from workers.formats.facts import DEFAULT, Bounds
 from workers.stores.objects.blobs import Link
 
 
@@ -26,6 +28,7 @@ class Source(BaseModel):
             first; None for a deleted one.
         link : in place of `path`, if the object stays in the store and is read in parts.
     by_rows : whether the method reads it through `Data.rows`.
+    hint, n_features : what a dataset was uploaded as, and its declared number of features.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -37,6 +40,8 @@ class Source(BaseModel):
     format: str | None = None
     member: str | None = None
     by_rows: bool = False
+    hint: str | None = None
+    n_features: int | None = None
     files: dict[str, Path] = {}
     method: str = ""
     params: dict[str, Any] = {}
@@ -47,6 +52,11 @@ class Source(BaseModel):
         """The local file of a source without a link."""
         assert self.path is not None
         return self.path
+
+    @property
+    def bounds(self) -> Bounds:
+        """The limits for reading a dataset, with its declared width."""
+        return replace(DEFAULT, n_features=self.n_features)
 
     @property
     def n_bytes(self) -> int:
@@ -102,8 +112,8 @@ def _value(source: Source) -> Value:
     if source.link is not None:
         return remote_rows.rows(source.link, format, source.member, source.role)
     if source.by_rows:
-        return catalogue.rows(format, source.file, source.member, source.role)
-    return catalogue.load(format, source.file, source.member, source.role)
+        return catalogue.rows(format, source.file, source.member, source.role, source.bounds)
+    return catalogue.load(format, source.file, source.member, source.role, source.bounds)
 
 
 def _earlier(source: Source) -> Earlier:

@@ -17,6 +17,7 @@ from pydantic import ConfigDict, Field
 from models.arrays import Arrays
 from models.data import Value
 from models.errors import UsageError
+from models.label_sets import LabelSets
 from models.method import Crew, Piece
 from models.parameters import Exact
 from models.progress import Progress
@@ -148,7 +149,8 @@ def _resampled(
     """The values with rows or columns drawn anew, and the row of each point."""
     n_points = next(
         matrix.shape[0]
-        for value in values.values()
+        for role, value in values.items()
+        if not _are_edges(role, value)
         for matrix in (value if isinstance(value, tuple) else (value,))
         if isinstance(matrix, (np.ndarray, sp.csr_array, Rows))
     )
@@ -159,7 +161,9 @@ def _resampled(
     row = np.sort(rng.integers(0, n_points, n_points))
     drawn: dict[str, Any] = {}
     for role, value in values.items():
-        if isinstance(value, tuple):
+        if _are_edges(role, value):
+            drawn[role] = value
+        elif isinstance(value, tuple):
             drawn[role] = tuple(_rows(matrix, row) for matrix in value)
         elif role in BY_PAIRS and isinstance(value, (np.ndarray, sp.csr_array)):
             drawn[role] = value[row][:, row]
@@ -168,11 +172,26 @@ def _resampled(
     return drawn, row
 
 
+def _are_edges(role: str, value: Value) -> bool:
+    """Whether a graph is edges between labels, of which points are not drawn."""
+    return role == "graph" and isinstance(value, np.ndarray) and value.shape[0] != value.shape[1]
+
+
 def _rows(value: Any, row: npt.NDArray[np.int64]) -> Any:
     if isinstance(value, Rows):
         return _Drawn(value, row)
     if isinstance(value, (np.ndarray, sp.csr_array)):
         return value[row]
+    if isinstance(value, LabelSets):
+        member = sp.csr_array(
+            (np.ones(value.code.size), value.code, value.start), (value.n_rows, len(value.names))
+        )[row]
+        return replace(
+            value,
+            start=member.indptr.astype(np.int64),
+            code=member.indices.astype(np.int64),
+            unlabelled=value.unlabelled[row],
+        )
     return value
 
 

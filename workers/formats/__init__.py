@@ -5,9 +5,10 @@ parses bytes to a plain table (`tables`) and refuses what is not of its format:
 
 - `npy`, `npz`, `safetensors`: arrays; `raw` maps arrays that are stored uncompressed.
 - `arrow`, `parquet` (`parquet_footer`): record batches, which `batches` turns into arrays.
-- `csv`, `libsvm`, `json`, `jsonl`: text.
+- `csv`, `libsvm`, `arff`, `json`, `jsonl`: text.
 
-`roles` turns a table into the value of a role, or refuses it. `facts` describes a file and limits
+`roles` turns a table into the value of a role, or refuses it, by means of `columns`, `labels` (rows
+with several labels or none) and `edges` (a graph of labels). `facts` describes a file and limits
 its size in memory; `refusals` has the errors that several readers share. `trees` reads uploaded
 trees. `table_writers` writes tables as CSV, JSON and Arrow, for results and responses.
 """

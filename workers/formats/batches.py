@@ -2,7 +2,7 @@
 
 A matrix is a table whose columns are all numbers, or one column of lists of equal length
 (`fixed_size_list`, a tensor column, `list`). A column is a table of one column, or the one that
-`member` names.
+`member` names; one of labels may hold lists of any length, and null where labels are unknown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from models.errors import UsageError
 from workers.formats.facts import Bounds, Facts, Member, choose
 from workers.formats.refusals import broken, listed, missing, shown, unsupported
-from workers.formats.tables import Columns, Table, Want, dtype_name, require_filled
+from workers.formats.tables import Columns, LabelRows, Table, Want, dtype_name, require_filled
 
 _CELLS = 1 << 17
 """Values of one block written while they are in cache."""
@@ -64,9 +64,11 @@ def read(batches: Batches, member: str | None, want: Want, bounds: Bounds) -> Ta
     bounds.require(8 * batches.n_rows)
     require_filled((batches.n_rows,))
     chosen = _chosen(batches, member)
-    if want == "column":
+    if want in ("column", "labels", "paths"):
         if len(chosen) != 1:
             return Columns(batches.schema.names)
+        if want != "column":
+            return _label_rows(batches, chosen[0], bounds)
         if _is_text(_plain(batches.schema.field(chosen[0]).type)):
             return _all_texts(batches, chosen[0], bounds)
     return _matrix(batches, chosen, bounds)
@@ -79,6 +81,61 @@ def _all_texts(batches: Batches, column: int, bounds: Bounds) -> list[str]:
         length += sum(map(len, part))
         bounds.require(length)
         texts += part
+    return texts
+
+
+def _label_rows(batches: Batches, position: int, bounds: Bounds) -> LabelRows:
+    """A column of text or numbers, or of lists of them; null where the labels are unknown."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    field = batches.schema.field(position)
+    several = is_list(field.type)
+    own = _plain(_plain(field.type).value_type) if several else _plain(field.type)
+    if not (_is_text(own) or _is_number(own) or pa.types.is_null(own)):
+        raise unsupported(
+            f"Column {shown(field.name)} has type {shown(str(field.type))}; labels are integers, "
+            "text, or lists of them."
+        )
+    times, values, unlabelled = [], [np.empty(0, dtype=object if _is_text(own) else np.int64)], []
+    n_read = n_values = 0
+    for batch in batches.read([position]):
+        column = _storage(batch.column(0))
+        unlabelled.append(column.is_null().to_numpy(zero_copy_only=False))
+        inside = _storage(column.flatten()) if several else column.drop_null()
+        own_times = ~unlabelled[-1]
+        if several:
+            own_times = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
+        times.append(own_times.astype(np.int64))
+        if inside.null_count:
+            ends = np.cumsum(times[-1])
+            row = n_read + int(np.searchsorted(ends, _first_null(inside), side="right"))
+            raise UsageError(
+                f"Column {shown(field.name)} has null among the labels of row {row} (counted from "
+                "0); a row whose labels are unknown is null, not a list with null.",
+                code="missing-value",
+                row=row,
+            )
+        n_read += len(column)
+        n_values += len(inside)
+        bounds.require(8 * (2 * n_read + n_values))
+        values.append(
+            _shared_texts(inside) if _is_text(own) else inside.to_numpy(zero_copy_only=False)
+        )
+    if n_read != batches.n_rows:
+        raise broken(f"The table is damaged: it claims {batches.n_rows} rows and holds {n_read}.")
+    used = [part for part in values if len(part)] or values[:1]
+    return LabelRows.of(np.concatenate(times), np.concatenate(used), np.concatenate(unlabelled))
+
+
+def _shared_texts(column: Any) -> npt.NDArray[np.object_]:
+    """(n,) `str` objects, equal texts of the column being one object."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    words = np.array([*column.dictionary.to_pylist(), None], dtype=object)
+    texts: npt.NDArray[np.object_] = words[column.indices.to_numpy(zero_copy_only=False)]
     return texts
 
 
@@ -220,7 +277,6 @@ def _texts(batches: Batches, position: int) -> Iterator[list[str]]:
 
 def _dtype(batches: Batches, chosen: list[int]) -> np.dtype[Any]:
     """The common dtype of the matrix. Raises UsageError naming a column that is not numbers."""
-    import pyarrow as pa
 
     kinds = set()
     for position in chosen:
@@ -234,12 +290,12 @@ def _dtype(batches: Batches, chosen: list[int]) -> np.dtype[Any]:
                     code="member-needed",
                 )
             plain = _plain(plain.value_type)
-        numeric = pa.types.is_integer(plain) or pa.types.is_floating(plain)
-        if not numeric and not pa.types.is_boolean(plain):
+        if not _is_number(plain):
             if _is_text(plain):
+                lists = " Lists of labels need ?role=labels." if is_list(field.type) else ""
                 raise UsageError(
                     f"Column {shown(field.name)} holds text, and a matrix holds numbers; leave it "
-                    "out, or choose one column with ?member=.",
+                    f"out, or choose one column with ?member=.{lists}",
                     code="wrong-input",
                     column=position,
                 )
@@ -270,6 +326,13 @@ def is_list(kind: Any) -> bool:
     kind = _plain(kind)
     sized = pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind)
     return bool(sized or pa.types.is_large_list(kind))
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow as pa
+
+    numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    return bool(numeric or pa.types.is_boolean(kind))
 
 
 def _is_text(kind: Any) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 from models.data import Value
 from models.errors import UsageError
 from workers.formats import (
+    arff,
     arrow,
     csv,
     json,
@@ -34,7 +35,9 @@ from workers.formats.tables import Table, Want, is_number
 __all__ = [
     "ACCEPTED",
     "FORMATS",
+    "LABELLED",
     "RAW",
+    "SEVERAL",
     "Bounds",
     "Facts",
     "Format",
@@ -57,6 +60,9 @@ class Format:
     inspect : gives the facts of a file. read : gives its plain table, for `roles.value`; `member`
         chooses an array.
     locate : gives the position of an array, for formats that store it uncompressed.
+    by_role : whether a file may hold what only a role of `roles.READ_BY_ROLE` takes, so that its
+        facts depend on the role.
+    labelled : whether a file holds features and labels at once; its facts are of the features.
     """
 
     id: str
@@ -65,6 +71,8 @@ class Format:
     inspect: Callable[[Path, str | None, Bounds], Facts]
     read: Callable[[Path, str | None, Want, Bounds], Table]
     locate: Callable[[Content, str | None, Bounds], Layout] | None = None
+    by_role: bool = False
+    labelled: bool = False
 
 
 _ALL = (
@@ -84,6 +92,7 @@ _ALL = (
         True,
         arrow.inspect_stream,
         arrow.read_stream,
+        by_role=True,
     ),
     Format(
         "arrow-file",
@@ -91,6 +100,7 @@ _ALL = (
         True,
         arrow.inspect_file,
         arrow.read_file,
+        by_role=True,
     ),
     Format(
         "parquet",
@@ -98,6 +108,7 @@ _ALL = (
         True,
         parquet.inspect,
         parquet.read,
+        by_role=True,
     ),
     Format(
         "csv",
@@ -105,21 +116,38 @@ _ALL = (
         False,
         csv.inspect,
         csv.read,
+        by_role=True,
     ),
-    Format("libsvm", ("text/x-libsvm",), False, libsvm.inspect, libsvm.read),
-    Format("json", ("application/json",), False, json.inspect, json.read),
+    Format("libsvm", ("text/x-libsvm",), False, libsvm.inspect, libsvm.read, labelled=True),
+    Format(
+        "arff",
+        ("text/x-arff", "application/x-arff"),
+        False,
+        arff.inspect,
+        arff.read,
+        labelled=True,
+    ),
+    Format("json", ("application/json",), False, json.inspect, json.read, by_role=True),
     Format(
         "jsonl",
         ("application/x-ndjson", "application/jsonl", "application/x-jsonlines"),
         False,
         jsonl.inspect,
         jsonl.read,
+        by_role=True,
     ),
 )
 
 FORMATS = {format.id: format for format in _ALL}
 RAW = frozenset(format.id for format in _ALL if format.locate is not None)
 """Formats that store arrays uncompressed, so that parts can be read."""
+
+LABELLED = frozenset(format.id for format in _ALL if format.labelled)
+"""Formats that hold features and labels at once."""
+SEVERAL = frozenset({"npz"}) | {
+    format.id for format in _ALL if (format.by_role or format.labelled) and format.id != "csv"
+}
+"""Formats in which a row may have several labels."""
 
 ACCEPTED = tuple(format.media_types[0] for format in _ALL)
 _BY_TYPE = {media_type: format for format in _ALL for media_type in format.media_types}
@@ -193,15 +221,24 @@ def peek(format: str, head: bytes, length: int) -> Facts | None:
     return npy.peek(head, length) if format == "npy" else None
 
 
-def inspect(format: str, path: Path, member: str | None = None, bounds: Bounds = DEFAULT) -> Facts:
-    """The facts of a file.
+def inspect(
+    format: str,
+    path: Path,
+    member: str | None = None,
+    bounds: Bounds = DEFAULT,
+    role: str | None = None,
+) -> Facts:
+    """The facts of a file. role : what it was uploaded as, if that was said.
 
     For a worker's child, never for the API process. For npy, npz and safetensors only headers are
     read, for other formats every value. Raises UsageError: `member-needed` if the file holds
     several arrays and `member` names none of them, `archive-bomb`, `too-large`, `truncated`,
     `invalid-file`, `empty`, `ragged`, `missing-value`, `not-finite`, `wrong-input`.
     """
-    return _format(format).inspect(path, member, bounds)
+    chosen = _format(format)
+    if chosen.by_role and role in roles.READ_BY_ROLE:
+        return roles.facts(chosen.read(path, member, roles.wanted(role), bounds), role)
+    return chosen.inspect(path, member, bounds)
 
 
 def load(format: str, path: Path, member: str | None, role: str, bounds: Bounds = DEFAULT) -> Value:
@@ -214,14 +251,14 @@ def load(format: str, path: Path, member: str | None, role: str, bounds: Bounds 
     return roles.value(_format(format).read(path, member, want, bounds), role)
 
 
-def rows(format: str, path: Path, member: str | None, role: str) -> Value:
+def rows(format: str, path: Path, member: str | None, role: str, bounds: Bounds = DEFAULT) -> Value:
     """As `load` for a matrix that is read by rows: `Rows` if the format is one of `RAW`.
 
     Nothing is copied, whatever the dtype and the byte order.
     """
     locate = _format(format).locate
     if locate is None:
-        return load(format, path, member, role)
+        return load(format, path, member, role, bounds)
     return raw.rows(path, locate(raw.LocalContent(path), member, DEFAULT), role)
 
 
@@ -291,15 +328,18 @@ def _require_agreement(declared: Format, binary: str | None, head: bytes) -> Non
 
 
 def _text(head: bytes) -> str | None:
-    """The text format, if exactly one fits: a JSON list, JSON lines, libsvm, a table of numbers."""
+    """The text format, if exactly one fits: ARFF, a JSON list, JSON lines, libsvm, a table of
+    numbers."""
     try:
         text = head.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         if error.reason != "unexpected end of data" or error.start < len(head) - 3:
             return None
         text = head[: error.start].decode("utf-8-sig")
+    if arff.BEGINS.match(text):
+        return "arff"
     if text.lstrip().startswith("["):
-        return "json"
+        return "jsonl" if jsonl.are_lists(text.lstrip()) else "json"
     first, newline, _ = text.partition("\n")
     if newline and jsonl.begins(first):
         return "jsonl"

@@ -9,6 +9,9 @@ A matrix is read in blocks by Arrow's parser; a block that it refuses is read ag
 the cell. A column (labels, names) is read by Python's parser: one cell a line, or the column that
 `member` names by its header. Its first line is a header if it is one of `HEADERS`, or if it is text
 and all the others are numbers.
+
+Edges are two columns of text: a file that, below a header, does not hold numbers alone. Their first
+line is a header if both cells are in `EDGE_HEADERS`.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from workers.formats.tables import (
     NOTHING,
     NUMBER,
     Cells,
+    Pairs,
     Table,
     Want,
     is_number,
@@ -47,6 +51,16 @@ HEADERS = frozenset(
     | {"feature_names"}
 )
 """Possible headers of a single column of text, in any case."""
+EDGE_HEADERS = frozenset(
+    {"source", "target", "from", "to", "parent", "child", "label", "node", "class"}
+    | {
+        f"{word}{mark}{n}"
+        for word in ("label", "node", "class")
+        for mark in ("", "_")
+        for n in (1, 2)
+    }
+)
+"""Possible headers of two columns of text that are edges, in any case."""
 
 _BLOCK = 16 << 20
 
@@ -87,10 +101,12 @@ def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
 
 
 def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
-    """The table as float64 (n_rows, n_columns), or one column as written."""
+    """The table as float64 (n_rows, n_columns), or one column or pairs of text as written."""
     dialect = _dialect_of(path)
-    if want == "column":
+    if want in ("column", "labels", "paths"):
         return _column(path, dialect, member, bounds)
+    if want == "edges" and member is None and (pairs := _pairs(path, dialect, bounds)) is not None:
+        return pairs
     if member is not None:
         cells = _column(path, dialect, member, bounds)
         numbers = [
@@ -318,29 +334,58 @@ def _number(cell: str, row: int, column: int, line: int) -> float:
 def _column(path: Path, dialect: Dialect, member: str | None, bounds: Bounds) -> Cells:
     """The cells of one column without its header."""
     position = _position(dialect, member)
-    bounds.require(24 * (dialect.end - dialect.start))
     texts: list[str] = []
     lines: list[int] = []
+    for line, cells in _rows(path, dialect, bounds, first_row=-int(member is not None)):
+        texts.append(cells[position])
+        lines.append(line)
+    first = int(member is not None or _has_header(texts))
+    if len(texts) <= first:
+        raise UsageError("The CSV file has a header and no rows.", code="empty")
+    return Cells(texts[first:], lines[first:])
+
+
+def _pairs(path: Path, dialect: Dialect, bounds: Bounds) -> Pairs | None:
+    """Two columns without their header; None if the file is a matrix of numbers."""
+    if dialect.n_columns != 2:
+        return None
+    texts: list[tuple[str, str]] = []
+    lines: list[int] = []
+    for line, (first, second) in _rows(path, dialect, bounds):
+        texts.append((first, second))
+        lines.append(line)
+    below = texts if dialect.names is None else texts[1:]
+    if below and all(is_number(first) and is_number(second) for first, second in below):
+        return None
+    has_header = {text.strip().lower() for text in texts[0]} <= EDGE_HEADERS
+    if len(texts) == has_header:
+        raise UsageError("The CSV file has a header and no rows.", code="empty")
+    return Pairs(texts[has_header:], lines[has_header:])
+
+
+def _rows(
+    path: Path, dialect: Dialect, bounds: Bounds, first_row: int = 0
+) -> Iterator[tuple[int, list[str]]]:
+    """The line and the cells of each row as text, the first line too.
+
+    first_row : the number of the first line, for errors.
+    """
+    bounds.require(24 * (dialect.end - dialect.start))
     line = 1
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=dialect.delimiter, strict=True)
-            for row, cells in enumerate(reader):
+            for row, cells in enumerate(reader, first_row):
                 if len(cells) != dialect.n_columns:
                     if not cells and not any(reader):
                         break
-                    raise _ragged(row - (member is not None), line, len(cells), dialect)
-                texts.append(cells[position])
-                lines.append(line)
+                    raise _ragged(row, line, len(cells), dialect)
+                yield line, cells
                 line = reader.line_num + 1
     except UnicodeDecodeError:
         raise broken("The CSV file is not UTF-8 text.") from None
     except csv.Error:
         raise broken(f"Line {line} of the CSV file cannot be read as CSV.") from None
-    first = int(member is not None or _has_header(texts))
-    if len(texts) <= first:
-        raise UsageError("The CSV file has a header and no rows.", code="empty")
-    return Cells(texts[first:], lines[first:])
 
 
 def _position(dialect: Dialect, member: str | None) -> int:

@@ -47,12 +47,15 @@ class Bounds:
     max_members : limit on the number of arrays in a file.
     max_ratio : limit on the ratio of unpacked to packed size of an archive, if it unpacks to more
         than `ratio_floor` bytes.
+    n_features : the declared number of columns of sparse rows whose format does not say it
+        (libsvm); None for that of the largest index.
     """
 
     max_bytes: int = 8 << 30
     max_members: int = 1024
     max_ratio: int = 200
     ratio_floor: int = 64 << 20
+    n_features: int | None = None
 
     def require(self, n_bytes: int) -> None:
         """Raise UsageError `too-large` if an opened file would take more than `max_bytes`."""

@@ -1,4 +1,8 @@
-"""JSON: a list of lists of numbers, or a list of integers or text; inline inputs as well."""
+"""JSON: a list of lists of numbers, or a list of integers or text; inline inputs as well.
+
+In the roles that are read so (`roles.READ_BY_ROLE`), a row of labels may be a list of them or null,
+and edges are pairs.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +30,9 @@ def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -
     return parse(_bytes(path))
 
 
-def facts(document: bytes) -> Facts:
-    """Shape and dtype of a JSON document, after checking every value. O(length)."""
-    return roles.facts(parse(document))
+def facts(document: bytes, role: str | None = None) -> Facts:
+    """Shape and dtype of a JSON document, as `roles.facts`. O(length)."""
+    return roles.facts(parse(document), role)
 
 
 def parse(document: bytes) -> Lists:

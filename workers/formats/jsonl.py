@@ -1,7 +1,8 @@
-"""JSON lines: one text per line, as a JSON string or in a field of an object, `text` by default.
+"""JSON lines: one value per line, or in a field of an object, `text` by default.
 
-The file is read line by line, so it may be longer than a JSON document. A line without a text is
-refused by its number. Blank lines may end the file.
+A value is a text; as labels it may also be a number, a list of labels or null, as edges a pair. The
+file is read line by line, so it may be longer than a JSON document. A line without such a
+value is refused by its number. Blank lines may end the file.
 """
 
 from __future__ import annotations
@@ -14,23 +15,29 @@ from typing import NoReturn
 from models.errors import UsageError
 from workers.formats.facts import DEFAULT, Bounds, Facts
 from workers.formats.refusals import missing, shown
-from workers.formats.tables import Want
+from workers.formats.tables import Lists, Table, Want
 
 MAX_LINE = 16 << 20
 """The largest length of a line in bytes."""
 
 FIELD = "text"
+_BYTES_OF_LISTS = 24
+"""The bytes in memory for a byte of the file, at most: an empty list is written as two."""
 _BOM = b"\xef\xbb\xbf"
 
 
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
     """The number of texts, after reading every line."""
-    return Facts((sum(1 for _ in _texts(path, member, bounds)),), "str")
+    texts = map(_require_text, _values(path, member, bounds))
+    return Facts((sum(1 for _ in texts),), "str")
 
 
-def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> list[str]:
-    """The texts. member : the field of objects, `text` if None."""
-    return list(_texts(path, member, bounds))
+def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
+    """The texts, or the values as lists. member : the field of objects, `text` if None."""
+    if want in ("labels", "paths", "edges"):
+        values = _values(path, member, bounds, _BYTES_OF_LISTS)
+        return Lists([value for value, *_ in values])
+    return list(map(_require_text, _values(path, member, bounds)))
 
 
 def begins(first_line: str) -> bool:
@@ -42,7 +49,22 @@ def begins(first_line: str) -> bool:
     return isinstance(value, str) or (isinstance(value, dict) and type(value.get(FIELD)) is str)
 
 
-def _texts(path: Path, member: str | None, bounds: Bounds) -> Iterator[str]:
+def are_lists(head: str) -> bool:
+    """Whether the first two lines of a file are whole lists, so that it is no JSON document."""
+    lines = head.split("\n", 2)[:2]
+    try:
+        return len(lines) == 2 and all(isinstance(json.loads(line), list) for line in lines)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _values(
+    path: Path, member: str | None, bounds: Bounds, weight: int = 1
+) -> Iterator[tuple[object, str, int, int]]:
+    """The value of each row, with its field, row and line.
+
+    weight : bytes in memory for a byte of the file.
+    """
     field = FIELD if member is None else member
     n_bytes = line = row = blank = 0
     with path.open("rb") as file:
@@ -57,16 +79,16 @@ def _texts(path: Path, member: str | None, bounds: Bounds) -> Iterator[str]:
             if blank:
                 _refuse(blank, "is empty; each line must hold a text")
             n_bytes += len(raw)
-            bounds.require(n_bytes)
-            yield _text(raw, field, row, line)
+            bounds.require(weight * n_bytes)
+            yield _value(raw, field, line), field, row, line
             row += 1
     if not row:
         raise UsageError("The file holds no line of JSON.", code="empty")
 
 
-def _text(raw: bytes, field: str, row: int, line: int) -> str:
+def _value(raw: bytes, field: str, line: int) -> object:
     try:
-        value = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
+        value: object = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
     except UnicodeDecodeError:
         _refuse(line, "is not UTF-8")
     except json.JSONDecodeError as error:
@@ -79,8 +101,17 @@ def _text(raw: bytes, field: str, row: int, line: int) -> str:
         if field not in value:
             _refuse(line, f"is an object without the field {shown(field)}")
         value = value[field]
+    return value
+
+
+def _require_text(of_line: tuple[object, str, int, int]) -> str:
+    value, field, row, line = of_line
     if not isinstance(value, str):
-        _refuse(line, f"holds no text: a JSON string or an object with one as {shown(field)}")
+        _refuse(
+            line,
+            f"holds no text: a JSON string or an object with one as {shown(field)} (rows of labels "
+            "and edges are read with ?role=labels or graph)",
+        )
     if not value:
         raise missing(row, line=line)
     try:

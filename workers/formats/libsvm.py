@@ -1,29 +1,33 @@
 """libsvm (SVMlight): one row a line, `label index:value index:value ...`, `#` begins a comment.
 
-As a matrix the file gives the sparse features, as a column the labels. Indices count from 1 as in
-libsvm, unless some index is 0; they ascend within a row.
+As a matrix the file gives the sparse features, as a column the labels. A row may have several
+labels, `3,7 1:0.5`, or none: its line begins with a pair. Indices count from 1 as in libsvm, unless
+some index is 0 (`0:0` says so as well); they ascend within a row. The number of features is that of
+the largest index, or `Bounds.n_features` where it is declared.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.errors import UsageError
 from workers.formats.facts import DEFAULT, Bounds, Facts
 from workers.formats.refusals import broken, shown
-from workers.formats.tables import Table, Want
+from workers.formats.tables import LabelRows, Table, Want
 
 _BLOCK = 16 << 20
 _MAX_INDEX = 2**31 - 1
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _PAIR = re.compile(r"(\d{1,19}):(\S+)", re.ASCII)
-LINE = re.compile(r"[+-]?[\d.]\S*([ \t]+qid:\d+)?([ \t]+\d+:[+-]?[\d.]\S*)+[ \t]*(#.*)?", re.ASCII)
+LINE = re.compile(
+    r"([+-]?[\d.][^\s:]*+)?([ \t]+qid:\d+)?([ \t]+\d+:[+-]?[\d.]\S*)+[ \t]*(#.*)?", re.ASCII
+)
 """The pattern of an ordinary line, by which an undeclared file is recognised."""
 
 
@@ -35,10 +39,12 @@ def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
 
 
 def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
-    """The features as `csr_array` of float64, or the labels as a column of float64."""
+    """The features as `csr_array` of float64, or the labels as float64."""
     features, labels = _parsed(path, bounds)
-    if want == "column":
+    if want in ("labels", "paths"):
         return labels
+    if want == "column":
+        return labels.one_each()
     _require_features(features)
     return features
 
@@ -48,52 +54,67 @@ def _require_features(features: sp.csr_array) -> None:
         raise UsageError("The libsvm file has no index:value pair.", code="empty")
 
 
-def _parsed(path: Path, bounds: Bounds) -> tuple[sp.csr_array, npt.NDArray[Any]]:
+def _parsed(path: Path, bounds: Bounds) -> tuple[sp.csr_array, LabelRows]:
     from sklearn.datasets import load_svmlight_file
 
     _check_sizes(path, bounds)
     try:
-        features, labels = load_svmlight_file(str(path), dtype=np.float64, zero_based="auto")
+        rows, several = load_svmlight_file(
+            str(path), dtype=np.float64, zero_based=True, multilabel=True
+        )
     except (ValueError, OverflowError, IndexError, TypeError):
         _explain(path)
-    if features.shape[0] == 0:
+    n_rows, width = rows.shape
+    if n_rows == 0:
         raise UsageError("The libsvm file has no rows.", code="empty")
-    finite = np.isfinite(features.data).all() and np.isfinite(labels).all()
-    if not finite or features.shape[1] > _MAX_INDEX:
+    times = np.fromiter(map(len, several), dtype=np.int64, count=n_rows)
+    labels = np.fromiter(chain.from_iterable(several), dtype=np.float64, count=int(times.sum()))
+    if not (np.isfinite(rows.data).all() and np.isfinite(labels).all()) or width > _MAX_INDEX:
         _explain(path)
-    bounds.require(8 * sum(features.shape))
-    return sp.csr_array(features), labels
+    first = 1 if rows.nnz and rows.indices.min() > 0 else 0
+    n_features = max(0, width - first) if bounds.n_features is None else bounds.n_features
+    if rows.nnz and width - first > n_features:
+        _explain(path, first, n_features)
+    bounds.require(8 * (n_rows + n_features))
+    features = sp.csr_array((rows.data, rows.indices - first, rows.indptr), (n_rows, n_features))
+    return features, LabelRows.of(times, labels, np.zeros(n_rows, dtype=bool))
 
 
 def _check_sizes(path: Path, bounds: Bounds) -> None:
     """Bound rows and values by counting marks before anything is parsed."""
-    pairs = lines = 0
+    pairs = lines = commas = 0
     with path.open("rb") as file:
         while part := file.read(_BLOCK):
             if b"\0" in part:
                 raise broken("The libsvm file is not text.")
             pairs += part.count(b":")
             lines += part.count(b"\n")
+            commas += part.count(b",")
     if path.stat().st_size == 0:
         raise UsageError("The libsvm file is empty.", code="empty")
-    bounds.require(16 * pairs + 16 * lines)
+    # The parser gives the labels of a row as a tuple of objects.
+    bounds.require(16 * pairs + 96 * lines + 32 * commas)
 
 
-def _explain(path: Path) -> NoReturn:
-    """Raise UsageError naming the first line that is wrong."""
+def _explain(path: Path, first: int = 0, n_features: int | None = None) -> NoReturn:
+    """Raise UsageError naming the first line that is wrong.
+
+    first : the index of the first feature. n_features : the declared number of them.
+    """
     with path.open(encoding="utf-8", errors="replace") as file:
         for line, raw in enumerate(file, start=1):
             words = raw.partition("#")[0].split()
             if words:
-                _require_line(words, line)
+                _require_line(words, line, None if n_features is None else first + n_features - 1)
     raise broken("The libsvm file cannot be read.")
 
 
-def _require_line(words: list[str], line: int) -> None:
-    label, *rest = words
-    if "," in label:
-        raise _wrong(f"has several labels, {shown(label, 40)}; one is accepted", line)
-    _require_number(label, "label", line)
+def _require_line(words: list[str], line: int, last_declared: int | None) -> None:
+    rest = words
+    if ":" not in words[0]:
+        rest = words[1:]
+        for label in words[0].split(","):
+            _require_number(label, "label", line)
     last = -1
     for position, word in enumerate(rest):
         if position == 0 and word.startswith("qid:"):
@@ -104,6 +125,12 @@ def _require_line(words: list[str], line: int) -> None:
         index = int(pair[1])
         if index > _MAX_INDEX:
             raise _wrong(f"has the index {index}; at most {_MAX_INDEX} is accepted", line)
+        if last_declared is not None and index > last_declared:
+            raise _wrong(
+                f"has the index {index}; the last declared feature has the index {last_declared} "
+                "(n_features)",
+                line,
+            )
         if index <= last:
             raise _wrong(f"has index {index} after {last}; indices must ascend", line)
         last = index

@@ -56,3 +56,24 @@ def listed(names: Sequence[str], most: int = 20) -> str:
 def shown(text: str, limit: int = 60) -> str:
     """A foreign text made safe for a message: quoted, escaped and shortened."""
     return ascii(text if len(text) <= limit else text[:limit] + "...")
+
+
+def refused(what: str, role: str | None, code: str = "wrong-input", **place: int) -> UsageError:
+    """The error that the input of `role` (or a file of no known role) has the fault `what`."""
+    return UsageError(f"{subject(role)} {what}.", code=code, **where(role, **place))
+
+
+def described(item: object) -> str:
+    """A JSON value made safe for a message."""
+    match item:
+        case None:
+            return "null"
+        case bool():
+            return str(item).lower()
+        case str():
+            return f"the text {shown(item, 40)}"
+        case list():
+            return "a list"
+        case dict():
+            return "an object"
+    return "a number"

@@ -7,7 +7,6 @@ place (rows and columns counted from 0) and what is accepted.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,12 +16,18 @@ import scipy.sparse as sp
 
 from models.data import Value
 from models.errors import UsageError
+from models.label_sets import LabelSets
+from models.tree.tree import Tree
+from workers.formats import columns, edges, labels
+from workers.formats.columns import NUMBERS, as_float
 from workers.formats.facts import Facts
-from workers.formats.refusals import broken, listed, missing, shown, subject, where
+from workers.formats.refusals import described, listed, missing, refused, shown
 from workers.formats.tables import (
     Cells,
     Columns,
+    LabelRows,
     Lists,
+    Pairs,
     Table,
     Want,
     dtype_name,
@@ -30,30 +35,47 @@ from workers.formats.tables import (
     text_array,
 )
 
-MATRIX = frozenset({"logits", "top_classes", "features", "distances", "similarity", "graph"})
-COLUMN = frozenset(
-    {"labels", "names", "feature_names", "tasks", "targets", "timestamps", "documents"}
-)
+_WANTED: dict[str, Want] = {
+    "logits": "matrix",
+    "top_classes": "matrix",
+    "features": "matrix",
+    "distances": "matrix",
+    "similarity": "matrix",
+    "graph": "edges",
+    "labels": "labels",
+    "hierarchy": "paths",
+    "names": "column",
+    "feature_names": "column",
+    "tasks": "column",
+    "targets": "column",
+    "timestamps": "column",
+    "documents": "column",
+}
+MATRIX = frozenset(role for role, want in _WANTED.items() if want in ("matrix", "edges"))
+"""Roles that take rows of one length; `graph` may be pairs of text."""
+COLUMN = frozenset(_WANTED) - MATRIX
+"""Roles that take one value per row; a row of `labels` and `hierarchy` may have several or none."""
+READ_BY_ROLE = frozenset({"labels", "hierarchy", "graph"})
+"""Roles that take what is neither a plain matrix nor a plain column."""
 REAL = frozenset({"targets", "timestamps"})
 """Roles that take a column of numbers, not only integers."""
 TEXT = frozenset({"names", "feature_names", "documents"})
 """Roles that take a column of text: a number is taken as written."""
 
-_NUMBERS = frozenset({int, float})
+
+_OTHER_ROLES = "; several labels a row need ?role=labels, edges ?role=graph"
 
 
 def wanted(role: str) -> Want:
     """What `role` takes. Raises UsageError `wrong-input` for a role that takes no file."""
-    if role in COLUMN:
-        return "column"
-    if role in MATRIX:
-        return "matrix"
-    raise UsageError(
-        f"Role {shown(role)} takes no array; roles that do are "
-        f"{', '.join(sorted(MATRIX | COLUMN))}.",
-        code="wrong-input",
-        role=role[:60],
-    )
+    want = _WANTED.get(role)
+    if want is None:
+        raise UsageError(
+            f"Role {shown(role)} takes no array; roles that do are {', '.join(sorted(_WANTED))}.",
+            code="wrong-input",
+            role=role[:60],
+        )
+    return want
 
 
 def value(table: Table, role: str) -> Value:
@@ -66,32 +88,41 @@ def value(table: Table, role: str) -> Value:
     A column is (n_rows,) int64 or `str` objects, float64 for `REAL`, a list of `str` for `TEXT`. A
     matrix of one column is taken as that column, whole floats as integers.
 
+    Labels are such a column, or `LabelSets` if a row has several labels or none. A hierarchy is the
+    tree of the distinct class paths. A graph is a matrix, or (n_edges, 2) `str` objects.
+
     Raises UsageError `wrong-shape`, `wrong-input`, `missing-value`, `not-finite`, `ragged`,
-    `member-needed` or `empty`.
+    `member-needed` or `empty`; InvalidTree for a path with an empty part.
     """
-    if wanted(role) == "matrix":
-        return _matrix(table, role)
-    match table:
-        case Columns():
-            raise _several_columns(table, role)
-        case sp.csr_array():
-            raise UsageError(
-                f"Input {role!r} must be one column of integers or text, not a sparse matrix.",
-                code="wrong-shape",
-                role=role,
-            )
-        case Cells():
-            _require_written(table, role)
-            return _text(table.texts, role) if role in TEXT else _column(table.typed(), role)
-        case Lists():
-            return _column(_column_of_list(table.value, role), role)
-        case list():
-            return _text(table, role)
+    match wanted(role):
+        case "matrix":
+            return _matrix(table, role)
+        case "edges":
+            return _graph(table, role)
+        case "labels":
+            rows = _label_rows(table, role)
+            return labels.value(rows, role) if isinstance(rows, LabelRows) else rows
+        case "paths":
+            return _hierarchy(table, role)
     return _column(table, role)
 
 
-def facts(table: Cells | Lists) -> Facts:
-    """Shape and dtype of a table whose role is not known yet, after checking every value."""
+def facts(table: Table, role: str | None = None) -> Facts:
+    """Shape and dtype of a table, after checking every value.
+
+    role : the role if it is known and one of `READ_BY_ROLE`. Without it the table is `Cells` or
+        `Lists`, a plain matrix or column.
+    """
+    if role is not None:
+        checked = value(table, role)
+        if role == "hierarchy":
+            # The number of rows is that of the file, not of the distinct paths.
+            checked = value(table, "labels")
+        if isinstance(checked, LabelSets):
+            return Facts(checked.shape, "str")
+        assert isinstance(checked, np.ndarray | sp.csr_array)
+        dtype = "str" if checked.dtype.kind == "O" else str(checked.dtype)
+        return Facts(checked.shape, dtype, sparse=isinstance(checked, sp.csr_array))
     if isinstance(table, Cells):
         _require_written(table, None)
         typed = table.typed()
@@ -99,10 +130,11 @@ def facts(table: Cells | Lists) -> Facts:
         if typed.dtype.kind == "O":
             return Facts((n_rows,), "str")
         return Facts((n_rows, 1), str(typed.dtype))
+    assert isinstance(table, Lists)
     rows = table.value
     if isinstance(rows, list) and rows and isinstance(rows[0], list):
         return Facts(_matrix_of_lists(rows, None).shape, "float64")
-    column = _column_of_list(rows, None)
+    column = columns.of_list(rows, None)
     return Facts(column.shape, "str" if column.dtype.kind == "O" else str(column.dtype))
 
 
@@ -142,13 +174,82 @@ def _matrix(table: Table, role: str) -> npt.NDArray[Any] | sp.csr_array:
     return table
 
 
-def _column(array: npt.NDArray[Any], role: str) -> npt.NDArray[Any] | list[str]:
+def _graph(table: Table, role: str) -> npt.NDArray[Any] | sp.csr_array:
+    match table:
+        case Pairs():
+            return edges.of_cells(table, role)
+        case Lists() if isinstance(table.value, list) and edges.are_text(table.value):
+            return edges.of_list(table.value, role)
+    return _matrix(table, role)
+
+
+def _label_rows(table: Table, role: str) -> LabelRows | npt.NDArray[Any] | LabelSets:
+    """The rows with their labels; the column of labels if each row has one for certain."""
+    match table:
+        case LabelRows():
+            return table
+        case Lists() if isinstance(table.value, list) and labels.has_sets(table.value):
+            return labels.rows_of_list(table.value, role)
+        case sp.csr_array() if role == "labels":
+            require_filled(table.shape)
+            return labels.of_indicator(table, role)
+    column = _column(table, role)
+    assert isinstance(column, np.ndarray)
+    return column
+
+
+def _hierarchy(table: Table, role: str) -> Tree:
+    from models.tree import paths
+
+    rows = _label_rows(table, role)
+    assert not isinstance(rows, LabelSets)
+    texts, row = (rows.value, rows.row) if isinstance(rows, LabelRows) else (rows, None)
+    if texts.dtype.kind != "O":
+        raise refused(
+            "must be class paths such as 'animal/dog', one for each row or several; the rows are "
+            "numbers",
+            role,
+        )
+    if not texts.size:
+        raise refused("has no path", role, "empty")
+    columns.require_texts(texts.tolist(), role, row)
+    return paths.of_rows(texts.tolist(), range(len(texts)) if row is None else row.tolist())
+
+
+def _column(table: Table, role: str) -> npt.NDArray[Any] | list[str]:
+    match table:
+        case Columns():
+            raise _several_columns(table, role)
+        case sp.csr_array():
+            raise UsageError(
+                f"Input {role!r} must be one column of integers or text, not a sparse matrix.",
+                code="wrong-shape",
+                role=role,
+            )
+        case Cells():
+            _require_written(table, role)
+            return _texts(table.texts, role) if role in TEXT else _values(table.typed(), role)
+        case Lists():
+            return _values(columns.of_list(table.value, role, real=role in REAL), role)
+        case list():
+            return _texts(table, role)
+    assert isinstance(table, np.ndarray), "a reader gave rows of labels for a column"
+    return _values(table, role)
+
+
+def _values(array: npt.NDArray[Any], role: str) -> npt.NDArray[Any] | list[str]:
+    """The values of an array of one column."""
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
+        indicator = (
+            " Labels as a matrix of rows x labels must be sparse (scipy.sparse.save_npz)."
+            if role == "labels"
+            else ""
+        )
         raise UsageError(
             f"Input {role!r} must be one column, one value per row; the array has shape "
-            f"{array.shape}.",
+            f"{array.shape}.{indicator}",
             code="wrong-shape",
             role=role,
             shape=list(array.shape),
@@ -156,87 +257,19 @@ def _column(array: npt.NDArray[Any], role: str) -> npt.NDArray[Any] | list[str]:
     require_filled(array.shape)
     kind = array.dtype.kind
     if kind in "USO":
-        return _text(_decoded(array), role)
+        return _texts(columns.decoded(array), role)
     if kind == "f" and role in REAL:
         not_finite = np.flatnonzero(~np.isfinite(array))
         if not_finite.size:
             raise missing(int(not_finite[0]), role=role)
         return np.asarray(array, dtype=np.float64)
-    integers = _integers(array, role)
-    return [str(number) for number in integers.tolist()] if role in TEXT else integers
+    whole = columns.integers(array, role)
+    return [str(number) for number in whole.tolist()] if role in TEXT else whole
 
 
-def _integers(array: npt.NDArray[Any], role: str) -> npt.NDArray[np.int64]:
-    if array.dtype.kind == "f":
-        nan = np.flatnonzero(np.isnan(array))
-        if nan.size:
-            raise missing(int(nan[0]), role=role)
-        wide = array.astype(np.float64)
-        strange = np.flatnonzero((wide != np.trunc(wide)) | (np.abs(wide) > 2.0**53))
-    elif array.dtype.kind == "u" and array.dtype.itemsize == 8:
-        strange = np.flatnonzero(array > np.uint64(2**63 - 1))
-    elif array.dtype.kind in "biu":
-        strange = np.empty(0, dtype=np.int64)
-    else:
-        raise UsageError(
-            f"Input {role!r} must be integers or text; the column holds {dtype_name(array.dtype)}.",
-            code="wrong-input",
-            role=role,
-        )
-    if strange.size:
-        row = int(strange[0])
-        raise UsageError(
-            f"Input {role!r} has {array[row]!s} at row {row} (counted from 0), which is not a "
-            "64-bit integer; accepted are integers (also written as 3.0) or text.",
-            code="wrong-input",
-            role=role,
-            row=row,
-        )
-    return array.astype(np.int64)
-
-
-def _text(texts: Sequence[str], role: str) -> npt.NDArray[Any] | list[str]:
-    for row, text in enumerate(texts):
-        if not text:
-            raise missing(row, role=role)
-    try:
-        "".join(texts).encode()
-    except UnicodeEncodeError:
-        row = next(row for row, text in enumerate(texts) if _has_surrogate(text))
-        raise UsageError(
-            f"Input {role!r} has text that is not valid Unicode (a lone surrogate) at row {row} "
-            "(counted from 0).",
-            code="wrong-input",
-            role=role,
-            row=row,
-        ) from None
+def _texts(texts: Sequence[str], role: str) -> npt.NDArray[Any] | list[str]:
+    columns.require_texts(texts, role)
     return list(texts) if role in TEXT else text_array(texts)
-
-
-def _has_surrogate(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
-
-
-def _decoded(array: npt.NDArray[Any]) -> list[str]:
-    """The texts of an array of dtype U, S or O."""
-    if array.dtype.kind == "U":
-        array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
-        if array.view(np.uint32).max() > sys.maxunicode:
-            raise broken("The text of the array is not valid Unicode.")
-    items = array.tolist()
-    if array.dtype.kind != "S":
-        return [str(item) for item in items]
-    texts: list[str] = []
-    for row, item in enumerate(items):
-        try:
-            texts.append(item.decode("utf-8"))
-        except UnicodeDecodeError:
-            raise broken(f"The text at row {row} (counted from 0) is not UTF-8.") from None
-    return texts
 
 
 def _require_written(cells: Cells, role: str | None) -> None:
@@ -257,17 +290,17 @@ def _several_columns(columns: Columns, role: str) -> UsageError:
 def _matrix_of_lists(rows: object, role: str | None) -> npt.NDArray[np.float64]:
     """float64 (n_rows, n_columns) of a list of rows, each a list of as many finite numbers."""
     if not isinstance(rows, list):
-        raise _refused(f"must be a list of rows, not {_described(rows)}", role)
+        raise refused(f"must be a list of rows, not {described(rows)}", role)
     if not rows:
-        raise _refused("has no rows", role, "empty")
+        raise refused("has no rows", role, "empty")
     _require_rows(rows, role)
     try:
         matrix = np.array(rows, dtype=np.float64)
     except OverflowError:
-        matrix = np.array([[_float(cell) for cell in cells] for cells in rows])
+        matrix = np.array([[as_float(cell) for cell in cells] for cells in rows])
     if not math.isfinite(float(np.abs(matrix).max())):
         row, column = (int(place) for place in np.argwhere(~np.isfinite(matrix))[0])
-        raise _refused(
+        raise refused(
             f"has a number too large for float64 at row {row}, column {column} (counted from 0); "
             "every value must be finite",
             role,
@@ -281,102 +314,31 @@ def _matrix_of_lists(rows: object, role: str | None) -> npt.NDArray[np.float64]:
 def _require_rows(rows: list[Any], role: str | None) -> None:
     width = len(rows[0]) if isinstance(rows[0], list) else None
     if width == 0:
-        raise _refused("has no columns", role, "empty")
+        raise refused("has no columns", role, "empty")
     for row, cells in enumerate(rows):
         if not isinstance(cells, list):
-            raise _refused(
-                f"must be a list of rows, each a list of numbers; row {row} is {_described(cells)}",
+            raise refused(
+                f"must be a list of rows, each a list of numbers; row {row} is {described(cells)}",
                 role,
                 row=row,
             )
         if len(cells) != width:
-            raise _refused(
+            raise refused(
                 f"is ragged: row {row} (counted from 0) has {len(cells)} values, row 0 has "
                 f"{width}; all rows must be of one length",
                 role,
                 "ragged",
                 row=row,
             )
-        if not set(map(type, cells)) <= _NUMBERS:
-            column = next(at for at, cell in enumerate(cells) if type(cell) not in _NUMBERS)
+        if not set(map(type, cells)) <= NUMBERS:
+            column = next(at for at, cell in enumerate(cells) if type(cell) not in NUMBERS)
             if cells[column] is None:
                 raise missing(row, column, role=role)
-            raise _refused(
+            other = "" if role else _OTHER_ROLES
+            raise refused(
                 f"must hold numbers only; row {row}, column {column} (counted from 0) is "
-                f"{_described(cells[column])}",
+                f"{described(cells[column])}{other}",
                 role,
                 row=row,
                 column=column,
             )
-
-
-def _column_of_list(items: object, role: str | None) -> npt.NDArray[Any]:
-    """(n_rows,) int64, float64 or `str` objects of a list all of numbers or all of text."""
-    if not isinstance(items, list):
-        raise _refused(f"must be a list, not {_described(items)}", role)
-    if not items:
-        raise _refused("has no values", role, "empty")
-    types = set(map(type, items))
-    if types == {str}:
-        return text_array(items)
-    if types <= _NUMBERS:
-        return _numbers(items, role)
-    first = {str} if type(items[0]) is str else _NUMBERS
-    row = next(row for row, item in enumerate(items) if type(item) not in first)
-    if items[row] is None:
-        raise missing(row, role=role)
-    numbers = "numbers" if role in REAL else "integers"
-    mixed = "" if type(items[row]) is list else f". The values must be all {numbers} or all text"
-    raise _refused(
-        f"must be a list of {numbers} or of text; row {row} (counted from 0) is "
-        f"{_described(items[row])}{mixed}",
-        role,
-        row=row,
-    )
-
-
-def _numbers(items: list[Any], role: str | None) -> npt.NDArray[Any]:
-    """Integers stay exact: float64 is used only if some number is written as a float."""
-    whole = all(type(item) is int for item in items)
-    try:
-        numbers = np.array(items, dtype=np.int64 if whole else np.float64)
-    except OverflowError:
-        numbers = np.array([_float(item) for item in items])
-    too_large = whole & (np.abs(numbers.astype(np.float64)) >= 2.0**63)
-    strange = np.flatnonzero(~np.isfinite(numbers) | too_large)
-    if strange.size:
-        row = int(strange[0])
-        raise _refused(
-            f"has a number too large for 64 bits at row {row} (counted from 0)",
-            role,
-            "not-finite",
-            row=row,
-        )
-    return numbers
-
-
-def _float(number: int | float) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf
-
-
-def _refused(what: str, role: str | None, code: str = "wrong-input", **place: int) -> UsageError:
-    return UsageError(f"{subject(role)} {what}.", code=code, **where(role, **place))
-
-
-def _described(item: object) -> str:
-    """A JSON value made safe for a message."""
-    match item:
-        case None:
-            return "null"
-        case bool():
-            return str(item).lower()
-        case str():
-            return f"the text {shown(item, 40)}"
-        case list():
-            return "a list"
-        case dict():
-            return "an object"
-    return "a number"

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.errors import UsageError
-from workers.formats.refusals import shown, unsupported
+from workers.formats.refusals import missing, shown, unsupported
 
 NUMBER = re.compile(r"[ \t]*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[ \t]*", re.ASCII)
 NOT_FINITE = re.compile(r"[ \t]*[+-]?(nan|inf(inity)?)[ \t]*", re.ASCII | re.IGNORECASE)
@@ -26,8 +26,10 @@ NOTHING = frozenset({"na", "n/a", "null", "none", "nil"})
 _INTEGER = re.compile(r"[ \t]*[+-]?\d{1,18}[ \t]*", re.ASCII)
 _DTYPES = frozenset({"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"})
 
-Want: TypeAlias = Literal["matrix", "column"]
-"""Which part of a file is read, if it can be read as either."""
+Want: TypeAlias = Literal["matrix", "column", "labels", "paths", "edges"]
+"""What a file is read as, if it can be read in several ways: "labels" is a column whose rows may
+have several values or none, "paths" the same or a list of class paths, "edges" a matrix of numbers
+or pairs of text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,59 @@ class Lists:
     value: object
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelRows:
+    """A column of which each row has several values, one or none; not yet checked.
+
+    start : (n_rows + 1,) the values of row i are `value[start[i]:start[i + 1]]`.
+    value : (start[-1],) numbers or `str` objects.
+    unlabelled : (n_rows,) whether it is unknown which values a row has; it has none in `value`.
+    """
+
+    start: npt.NDArray[np.int64]
+    value: npt.NDArray[Any]
+    unlabelled: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls, times: npt.NDArray[Any], value: npt.NDArray[Any], unlabelled: npt.NDArray[np.bool_]
+    ) -> LabelRows:
+        """times : (n_rows,) the number of values of each row."""
+        start = np.zeros(len(times) + 1, dtype=np.int64)
+        np.cumsum(times, out=start[1:])
+        return cls(start, value, unlabelled)
+
+    @property
+    def row(self) -> npt.NDArray[np.int64]:
+        """(start[-1],) the row of each value."""
+        return np.repeat(np.arange(len(self.unlabelled)), np.diff(self.start))
+
+    def one_each(self) -> npt.NDArray[Any]:
+        """(n_rows,) the value of each row. Raises UsageError naming the first row that has none or
+        several."""
+        times = np.diff(self.start)
+        odd = np.flatnonzero(times != 1)
+        if odd.size:
+            row = int(odd[0])
+            if self.unlabelled[row]:
+                raise missing(row)
+            raise UsageError(
+                f"The file has {times[row]} labels at row {row} (counted from 0); one is needed "
+                "here.",
+                code="wrong-input",
+                row=row,
+            )
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Two columns as written: the text of both cells, and the line, of each row."""
+
+    texts: Sequence[tuple[str, str]]
+    lines: Sequence[int]
+
+
 @dataclass(frozen=True, slots=True)
 class Columns:
     """The names of several columns, where one is needed and none was chosen."""
@@ -65,7 +120,9 @@ class Columns:
     names: Sequence[str]
 
 
-Table: TypeAlias = npt.NDArray[Any] | sp.csr_array | list[str] | Cells | Lists | Columns
+Table: TypeAlias = (
+    npt.NDArray[Any] | sp.csr_array | list[str] | Cells | Lists | LabelRows | Pairs | Columns
+)
 """An array (n_rows, n_columns) or (n_rows,), mapped or not; a sparse matrix; texts; or one of the
 classes above."""
 

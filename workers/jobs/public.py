@@ -17,4 +17,6 @@ def public(record: Record) -> dict[str, Any]:
         job["result"] = {**result, "predictions": f"/v1/jobs/{record.id}/predictions"}
     if record.kind == "evaluate" and "nodes" in (result or {}):
         job["result"] = {**(result or {}), "nodes": f"/v1/jobs/{record.id}/nodes"}
+    if record.kind == "evaluate" and "tables" in (result or {}):
+        job["result"] = {**(result or {}), "tables": f"/v1/jobs/{record.id}/tables"}
     return job

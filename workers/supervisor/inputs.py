@@ -88,7 +88,7 @@ class _Inputs:
     def tree(self, role: str, tree_id: str, *, model: bool = False) -> Source:
         files = {}
         names = [results.TREE, results.LEAF_OF_POINT]
-        if model and self.request.kind == "predict":
+        if model and (self.request.kind == "predict" or "model" in self.request.options):
             names.append(results.MODEL)
         for name in names:
             path = self.trees.file(self.request.tenant, tree_id, name)
@@ -167,6 +167,8 @@ class _Inputs:
             format=dataset.format,
             member=dataset.member,
             by_rows=by_rows,
+            hint=dataset.role,
+            n_features=dataset.n_features,
         )
 
     def _link(self, key: str, format: str) -> Link | None:

@@ -5,11 +5,15 @@ It minimises half the sum of squared weights plus C times the negative log-likel
 penalised like other weights). It is the flat baseline of `hblr` and `rmlr`; a hierarchy, where
 there is one, is only used for paths.
 
+Classes are those of the job, even where a part of its rows (a fold of a cross-validation) has no
+example of one: its weights are then what keeps it improbable. Weights of classes sum to 0, also of
+two, where scikit-learn fits their difference.
+
 Source: Gopal, "Large-scale Structured Learning" (2014), §2.6.2 (MLR) and §4.3, OPT 1 with lambda =
 1 / C.
 
-Cost: O(N D K) a step for sparse features O(nnz K), tens to hundreds of steps; memory a copy of the
-features and about 20 D K values.
+Cost: O(N D K) a step, for sparse features O(nnz K); tens to hundreds of steps. Memory: a copy of
+the features and about 25 D K values.
 """
 
 from __future__ import annotations
@@ -17,11 +21,14 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import scipy.sparse as sp
 from pydantic import Field
 
+from models.arrays import Float, Int
 from models.method import Paper, Run
 from models.methods.classifiers.classes.classifier import Classifier, ClassifierParams, Trained
 from models.methods.classifiers.classes.problem import Problem
+from models.methods.classifiers.softmax.objective import SoftmaxObjective
 from models.parameters import MaxIter
 
 
@@ -31,7 +38,13 @@ class MLRParams(ClassifierParams):
     )
     max_iter: MaxIter = 1000
     tol: float = Field(
-        1e-5, gt=0, le=1, description="Steps end when no entry of the gradient exceeds this."
+        1e-5,
+        gt=0,
+        le=1,
+        description=(
+            "Steps end when no entry of the objective's gradient exceeds this times C times the "
+            "number of rows."
+        ),
     )
 
 
@@ -45,7 +58,9 @@ class MLR(Classifier[MLRParams]):
     example = {"C": 1.0}
 
     def _train(self, problem: Problem, params: MLRParams, run: Run) -> Trained:
+        from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression
+        from threadpoolctl import threadpool_limits
 
         run.progress(0.05, "fitting")
         two = problem.n_classes == 2
@@ -57,16 +72,43 @@ class MLR(Classifier[MLRParams]):
             tol=params.tol,
             max_iter=params.max_iter,
         )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model.fit(problem.design, problem.code)
-        n_iter = int(np.max(model.n_iter_))
+        design, code, counts = _with_every_class(problem)
+        with threadpool_limits(run.threads), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.fit(design, code, counts)
         notes = (
             (f"Not converged after {params.max_iter} steps; raise 'max_iter' or 'tol'.",)
-            if n_iter >= params.max_iter
+            if any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
             else ()
         )
         weights = np.asarray(model.coef_)
         if two:
             weights = np.concatenate([-weights, weights]) / 2.0
-        return Trained(weights, "softmax", metrics={"n_iter": float(n_iter)}, warnings=notes)
+        objective = SoftmaxObjective(problem.design, problem.code, problem.n_classes, params.C)
+        return Trained(
+            weights,
+            "softmax",
+            metrics={
+                "objective": objective.value(weights),
+                "n_iter": float(np.max(model.n_iter_)),
+            },
+            warnings=notes,
+        )
+
+
+def _with_every_class(problem: Problem) -> tuple[Float | sp.csr_array, Int, Float | None]:
+    """The rows, their classes and weights, for scikit-learn, whose classes are those that occur.
+
+    Each class without an example gets a row of zeros that does not count.
+    """
+    times = np.bincount(problem.code, minlength=problem.n_classes)
+    absent = np.flatnonzero(times == 0)
+    if not absent.size:
+        return problem.design, problem.code, None
+    code = np.concatenate([problem.code, absent])
+    counts = np.repeat([1.0, 0.0], [problem.n_rows, absent.size])
+    zeros = (absent.size, problem.n_columns)
+    if isinstance(problem.design, sp.csr_array):
+        rows = sp.vstack([problem.design, sp.csr_array(zeros)], format="csr")
+        return sp.csr_array(rows), code, counts
+    return np.concatenate([problem.design, np.zeros(zeros)]), code, counts

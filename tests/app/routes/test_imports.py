@@ -112,6 +112,22 @@ def test_a_missing_length_is_1(working: Working) -> None:
             '[{"id": 0, "height": 1}, {"id": 1, "parent": 0, "height": 2}]',
             "higher",
         ),
+        (
+            "application/json",
+            '[{"id": "top"}, {"id": "a", "parent": "b"}, {"id": "b", "parent": "a"}]',
+            "is its own ancestor: the parents form a cycle",
+        ),
+        ("application/json", '[{"id": 0, "parent": 0}]', "they form a cycle"),
+        (
+            "application/json",
+            '[{"id": 0}, {"id": 1, "parent": 0}, {"id": 2, "parent": 0}, {"id": 2, "parent": 1}]',
+            "Two nodes have the id 2; each node is listed once, with one parent",
+        ),
+        (
+            "application/json",
+            '[{"id": "r"}, {"id": "a", "parent": "r"}, {"id": "b", "parent": ["r", "a"]}]',
+            "Node 'b' has several parents; a node has one",
+        ),
         ("application/json", "[" * 100_000, "JSON"),
         ("application/x-npy", npy(np.array([[0, 5, 1.0, 2]])), "Row 0"),
         ("application/x-npy", npy(np.array([[0, 1, -1.0, 2]])), "negative"),

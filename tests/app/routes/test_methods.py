@@ -15,6 +15,7 @@ def test_the_catalogue_lists_every_method(api: Api) -> None:
         assert set(item["inputs"]) == set(method.inputs)
         assert set(item["params"]["properties"]) == set(method.Params.model_fields)
         assert item["predicts"] == method.predicts
+        assert item["classifies"] == method.classifies
         assert item["outputs"] == list(method.outputs)
         assert item["description"]
         assert item["paper"]["title"]

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import UsageError
+from models.label_sets import LabelSets
 from models.metrics.labels import classes_of
 
 
@@ -50,3 +51,13 @@ def test_wrong_length_names_both() -> None:
         classes_of([1, 2, 3], 5)
     assert caught.value.code == "wrong-length"
     assert caught.value.where == {"role": "labels", "labels": 3, "n_points": 5}
+
+
+def test_label_sets_need_one_label_for_each_row() -> None:
+    names, known = ["cat", "dog"], np.zeros(2, dtype=bool)
+    classes = classes_of(LabelSets(np.array([0, 1, 2]), np.array([1, 0]), names, known), 2)
+    assert (classes.code.tolist(), classes.name) == ([1, 0], names)
+    for start, times in (([0, 2, 2], 2), ([0, 0, 2], 0)):
+        sets = LabelSets(np.array(start), np.array([0, 1]), names, known)
+        with pytest.raises(UsageError, match=f"{times} labels at row 0"):
+            classes_of(sets, 2)

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import UsageError
+from models.label_sets import LabelSets
 from models.tree.build import from_partition
-from models.tree.labels import Labels, labels, leaf_codes, mix
+from models.tree.labels import Labels, at_most_one, labels, leaf_codes, mix
 from models.tree.tree import Tree
 from models.tree.walk import path
 from tests.models.tree.strategies_kit import random_tree
@@ -87,3 +88,13 @@ def test_no_label_at_all() -> None:
 def test_another_length() -> None:
     with pytest.raises(UsageError, match="5 labels; the tree has 3 rows and 2 leaves"):
         labels(from_partition([0, 0, 1], 2), ["a"] * 5)
+
+
+def test_label_sets_of_at_most_one_label() -> None:
+    start, code = np.array([0, 1, 1, 2, 2]), np.array([1, 0])
+    sets = LabelSets(start, code, ["a", "b"], np.array([False, True, False, False]))
+    assert at_most_one(sets).tolist() == ["b", None, "a", None]
+    several = LabelSets(np.array([0, 0, 2]), code, ["a", "b"], np.zeros(2, dtype=bool))
+    with pytest.raises(UsageError, match="2 labels at row 1") as caught:
+        at_most_one(several)
+    assert caught.value.where == {"role": "labels", "row": 1}

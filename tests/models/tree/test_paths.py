@@ -107,3 +107,22 @@ def test_a_chain_of_a_hundred_thousand() -> None:
     assert tree.max_depth == 99_999
     assert tree.name.tolist() == names
     assert tree.height.tolist() == list(range(99_999, -1, -1))
+
+
+def test_paths_of_rows_may_repeat() -> None:
+    tree = paths.of_rows(["b/x", "a", "b/x", "a"], range(4))
+    assert tree.n_points == 2
+    assert tree.name[tree.leaf_of_point].tolist() == ["x", "a"]
+    once = paths.read("b/x\na")
+    assert outline(tree) == outline(once)
+    with pytest.raises(InvalidTree, match=r"Row 7 \(counted from 0\) has an empty part") as caught:
+        paths.of_rows(["a", "a", "a/"], [3, 3, 7])
+    assert caught.value.where == {"row": 7}
+
+
+@given(st.lists(st.lists(part, min_size=1, max_size=4).map("/".join), min_size=1))
+def test_repeated_paths_count_once(rows: list[str]) -> None:
+    tree = paths.of_rows(rows, range(len(rows)))
+    once = paths.read("\n".join(dict.fromkeys(rows)))
+    assert outline(tree) == outline(once)
+    assert tree.leaf_of_point.tolist() == once.leaf_of_point.tolist()

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from models.errors import InvalidTree
-from models.method import Model, Predictions
+from models.method import ClassAnswers, Model, Predictions
 from models.metrics.nodes import report_on_nodes
 from models.preprocess.pipeline import fit
 from models.tree.build import from_partition
@@ -120,7 +120,41 @@ def test_predictions(tmp_path: Path, n_rows: int) -> None:
     assert all(row == {"leaf": 1, "path": [0, 1], "probabilities": [1.0, 0.5]} for row in rows[:-1])
 
 
+@pytest.mark.parametrize("top_k", [0, 2])
+def test_predictions_of_a_classifier(tmp_path: Path, top_k: int) -> None:
+    # Leaves 1 and 2 under an unnamed root; the last row stops there and has no label.
+    n_rows = 70_000
+    best = np.arange(n_rows) % 2
+    start = np.append(2 * np.arange(n_rows), 2 * n_rows - 1)
+    node = np.stack([np.zeros(n_rows, int), best + 1], axis=1).ravel()[: start[-1]]
+    classes = ClassAnswers(
+        name=["cat", "dog"],
+        node=np.array([1, 2]),
+        start=np.append(np.arange(n_rows), n_rows - 1),
+        code=best[:-1],
+        top=np.stack([best, 1 - best], axis=1)[:, :top_k],
+        score=np.tile([3.0, -3.0], (n_rows, 1))[:, :top_k],
+        probability=np.tile([0.75, 0.25], (n_rows, 1))[:, :top_k],
+    )
+    placed = Predictions(best + 1, start, node, np.ones(start[-1]), classes=classes)
+    names = np.array([None, "cat", "dog"], dtype=object)
+    results.save_predictions(placed, tmp_path, names)
+    with pa.memory_map(str(tmp_path / results.PREDICTIONS)) as source:
+        rows = pa.ipc.open_file(source).read_all().to_pylist()
+    assert (rows[-1]["node"], rows[-1]["label"], rows[-1]["labels"]) == (0, None, [])
+    for row, number in zip(rows[:-1:999], best[:-1:999], strict=True):
+        label = ["cat", "dog"][number]
+        assert (row["node"], row["label"], row["labels"]) == (number + 1, label, [label])
+    assert ("top" in rows[0]) == (top_k > 0)
+    if top_k:
+        assert rows[-1]["top"] == [
+            {"label": "dog", "node": 2, "score": 3.0, "probability": 0.75},
+            {"label": "cat", "node": 1, "score": -3.0, "probability": 0.25},
+        ]
+
+
 WRITES = {
+    "tables": lambda folder: results.save_tables({"level": [{"level": 0}] * 9_000}, folder),
     "tree": lambda folder: results.save_tree(large(), folder),
     "model": lambda folder: results.save_model(
         FittedModel([Stage("l2h", {}, Model({"a": np.zeros(9_000)}))], []), folder

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 import pytest
 
 from models import registry
 from models.tree.walk import path
+from tests.workers.child.job_kit import JobsInFolder, code_of, predicted, tree_of
 from workers.artifacts import results
 from workers.child.run import Outcome, Spec, run
 from workers.child.sources import Source
-from workers.model import Advance, MethodStep, Request, now
+from workers.model import MethodStep, Request, now
 
 # Three classes: 0 and 1 look alike, 2 stands apart.
 LOGITS = [[4.0, 3.0, 0.0], [3.0, 4.0, 0.0], [0.0, 1.0, 5.0], [5.0, 3.5, 1.0]]
@@ -30,82 +29,13 @@ NAMES = ["cat", "dog", "rose"]
 POINTS = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 5.0], [5.1, 5.0], [9.0, 0.0], [9.1, 0.1]])
 
 
-class JobsInFolder:
-    """Files in a folder, and jobs on them; `progress` has the reports of the last job."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._jobs = 0
-        self.progress: list[Advance] = []
-
-    def source(self, role: str, value: Any) -> Source:
-        where = self._folder / f"{role}-{self._jobs}"
-        if isinstance(value, Source):
-            return value
-        if isinstance(value, np.ndarray):
-            with where.open("wb") as file:
-                np.save(file, value)
-            return Source(role=role, kind="dataset", path=where, format="npy")
-        where.write_bytes(value if isinstance(value, bytes) else json.dumps(value).encode())
-        return Source(role=role, kind="inline", path=where)
-
-    def run(
-        self,
-        kind: Any,
-        inputs: Mapping[str, Any],
-        method: str = "l2h",
-        n_pieces: int = 1,
-        piece: dict[str, Any] | None = None,
-        **request: Any,
-    ) -> tuple[Outcome, Path]:
-        """The outcome, and the folder of the result files."""
-        self._jobs += 1
-        folder = self._folder / f"result-{self._jobs}"
-        folder.mkdir()
-        spec = Spec(
-            request=Request(
-                id=f"job_{self._jobs:026d}",
-                tenant="t",
-                kind=kind,
-                method=method,
-                created_at=now(),
-                **request,
-            ),
-            sources=tuple(self.source(role, value) for role, value in inputs.items()),
-            folder=folder,
-            n_pieces=n_pieces,
-            piece=piece,
-        )
-        self.progress = []
-        outcome = run(Spec.model_validate_json(spec.model_dump_json()), self.progress.append)
-        return Outcome.model_validate_json(outcome.model_dump_json()), folder
-
-
 @pytest.fixture
 def jobs(tmp_path: Path) -> JobsInFolder:
     return JobsInFolder(tmp_path)
 
 
-def tree_of(folder: Path) -> Source:
-    files = {item.name: item for item in folder.iterdir()}
-    return Source(role="tree", kind="tree", path=files[results.TREE], files=files)
-
-
 def loaded(folder: Path) -> Any:
     return results.load_tree(folder / results.TREE, folder / results.LEAF_OF_POINT)
-
-
-def predicted(folder: Path) -> list[dict[str, Any]]:
-    with pa.memory_map(str(folder / results.PREDICTIONS)) as source:
-        return list(pa.ipc.open_file(source).read_all().to_pylist())
-
-
-def code_of(outcome: Outcome) -> str:
-    assert outcome.error is not None
-    assert outcome.result is None
-    assert outcome.tree is None
-    assert outcome.error["status"] == 422
-    return str(outcome.error["type"].removeprefix("/problems/"))
 
 
 def test_fit(jobs: JobsInFolder) -> None:
@@ -540,3 +470,15 @@ class TestPieces:
         assert outcome.error is not None
         assert outcome.error["detail"] == "Row 3 is refused."
         assert list(folder.iterdir()) == []
+
+
+def test_the_declared_width_of_rows_read_in_blocks(jobs: JobsInFolder, tmp_path: Path) -> None:
+    path = tmp_path / "x.svm"
+    path.write_text("1 1:5\n1 1:6\n2 2:9\n2 2:8\n")
+    source = Source(
+        role="features", kind="dataset", path=path, format="libsvm", by_rows=True, n_features=7
+    )
+    _, folder = jobs.run("fit", {"features": source}, "minibatch-kmeans", params={"n_clusters": 2})
+    model = results.load_model(folder / results.MODEL)
+    widths = {array.shape[1] for array in model.stages[0].model.arrays.values() if array.ndim == 2}
+    assert widths == {7}

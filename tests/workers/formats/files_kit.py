@@ -19,6 +19,7 @@ from safetensors.torch import save_file as save_torch
 from sklearn.datasets import dump_svmlight_file
 
 from models.errors import UsageError
+from models.label_sets import LabelSets
 
 MATRICES = [
     *(("npy", dtype) for dtype in ("?", "u1", "i4", "i8", "f2", "f4", "f8", ">f4", ">f8")),
@@ -74,8 +75,22 @@ def write(format: str, path: Path, array: np.ndarray) -> None:
             np.savetxt(path, array, delimiter=",", fmt="%.17g")
         case "libsvm":
             dump_svmlight_file(array, np.zeros(len(array)), str(path), zero_based=False)
+        case "arff":
+            put(path, arff_text(array, ["numeric"] * array.shape[1], [0] * len(array)))
         case "json":
             path.write_text(json.dumps(array.tolist()))
+
+
+def arff_text(
+    features: np.ndarray, kinds: list[str], classes: list[Any], class_kind: str = "numeric"
+) -> str:
+    """An ARFF file of dense rows: features of the given kinds, then the class."""
+    attributes = [f"@attribute x{at} {kind}" for at, kind in enumerate(kinds)]
+    rows = [
+        ",".join(map(str, [*row, own])) for row, own in zip(features.tolist(), classes, strict=True)
+    ]
+    head = ["@relation test", *attributes, f"@attribute class {class_kind}", "@data"]
+    return "\n".join([*head, *rows]) + "\n"
 
 
 def write_arrow(path: Path, table: pa.Table, *, file: bool = True, **options: Any) -> None:
@@ -105,6 +120,20 @@ def write_table(format: str, path: Path, table: pa.Table) -> None:
 
 def dense(value: Any) -> np.ndarray:
     return value.toarray() if isinstance(value, sp.csr_array) else value
+
+
+def rows_of(sets: Any) -> list[list[str] | None]:
+    """The labels of each row of label sets, in their order; None where they are unknown."""
+    assert isinstance(sets, LabelSets)
+    assert len(set(sets.names)) == len(sets.names)
+    rows = [sets.code[a:b] for a, b in zip(sets.start[:-1], sets.start[1:], strict=True)]
+    assert len(rows) == sets.n_rows
+    assert all((np.diff(row) > 0).all() for row in rows)
+    assert not any(len(row) for row, unknown in zip(rows, sets.unlabelled, strict=True) if unknown)
+    return [
+        None if unknown else [sets.names[code] for code in row]
+        for row, unknown in zip(rows, sets.unlabelled, strict=True)
+    ]
 
 
 def refused(call: Callable[..., Any], *args: Any, **named: Any) -> UsageError:

@@ -13,11 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.label_sets import LabelSets
+from models.tree.tree import Tree
 from tests.workers.formats.files_kit import (
     MATRIX,
     as_lists,
     as_table,
     refused,
+    rows_of,
     survives,
     write_table,
 )
@@ -114,6 +117,91 @@ def test_text(kind: pa.DataType, stored: Stored) -> None:
     assert refused(catalogue.load, format, path, None, "features").code == "wrong-input"
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.list_(pa.string()),
+        pa.large_list(pa.large_string()),
+        pa.list_(pa.dictionary(pa.int8(), pa.string())),
+        pa.list_(pa.int16()),
+        pa.list_(pa.float64()),
+    ],
+    ids=str,
+)
+def test_lists_of_labels(kind: pa.DataType, stored: Stored) -> None:
+    text = not pa.types.is_integer(kind.value_type) and not pa.types.is_floating(kind.value_type)
+    rows: list[Any] = [[3, 10], [], None, [10], [3, 3]]
+    written = [None if row is None else [f"{n}" for n in row] for row in rows] if text else rows
+    plain = pa.list_(pa.string()) if text else kind
+    format, path = stored(pa.table({"y": pa.array(written, plain).cast(kind)}))
+    sets = catalogue.load(format, path, None, "labels")
+    assert rows_of(sets) == [["10", "3"] if text else ["3", "10"], [], None, ["10"], ["3"]]
+    facts = catalogue.inspect(format, path, None, role="labels")
+    assert (facts.shape, facts.dtype) == ((5,), "str")
+    # Without the role it is no matrix.
+    error = refused(catalogue.inspect, format, path, None)
+    assert ("?role=labels" in error.detail) == text
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array(["a", None, "b"]),
+        pa.array(["a", None, "b"]).dictionary_encode(),
+        pa.array([1, None, 2], pa.int32()),
+        pa.array([1.0, None, 2.0]),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_a_missing_label_is_unknown(values: pa.Array, stored: Stored) -> None:
+    format, path = stored(pa.table({"y": values}))
+    sets = catalogue.load(format, path, None, "labels")
+    assert isinstance(sets, LabelSets)
+    assert rows_of(sets) == [[sets.names[0]], None, [sets.names[1]]]
+    assert refused(catalogue.load, format, path, None, "tasks").code == "missing-value"
+
+
+def test_lists_of_one_label_are_a_column(stored: Stored) -> None:
+    format, path = stored(pa.table({"y": pa.array([[3], [-1], [2]], pa.list_(pa.int8(), 1))}))
+    labels = catalogue.load(format, path, None, "labels")
+    assert isinstance(labels, np.ndarray)
+    assert (labels.tolist(), labels.dtype) == ([3, -1, 2], np.int64)
+
+
+@pytest.mark.parametrize(
+    ("values", "code", "row"),
+    [
+        (pa.array([["a"], ["b", None]]), "missing-value", 1),
+        (pa.array([["a"], ["b", ""]]), "missing-value", 1),
+        (pa.array([[1.0], [1.0, 2.5]]), "wrong-input", 1),
+        (pa.array([[[1]]]), "unsupported-format", None),
+        (pa.array([[b"a"]]), "unsupported-format", None),
+        (pa.array([[], None], pa.list_(pa.string())), "empty", None),
+    ],
+)
+def test_lists_that_are_no_labels(
+    values: pa.Array, code: str, row: int | None, stored: Stored
+) -> None:
+    format, path = stored(pa.table({"y": values}))
+    error = refused(catalogue.load, format, path, None, "labels")
+    assert (error.code, error.where.get("row")) == (code, row)
+
+
+def test_lists_of_labels_in_many_batches(tmp_path: Path) -> None:
+    parts = [
+        pa.table({"y": pa.array(rows, pa.list_(pa.string()))})
+        for rows in ([["b"]], [[], ["a", "b"]])
+    ]
+    with pa.ipc.new_stream(tmp_path / "x", parts[0].schema) as out:
+        for part in parts:
+            out.write_table(part)
+    sets = catalogue.load("arrow-stream", tmp_path / "x", None, "labels")
+    assert rows_of(sets) == [["b"], [], ["a", "b"]]
+    paths = catalogue.load("arrow-stream", tmp_path / "x", None, "hierarchy")
+    assert isinstance(paths, Tree)
+    assert paths.name[paths.leaf_of_point].tolist() == ["b", "a"]
+
+
 def test_a_column_is_selected_by_name(stored: Stored) -> None:
     format, path = stored(pa.table({"a": [1.5, 2.5], "y": ["u", "v"], "x": [[1, 2], [3, 4]]}))
     assert catalogue.load(format, path, "y", "labels").tolist() == ["u", "v"]  # type: ignore[union-attr]
@@ -147,7 +235,7 @@ def test_the_error_locates_missing_values(stored: Stored) -> None:
     assert (error.where["row"], error.where["column"]) == (1, 1)
     for words in (pa.array(["u", None]), pa.array(["u", None]).dictionary_encode()):
         format, path = stored(pa.table({"y": words}))
-        error = refused(catalogue.load, format, path, None, "labels")
+        error = refused(catalogue.load, format, path, None, "names")
         assert (error.code, error.where["row"]) == ("missing-value", 1)
 
 

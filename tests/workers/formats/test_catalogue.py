@@ -153,11 +153,11 @@ def test_an_empty_file_is_reported_as_empty(format: str, tmp_path: Path) -> None
 def test_an_unknown_role_or_format_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "content"
     write("npy", path, MATRIX)
-    assert refused(catalogue.load, "npy", path, None, "hierarchy").code == "wrong-input"
+    assert refused(catalogue.load, "npy", path, None, "base").code == "wrong-input"
     assert refused(catalogue.load, "xls", path, None, "features").code == "unsupported-format"
 
 
-@pytest.mark.parametrize("format", sorted(set(MATRICES) - {"libsvm"}))
+@pytest.mark.parametrize("format", sorted(set(MATRICES) - catalogue.LABELLED))
 def test_a_matrix_is_refused_as_labels(format: str, tmp_path: Path) -> None:
     path = tmp_path / "content"
     write(format, path, MATRIX)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.tree.tree import Tree
 from tests.workers.formats.files_kit import put, refused, survives
 from workers.formats import catalogue, csv
 from workers.formats.facts import Bounds
@@ -251,3 +252,68 @@ def test_any_bytes_are_accepted_or_refused(
     for role in ("features", "labels", "names", "timestamps"):
         survives(load, path, None, role)
         survives(load, path, "a", role)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b\nb,c d\n",
+        "source,target\na,b\nb,c d\n",
+        "Node_1;Node_2\na;b\nb;c d\n\n",
+        "from\tto\r\na\tb\r\nb\tc d\r\n",
+        '"a","b"\n"b","c d"',
+    ],
+)
+def test_ways_to_write_edges(text: str, tmp_path: Path) -> None:
+    path = put(tmp_path / "x", text)
+    value = load(path, None, "graph")
+    assert isinstance(value, np.ndarray)
+    assert value.tolist() == [["a", "b"], ["b", "c d"]]
+    facts = catalogue.inspect("csv", path, None, role="graph")
+    assert (facts.shape, facts.dtype) == ((2, 2), "str")
+
+
+@pytest.mark.parametrize("text", ["1,2\n2,3\n", "source,target\n1,2\n2,3\n"])
+def test_edges_of_numbers_are_a_matrix(text: str, tmp_path: Path) -> None:
+    value = load(put(tmp_path / "x", text), None, "graph")
+    assert isinstance(value, np.ndarray)
+    assert (value.tolist(), value.dtype) == ([[1, 2], [2, 3]], np.float64)
+
+
+def test_edges_of_numbers_and_text_are_text(tmp_path: Path) -> None:
+    value = load(put(tmp_path / "x", "1,2\n2,b\n"), None, "graph")
+    assert isinstance(value, np.ndarray)
+    assert value.tolist() == [["1", "2"], ["2", "b"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "where"),
+    [
+        ("from,to\na,b\nb\n", "ragged", {"row": 2, "line": 3}),
+        ("a,b\nb,c,d\n", "ragged", {"row": 1, "line": 2}),
+        ("from,to\na,b\nb, \n", "missing-value", {"row": 1, "column": 1, "line": 3}),
+        ("from,to\n", "empty", {}),
+        ("a,b,c\nd,e,f\n", "wrong-input", {"row": 0, "column": 0, "line": 2}),
+    ],
+)
+def test_errors_locate_wrong_edges(
+    text: str, code: str, where: dict[str, int], tmp_path: Path
+) -> None:
+    error = refused(load, put(tmp_path / "x", text), None, "graph")
+    error.where.pop("role", None)
+    assert (error.code, error.where) == (code, where)
+
+
+def test_paths_in_a_column(tmp_path: Path) -> None:
+    tree = load(put(tmp_path / "x", "label\na/b\na/c\na/b\n"), None, "hierarchy")
+    assert isinstance(tree, Tree)
+    assert tree.name.tolist() == ["a", "b", "c"]
+    error = refused(load, put(tmp_path / "x", "label\na/b\n/c\n"), None, "hierarchy")
+    assert (error.code, error.where) == ("invalid-tree", {"row": 1})
+    assert refused(load, put(tmp_path / "x", "1\n2\n"), None, "hierarchy").code == "wrong-input"
+
+
+@settings(max_examples=60, deadline=None)
+@given(text=st.text(alphabet='ab1,;\n\r"\t ', max_size=30))
+def test_any_text_is_edges_or_refused(text: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    survives(load, put(tmp_path_factory.mktemp("csv") / "x", text), None, "graph")

@@ -6,11 +6,12 @@ import json
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.workers.formats.files_kit import put, refused, survives
+from tests.workers.formats.files_kit import put, refused, rows_of, survives
 from workers.formats import catalogue, jsonl
 from workers.formats.catalogue import format_of
 from workers.formats.facts import Bounds
@@ -34,6 +35,33 @@ def test_the_text_field_can_be_chosen(tmp_path: Path) -> None:
     assert load(path, "body", "documents") == ["yes", "as it is"]
     error = refused(load, path, "title", "documents")
     assert (error.where, "'title'" in error.detail) == ({"line": 1}, True)
+
+
+def test_labels_and_edges(tmp_path: Path) -> None:
+    lines = ['["a", "b"]', '"c"', "[]", "null", '{"text": ["b"]}', '{"text": null}']
+    path = put(tmp_path / "x", "\n".join(lines) + "\n")
+    assert rows_of(load(path, None, "labels")) == [["a", "b"], ["c"], [], None, ["b"], None]
+    facts = catalogue.inspect("jsonl", path, None, role="labels")
+    assert (facts.shape, facts.dtype) == ((6,), "str")
+    error = refused(catalogue.inspect, "jsonl", path)
+    assert (error.where, "?role=labels" in error.detail) == ({"line": 1}, True)
+    path = put(tmp_path / "x", "[3, 10]\n7\n")
+    assert rows_of(load(path, None, "labels")) == [["3", "10"], ["7"]]
+    path = put(tmp_path / "x", '["a", "b"]\n["b", "c"]\n')
+    edges = load(path, None, "graph")
+    assert isinstance(edges, np.ndarray)
+    assert edges.tolist() == [["a", "b"], ["b", "c"]]
+    path = put(tmp_path / "x", '["a/b"]\n["a/b", "c/d"]\n')
+    assert load(path, None, "hierarchy").n_leaves == 2  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("bad", "row"), [("{}", None), ('{"text": {}}', 1), ("true", 1), ('["a", 1]', 1), ('[[""]]', 1)]
+)
+def test_lines_that_are_no_labels(bad: str, row: int | None, tmp_path: Path) -> None:
+    path = put(tmp_path / "x", f'["a", "b"]\n{bad}\n')
+    error = refused(load, path, None, "labels")
+    assert error.where in ({"line": 2}, {"role": "labels", "row": row})
 
 
 @pytest.mark.parametrize("ascii_only", [True, False])
@@ -113,6 +141,10 @@ def test_texts_are_not_a_matrix(tmp_path: Path) -> None:
         (b'{"id": 1, "text": "a"}\n', "jsonl"),
         (b'{"text": "a"}\r\n{"text"', "jsonl"),
         (b'["a"]\n', "json"),
+        (b'["a"]\n\n', "json"),
+        (b'["a"]\n["b", "c"]\n', "jsonl"),
+        (b"[]\n[1, 2]\n[3", "jsonl"),
+        (b"[[1, 2],\n[3, 4]]", "json"),
         (b'[\n"a"\n]', "json"),
         (b'"a","b"\n1,2\n3,4\n', "csv"),
     ],
@@ -135,4 +167,5 @@ def test_any_bytes_are_accepted_or_refused(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = put(Path(folder) / "x", content)
         survives(jsonl.inspect, path, None)
-        survives(load, path, None, "documents")
+        for role in ("documents", "labels", "hierarchy", "graph"):
+            survives(load, path, None, role)

@@ -18,8 +18,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.workers.formats.files_kit import npy_bytes, refused, survives
-from workers.formats import catalogue, npz
+from models.label_sets import LabelSets
+from tests.workers.formats.files_kit import npy_bytes, refused, rows_of, survives
+from workers.formats import catalogue, labels, npz
 from workers.formats.facts import Bounds
 
 load = partial(catalogue.load, "npz")
@@ -85,7 +86,34 @@ def test_sparse_matrices(form: str, compressed: bool, tmp_path: Path) -> None:
         assert isinstance(value, sp.csr_array)
         assert value.has_canonical_format
         np.testing.assert_array_equal(value.toarray(), SPARSE.toarray())
-    assert refused(load, path, None, "labels").code == "wrong-shape"
+    assert refused(load, path, None, "tasks").code == "wrong-shape"
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_sparse_labels(form: str, tmp_path: Path) -> None:
+    indicator = sp.csr_array([[0, 2.5, 1], [0, 0, 0], [0, -1, 0]])
+    sp.save_npz(tmp_path / "x.npz", indicator.asformat(form))
+    sets = load(tmp_path / "x.npz", None, "labels")
+    assert rows_of(sets) == [["1", "2"], [], ["1"]]
+    assert isinstance(sets, LabelSets)
+    assert sets.names == ["0", "1", "2"]
+    assert not sets.unlabelled.any()
+    sp.save_npz(tmp_path / "x.npz", sp.csr_array([[0, 0, 1], [1, 0, 0]]).asformat(form))
+    column = load(tmp_path / "x.npz", None, "labels")
+    assert isinstance(column, np.ndarray)
+    assert (column.tolist(), column.dtype) == ([2, 0], np.int64)
+
+
+def test_sparse_labels_that_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    for matrix, code, where in (
+        (sp.csr_array([[0.0, np.nan]]), "not-finite", {"row": 0, "column": 1}),
+        (sp.csr_array((3, 2)), "empty", {}),
+        (sp.csr_array((3, labels.MOST_COLUMNS + 1)), "too-large", {}),
+    ):
+        sp.save_npz(path, matrix)
+        error = refused(load, path, None, "labels")
+        assert (error.code, error.where) == (code, {"role": "labels", **where})
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4", ">f4"])

@@ -11,8 +11,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.data import Value
+from models.data import Data, Value
 from models.errors import UsageError
+from models.tree.tree import Tree
 from tests.workers.formats.files_kit import refused
 from workers.formats import roles
 from workers.formats.facts import Facts
@@ -24,11 +25,11 @@ def of_list(items: Any, role: str) -> Value:
     return roles.value(Lists(items), role)
 
 
-def test_every_role_reads_a_matrix_or_a_column() -> None:
-    assert {roles.wanted(role) for role in roles.MATRIX} == {"matrix"}
-    assert {roles.wanted(role) for role in roles.COLUMN} == {"column"}
-    error = refused(roles.wanted, "hierarchy")
-    assert (error.code, error.where) == ("wrong-input", {"role": "hierarchy"})
+def test_every_role_reads_rows_or_values() -> None:
+    assert {roles.wanted(role) for role in roles.MATRIX} == {"matrix", "edges"}
+    assert {roles.wanted(role) for role in roles.COLUMN} == {"column", "labels", "paths"}
+    error = refused(roles.wanted, "base")
+    assert (error.code, error.where) == ("wrong-input", {"role": "base"})
     for role in roles.MATRIX | roles.COLUMN:
         assert role in error.detail
 
@@ -95,7 +96,7 @@ def test_errors_locate_what_is_not_a_matrix(rows: Any, code: str, place: dict[st
     ],
 )
 def test_errors_locate_what_is_not_a_column(items: Any, code: str, row: int | None) -> None:
-    error = refused(of_list, items, "labels")
+    error = refused(of_list, items, "tasks")
     assert error.code == code
     assert error.where.get("row") == row
 
@@ -132,8 +133,8 @@ def test_values_that_only_a_method_refuses_are_accepted_in_a_matrix() -> None:
     ],
 )
 def test_tables_that_are_not_a_column(table: Any, code: str) -> None:
-    error = refused(roles.value, table, "labels")
-    assert (error.code, error.where["role"]) == (code, "labels")
+    error = refused(roles.value, table, "tasks")
+    assert (error.code, error.where["role"]) == (code, "tasks")
 
 
 def test_a_table_without_rows_is_empty() -> None:
@@ -181,6 +182,21 @@ def test_the_error_locates_a_missing_cell_by_line() -> None:
     assert error.detail.startswith("The file ")
 
 
+def test_lists_of_text_without_a_role_are_referred_to_their_roles() -> None:
+    detail = refused(roles.facts, Lists([["a", "b"], ["c"]])).detail
+    assert "?role=labels" in detail or "ragged" in detail
+    assert "?role=graph" in refused(roles.facts, Lists([["a", "b"]])).detail
+
+
+def test_facts_of_tables_with_a_role() -> None:
+    sets = Lists([["a/b", "a/c"], [], None, "a/b"])
+    assert roles.facts(sets, "labels") == Facts((4,), "str")
+    assert roles.facts(sets, "hierarchy") == Facts((4,), "str")
+    assert roles.facts(Lists([[3], 1]), "labels") == Facts((2,), "int64")
+    assert roles.facts(Lists([["a", "b"]]), "graph") == Facts((1, 2), "str")
+    assert roles.facts(Lists([[0, 1]]), "graph") == Facts((1, 2), "float64")
+
+
 def test_facts_of_tables_without_a_role() -> None:
     assert roles.facts(Cells(["3", "1"], [1, 2])) == Facts((2, 1), "int64")
     assert roles.facts(Cells(["3", "x"], [1, 2])) == Facts((2,), "str")
@@ -196,11 +212,15 @@ values = st.recursive(
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(values, max_size=4), st.sampled_from(["features", "labels", "names", "tasks"]))
+@given(st.lists(values, max_size=4), st.sampled_from(sorted(roles.MATRIX | roles.COLUMN)))
 def test_any_list_is_accepted_or_refused(items: list[Any], role: str) -> None:
     try:
         value = of_list(items, role)
     except UsageError:
         return
-    assert len(value) == len(items)  # type: ignore[arg-type]
+    if isinstance(value, Tree):
+        assert value.n_points >= 1
+    else:
+        shape = (len(value),) if isinstance(value, list) else Data({role: value}).shapes()[role]
+        assert shape[0] == len(items)
     assert roles.value(parse(json.dumps(items).encode()), role) is not None

@@ -26,6 +26,7 @@ from workers.formats.table_writers import (
     json_rows,
     pieces_of_arrow,
     pieces_of_rows,
+    python_values,
     save_arrow,
 )
 
@@ -145,3 +146,34 @@ def test_an_arrow_table_in_pieces() -> None:
     assert b"".join(csv_chunks(table.column_names, pieces_of_arrow(table))) == (
         b"a,b\r\n1,x\r\n,\r\n3,\r\n"
     )
+
+
+BEST = pa.struct([("label", pa.dictionary(pa.int32(), pa.string())), ("score", pa.float64())])
+ROWS = st.lists(
+    st.tuples(
+        st.one_of(st.none(), st.sampled_from("abc")),
+        st.lists(st.sampled_from(["x", "yy"])),
+        st.lists(st.tuples(st.sampled_from("abc"), st.floats(allow_nan=False))),
+        st.integers(-5, 5),
+    )
+)
+
+
+@given(rows=ROWS, data=st.data())
+def test_the_values_of_an_arrow_array_are_those_of_a_list(
+    rows: list[tuple[Any, ...]], data: st.DataObject
+) -> None:
+    labels, texts, best, numbers = ([row[at] for row in rows] for at in range(4))
+    members = [[{"label": label, "score": score} for label, score in pairs] for pairs in best]
+    arrays = [
+        pa.array(labels, pa.string()).dictionary_encode(),
+        pa.array(texts, pa.large_list(pa.string())),
+        pa.array(members, pa.list_(BEST)),
+        pa.array(numbers, pa.int64()),
+        pa.array(labels, pa.string()),
+    ]
+    start = data.draw(st.integers(0, len(rows)))
+    stop = data.draw(st.integers(start, len(rows)))
+    for array in arrays:
+        part = array.slice(start, stop - start)
+        assert list(python_values(part)) == part.to_pylist()

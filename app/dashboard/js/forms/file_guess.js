@@ -13,6 +13,7 @@ const MEDIA = {
   libsvm: "text/x-libsvm",
   svm: "text/x-libsvm",
   svmlight: "text/x-libsvm",
+  arff: "text/x-arff",
   json: "application/json",
   jsonl: "application/x-ndjson",
   ndjson: "application/x-ndjson",
@@ -21,7 +22,7 @@ const NEWICK = new Set(["nwk", "newick", "nh", "tree", "tre", "dnd"]);
 
 /** The formats that can be uploaded, for people. */
 export const ACCEPTED =
-  "npy, npz, safetensors, Arrow, Feather, Parquet, CSV, TSV, libsvm, JSON, JSON lines; Newick, JSON and class paths for trees";
+  "npy, npz, safetensors, Arrow, Feather, Parquet, CSV, TSV, libsvm, ARFF, JSON, JSON lines; Newick, JSON and class paths for trees";
 
 /**
  * The possible uses of a file; "" leaves it open, "tree" is an import.
@@ -31,7 +32,7 @@ export const ACCEPTED =
 export const USES = [
   ["features", "Features: a row of numbers per point"],
   ["logits", "Logits: a row of class scores per point"],
-  ["labels", "Labels: the true class of each point"],
+  ["labels", "Labels: the true class of each point, or several"],
   ["names", "Names: one per class, point or column"],
   ["targets", "Targets: numbers or classes to predict"],
   ["tasks", "Tasks: which task each row belongs to"],
@@ -92,6 +93,9 @@ export async function guessFile(file) {
   if (ending === "txt") return ofText(decode(head), named);
   if (media === MEDIA.libsvm) {
     return { media, use: named ?? "features", why: "Rows in libsvm's format." };
+  }
+  if (media === MEDIA.arff) {
+    return { media, use: named ?? "features", why: "Rows of attributes, with their class." };
   }
   return {
     media,
@@ -261,6 +265,9 @@ function ofJson(text, named) {
   const lead = text.trimStart();
   if (lead.startsWith("{")) {
     return { use: "tree", why: "An object: a tree, flat or nested." };
+  }
+  if (/^\[\s*\[\s*"/.test(lead)) {
+    return { use: "labels", why: "A list of several texts a row." };
   }
   if (/^\[\s*\[/.test(lead)) return { use: named ?? "features", why: "A list of rows." };
   if (/^\[\s*"/.test(lead)) {

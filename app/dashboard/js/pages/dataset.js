@@ -26,6 +26,7 @@ const ENDINGS = {
   parquet: "parquet",
   csv: "csv",
   libsvm: "svm",
+  arff: "arff",
   json: "json",
   jsonl: "jsonl",
 };

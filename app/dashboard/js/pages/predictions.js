@@ -175,12 +175,14 @@ function thresholdText({ stages, params }) {
  */
 async function inlineResults(items, model, signal) {
   const nodes = await nodeNames(model.tree, signal);
-  const placed = items.map(({ leaf, path: _, probabilities, ...values }, row) => ({
-    row,
-    leaf,
-    probability: probabilities[probabilities.length - 1],
-    named: new Map(Object.entries(values)),
-  }));
+  const placed = items.map(
+    ({ leaf, path: _, probabilities, labels, top: _top, ...values }, row) => ({
+      row,
+      leaf,
+      probability: probabilities[probabilities.length - 1],
+      named: new Map(Object.entries(labels ? { ...values, labels: labels.join(", ") } : values)),
+    }),
+  );
   const names = [...(placed[0]?.named.keys() ?? [])];
   const rows = placed.map(({ named, ...common }) => ({
     ...common,
@@ -365,15 +367,19 @@ async function firstRows(path, signal) {
  */
 export function placingsIn(text) {
   const [head = [], ...lines] = rowsOf(text);
+  const names = head.slice(4);
+  /** @type {(field: string, name: string) => Value} */
+  const value = (field, name) => {
+    if (name === "labels") return JSON.parse(field).join(", ");
+    return field !== "" && Number.isFinite(Number(field)) ? Number(field) : field;
+  };
   return {
-    names: head.slice(4),
-    rows: lines.map(([row, leaf, , shares, ...values]) => ({
+    names,
+    rows: lines.map(([row, leaf, , shares, ...fields]) => ({
       row: Number(row),
       leaf: Number(leaf),
       probability: Number(shares.split(" ").at(-1)),
-      values: values.map((field) =>
-        field !== "" && Number.isFinite(Number(field)) ? Number(field) : field,
-      ),
+      values: fields.map((field, at) => value(field, names[at])),
     })),
   };
 }

@@ -95,6 +95,8 @@ def answers(
             top=np.concatenate([block.top for block in blocks]),
             score=np.concatenate([block.top_score for block in blocks]),
             probability=np.concatenate([block.top_probability for block in blocks]),
+            one_each=rule.one_each,
+            every=np.concatenate([block.every for block in blocks]) if options.every else None,
         ),
     )
 
@@ -110,6 +112,7 @@ class _Block:
     top: Int
     top_score: Float
     top_probability: Float
+    every: Float
 
 
 def _answered(
@@ -148,6 +151,7 @@ def _answered(
         top=top,
         top_score=np.take_along_axis(values, top, axis=1),
         top_probability=np.take_along_axis(probability, top, axis=1),
+        every=probability if options.every else probability[:, :0],
     )
 
 

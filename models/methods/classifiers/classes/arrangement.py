@@ -20,7 +20,7 @@ class Arrangement:
     """The classes of the rows.
 
     tree : over the classes, without points. node : (n_classes,) the leaf of each class, ascending.
-    names : (n_classes,) labels.
+    names : (n_classes,) what the labels call each class: its name, or its path of names.
     start, code : row i has the classes `code[start[i]:start[i + 1]]`, ascending.
     unlabelled : (n_rows,) whether a row's labels are unknown.
     warnings : what was changed.
@@ -96,12 +96,23 @@ def arranged(labels: LabelSets, hierarchy: Tree, leave_out_empty: bool) -> Arran
     return Arrangement(
         tree=whole,
         node=classes,
-        names=[str(whole.name[leaf]) for leaf in classes.tolist()],
+        names=_names(labels, node_of_label, moved, whole, classes),
         start=start,
         code=_ascending(start, number[node]),
         unlabelled=labels.unlabelled,
         warnings=tuple(warnings),
     )
+
+
+def _names(
+    labels: LabelSets, node_of_label: Int, moved: Int, whole: Tree, classes: Int
+) -> list[str]:
+    """The first label that means each class; else, where none of its own is given, its name."""
+    name_of_node: dict[int, str] = {}
+    for name, node in zip(labels.names, node_of_label.tolist(), strict=True):
+        if node >= 0:
+            name_of_node.setdefault(int(moved[node]), name)
+    return [name_of_node.get(leaf, str(whole.name[leaf])) for leaf in classes.tolist()]
 
 
 def _require_two(n_classes: int) -> None:

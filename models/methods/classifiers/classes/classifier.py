@@ -13,6 +13,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from pydantic import Field
 
+from models import memory
 from models.arrays import Array, Int, Matrix, row_blocks
 from models.checks import blocks, require_columns, require_squares, require_width
 from models.data import Data, require_finite
@@ -63,6 +64,9 @@ NAMES = Input(
     fit_only=True,
     description="Where labels are the numbers 0, 1, ...: what they are called.",
 )
+BEST_BYTES = 100
+"""Of one of the best classes of a row, from scores to the file of predictions."""
+
 FLAT_INPUTS = {"features": FEATURES, "labels": LABELS, "hierarchy": HIERARCHY, "names": NAMES}
 
 
@@ -164,6 +168,9 @@ class Classifier(Method[P]):
         features, facts = data.matrix("features"), model.facts
         require_width(features, facts["n_features"])
         require_finite(features, "features")
+        n_best = features.shape[0] * min(options.top_k, len(facts["names"]))
+        advice = "Ask for a smaller 'top_k', or place fewer rows at a time."
+        memory.require(self.id, BEST_BYTES * n_best, advice)
         weights = np.asarray(model.arrays["weights"])
         rule = Rule(facts["link"], facts["one_each"])
         predictions = answers(
@@ -233,7 +240,8 @@ def _tree_of(arrangement: Arrangement, one_each: bool, features: Matrix, weights
     """The hierarchy with the rows at the leaves of their classes.
 
     A row of several classes lies at the leaf of the first, one without at that of its best class.
-    Where rows have several, the column `rows` counts those with a class under the node.
+    Where rows have several or are not labelled, the column `rows` counts those with a class under
+    the node.
     """
     times = np.diff(arrangement.start)
     node = np.empty(times.size, dtype=np.int64)
@@ -244,7 +252,8 @@ def _tree_of(arrangement: Arrangement, one_each: bool, features: Matrix, weights
         best = scores(features[none[block]], weights).argmax(axis=1)
         node[none[block]] = arrangement.node[best]
     leaf = node.astype(np.int32)
-    extra = {} if one_each else {"rows": _rows_under(arrangement)}
+    counted = one_each and not arrangement.unlabelled.any()
+    extra = {} if counted else {"rows": _rows_under(arrangement)}
     return replace(
         arrangement.tree,
         leaf_of_point=leaf,

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from models.arrays import Float, Int, Mask, Matrix
 from models.data import Data, require_finite
 from models.errors import UsageError
-from models.label_sets import LabelSets
+from models.label_sets import LabelSets, label_sets
 from models.methods.classifiers.classes.arrangement import Arrangement, arranged, flat
 from models.methods.classifiers.classes.class_graph import ClassGraph
 from models.methods.classifiers.classes.class_tree import ClassTree
@@ -78,47 +78,8 @@ class Problem:
 
 
 def label_sets_of(data: Data) -> LabelSets:
-    """The labels by row; where they are numbers and `names` is given, `names[label]`.
-
-    Raises UsageError for another number of labels than rows, and for a label that has no name.
-    """
-    value = data.values["labels"]
-    if isinstance(value, LabelSets):
-        labels = value
-    elif isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "iuO":
-        labels = LabelSets.of(value)
-    else:
-        raise UsageError(
-            "Input 'labels' must have one label a row, an integer or text, or a list of labels.",
-            code="wrong-input",
-            role="labels",
-        )
-    n_rows = data.matrix("features").shape[0]
-    if labels.n_rows != n_rows:
-        raise UsageError(
-            f"There are {labels.n_rows} labels for {n_rows} rows of features; one for each row is "
-            "needed.",
-            code="wrong-shape",
-            role="labels",
-        )
-    names = data.names()
-    return labels if names is None else _named(labels, names)
-
-
-def _named(labels: LabelSets, names: list[str]) -> LabelSets:
-    numbers = [int(name) if name.isdecimal() else -1 for name in labels.names]
-    wrong = [name for name, number in zip(labels.names, numbers, strict=True)
-             if not 0 <= number < len(names)]  # fmt: skip
-    if wrong or len(set(names)) < len(names):
-        what = f"label {wrong[0][:80]!r} is none of them" if wrong else "a name occurs twice"
-        raise UsageError(
-            f"Input 'names' has {len(names)} names, one for each of the labels 0, 1, ...; {what}.",
-            code="wrong-input",
-            role="names",
-        )
-    return LabelSets(
-        labels.start, labels.code, [names[number] for number in numbers], labels.unlabelled
-    )
+    """The labels by row; see `models.label_sets.label_sets`."""
+    return label_sets(data.values["labels"], data.matrix("features").shape[0], data.names())
 
 
 def arrangement_of(data: Data, leave_out_empty: bool) -> Arrangement:
@@ -180,3 +141,9 @@ def design_of(features: Matrix, intercept: bool) -> Float | sp.csr_array:
         constant = sp.csr_array(np.ones((n_rows, 1)))
         values = sp.csr_array(sp.hstack([values, constant], format="csr"))
     return values
+
+
+def has_constant(design: Float | sp.csr_array) -> bool:
+    """Whether the last column is the constant 1."""
+    last = design[:, [-1]]
+    return bool((last == 1.0).sum() == design.shape[0])

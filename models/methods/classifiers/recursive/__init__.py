@@ -1,0 +1,9 @@
+"""Recursive regularization: a class's weights are drawn to those of its parent or neighbours.
+
+Start at `penalty`.
+
+- `inputs`: inputs and parameters of the methods.
+- `penalty`: the quadratic penalty over a tree or a graph, and solutions of its linear systems.
+- `logistic`: the logistic loss with it, by Newton's method.
+- `hinge`: the hinge loss with it, by dual coordinate descent; `loops` is its compiled part.
+"""

@@ -1,0 +1,87 @@
+"""Recursively regularized SVM: maximum-margin classes that share strength along a hierarchy or a
+graph.
+
+It minimises the sum over nodes of |w_n - w_parent|^2 / 2, with 0 above the root, plus C times the
+hinge loss of each class against the rest. On a graph the penalty is the sum over edges of
+|w_i - w_j|^2 / 2 and 0.001 |w|^2 for each node, so that no component can drift. Rows may have
+several classes. Dual coordinate descent, until the duality gap is small (`recursive.hinge`).
+
+Source: Gopal, "Large-scale Structured Learning" (2014), chapter 3. Deviations: inner nodes are
+eliminated instead of updated in turn, to the same optimum; the anchor of graphs.
+
+Cost: tens of passes of O(N D K) or O(nnz K), most of them over few rows; memory a copy of the
+features, 8 T D bytes for T nodes, on a graph also 8 T K, and 16 bytes for each support vector.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from models.method import Paper, Run
+from models.methods.classifiers.classes.classifier import Classifier, Trained
+from models.methods.classifiers.classes.problem import Problem
+from models.methods.classifiers.recursive.inputs import INPUTS, RecursiveParams, penalty_of
+from models.parameters import MaxIter, Seed
+from models.progress import subprogress
+
+
+class RRSVMParams(RecursiveParams):
+    tol: float = Field(
+        1e-3,
+        gt=0,
+        le=1,
+        description="Sweeps end when the duality gap is this share of the objective.",
+    )
+    max_iter: MaxIter = 1000
+    seed: Seed = 0
+
+
+class RRSVM(Classifier[RRSVMParams]):
+    """See the module's docstring."""
+
+    id = "rr-svm"
+    title = "Recursively regularized SVM"
+    paper = Paper("Large-scale Structured Learning", 2014, "chapter 3")
+    Params = RRSVMParams
+    inputs = INPUTS
+    one_of = ("hierarchy", "graph")
+    resumes = True
+
+    def _train(self, problem: Problem, params: RRSVMParams, run: Run) -> Trained:
+        from threadpoolctl import threadpool_limits
+
+        from models.methods.classifiers.recursive.hinge import minimize
+
+        penalty, warnings = penalty_of(problem, params.contract)
+        with threadpool_limits(run.threads):
+            fit = minimize(
+                problem,
+                penalty,
+                params.C,
+                tol=params.tol,
+                max_iter=params.max_iter,
+                seed=params.seed,
+                progress=subprogress(run.progress, 0.02, 0.95),
+                checkpoint=run.checkpoint,
+            )
+        if not fit.converged:
+            warnings = (
+                *warnings,
+                f"Not converged after {params.max_iter} sweeps: the objective {fit.objective:.6g} "
+                f"may be {fit.gap:.2g} above its minimum. Raise 'max_iter' or 'tol'.",
+            )
+        return Trained(
+            weights=fit.weights[penalty.node],
+            link="softmax",
+            metrics={
+                "objective": fit.objective,
+                "gap": fit.gap,
+                "n_iter": float(len(fit.objectives)),
+                "n_support": float(fit.n_support),
+            },
+            curves={
+                "objective": list(enumerate(fit.objectives)),
+                "dual": list(enumerate(fit.duals)),
+            },
+            warnings=warnings,
+        )

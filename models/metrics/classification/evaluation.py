@@ -1,0 +1,145 @@
+"""A classifier measured on rows whose labels are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from models.errors import UsageError
+from models.label_sets import LabelSets
+from models.method import PredictionOptions
+from models.metrics.classification.bootstrap import INTERVAL, resampled
+from models.metrics.classification.outcomes import Outcomes, Predict, outcomes
+from models.metrics.classification.scores import METRIC_IDS, METRICS, MetricId, statistics
+from models.metrics.classification.tables import TABLE_IDS, Rows, TableId, table
+from models.metrics.classification.true_labels import true_labels
+from models.progress import Progress, silent, subprogress
+from models.tree.tree import Tree
+
+
+@dataclass
+class ClassifierEvaluation:
+    """What a classifier does on rows.
+
+    metrics : by id; None if a metric is undefined, which a warning explains.
+    standard_errors, intervals : by bootstrap over rows; the intervals hold 95 %.
+    tables : by id, see `models.metrics.classification.tables`.
+    n_rows : number of rows, those without known labels left out.
+    warnings : one sentence each.
+    """
+
+    n_rows: int
+    metrics: dict[str, float | None] = field(default_factory=dict)
+    standard_errors: dict[str, float] = field(default_factory=dict)
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    tables: dict[str, Rows] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+def evaluate_classifier(
+    tree: Tree,
+    labels: LabelSets,
+    predict: Predict,
+    *,
+    metrics: Sequence[MetricId] | None = None,
+    by: Sequence[TableId] = TABLE_IDS,
+    top_k: int = 5,
+    threshold: float | None = None,
+    bootstrap: int = 1000,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> ClassifierEvaluation:
+    """Measure a classifier.
+
+    tree : its tree with the training rows at the leaves; the column `rows`, where there is one,
+        tells how many training rows have a label under each node.
+    labels : of all rows; rows whose labels are unknown are left out. A label means a node of the
+        tree by its name or path of names. One that the classifier cannot predict counts as missed
+        wherever it occurs.
+    metrics : ids in `METRICS`; None: all, without `top_k_accuracy` where `top_k` is 0 or not below
+        the number of classes.
+    by : the tables to make.
+    top_k : how many of the best classes `top_k_accuracy` looks at.
+    threshold : as in `PredictionOptions`.
+    bootstrap : number of resamples for standard errors and intervals; 0: none.
+
+    Raises UsageError as `true_labels`, and `wrong-input` for `top_k_accuracy` without `top_k`.
+    The time and memory of the predictions, then O(n (log n + bootstrap)) for n pairs of a row and
+    a label.
+    """
+    classes = predict(np.zeros(0, dtype=np.int64), PredictionOptions()).classes
+    assert classes is not None, "the method classifies"
+    class_node = classes.node
+    chosen = _chosen(metrics, top_k, class_node.size)
+    truth = true_labels(labels, tree, class_node)
+    outcome = outcomes(
+        truth,
+        class_node.size,
+        predict,
+        top_k=top_k if "top_k_accuracy" in chosen else 0,
+        threshold=threshold,
+        with_loss="log_loss" in chosen,
+        progress=subprogress(progress, 0.0, 0.6),
+    )
+    evaluation = ClassifierEvaluation(outcome.n_rows, warnings=list(truth.warnings))
+    within = subprogress(progress, 0.6, 0.9)
+    _measure(evaluation, outcome, chosen, bootstrap, seed, within)
+    progress(0.9, "tables")
+    training = np.asarray(tree.extra.get("rows", tree.size))
+    for name in dict.fromkeys(by):
+        evaluation.tables[name] = table(name, outcome, training, class_node)
+    return evaluation
+
+
+def _chosen(metrics: Sequence[MetricId] | None, top_k: int, n_classes: int) -> list[MetricId]:
+    if metrics is None:
+        telling = 0 < top_k < n_classes
+        return [metric for metric in METRIC_IDS if metric != "top_k_accuracy" or telling]
+    if "top_k_accuracy" in metrics and not top_k:
+        raise UsageError(
+            "The metric 'top_k_accuracy' needs 'top_k' of at least 1.",
+            code="wrong-input",
+            parameter="top_k",
+        )
+    return list(dict.fromkeys(metrics))
+
+
+def _measure(
+    evaluation: ClassifierEvaluation,
+    outcome: Outcomes,
+    metrics: list[MetricId],
+    bootstrap: int,
+    seed: int,
+    progress: Progress,
+) -> None:
+    """Fill in the metrics with their standard errors and intervals."""
+    if not metrics:
+        return
+    totals = statistics(outcome)
+    sums = totals.sums(np.ones((outcome.n_rows, 1)))
+    for metric in metrics:
+        value = float(METRICS[metric].compute(sums)[0])
+        evaluation.metrics[metric] = None if np.isnan(value) else value
+    undefined = [metric for metric, value in evaluation.metrics.items() if value is None]
+    if undefined:
+        evaluation.warnings.append(
+            f"Undefined, since there is nothing to divide by: {', '.join(undefined)}."
+        )
+    left_out = 0 if outcome.loss is None else int(np.isnan(outcome.loss).sum())
+    if left_out:
+        evaluation.warnings.append(
+            f"{left_out} row(s) have not exactly one label, as rows of this model do, and were "
+            "left out of log_loss."
+        )
+    if not bootstrap:
+        return
+    rng = np.random.default_rng(seed)
+    for name, values in resampled(totals, metrics, bootstrap, rng, progress).items():
+        # A resample may lack the rows that a metric is defined on.
+        defined = values[~np.isnan(values)]
+        if evaluation.metrics[name] is not None and defined.size > 1:
+            low, high = np.percentile(defined, INTERVAL).tolist()
+            evaluation.standard_errors[name] = float(defined.std(ddof=1))
+            evaluation.intervals[name] = (low, high)

@@ -1,0 +1,135 @@
+"""The true labels of rows as nodes of a classifier's tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.arrays import Int
+from models.data import listed
+from models.errors import UsageError
+from models.label_sets import LabelSets
+from models.metrics.classification.node_sets import NodeSets
+from models.tree.named import NONE, SEVERAL, NamedNodes
+from models.tree.tree import Tree
+
+
+@dataclass(frozen=True, eq=False)
+class TrueLabels:
+    """The labels of the labelled rows.
+
+    row : (n_labelled,) numbers of these rows among all. sets : their labels as nodes.
+    tree : the classifier's; each label that is no node of it is a further child of the root, after
+        its own nodes.
+    n_known : number of its own nodes.
+    warnings : what is odd about the labels.
+    """
+
+    row: Int
+    sets: NodeSets
+    tree: Tree
+    n_known: int
+    warnings: tuple[str, ...]
+
+
+def true_labels(labels: LabelSets, tree: Tree, class_node: Int) -> TrueLabels:
+    """The labels matched to the nodes of the tree.
+
+    A label means the node of its name, or at the end of its path of names. A label above another
+    one of the same row is implied and left out.
+
+    class_node : (n_classes,) the leaves that the classifier can predict.
+
+    Raises UsageError for a label that means several nodes, and where no row is labelled.
+    O((n_labels + n_nodes) log n_nodes).
+    """
+    labelled = np.flatnonzero(~labels.unlabelled)
+    if not labelled.size:
+        raise UsageError("No row is labelled.", code="wrong-input", role="labels")
+    node_of_label, unknown = _nodes_of(labels, tree)
+    whole = _with_children(tree, unknown)
+    times = np.diff(labels.start)[labelled]
+    row = np.repeat(np.arange(labelled.size), times)
+    named = NodeSets.of(whole, labelled.size, row, node_of_label[labels.code])
+    sets = named.deepest()
+    warnings = []
+    if labels.unlabelled.any():
+        warnings.append(
+            f"{int(labels.unlabelled.sum())} row(s) are not labelled and were left out."
+        )
+    if n_implied := named.row.size - sets.row.size:
+        warnings.append(
+            f"{n_implied} label(s) above another label of the same row are implied by it and were "
+            "left out."
+        )
+    return TrueLabels(
+        labelled, sets, whole, tree.n_nodes, (*warnings, *_foreign(sets, tree.n_nodes, class_node))
+    )
+
+
+def _nodes_of(labels: LabelSets, tree: Tree) -> tuple[Int, list[str]]:
+    """(n_labels,) the node of each label that occurs, and the labels that have none.
+
+    The latter have nodes from `n_nodes` on.
+    """
+    nodes = NamedNodes(tree)
+    occurs = np.bincount(labels.code, minlength=len(labels.names)) > 0
+    node_of_label = np.full(len(labels.names), NONE, dtype=np.int64)
+    unknown: list[str] = []
+    for number in np.flatnonzero(occurs).tolist():
+        name = labels.names[number]
+        node = nodes.find(name)
+        if node == SEVERAL:
+            first = int(np.argmax(labels.code == number))
+            row = int(np.searchsorted(labels.start, first, side="right")) - 1
+            raise UsageError(
+                f"Label {name[:80]!r} at row {row} (counted from 0) means several nodes of the "
+                "classifier's tree; write its path of names, such as 'animal/cat/lion'.",
+                code="wrong-input",
+                role="labels",
+                row=row,
+            )
+        if node == NONE:
+            node = tree.n_nodes + len(unknown)
+            unknown.append(name)
+        node_of_label[number] = node
+    return node_of_label, unknown
+
+
+def _with_children(tree: Tree, names: list[str]) -> Tree:
+    """The tree without its points, with a further child of the root for each name."""
+    n_nodes = tree.n_nodes + len(names)
+    return Tree(
+        parent=np.append(tree.parent, np.zeros(len(names), dtype=np.int32)),
+        height=np.zeros(n_nodes),
+        size=np.zeros(n_nodes, dtype=np.int64),
+        name=np.append(tree.name, np.array(names, dtype=object)),
+        leaf_of_point=np.zeros(0, dtype=np.int32),
+    )
+
+
+def _foreign(sets: NodeSets, n_known: int, class_node: Int) -> list[str]:
+    """Warnings of labels that the classifier cannot predict."""
+    tree = sets.tree
+    used = np.unique(sets.node)
+    used = used[~np.isin(used, class_node)]
+    unknown = used[used >= n_known]
+    known = used[used < n_known]
+    inner = known[tree.n_children[known] > 0]
+    empty = known[tree.n_children[known] == 0]
+    warnings = []
+    for nodes, what in (
+        (unknown, "no class of the model: {}; they count as errors."),
+        (empty, "leaves without an example in the training: {}; they count as errors."),
+        (
+            inner,
+            "inner nodes and no class: {}; they count as errors, but in the table by level and in "
+            "the hierarchical metrics as far down as they lead.",
+        ),
+    ):
+        if nodes.size:
+            n_rows = np.unique(sets.row[np.isin(sets.node, nodes)]).size
+            names = listed([str(tree.name[node]) for node in nodes.tolist()])
+            warnings.append(f"{nodes.size} label(s) of {n_rows} row(s) are {what.format(names)}")
+    return warnings

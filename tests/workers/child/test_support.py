@@ -1,0 +1,48 @@
+"""Which rows of each input a replicate of a fit gets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from models.errors import UsageError
+from models.label_sets import LabelSets
+from models.progress import silent
+from workers.child import support
+from workers.child.fit import Plan
+
+
+def test_labels_are_drawn_with_their_rows_and_edges_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn: dict[str, Any] = {}
+
+    def run_plan(plan: Plan, values: dict[str, Any], *rest: Any) -> None:
+        drawn.update(values)
+        raise UsageError("Not fitted.")
+
+    monkeypatch.setattr(support, "run_plan", run_plan)
+    rng = np.random.default_rng(3)
+    has = rng.random((20, 4)) < 0.4
+    unknown = ~has.any(axis=1)
+    row, code = np.nonzero(has)
+    start = np.searchsorted(row, np.arange(21))
+    edges = np.array([["a", "b"], ["b", "c"], ["c", "d"]], dtype=object)
+    values = {
+        "graph": edges,
+        "labels": LabelSets(start, code, ["a", "b", "c", "d"], unknown),
+        "features": np.arange(20.0).reshape(20, 1),
+    }
+    replicates = support.Replicates(support.Support(seed=2), Plan("hac", {}, (), None), values, 1)
+    assert replicates.compute({"replicate": 5}, silent)["row"].size == 0
+    chosen = drawn["features"][:, 0].astype(int)
+    assert len(set(chosen.tolist())) < 20
+    labels = drawn["labels"]
+    assert labels.shape == (20,)
+    again = np.zeros((20, 4), dtype=bool)
+    again[np.repeat(np.arange(20), np.diff(labels.start)), labels.code] = True
+    np.testing.assert_array_equal(again, has[chosen])
+    np.testing.assert_array_equal(labels.unlabelled, unknown[chosen])
+    assert drawn["graph"] is edges

@@ -1,0 +1,148 @@
+"""Columns: a value for each row, all integers, all numbers or all text.
+
+`row`, where it is taken, gives the row of each value for errors; None: value i stands in row i.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from models.arrays import Int
+from workers.formats.refusals import broken, described, missing, refused
+from workers.formats.tables import dtype_name, text_array
+
+NUMBERS = frozenset({int, float})
+"""The types of JSON numbers."""
+
+
+def of_list(items: object, role: str | None, *, real: bool = False) -> npt.NDArray[Any]:
+    """(n_rows,) int64, float64 or `str` objects of a list all of numbers or all of text.
+
+    real : whether the role takes numbers, not only integers; for the message.
+    """
+    if not isinstance(items, list):
+        raise refused(f"must be a list, not {described(items)}", role)
+    if not items:
+        raise refused("has no values", role, "empty")
+    types = set(map(type, items))
+    if types == {str}:
+        return text_array(items)
+    if types <= NUMBERS:
+        return numbers(items, role)
+    first = {str} if type(items[0]) is str else NUMBERS
+    row = next(row for row, item in enumerate(items) if type(item) not in first)
+    if items[row] is None:
+        raise missing(row, role=role)
+    word = "numbers" if real else "integers"
+    mixed = "" if type(items[row]) is list else f". The values must be all {word} or all text"
+    raise refused(
+        f"must be a list of {word} or of text; row {row} (counted from 0) is "
+        f"{described(items[row])}{mixed}",
+        role,
+        row=row,
+    )
+
+
+def numbers(items: list[Any], role: str | None, row: Int | None = None) -> npt.NDArray[Any]:
+    """Integers stay exact: float64 is used only if some number is written as a float."""
+    whole = all(type(item) is int for item in items)
+    try:
+        values = np.array(items, dtype=np.int64 if whole else np.float64)
+    except OverflowError:
+        values = np.array([as_float(item) for item in items])
+    too_large = whole & (np.abs(values.astype(np.float64)) >= 2.0**63)
+    strange = np.flatnonzero(~np.isfinite(values) | too_large)
+    if strange.size:
+        at = _row(strange, row)
+        raise refused(
+            f"has a number too large for 64 bits at row {at} (counted from 0)",
+            role,
+            "not-finite",
+            row=at,
+        )
+    return values
+
+
+def as_float(number: int | float) -> float:
+    """The number; infinite where it is too large."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
+
+
+def integers(array: npt.NDArray[Any], role: str, row: Int | None = None) -> Int:
+    """The values as int64. Raises UsageError naming the first that is none."""
+    if array.dtype.kind == "f":
+        nan = np.flatnonzero(np.isnan(array))
+        if nan.size:
+            raise missing(_row(nan, row), role=role)
+        wide = array.astype(np.float64)
+        strange = np.flatnonzero((wide != np.trunc(wide)) | (np.abs(wide) > 2.0**53))
+    elif array.dtype.kind == "u" and array.dtype.itemsize == 8:
+        strange = np.flatnonzero(array > np.uint64(2**63 - 1))
+    elif array.dtype.kind in "biu":
+        strange = np.empty(0, dtype=np.int64)
+    else:
+        raise refused(f"must be integers or text; the column holds {dtype_name(array.dtype)}", role)
+    if strange.size:
+        at = _row(strange, row)
+        raise refused(
+            f"has {array[strange[0]]!s} at row {at} (counted from 0), which is not a 64-bit "
+            "integer; accepted are integers (also written as 3.0) or text",
+            role,
+            row=at,
+        )
+    return array.astype(np.int64)
+
+
+def require_texts(texts: Sequence[str], role: str, row: Int | None = None) -> None:
+    """Raise UsageError naming the first text that is empty or not valid Unicode."""
+    for at, text in enumerate(texts):
+        if not text:
+            raise missing(_row([at], row), role=role)
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        at = _row([at for at, text in enumerate(texts) if _has_surrogate(text)], row)
+        raise refused(
+            f"has text that is not valid Unicode (a lone surrogate) at row {at} (counted from 0)",
+            role,
+            row=at,
+        ) from None
+
+
+def decoded(array: npt.NDArray[Any]) -> list[str]:
+    """The texts of an array of dtype U, S or O."""
+    if array.dtype.kind == "U":
+        array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
+        if array.view(np.uint32).max() > sys.maxunicode:
+            raise broken("The text of the array is not valid Unicode.")
+    items = array.tolist()
+    if array.dtype.kind != "S":
+        return [str(item) for item in items]
+    texts: list[str] = []
+    for row, item in enumerate(items):
+        try:
+            texts.append(item.decode("utf-8"))
+        except UnicodeDecodeError:
+            raise broken(f"The text at row {row} (counted from 0) is not UTF-8.") from None
+    return texts
+
+
+def _has_surrogate(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _row(at: Sequence[int] | Int, row: Int | None) -> int:
+    return int(at[0] if row is None else row[at[0]])

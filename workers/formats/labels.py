@@ -1,0 +1,152 @@
+"""Labels of rows: one each, or several, one or none.
+
+Where each row has exactly one label they are a column of integers or text, else `LabelSets`. A
+label is a name: numbers are named by their digits. In `LabelSets` a row whose labels are unknown
+(null, or -1 alone) is not the same as a row without a label.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from models.arrays import Int, Mask
+from models.errors import UsageError
+from models.label_sets import LabelSets
+from workers.formats import columns
+from workers.formats.columns import NUMBERS
+from workers.formats.refusals import described, refused
+from workers.formats.tables import LabelRows, text_array
+
+MOST_COLUMNS = 10_000_000
+"""The largest number of columns of an indicator matrix: each is a label with a name."""
+
+_UNKNOWN = -1
+
+
+def has_sets(items: object) -> bool:
+    """Whether a JSON value is a list with a row that is a list of labels, or null."""
+    return isinstance(items, list) and not {list, type(None)}.isdisjoint(map(type, items))
+
+
+def rows_of_list(items: list[Any], role: str) -> LabelRows:
+    """The rows of a JSON list: each a label, a list of labels, or null where they are unknown.
+
+    Raises UsageError naming the row of anything else; the labels are all integers or all text.
+    """
+    times = np.zeros(len(items), dtype=np.int64)
+    labels: list[Any] = []
+    for row, item in enumerate(items):
+        own = item if type(item) is list else [] if item is None else [item]
+        times[row] = len(own)
+        labels += own
+    rows = LabelRows.of(times, np.empty(0), np.array([item is None for item in items]))
+    types = set(map(type, labels))
+    if types <= {str}:
+        value = text_array(labels)
+    elif types <= NUMBERS:
+        value = columns.numbers(labels, role, rows.row)
+    else:
+        first = {str} if type(labels[0]) is str else NUMBERS
+        at = next(at for at, label in enumerate(labels) if type(label) not in first)
+        row = int(rows.row[at])
+        if labels[at] is None:
+            how = "; a row whose labels are unknown is null, not a list with null"
+        else:
+            how = ". Labels must be all integers or all text, several of a row as a list of them"
+        raise refused(
+            f"has {described(labels[at])} among the labels of row {row} (counted from 0){how}",
+            role,
+            row=row,
+        )
+    return LabelRows(rows.start, value, rows.unlabelled)
+
+
+def value(rows: LabelRows, role: str) -> npt.NDArray[Any] | LabelSets:
+    """The column of integers or `str` objects if each row has exactly one label, else label sets.
+
+    The names of integers are in numeric order, those of text sorted; a label that a row has twice
+    counts once. Raises UsageError naming the row of a number that is not an integer and of an empty
+    text, `empty` if no row has a label. O(n log n).
+    """
+    row, n_rows = rows.row, len(rows.unlabelled)
+    unlabelled = rows.unlabelled
+    names: list[Any]
+    if rows.value.dtype.kind == "O":
+        texts = rows.value.tolist()
+        columns.require_texts(texts, role, row)
+        names = sorted(set(texts))
+        number = {name: code for code, name in enumerate(names)}
+        code = np.fromiter((number[text] for text in texts), dtype=np.int64, count=len(texts))
+        kept: npt.NDArray[Any] = rows.value
+    else:
+        kept = columns.integers(rows.value, role, row)
+        numbers, code = np.unique(kept, return_inverse=True)
+        names = numbers.tolist()
+    # Ascending within each row, and none twice.
+    row, code = np.divmod(np.unique(row * max(1, len(names)) + code), max(1, len(names)))
+    times = np.bincount(row, minlength=n_rows)
+    if names and (times == 1).all():
+        if len(kept) == n_rows:
+            return kept
+        once: npt.NDArray[Any] = np.array(names, dtype=kept.dtype)[code]
+        return once
+    if _UNKNOWN in names:
+        unknown = names.index(_UNKNOWN)
+        alone = (code == unknown) & (times[row] == 1)
+        unlabelled = unlabelled.copy()
+        unlabelled[row[alone]] = True
+        row, code = row[~alone], code[~alone]
+        if not (code == unknown).any():
+            del names[unknown]
+            code = code - (code > unknown)
+    return _sets(row, code, [str(name) for name in names], unlabelled, role)
+
+
+def of_indicator(matrix: sp.csr_array, role: str) -> npt.NDArray[Any] | LabelSets:
+    """The labels of a sparse matrix rows x labels: a row has the labels of its values that are not
+    zero. Label c, the number of its column, is named "c"; columns without a value are labels too.
+
+    Raises UsageError naming a value that is not finite. O(stored values + columns).
+    """
+    n_rows, n_labels = matrix.shape
+    if n_labels > MOST_COLUMNS:
+        raise refused(
+            f"has {n_labels} columns; a matrix of rows x labels may have {MOST_COLUMNS}",
+            role,
+            "too-large",
+        )
+    row = np.repeat(np.arange(n_rows), np.diff(matrix.indptr))
+    if matrix.dtype.kind == "f":
+        odd = np.flatnonzero(~np.isfinite(matrix.data))
+        if odd.size:
+            place = {"row": int(row[odd[0]]), "column": int(matrix.indices[odd[0]])}
+            raise refused(
+                f"has a value that is not finite at row {place['row']}, column {place['column']} "
+                "(counted from 0)",
+                role,
+                "not-finite",
+                **place,
+            )
+    has = matrix.data != 0
+    row = row[has]
+    code: Int = matrix.indices[has].astype(np.int64)
+    if n_rows and (np.bincount(row, minlength=n_rows) == 1).all():
+        return code
+    names = [str(number) for number in range(n_labels)]
+    return _sets(row, code, names, np.zeros(n_rows, dtype=bool), role)
+
+
+def _sets(row: Int, code: Int, names: list[str], unlabelled: Mask, role: str) -> LabelSets:
+    if not code.size:
+        raise UsageError(
+            f"Input {role!r} has no label in any of its {len(unlabelled)} rows.",
+            code="empty",
+            role=role,
+        )
+    start = np.zeros(len(unlabelled) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(row, minlength=len(unlabelled)), out=start[1:])
+    return LabelSets(start, code, names, unlabelled)
