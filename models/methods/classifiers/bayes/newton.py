@@ -24,6 +24,8 @@ BLOCK_VALUES = 1 << 25
 """Values that all blocks may hold (256 MiB)."""
 LEAST_CURVATURE = 3e-3
 """Rows of less curvature count in the diagonal of a block only."""
+ROUNDING = 1e-10
+"""Of the curvature of all classes: what the products leave in directions that have none."""
 STEPS = 5
 """Newton's steps at given precisions, at most."""
 NEAR = 0.01
@@ -100,6 +102,9 @@ def _step(
     direction, decrement = _solved(
         mode.expansion, -gradient, design, penalty, precondition, progress
     )
+    if decrement <= 0.0:
+        # Nothing but rounding is left.
+        return mode, 0.0
     length = 1.0
     while length > 1e-10:
         moved = Mode.at(mode.weights + length * direction, design, likelihood)
@@ -126,6 +131,7 @@ class Preconditioner:
         self._common: Float | None = None
         if mode.expansion.coupled:
             self._common = penalty.gradient(np.ones_like(mode.weights)).sum(axis=0)
+            self._common += ROUNDING * self._diagonal.sum(axis=0)
         self._inverse: Float | None = None
         n_classes, n_columns = mode.weights.shape
         if not design.dense or not block_values(n_classes, n_columns):
