@@ -119,7 +119,7 @@ class Classifier(Method[P]):
         weights = trained.weights.astype(np.float32)
         arrays: dict[str, Array] = {"weights": weights, "node": arrangement.node}
         if trained.covariance is not None:
-            arrays["covariance"] = trained.covariance.astype(np.float32)
+            arrays["covariance"] = trained.covariance
         return Fitted(
             tree=_tree_of(arrangement, problem.one_each, features, weights),
             model=Model(
