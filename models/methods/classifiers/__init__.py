@@ -2,17 +2,11 @@
 
 Start at `mlr`, the simplest.
 
-Over a hierarchy or a graph:
-- `rr_svm`, `rr_lr`: recursive regularization, with the hinge and the logistic loss.
+- `rr_svm`, `rr_lr`: recursive regularization over a hierarchy or a graph.
 - `hblr`: Bayesian logistic regression with a prior down the hierarchy.
-
-Flat:
-- `mlr`: multiclass logistic regression.
-- `rmlr`: the same for very many classes, by bounds that fall apart into classes.
+- `mlr`, `rmlr`: multiclass logistic regression; the second for very many classes.
 
 What they are made of:
 - `classes`: the classes of the rows, the structure over them, and answers from scores.
-- `recursive`: the penalty over a tree or a graph, and the two losses with it.
-- `bayes`: the inferences of `hblr`.
-- `softmax`: the objective of multiclass logistic regression and its minimisation.
+- `recursive`, `bayes`, `softmax`: the trainings of the three lines above.
 """

@@ -143,6 +143,14 @@ def design_of(features: Matrix, intercept: bool) -> Float | sp.csr_array:
     return values
 
 
+def design_bytes(features: Matrix, intercept: bool) -> int:
+    """Bytes of `design_of`; sparse ones are copied twice."""
+    n_rows, n_features = features.shape
+    if isinstance(features, sp.csr_array):
+        return 24 * (int(features.nnz) + int(n_rows))
+    return 8 * int(n_rows) * (int(n_features) + intercept)
+
+
 def has_constant(design: Float | sp.csr_array) -> bool:
     """Whether the last column is the constant 1."""
     last = design[:, [-1]]

@@ -227,11 +227,19 @@ def _direction(
 def _preconditioner(
     penalty: Penalty, loss: LogisticLoss, n_columns: int, curvature: Array
 ) -> Callable[[Float], Float]:
-    if _with_matrices(penalty, loss, n_columns):
+    if _with_matrices(penalty, n_columns, loss.dense):
         return BlockElimination(penalty, loss.hessians(curvature))
     return DiagonalElimination(penalty, loss.diagonals(curvature))
 
 
-def _with_matrices(penalty: Penalty, loss: LogisticLoss, n_columns: int) -> bool:
+def _with_matrices(penalty: Penalty, n_columns: int, dense: bool) -> bool:
     small = penalty.n_nodes * n_columns**2 <= MOST_BLOCK_VALUES
-    return small and n_columns <= MOST_BLOCK_COLUMNS and loss.dense
+    return small and n_columns <= MOST_BLOCK_COLUMNS and dense
+
+
+def fit_bytes(problem: Problem, penalty: Penalty) -> int:
+    """About how many bytes `minimize` takes besides the design."""
+    own = 28 * problem.n_rows * problem.n_classes + 72 * penalty.n_nodes * problem.n_columns
+    if _with_matrices(penalty, problem.n_columns, isinstance(problem.design, np.ndarray)):
+        return own + 24 * penalty.n_nodes * problem.n_columns**2
+    return own
