@@ -208,7 +208,8 @@ def save_predictions(
 ) -> None:
     """Write predictions: leaf, path, probabilities, the method's own columns, the classes.
 
-    node_names : (n_nodes,) `Tree.name`, for the labels of a classifier's rows.
+    node_names : (n_nodes,) `Tree.name`, for the labels of a classifier's rows; a class is called as
+        its labels call it.
     """
     import pyarrow as pa
 
@@ -225,8 +226,10 @@ def save_predictions(
         last = predictions.node[predictions.start[1:] - 1]
         columns["node"] = pa.array(last, pa.int64())
         if node_names is not None:
+            labels = node_names.copy()
+            labels[predictions.classes.node] = predictions.classes.name
             reached, code = np.unique(last, return_inverse=True)
-            columns["label"] = _texts(node_names[reached].tolist(), code)
+            columns["label"] = _texts(labels[reached].tolist(), code)
         columns |= _class_columns(predictions.classes)
     save_arrow(pa.table(columns), folder / PREDICTIONS)
 
