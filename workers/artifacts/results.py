@@ -355,6 +355,23 @@ def load_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
     return dict(load_file(path))
 
 
+def mapped_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of a file that `save_named` wrote, mapped read-only: only what is used is read."""
+    with path.open("rb") as file:
+        n_header = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(n_header))
+    content = np.memmap(path, dtype=np.uint8, mode="r")
+    arrays = {}
+    for name, entry in header.items():
+        start, stop = (8 + n_header + offset for offset in entry["data_offsets"])
+        kind = {"BOOL": "?", "F": "f", "I": "i", "U": "u"}
+        code = kind.get(entry["dtype"]) or kind[entry["dtype"][0]] + str(
+            int(entry["dtype"][1:]) // 8
+        )
+        arrays[name] = content[start:stop].view(np.dtype(code)).reshape(entry["shape"])
+    return arrays
+
+
 def _save(arrays: Arrays, path: Path, metadata: dict[str, str] | None = None) -> None:
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
