@@ -32,6 +32,9 @@ from models.progress import Progress, silent
 
 LossName: TypeAlias = Literal["hinge", "logistic"]
 
+ROUNDS = 8
+"""How often at most a class looks for the rows that matter to it in one sweep."""
+
 COLUMNS = 4096
 """Columns of inner nodes that are solved for at a time."""
 
@@ -178,7 +181,8 @@ def _train_hinge(
                 row, value = state["row"][own], state["value"][own].astype(np.float64)
                 alpha[row] = value
                 weights += problem.design[row].T @ (value * sign[row])
-            _, lost = descent.improve(sign, 1.0, weights, alpha, allowed, 1000 * class_ + sweep)
+            seed = 1000 * class_ + 10 * sweep
+            _, lost = descent.improve(sign, 1.0, weights, alpha, allowed, seed, ROUNDS)
             objective += lost + 0.5 * float(((weights - above) ** 2).sum())
             total += weights
             row = np.flatnonzero(alpha)

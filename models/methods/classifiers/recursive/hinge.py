@@ -26,6 +26,9 @@ from models.progress import Progress
 EPOCHS = 1000
 """The most passes over a class's rows before the next class takes its turn."""
 
+MOST_ROWS = 4_096
+"""Rows besides those whose variable is free that a class takes at a time, the worst first."""
+
 TIGHTER = 0.1
 """A sweep leaves violations of this share of the largest one that the sweep before it met."""
 
@@ -97,15 +100,43 @@ class Descent:
         return np.asarray(sign * (self._design @ weights) - 1.0)
 
     def improve(
-        self, sign: Float, kappa: float, weights: Float, alpha: Float, tol: float, seed: int
+        self,
+        sign: Float,
+        kappa: float,
+        weights: Float,
+        alpha: Float,
+        tol: float,
+        seed: int,
+        rounds: int = 1,
     ) -> tuple[float, float]:
         """Change weights and alpha in place.
 
+        rounds : how often at most the rows that matter are looked for.
+
         Returns the largest violation before, and C times the sum of the hinge losses after.
         """
+        gradient = self.gradient(sign, weights)
+        first = self._improve(sign, kappa, weights, alpha, tol, seed, gradient)
+        worst = first
+        while worst > tol and rounds > 0:
+            gradient, rounds = self.gradient(sign, weights), rounds - 1
+            if rounds:
+                worst = self._improve(sign, kappa, weights, alpha, tol, seed + rounds, gradient)
+        return first, self._C * float(np.maximum(-gradient, 0.0).sum())
+
+    def _improve(
+        self,
+        sign: Float,
+        kappa: float,
+        weights: Float,
+        alpha: Float,
+        tol: float,
+        seed: int,
+        gradient: Float,
+    ) -> float:
+        """Descend over the rows that matter; returns the largest violation before."""
         from models.methods.classifiers.recursive import loops
 
-        gradient = self.gradient(sign, weights)
         at_most = alpha >= self._C
         free = (alpha > 0.0) & ~at_most
         violation = np.maximum(-gradient, 0.0)
@@ -114,7 +145,12 @@ class Descent:
         violation[self._empty] = 0.0
         worst = float(violation.max())
         if worst > tol:
-            active = np.flatnonzero((violation > 0.1 * tol) | free)
+            matter = (violation > 0.1 * tol) | free
+            most = MOST_ROWS + 2 * int(free.sum())
+            if matter.sum() > most:
+                matter &= violation >= np.partition(violation, -most)[-most]
+                matter |= free
+            active = np.flatnonzero(matter)
             state = np.uint64(2 * seed + 1)
             own = (sign, self.squares, kappa, weights, alpha, self._C, active, tol, EPOCHS, state)
             if isinstance(self._design, np.ndarray):
@@ -122,8 +158,7 @@ class Descent:
             else:
                 rows = self._design
                 loops.descend_sparse(rows.data, rows.indices, rows.indptr, *own)
-            gradient = self.gradient(sign, weights)
-        return worst, self._C * float(np.maximum(-gradient, 0.0).sum())
+        return worst
 
 
 def minimize(
