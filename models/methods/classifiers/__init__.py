@@ -7,6 +7,7 @@ Over a hierarchy or a graph:
 - `hblr`: Bayesian logistic regression with a prior down the hierarchy.
 
 Flat:
+- `bsvm`, `blr`: each class against the rest, by a linear SVM and by logistic regression.
 - `mlr`: multiclass logistic regression.
 - `rmlr`: the same for very many classes, by bounds that fall apart into classes.
 
