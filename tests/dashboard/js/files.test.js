@@ -123,10 +123,16 @@ test("inputs that are typed in", () => {
   assert.match(typedInput("[1, ", "labels").error, /not a list as JSON/);
   assert.match(typedInput("[]", "labels").error, /empty/);
   assert.match(typedInput("\n\n", "labels").error, /Type one per line/);
-  for (const [text, role] of [
-    ["cat\n\ndog", "labels"],
-    ["a, b\nb, c", "graph"],
-  ]) {
-    assert.equal(textOf(value(text, role)), text); // prettier-ignore
+});
+
+test("what was typed in is shown again", () => {
+  const cases = [
+    ["labels", "cat\n\ndog"],
+    ["labels", '[["a","b"],"c"]'],
+    ["graph", "a, b\nb, c"],
+    ["graph", '[["a, b","c"]]'],
+  ];
+  for (const [role, text] of cases) {
+    assert.equal(textOf(typedInput(text, role).value, role), text);
   }
 });

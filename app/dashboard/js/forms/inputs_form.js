@@ -176,7 +176,7 @@ const TYPED = "typed";
  */
 function datasetOrTyped(options) {
   const { role, initial, datasets, onchange } = options;
-  const typed = Array.isArray(initial) ? textOf(initial) : null;
+  const typed = Array.isArray(initial) ? textOf(initial, role) : null;
   const list = select([], { name: role, "aria-label": roleTitle(role) });
   const area = el("textarea", {
     rows: 4,

@@ -54,9 +54,15 @@ export function typedInput(text, role) {
  * The text that means an input.
  *
  * @param {Exclude<InputValue, string>} value
+ * @param {string} role
  */
-export const textOf = (value) =>
-  value.map((item) => (Array.isArray(item) ? item.join(", ") : (item ?? ""))).join("\n");
+export function textOf(value, role) {
+  /** @param {string} label */
+  const isPlain = (label) => role === "graph" && !label.includes(",");
+  const isByLine = value.every((item) => !Array.isArray(item) || item.every(isPlain));
+  if (!isByLine) return JSON.stringify(value);
+  return value.map((item) => (Array.isArray(item) ? item.join(", ") : (item ?? ""))).join("\n");
+}
 
 /**
  * @param {string} text
