@@ -46,9 +46,7 @@ export const methodTitles = async () =>
  *
  * @type {() => Promise<Metric[]>}
  */
-const everyMetric = once(async () =>
-  (await raw("dashboard/metrics.json", { quiet: true })).json(),
-);
+const everyMetric = once(async () => (await raw("dashboard/metrics.json", { quiet: true })).json());
 
 /** @param {Metric} metric */
 const isOfClassifiers = (metric) => metric.looks_at === "classifier";

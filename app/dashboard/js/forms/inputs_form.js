@@ -91,6 +91,8 @@ export function inputsForm(
       for (const { role, row } of entries) row.setError(errors[role] ?? null);
       return { inputs, errors };
     },
+    /** The inputs that are chosen so far, right or wrong. */
+    chosen: () => Object.fromEntries(entries.map(({ role, input }) => [role, input.read().value])),
     /** Remove the errors. */
     clear() {
       for (const { row } of entries) row.setError(null);

@@ -13,7 +13,7 @@ import { button } from "../ui/controls.js";
 import { csvOf, rowsOf } from "../ui/csv.js";
 import { bdi, el, focusFirst, replace } from "../ui/dom.js";
 import { download, saveBlob } from "../ui/downloads.js";
-import { count, number, plural } from "../ui/format.js";
+import { capitalized, count, number, plural } from "../ui/format.js";
 import { problemBox, waiting } from "../ui/notices.js";
 import { table } from "../ui/tables.js";
 import { nodeNames } from "./clusters_card.js";
@@ -152,7 +152,12 @@ async function predictionForm(job, method, model, signal) {
 async function optionsForm() {
   const { properties = {} } = (await schemas()).PredictionRequest;
   return schemaForm({
-    properties: Object.fromEntries(OPTIONS.map((name) => [name, properties[name]])),
+    properties: Object.fromEntries(
+      OPTIONS.map((name) => {
+        const description = properties[name].description?.replace(/^Classifiers only: /, "");
+        return [name, { ...properties[name], description: capitalized(description ?? "") }];
+      }),
+    ),
   });
 }
 
@@ -323,29 +328,33 @@ function rowTable({ names, rows }, tree, nodes) {
  */
 
 /**
- * The label of a row; all of them, where they are not that one.
+ * The labels of a row; also where its path ends, if that is above the leaf of its best class.
  *
  * @param {Placed[]} rows
  * @param {Named} named
  * @returns {Column<Placed>[]}
  */
 function labelColumns(rows, { nameOf, link }) {
+  const isEach = rows.every(({ labels = [] }) => labels.length === 1);
   /** @type {Column<Placed>} */
-  const label = {
-    label: "Label",
-    sort: ({ label: text }) => text,
-    cell: ({ label: text, node = 0 }) => link(node, text ?? nameOf(node)),
+  const given = {
+    label: isEach ? "Label" : "Labels",
+    sort: ({ labels = [] }) => labels.join(", "),
+    cell: ({ leaf, labels = [] }) => {
+      if (!labels.length) return "none";
+      return labels.length === 1
+        ? link(leaf, labels[0])
+        : labels.map((text, at) => [at > 0 && ", ", bdi(text)]);
+    },
   };
-  const isEach = rows.every(({ label: own, labels = [] }) => labels.length === 1 && labels[0] === own); // prettier-ignore
-  if (isEach) return [label];
+  if (rows.every(({ leaf, node }) => leaf === node)) return [given];
   /** @type {Column<Placed>} */
-  const labels = {
-    label: "Labels",
-    sort: ({ labels: all = [] }) => all.length,
-    cell: ({ labels: all = [] }) =>
-      all.length ? all.map((text, at) => [at > 0 && ", ", bdi(text)]) : "none",
+  const end = {
+    label: "Path ends at",
+    sort: ({ label }) => label,
+    cell: ({ node = 0, label }) => link(node, label ?? nameOf(node)),
   };
-  return [label, labels];
+  return [given, end];
 }
 
 /**
