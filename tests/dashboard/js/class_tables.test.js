@@ -62,6 +62,8 @@ test("gains and losses", () => {
   const pair = (a, b) => ({ own: row("x", a), other: b === undefined ? null : row("x", b) });
   const pairs = [pair(0.3, 0.1), pair(0.1 + 0.2, 0.3), pair(0, 0.5), pair(null, 0.5), pair(0.5)];
   assert.deepEqual(tables.gains(pairs), { n: 3, higher: 1, lower: 1, same: 1 });
+  const order = [...pairs].sort(tables.byGain).map(({ own, other }) => own.f1 - (other?.f1 ?? 9));
+  assert.ok(order[0] > 0.19 && order.at(-3) === -0.5);
   assert.equal(tables.difference(1, null), null);
   assert.equal(tables.difference(undefined, 1), null);
 });

@@ -10,10 +10,10 @@ import { get, send } from "./requests.js";
 const BY = ["level", "class_size", "class", "confusions", "node"];
 
 /**
- * The id of the job that a model is the result of, or of that model's tree.
+ * The id of the job, the tree or the model that belongs with another of them.
  *
- * @param {string} id of the model
- * @param {"job" | "tr"} prefix
+ * @param {string} id
+ * @param {"job" | "tr" | "md"} prefix
  */
 export const siblingOf = (id, prefix) => id.replace(/^[a-z]+_/, `${prefix}_`);
 

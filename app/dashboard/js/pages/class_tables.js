@@ -91,6 +91,18 @@ export function difference(own, other) {
 }
 
 /**
+ * The order of classes by how much more F1 the first classifier has, the most first; those that cannot be
+ * compared last.
+ *
+ * @param {Pair<ClassRow>} a
+ * @param {Pair<ClassRow>} b
+ */
+export function byGain(a, b) {
+  const [first, second] = [a, b].map(({ own, other }) => difference(own.f1, other?.f1) ?? -2);
+  return second - first;
+}
+
+/**
  * How many classes have a higher F1 than by the second classifier, a lower one, and the same.
  *
  * @param {Pair<ClassRow>[]} pairs

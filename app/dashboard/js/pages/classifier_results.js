@@ -11,7 +11,14 @@ import { field, select } from "../ui/controls.js";
 import { bdi, el, replace } from "../ui/dom.js";
 import { count, moment, plural } from "../ui/format.js";
 import { problemBox, waiting, warningBox } from "../ui/notices.js";
-import { pairedClasses, pairedLevels, pairedSizes, pathsOf, sameLabels } from "./class_tables.js";
+import {
+  byGain,
+  pairedClasses,
+  pairedLevels,
+  pairedSizes,
+  pathsOf,
+  sameLabels,
+} from "./class_tables.js";
 import {
   classSection,
   confusionSection,
@@ -73,6 +80,8 @@ export function classifierResults(job, against, signal) {
     const { tables } = own;
     const names = other ? { own: own.name, other: other.name } : null;
     const context = { tree: own.tree, job: job.id, names };
+    const classes = pairedClasses(tables.class, other?.tables.class ?? null, paths);
+    if (other) classes.sort(byGain);
     const levels = pairedLevels(tables.level, other?.tables.level ?? null);
     replace(
       element,
@@ -89,7 +98,7 @@ export function classifierResults(job, against, signal) {
           }
         },
       }),
-      metricSection(job, other?.job ?? null, catalogue, names),
+      metricSection(job, other?.job ?? null, catalogue, { names, isSameTree: levels !== null }),
       levels
         ? levelSection(levels, context)
         : levelSection(pairedLevels(tables.level, null) ?? [], {
@@ -98,7 +107,7 @@ export function classifierResults(job, against, signal) {
             note: "The two classifiers have different trees, whose levels cannot be compared. To compare levels, train the second one with the same hierarchy as input.",
           }),
       sizeSection(pairedSizes(tables.class_size, other?.tables.class_size ?? null), context),
-      classSection(pairedClasses(tables.class, other?.tables.class ?? null, paths), context),
+      classSection(classes, context),
       confusionSection(tables.confusions, context),
     );
   };

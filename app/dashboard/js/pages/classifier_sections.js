@@ -5,7 +5,7 @@ import { button } from "../ui/controls.js";
 import { csvOf } from "../ui/csv.js";
 import { bdi, el } from "../ui/dom.js";
 import { saveBlob } from "../ui/downloads.js";
-import { count, number, plural } from "../ui/format.js";
+import { count, plural } from "../ui/format.js";
 import { table } from "../ui/tables.js";
 import { difference, gains } from "./class_tables.js";
 
@@ -16,7 +16,7 @@ import { difference, gains } from "./class_tables.js";
 
 /**
  * @typedef {{ own: string, other: string }} Names of two classifiers
- * @typedef {{ tree: string, job: string, names: Names | null, note?: string }} Context the tree of the first
+ * @typedef {{ tree: string, job: string, names: Names | null, note?: Child }} Context the tree of the first
  *   classifier, the job of its evaluation, and the names of both if there are two
  * @typedef {number | null | undefined} Share from 0 to 1
  */
@@ -25,14 +25,17 @@ import { difference, gains } from "./class_tables.js";
 const FEW = 15;
 const MOST = 500;
 
+/** Metrics that depend on the hierarchy. */
+const OF_TREE = new Set(["hierarchical_f1", "hierarchical_loss"]);
+
 /** @param {Share} value */
 const share = (value) => (typeof value === "number" ? value.toFixed(3) : "–");
 
 /** @param {Share} value */
 const signed = (value) => {
   if (typeof value !== "number") return "–";
-  const text = number(Math.abs(value) < 1 ? Number(Math.abs(value).toFixed(3)) : Math.abs(value));
-  return value > 0 ? `+${text}` : value < 0 ? `−${text}` : "0";
+  const text = Math.abs(value).toFixed(3);
+  return Number(text) === 0 ? text : `${value > 0 ? "+" : "−"}${text}`;
 };
 
 /**
@@ -167,9 +170,10 @@ function csvRows(pairs, names, compared, hasOther) {
  * @param {Job} job
  * @param {Job | null} other
  * @param {Metric[]} catalogue
- * @param {Names | null} names
+ * @param {{ names: Names | null, isSameTree: boolean }} options `isSameTree`: whether both have the same
+ *   hierarchy
  */
-export function metricSection(job, other, catalogue, names) {
+export function metricSection(job, other, catalogue, { names, isSameTree }) {
   const known = new Map(catalogue.map((metric) => [metric.id, metric]));
   const own = job.result?.evaluation;
   const second = other?.result?.evaluation ?? null;
@@ -205,7 +209,8 @@ export function metricSection(job, other, catalogue, names) {
     },
   ];
   /** @param {Row} row */
-  const gain = ([id, value]) => difference(value, second?.metrics[id]);
+  const gain = ([id, value]) =>
+    isSameTree || !OF_TREE.has(id) ? difference(value, second?.metrics[id]) : null;
   const list = table({
     caption: "Values of the metrics",
     columns: [
@@ -245,6 +250,9 @@ export function metricSection(job, other, catalogue, names) {
         "p",
         { class: "quiet" },
         "Standard errors and intervals are by bootstrap over the rows, for each classifier alone.",
+        names &&
+          !isSameTree &&
+          " Hierarchical F1 and loss depend on the tree and cannot be compared here.",
       ),
     ],
     list,
@@ -283,7 +291,6 @@ export function levelSection(pairs, { job, names, note }) {
       {
         label: "Level",
         head: true,
-        numeric: true,
         sort: ({ own }) => own.level,
         cell: ({ own }) => own.level,
       },
