@@ -62,5 +62,5 @@ export async function evaluate(classifier, { labels, ...inputs }, { signal, onpr
   if (!("status" in answer)) return (await evaluationsOf(classifier, signal))[0];
   const job = ENDED.has(answer.status) ? answer : await follow(answer.id, { signal, onprogress });
   if (job.status === "succeeded") return job;
-  throw new Problem(job.error ?? { title: `The evaluation was ${job.status}` });
+  throw new Problem(job.error ?? { title: `The evaluation was ${job.status}.`, status: 409 });
 }

@@ -86,10 +86,9 @@ const section = (id, title, { explained, list, csv, file }) =>
       el(
         "div",
         { class: "row" },
-        button("Save as CSV", {
+        button(`${title} as CSV`, {
           kind: "small",
           iconName: "download",
-          "aria-label": `${title} as CSV`,
           onclick: () => saveBlob(csvOf(csv()), file),
         }),
       ),

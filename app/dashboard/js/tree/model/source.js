@@ -102,7 +102,7 @@ export function treeSource(tree, signal) {
       /** @type {Job} */
       const { result } = await get(`/v1/jobs/${job}`, { signal, quiet: true });
       if (result?.tree !== tree) {
-        throw new Problem({ title: "These are not the errors of a classifier on this tree." });
+        throw new Problem({ title: "These are not the errors of a classifier on this tree.", status: 422 }); // prettier-ignore
       }
       return errorsIn(job, await tablesOf(job, signal));
     },

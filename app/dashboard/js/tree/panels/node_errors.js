@@ -2,6 +2,7 @@
 
 import { bdi, el } from "../../ui/dom.js";
 import { count, plural } from "../../ui/format.js";
+import { shownErrors } from "../draw/colouring.js";
 import { ratesText } from "../model/errors.js";
 
 /** @import { Confusion, NodeDetails } from "../../net/answers.js" */
@@ -16,8 +17,9 @@ const MOST = 8;
  * @param {NodeDetails} node
  * @param {(id: number) => unknown} onchoose
  */
-export function nodeErrors({ look, errors }, node, onchoose) {
-  if (!errors || look.color !== errors.job) return null;
+export function nodeErrors(view, node, onchoose) {
+  const errors = shownErrors(view);
+  if (!errors) return null;
   const rates = errors.rates.get(node.id);
   const missed = errors.confusions.filter(({ true_node: id }) => id === node.id);
   const wrong = errors.confusions.filter(({ predicted_node: id }) => id === node.id);

@@ -7,7 +7,7 @@ import { bdi, el, replace, unique } from "../../ui/dom.js";
 import { download } from "../../ui/downloads.js";
 import { count, number, plural } from "../../ui/format.js";
 import { problemBox, waiting } from "../../ui/notices.js";
-import { byLabels, colourOfLabel } from "../draw/colouring.js";
+import { byLabels, colourOfLabel, shownErrors } from "../draw/colouring.js";
 import { nodeErrors } from "./node_errors.js";
 import { nodePoints } from "./node_points.js";
 import {
@@ -97,7 +97,7 @@ export function nodePanel(view, { actions, onchoose }) {
    * @param {{ anew?: boolean }} [options] `anew`: even if the node is shown already
    */
   const show = async (id, { anew = false } = {}) => {
-    const name = `${id} ${labels()}`;
+    const name = `${id} ${labels()} ${shownErrors(view)?.job}`;
     if (name === shown && !anew) return;
     shown = name;
     request?.abort();
