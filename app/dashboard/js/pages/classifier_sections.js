@@ -73,8 +73,9 @@ const legend = (names) =>
  * @param {string} title
  * @param {{ explained?: Child, list: HTMLElement, csv: () => unknown[][], file: string }} content
  */
-const section = (id, title, { explained, list, csv, file }) =>
-  el(
+function section(id, title, { explained, list, csv, file }) {
+  list.classList.add("folds");
+  return el(
     "section",
     { class: "card", "aria-labelledby": id },
     el("h2", { id }, title),
@@ -94,6 +95,7 @@ const section = (id, title, { explained, list, csv, file }) =>
       ),
     ),
   );
+}
 
 /**
  * The columns of a share: of one classifier, or of both with the difference.
@@ -183,20 +185,18 @@ export function metricSection(job, other, catalogue, { names, isSameTree }) {
     {
       label: `Value${suffix}`,
       numeric: true,
-      class: "one-line",
-      cell: ([id]) => [
+      cell: ([id]) =>
         el(
           "span",
-          { title: String(evaluation?.metrics[id] ?? "") },
+          { class: "one-line", title: String(evaluation?.metrics[id] ?? "") },
           share(evaluation?.metrics[id]),
+          evaluation?.standard_errors[id] !== undefined &&
+            el(
+              "span",
+              { class: "quiet", title: "Standard error" },
+              ` ± ${share(evaluation.standard_errors[id])}`,
+            ),
         ),
-        evaluation?.standard_errors[id] !== undefined &&
-          el(
-            "span",
-            { class: "quiet", title: "Standard error" },
-            ` ± ${share(evaluation.standard_errors[id])}`,
-          ),
-      ],
     },
     {
       label: `95% interval${suffix}`,
