@@ -2,9 +2,14 @@
 
 Start at `mlr`, the simplest.
 
-- `rr_svm`, `rr_lr`: recursive regularization over a hierarchy or a graph.
+Over a hierarchy or a graph:
+- `rr_svm`, `rr_lr`: recursive regularization, with the hinge and the logistic loss.
 - `hblr`: Bayesian logistic regression with a prior down the hierarchy.
-- `mlr`, `rmlr`: multiclass logistic regression; the second for very many classes.
+
+Flat:
+- `bsvm`, `blr`: each class against the rest, by a linear SVM and by logistic regression.
+- `mlr`: multiclass logistic regression.
+- `rmlr`: the same for very many classes, by bounds that fall apart into classes.
 
 What they are made of:
 - `classes`: the classes of the rows, the structure over them, and answers from scores.

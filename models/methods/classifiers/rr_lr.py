@@ -17,24 +17,22 @@ products of O(nnz K) each; memory a copy of the features, 20 N K bytes and 24 T 
 
 from __future__ import annotations
 
-from pydantic import Field
-
 from models.method import Paper, Run
 from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import loss_weight
 from models.methods.classifiers.classes.problem import Problem
-from models.methods.classifiers.recursive.inputs import INPUTS, RecursiveParams, penalty_of
+from models.methods.classifiers.recursive.inputs import (
+    INPUTS,
+    DecreaseShare,
+    RecursiveParams,
+    penalty_of,
+)
 from models.parameters import MaxIter
 from models.progress import subprogress
 
 
 class RRLRParams(RecursiveParams):
-    tol: float = Field(
-        1e-6,
-        gt=0,
-        le=1,
-        description="Steps end when the objective can fall by this share at most.",
-    )
+    tol: DecreaseShare = 1e-6
     max_iter: MaxIter = 100
 
 
@@ -67,20 +65,4 @@ class RRLR(Classifier[RRLRParams]):
                 progress=subprogress(run.progress, 0.02, 0.95),
                 checkpoint=run.checkpoint,
             )
-        if not fit.converged:
-            warnings = (
-                *warnings,
-                f"Not converged after {params.max_iter} steps: the objective {fit.objective:.6g} "
-                f"may be {fit.bound:.2g} above its minimum. Raise 'max_iter' or 'tol'.",
-            )
-        return Trained(
-            weights=fit.weights[penalty.node],
-            link="logistic",
-            metrics={
-                "objective": fit.objective,
-                "bound": fit.bound,
-                "n_iter": float(len(fit.objectives) - 1),
-            },
-            curves={"objective": list(enumerate(fit.objectives))},
-            warnings=warnings,
-        )
+        return fit.trained(penalty, warnings)

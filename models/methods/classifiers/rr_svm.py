@@ -15,24 +15,22 @@ features, 8 T D bytes for T nodes, on a graph also 8 T K, and 16 bytes for each 
 
 from __future__ import annotations
 
-from pydantic import Field
-
 from models.method import Paper, Run
 from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import loss_weight
 from models.methods.classifiers.classes.problem import Problem
-from models.methods.classifiers.recursive.inputs import INPUTS, RecursiveParams, penalty_of
+from models.methods.classifiers.recursive.inputs import (
+    INPUTS,
+    GapShare,
+    RecursiveParams,
+    penalty_of,
+)
 from models.parameters import MaxIter, Seed
 from models.progress import subprogress
 
 
 class RRSVMParams(RecursiveParams):
-    tol: float = Field(
-        1e-3,
-        gt=0,
-        le=1,
-        description="Sweeps end when the duality gap is this share of the objective.",
-    )
+    tol: GapShare = 1e-3
     max_iter: MaxIter = 1000
     seed: Seed = 0
 
@@ -72,24 +70,4 @@ class RRSVM(Classifier[RRSVMParams]):
                 progress=subprogress(run.progress, 0.02, 0.95),
                 checkpoint=run.checkpoint,
             )
-        if not fit.converged:
-            warnings = (
-                *warnings,
-                f"Not converged after {params.max_iter} sweeps: the objective {fit.objective:.6g} "
-                f"may be {fit.gap:.2g} above its minimum. Raise 'max_iter' or 'tol'.",
-            )
-        return Trained(
-            weights=fit.weights[penalty.node],
-            link="softmax" if problem.one_each else "logistic",
-            metrics={
-                "objective": fit.objective,
-                "gap": fit.gap,
-                "n_iter": float(len(fit.objectives)),
-                "n_support": float(fit.n_support),
-            },
-            curves={
-                "objective": list(enumerate(fit.objectives)),
-                "dual": list(enumerate(fit.duals)),
-            },
-            warnings=warnings,
-        )
+        return fit.trained(problem, penalty, warnings)

@@ -19,6 +19,7 @@ import numpy as np
 
 from models.arrays import Arrays, Float, Int, row_blocks
 from models.method import Checkpoint
+from models.methods.classifiers.classes.classifier import Trained
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.penalty import Penalty
 from models.progress import Progress
@@ -47,6 +48,33 @@ class HingeFit:
     duals: list[float]
     n_support: int
     converged: bool
+
+    def trained(
+        self, problem: Problem, penalty: Penalty, warnings: tuple[str, ...] = ()
+    ) -> Trained:
+        """The classifier, which warns where the sweeps ended before the gap was small."""
+        n_sweeps = len(self.objectives)
+        if not self.converged:
+            warnings = (
+                *warnings,
+                f"Not converged after {n_sweeps} sweeps: the objective {self.objective:.6g} may be "
+                f"{self.gap:.2g} above its minimum. Raise 'max_iter' or 'tol'.",
+            )
+        return Trained(
+            weights=self.weights[penalty.node],
+            link="softmax" if problem.one_each else "logistic",
+            metrics={
+                "objective": self.objective,
+                "gap": self.gap,
+                "n_iter": float(n_sweeps),
+                "n_support": float(self.n_support),
+            },
+            curves={
+                "objective": list(enumerate(self.objectives)),
+                "dual": list(enumerate(self.duals)),
+            },
+            warnings=warnings,
+        )
 
 
 class Coupling:

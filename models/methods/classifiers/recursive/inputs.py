@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field
 
 from models.errors import UsageError
@@ -24,6 +26,18 @@ INPUTS = {
     "graph": GRAPH,
     "names": NAMES,
 }
+
+
+GapShare = Annotated[
+    float,
+    Field(
+        gt=0, le=1, description="Sweeps end when the duality gap is this share of the objective."
+    ),
+]
+DecreaseShare = Annotated[
+    float,
+    Field(gt=0, le=1, description="Steps end when the objective can fall by this share at most."),
+]
 
 
 class RecursiveParams(ClassifierParams):

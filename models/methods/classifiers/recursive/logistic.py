@@ -19,6 +19,7 @@ from scipy.special import expit
 
 from models.arrays import Array, Float, row_blocks
 from models.method import Checkpoint
+from models.methods.classifiers.classes.classifier import Trained
 from models.methods.classifiers.classes.problem import Problem, has_constant
 from models.methods.classifiers.recursive.penalty import (
     BlockElimination,
@@ -54,6 +55,27 @@ class LogisticFit:
     bound: float
     objectives: list[float]
     converged: bool
+
+    def trained(self, penalty: Penalty, warnings: tuple[str, ...] = ()) -> Trained:
+        """The classifier, which warns where the steps ended before the bound was small."""
+        n_steps = len(self.objectives) - 1
+        if not self.converged:
+            warnings = (
+                *warnings,
+                f"Not converged after {n_steps} steps: the objective {self.objective:.6g} may be "
+                f"{self.bound:.2g} above its minimum. Raise 'max_iter' or 'tol'.",
+            )
+        return Trained(
+            weights=self.weights[penalty.node],
+            link="logistic",
+            metrics={
+                "objective": self.objective,
+                "bound": self.bound,
+                "n_iter": float(n_steps),
+            },
+            curves={"objective": list(enumerate(self.objectives))},
+            warnings=warnings,
+        )
 
 
 class LogisticLoss:

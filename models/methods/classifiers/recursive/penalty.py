@@ -2,7 +2,7 @@
 
 On a tree it is the sum over all nodes of |w_n - w_parent|^2 / 2, where the root's parent is 0; on a
 graph the sum over edges of |w_i - w_j|^2 / 2 and, for each node, `ANCHOR` |w|^2. Without the anchor
-a shift of all weights of a component would be free.
+a shift of all weights of a component would be free. Where each class is alone it is |w|^2 / 2.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), §3.2. The anchor is ours.
 """
@@ -41,6 +41,12 @@ class Penalty:
     @property
     def n_nodes(self) -> int:
         return int(self.matrix.shape[0])
+
+    @classmethod
+    def of_classes(cls, n_classes: int) -> Penalty:
+        """Half the squared weights of each class, none of which knows of the others."""
+        diagonal = sp.csr_array(sp.eye_array(n_classes, format="csr"))
+        return cls(diagonal, np.arange(n_classes, dtype=np.int64))
 
     @classmethod
     def of_tree(cls, tree: ClassTree) -> Penalty:

@@ -1,0 +1,62 @@
+"""One-versus-rest linear SVM: a maximum-margin separator of each class from all others.
+
+It minimises half the squared weights plus C times the hinge loss, for each class on its own. Rows
+may have several classes. It is the flat baseline of `rr-svm`; a hierarchy, where there is one, is
+only used for paths.
+
+Source: Gopal, "Large-scale Structured Learning" (2014), §2.6.2 (BSVM); Hsieh et al., "A Dual
+Coordinate Descent Method for Large-scale Linear SVM" (2008), as liblinear, whose solution it is.
+Not computed by liblinear, since `recursive.hinge`, with every class tied to 0, ends at a proven
+duality gap, at which it is several times faster, and its draws are the same on several threads.
+
+Cost: tens of passes of O(N D K) or O(nnz K), most of them over few rows; memory a copy of the
+features, 24 K D bytes, and 16 bytes for each support vector.
+"""
+
+from __future__ import annotations
+
+from models.method import Paper, Run
+from models.methods.classifiers.classes.classifier import Classifier, Trained
+from models.methods.classifiers.classes.inputs import ClassifierParams, LossWeight, loss_weight
+from models.methods.classifiers.classes.problem import Problem
+from models.methods.classifiers.recursive.inputs import GapShare
+from models.methods.classifiers.recursive.penalty import Penalty
+from models.parameters import MaxIter, Seed
+from models.progress import subprogress
+
+
+class BSVMParams(ClassifierParams):
+    C: LossWeight = 1.0
+    tol: GapShare = 1e-3
+    max_iter: MaxIter = 1000
+    seed: Seed = 0
+
+
+class BSVM(Classifier[BSVMParams]):
+    """See the module's docstring."""
+
+    title = "One-versus-rest linear SVM"
+    paper = Paper(
+        "A Dual Coordinate Descent Method for Large-scale Linear SVM", 2008, "algorithm 3"
+    )
+    Params = BSVMParams
+    resumes = True
+
+    def _train(self, problem: Problem, params: BSVMParams, run: Run) -> Trained:
+        from threadpoolctl import threadpool_limits
+
+        from models.methods.classifiers.recursive.hinge import minimize
+
+        penalty = Penalty.of_classes(problem.n_classes)
+        with threadpool_limits(run.threads):
+            fit = minimize(
+                problem,
+                penalty,
+                loss_weight(params.C),
+                tol=params.tol,
+                max_iter=params.max_iter,
+                seed=params.seed,
+                progress=subprogress(run.progress, 0.02, 0.95),
+                checkpoint=run.checkpoint,
+            )
+        return fit.trained(problem, penalty)
