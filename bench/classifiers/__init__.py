@@ -74,10 +74,10 @@ def orders(report: Report, labelled: Labelled, runs: dict[str, Scored], in_thesi
             report.row(
                 "classifiers",
                 set=labelled.name,
-                order=f"{better.name} over {worse.name}".ljust(32),
+                order=f"{better.name} over {worse.name}".ljust(36),
                 measure=measure,
                 difference=pair[0].values[measure] - pair[1].values[measure],
-                interval_95=interval(apart).ljust(14),
+                interval_95=interval(apart, 2).ljust(14),
                 holds=verdict(apart),
                 thesis=claimed[0] - claimed[1] if in_thesis and None not in claimed else None,
             )

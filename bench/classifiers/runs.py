@@ -61,10 +61,10 @@ class Scored:
         return interval(self.resamples[measure])
 
 
-def interval(values: Float) -> str:
+def interval(values: Float, decimals: int = 1) -> str:
     """The 95% interval of resampled values."""
     low, high = np.percentile(values, INTERVAL)
-    return f"{low:.1f} to {high:.1f}"
+    return f"{low:.{decimals}f} to {high:.{decimals}f}"
 
 
 def verdict(differences: Float) -> Literal["yes", "no", "open"]:

@@ -1,7 +1,6 @@
 """Sets with a hierarchy of classes, cut into training and test rows.
 
-Features have mean 0 and deviation 1 on the training rows, all of them also where fewer are drawn to
-be learned from. `ImCLEF07A` has its own test rows; of the others a fifth is drawn, class by class.
+Features have mean 0 and deviation 1 on the training rows. `ImCLEF07A` has its own test rows; of the others a fifth is drawn, class by class.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -59,13 +58,15 @@ class Labelled:
         return Data({"features": self.train.features, "labels": self.train.labels, **hierarchy})
 
     def of_each_class(self, n_rows: int, rng: np.random.Generator) -> Labelled:
-        """With `n_rows` training rows of each class, or all where there are fewer."""
+        """With `n_rows` training rows of each class, or all where there are fewer, by which features
+        are standardised."""
         order = rng.permutation(self.train.labels.size)
         code = np.unique(self.train.labels[order], return_inverse=True)[1]
         by_class = np.argsort(code, kind="stable")
         start = np.searchsorted(code[by_class], np.arange(code.max() + 1))
         rank = np.arange(code.size) - start[code[by_class]]
-        return replace(self, train=self.train.some(np.sort(order[by_class[rank < n_rows]])))
+        drawn = np.sort(order[by_class[rank < n_rows]])
+        return prepared(self.name, self.train.some(drawn), self.test)
 
 
 def at_hand(report: Report, names: Sequence[str]) -> Iterator[Labelled]:
