@@ -1,6 +1,7 @@
 """Sets with a hierarchy of classes, cut into training and test rows.
 
-Features have mean 0 and deviation 1 on the training rows. `ImCLEF07A` has its own test rows; of the others a fifth is drawn, class by class.
+Features have mean 0 and deviation 1 on the training rows. `ImCLEF07A` has its own test rows; of the
+others a fifth is drawn, class by class.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ class Labelled:
         return Data({"features": self.train.features, "labels": self.train.labels, **hierarchy})
 
     def of_each_class(self, n_rows: int, rng: np.random.Generator) -> Labelled:
-        """With `n_rows` training rows of each class, or all where there are fewer, by which features
-        are standardised."""
+        """With `n_rows` training rows of each class, or all where there are fewer, and features
+        standardised by these."""
         order = rng.permutation(self.train.labels.size)
         code = np.unique(self.train.labels[order], return_inverse=True)[1]
         by_class = np.argsort(code, kind="stable")

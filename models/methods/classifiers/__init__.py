@@ -2,16 +2,16 @@
 
 Start at `mlr`, the simplest.
 
-Over a hierarchy or a graph:
 - `rr_svm`, `rr_lr`: recursive regularization, with the hinge and the logistic loss.
 - `hblr`: Bayesian logistic regression with a prior down the hierarchy.
-
-Flat:
-- `bsvm`, `blr`: each class against the rest, by a linear SVM and by logistic regression.
-- `mlr`: multiclass logistic regression.
-- `rmlr`: the same for very many classes, by bounds that fall apart into classes.
+- `td_svm`: from the root down, by SVMs at the nodes.
+- `mlr`, `rmlr`: flat multiclass logistic regression, `rmlr` for very many classes.
+- `bsvm`, `blr`, `msvm`: flat, each class against the rest by two losses, and the multiclass SVM.
 
 What they are made of:
 - `classes`: the classes of the rows, the structure over them, and answers from scores.
-- `recursive`, `bayes`, `softmax`: the trainings of the three lines above.
+- `recursive`: the penalty over a tree or a graph, and the two losses with it.
+- `bayes`: the inferences of `hblr`.
+- `softmax`: the objective of multiclass logistic regression and its minimisation.
+- `structured`: support vector machines whose constraints run along the tree.
 """

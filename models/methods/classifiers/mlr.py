@@ -21,14 +21,12 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-import scipy.sparse as sp
 from pydantic import Field
 
-from models.arrays import Float, Int
 from models.method import Paper, Run
 from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import ClassifierParams, LossWeight, loss_weight
-from models.methods.classifiers.classes.problem import Problem
+from models.methods.classifiers.classes.problem import Problem, with_every_class
 from models.methods.classifiers.softmax.objective import SoftmaxObjective
 from models.parameters import MaxIter
 
@@ -71,7 +69,7 @@ class MLR(Classifier[MLRParams]):
             tol=params.tol,
             max_iter=params.max_iter,
         )
-        design, code, counts = _with_every_class(problem)
+        design, code, counts = with_every_class(problem)
         with threadpool_limits(run.threads), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             model.fit(design, code, counts)
@@ -95,21 +93,3 @@ class MLR(Classifier[MLRParams]):
             },
             warnings=notes,
         )
-
-
-def _with_every_class(problem: Problem) -> tuple[Float | sp.csr_array, Int, Float | None]:
-    """The rows, their classes and weights, for scikit-learn, whose classes are those that occur.
-
-    Each class without an example gets a row of zeros that does not count.
-    """
-    times = np.bincount(problem.code, minlength=problem.n_classes)
-    absent = np.flatnonzero(times == 0)
-    if not absent.size:
-        return problem.design, problem.code, None
-    code = np.concatenate([problem.code, absent])
-    counts = np.repeat([1.0, 0.0], [problem.n_rows, absent.size])
-    zeros = (absent.size, problem.n_columns)
-    if isinstance(problem.design, sp.csr_array):
-        rows = sp.vstack([problem.design, sp.csr_array(zeros)], format="csr")
-        return sp.csr_array(rows), code, counts
-    return np.concatenate([problem.design, np.zeros(zeros)]), code, counts

@@ -38,6 +38,33 @@ class Rule:
     cut: tuple[float, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Scores of rows.
+
+    values : (n_rows, n_classes). best : (n_rows,) the class of each row, if it has one; that of the
+        largest value, but for classifiers that decide from the root down.
+    """
+
+    values: Float
+    best: Int
+
+    @classmethod
+    def by_largest(cls, values: Float) -> Scored:
+        return cls(values, values.argmax(axis=1))
+
+    def top(self, n_best: int) -> Int:
+        """(n_rows, n_best) the best class, then the columns of the largest values; ties by column.
+
+        The best is first even if its value is not the largest.
+        """
+        values = self.values
+        if n_best and (self.best != values.argmax(axis=1)).any():
+            values = values.copy()
+            values[np.arange(self.best.size), self.best] = np.inf
+        return best_scores(values, n_best)
+
+
 N_CUT_SCORES = 10
 
 
@@ -73,7 +100,7 @@ def probabilities(scores: Float, link: Link, one_each: bool) -> Float:
 
 
 def answers(
-    score_blocks: Iterable[Float],
+    score_blocks: Iterable[Scored],
     tree: Tree,
     node: Int,
     names: list[str],
@@ -82,16 +109,16 @@ def answers(
 ) -> Predictions:
     """Labels, leaves, paths and probabilities of rows.
 
-    score_blocks : (n, n_classes) scores of the rows in order. node : (n_classes,) the leaf of
-        each class.
+    score_blocks : scores of the rows in order. node : (n_classes,) the leaf of each class.
 
     The leaf is that of the best class. The path leads to it, or as far as the probability of its
     nodes reaches the confidence. O(N (K + depth)) and the scores.
     """
     position = spans(tree).start[node].astype(np.int64)
+    none = Scored(np.zeros((0, len(names))), np.zeros(0, dtype=np.int64))
     blocks = [
-        _answered(values, tree, node, position, rule, options) for values in score_blocks
-    ] or [_answered(np.zeros((0, len(names))), tree, node, position, rule, options)]
+        _answered(scored, tree, node, position, rule, options) for scored in score_blocks
+    ] or [_answered(none, tree, node, position, rule, options)]
     return Predictions(
         leaf=np.concatenate([block.leaf for block in blocks]),
         start=_starts([block.n_nodes for block in blocks]),
@@ -126,11 +153,11 @@ class _Block:
 
 
 def _answered(
-    values: Float, tree: Tree, node: Int, position: Int, rule: Rule, options: PredictionOptions
+    scored: Scored, tree: Tree, node: Int, position: Int, rule: Rule, options: PredictionOptions
 ) -> _Block:
+    values, best = scored.values, scored.best
     n_rows, n_classes = values.shape
     probability = probabilities(rule.slope * values, rule.link, rule.one_each)
-    best = values.argmax(axis=1) if n_rows else np.zeros(0, dtype=np.int64)
     leaf = node[best]
     start, path = paths(tree, leaf)
     row = np.repeat(np.arange(n_rows), np.diff(start))
@@ -149,7 +176,7 @@ def _answered(
         of_row, labels = np.nonzero(_labelled(values, probability, rule, options))
         order = np.lexsort((labels, -probability[of_row, labels], of_row))
         labels, n_labels = labels[order], np.bincount(of_row, minlength=n_rows)
-    top = best_scores(values, min(options.top_k, n_classes))
+    top = scored.top(min(options.top_k, n_classes))
     return _Block(
         leaf=leaf,
         path=path,

@@ -47,6 +47,28 @@ class ClassTree:
             depth[node] = depth[self.parent[node]] + 1
         return depth
 
+    @cached_property
+    def below(self) -> tuple[Int, Int, Int]:
+        """For each node the classes below it, and the child of the node that leads to each.
+
+        Those of node v are at `start[v]:start[v + 1]`, classes ascending: (start, class, child).
+        O(K x depth).
+        """
+        nodes, classes, children = [], [], []
+        class_, child = np.arange(self.n_classes), self.node
+        while child.size:
+            node = self.parent[child]
+            class_, child, node = class_[node >= 0], child[node >= 0], node[node >= 0]
+            nodes.append(node)
+            classes.append(class_)
+            children.append(child)
+            child = node
+        above = np.concatenate(nodes)
+        order = np.lexsort((np.concatenate(classes), above))
+        start = np.zeros(self.n_nodes + 1, dtype=np.int64)
+        np.cumsum(np.bincount(above, minlength=self.n_nodes), out=start[1:])
+        return start, np.concatenate(classes)[order], np.concatenate(children)[order]
+
     @classmethod
     def over(cls, parent: Int, node: Int) -> ClassTree:
         """The part of a tree that leads to classes; other nodes are left out.

@@ -1,6 +1,7 @@
 """What all classifiers share: their inputs, the classes of the rows, and answers from scores.
 
-A method of the family trains one vector of weights for each class (`_train`); the rest is here.
+A method of the family trains vectors of weights, one for each class or node (`_train`); the rest is
+here.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from models.method import (
     Run,
     Shapes,
 )
-from models.methods.classifiers.classes.answers import BLOCK, Link, Rule, answers, scores
+from models.methods.classifiers.classes.answers import BLOCK, Link, Rule, answers
 from models.methods.classifiers.classes.arrangement import Arrangement
 from models.methods.classifiers.classes.class_graph import ClassGraph
 from models.methods.classifiers.classes.class_tree import ClassTree
@@ -41,6 +42,7 @@ from models.methods.classifiers.classes.problem import (
     design_of,
     require_features,
 )
+from models.methods.classifiers.classes.scorer import Scorer
 from models.methods.classifiers.classes.validation import (
     CANDIDATES,
     Tuning,
@@ -62,7 +64,8 @@ BEST_BYTES = 100
 class Trained:
     """A trained classifier.
 
-    weights : (n_classes, n_columns), columns as in `Problem.design`.
+    weights : (n_classes, n_columns), columns as in `Problem.design`; or as in `Scorer`.
+    tree : over the classes, if rows are to be decided down it; weights are then those of its nodes.
     covariance : of the weights' normal posterior, where the method has one: (n_classes, n_columns)
         variances of independent weights, or (n_classes, n_columns, n_columns).
     metrics, curves, warnings : as in `Fitted`.
@@ -71,9 +74,14 @@ class Trained:
     weights: Array
     link: Link
     covariance: Array | None = None
+    tree: ClassTree | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
     curves: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+    def scorer(self, one_each: bool) -> Scorer:
+        """From features to scores, with single-precision weights as they are stored."""
+        return Scorer(self.weights.astype(np.float32), one_each, self.tree)
 
 
 P = TypeVar("P", bound=ClassifierParams)
@@ -127,12 +135,12 @@ class Classifier(Method[P]):
         run.progress(0.02, "training")
         trained = self._train(problem, settled, run)
         run.progress(0.97, "building the tree")
-        weights = trained.weights.astype(np.float32)
-        arrays: dict[str, Array] = {"weights": weights, "node": arrangement.node}
+        scorer = trained.scorer(problem.one_each)
+        arrays: dict[str, Array] = {**scorer.arrays(), "node": arrangement.node}
         if trained.covariance is not None:
             arrays["covariance"] = trained.covariance
         return Fitted(
-            tree=_tree_of(arrangement, problem.one_each, features, weights),
+            tree=_tree_of(arrangement, problem.one_each, features, scorer),
             model=Model(
                 arrays=arrays,
                 facts={
@@ -185,8 +193,9 @@ class Classifier(Method[P]):
         alone = Run(np.random.default_rng(seed), own, threads, Alone(_no_piece))
         trained = self._train(problem.part(~out), params, alone)
         progress(VALIDATED, "validating")
-        weights = trained.weights.astype(np.float32)
-        return tally(problem.part(out), weights, trained.link, problem.one_each)
+        return tally(
+            problem.part(out), trained.scorer(problem.one_each), trained.link, problem.one_each
+        )
 
     def _classify(
         self, model: Model, tree: Tree, data: Data, options: PredictionOptions
@@ -201,10 +210,10 @@ class Classifier(Method[P]):
         n_best = features.shape[0] * min(options.top_k, len(facts["names"]))
         advice = "Ask for a smaller 'top_k', or place fewer rows at a time."
         memory.require(self.id, BEST_BYTES * n_best, advice)
-        weights = np.asarray(model.arrays["weights"])
+        scorer = Scorer.of_model(model.arrays, facts["one_each"])
         rule = Rule(facts["link"], facts["one_each"], facts["slope"], tuple(facts["cut"]))
         predictions = answers(
-            (scores(rows, weights) for _, rows in blocks(features, tree.n_leaves)),
+            (scorer(rows) for _, rows in blocks(features, max(tree.n_leaves, scorer.width))),
             tree,
             np.asarray(model.arrays["node"]),
             list(facts["names"]),
@@ -214,7 +223,7 @@ class Classifier(Method[P]):
         if "covariance" not in model.arrays:
             return predictions
         covariance = np.asarray(model.arrays["covariance"])
-        return replace(predictions, columns=intervals(features, weights, covariance, rule))
+        return replace(predictions, columns=intervals(features, scorer.weights, covariance, rule))
 
     def _takes_several(self, params: P) -> bool:
         """Hook: whether a row may have several labels with these parameters."""
@@ -270,7 +279,7 @@ def _problem_of(
     return problem, tuple(warnings)
 
 
-def _tree_of(arrangement: Arrangement, one_each: bool, features: Matrix, weights: Array) -> Tree:
+def _tree_of(arrangement: Arrangement, one_each: bool, features: Matrix, scorer: Scorer) -> Tree:
     """The hierarchy with the rows at the leaves of their classes.
 
     A row of several classes lies at the leaf of the first, one without at that of its best class.
@@ -282,8 +291,8 @@ def _tree_of(arrangement: Arrangement, one_each: bool, features: Matrix, weights
     some = times > 0
     node[some] = arrangement.node[arrangement.code[arrangement.start[:-1][some]]]
     none = np.flatnonzero(~some)
-    for block in row_blocks(none.size, arrangement.tree.n_leaves, BLOCK):
-        best = scores(features[none[block]], weights).argmax(axis=1)
+    for block in row_blocks(none.size, scorer.width, BLOCK):
+        best = scorer(features[none[block]]).best
         node[none[block]] = arrangement.node[best]
     leaf = node.astype(np.int32)
     counted = one_each and not arrangement.unlabelled.any()

@@ -155,3 +155,21 @@ def has_constant(design: Float | sp.csr_array) -> bool:
     """Whether the last column is the constant 1."""
     last = design[:, [-1]]
     return bool((last == 1.0).sum() == design.shape[0])
+
+
+def with_every_class(problem: Problem) -> tuple[Float | sp.csr_array, Int, Float | None]:
+    """The rows, their classes and weights, for scikit-learn, whose classes are those that occur.
+
+    Each class without an example gets a row of zeros that does not count.
+    """
+    times = np.bincount(problem.code, minlength=problem.n_classes)
+    absent = np.flatnonzero(times == 0)
+    if not absent.size:
+        return problem.design, problem.code, None
+    code = np.concatenate([problem.code, absent])
+    counts = np.repeat([1.0, 0.0], [problem.n_rows, absent.size])
+    zeros = (absent.size, problem.n_columns)
+    if isinstance(problem.design, sp.csr_array):
+        rows = sp.vstack([problem.design, sp.csr_array(zeros)], format="csr")
+        return sp.csr_array(rows), code, counts
+    return np.concatenate([problem.design, np.zeros(zeros)]), code, counts

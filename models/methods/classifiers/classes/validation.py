@@ -19,15 +19,15 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from models.arrays import Array, Arrays, Float, Int, Mask, row_blocks
+from models.arrays import Arrays, Float, Int, Mask, row_blocks
 from models.methods.classifiers.classes.answers import (
     BLOCK,
     N_CUT_SCORES,
     Link,
     cut_terms,
-    scores,
 )
 from models.methods.classifiers.classes.problem import Problem
+from models.methods.classifiers.classes.scorer import Scorer
 from models.numerics.softmax import log_softmax
 
 Criterion: TypeAlias = Literal["micro_f1", "macro_f1"]
@@ -65,7 +65,7 @@ def folds(problem: Problem, n_folds: int, rng: np.random.Generator) -> Int:
     return fold
 
 
-def tally(out: Problem, weights: Array, link: Link, one_each: bool) -> Arrays:
+def tally(out: Problem, scorer: Scorer, link: Link, one_each: bool) -> Arrays:
     """What the scores of held-out rows tell; the arrays of several folds may be added.
 
     right, predicted, actual : (n_classes,) rows that got and have the class, got it, have it.
@@ -80,8 +80,9 @@ def tally(out: Problem, weights: Array, link: Link, one_each: bool) -> Arrays:
     n_terms = 0 if one_each else 1 + min(n_classes, N_CUT_SCORES)
     products, targets = np.zeros((n_terms, n_terms)), np.zeros(n_terms)
     kept: list[tuple[Float, Mask]] = []
-    for block in row_blocks(out.n_rows, n_classes, BLOCK):
-        values = scores(out.design[block], weights)
+    for block in row_blocks(out.n_rows, scorer.width, BLOCK):
+        scored = scorer(out.design[block])
+        values = scored.values
         has = np.zeros(values.shape, dtype=bool)
         own = slice(out.start[block.start], out.start[block.stop])
         times = np.diff(out.start[block.start : block.stop + 1])
@@ -89,7 +90,7 @@ def tally(out: Problem, weights: Array, link: Link, one_each: bool) -> Arrays:
         gets = values >= 0.0
         if one_each:
             gets = np.zeros_like(has)
-            gets[np.arange(values.shape[0]), values.argmax(axis=1)] = True
+            gets[np.arange(values.shape[0]), scored.best] = True
         else:
             terms, cuts = cut_terms(values), best_cuts(values, has)
             products += terms.T @ terms

@@ -24,10 +24,12 @@ def rows(several: bool, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return features, has
 
 
-def fit(name: str, features: np.ndarray, has: np.ndarray, sparse: bool, **params: float) -> Fitted:
+def fit(name: str, features: np.ndarray, has: np.ndarray, sparse: bool, **params: object) -> Fitted:
     """The method's fit on these rows, with a constant feature."""
     start = np.concatenate([[0], np.cumsum(has.sum(axis=1))])
-    labels = LabelSets(start, np.nonzero(has)[1], ["a", "b", "c"], np.zeros(len(has), dtype=bool))
+    labels = LabelSets(
+        start, np.nonzero(has)[1], ["a", "b", "c"][: has.shape[1]], np.zeros(len(has), dtype=bool)
+    )
     given = sp.csr_array(features) if sparse else features
     classifier = method(name)
     return classifier.fit(Data({"features": given, "labels": labels}), classifier.Params(**params))

@@ -17,6 +17,7 @@ from models.label_sets import LabelSets
 from models.method import PredictionOptions
 from models.methods.classifiers.classes import validation
 from models.methods.classifiers.classes.problem import Problem
+from models.methods.classifiers.classes.scorer import Scorer
 from models.registry import method
 from models.tree import paths
 
@@ -59,7 +60,10 @@ def test_tallies_of_parts_add_up_to_the_literal_counts(one_each: bool) -> None:
     whole = Problem(design, start, np.nonzero(has)[1], 4)
     halves = [np.arange(50) < 20, np.arange(50) >= 20]
     total = validation.added(
-        [validation.tally(whole.part(rows), weights, "logistic", one_each) for rows in halves]
+        [
+            validation.tally(whole.part(rows), Scorer(weights, one_each), "logistic", one_each)
+            for rows in halves
+        ]
     )
     gets = np.eye(4, dtype=bool)[score.argmax(axis=1)] if one_each else score >= 0
     assert total["right"].tolist() == (has & gets).sum(axis=0).tolist()
@@ -82,7 +86,7 @@ def test_the_slope_is_the_most_likely(link: Any) -> None:
     weights = rng.normal(size=(5, 3))
     score = design @ weights.T
     code = (3.0 * score + rng.gumbel(size=score.shape)).argmax(axis=1)
-    total = validation.tally(problem(code, 5, design), weights, link, True)
+    total = validation.tally(problem(code, 5, design), Scorer(weights, True), link, True)
     slope = validation.calibration(total).slope
     least = loss(score, code, link, slope)
     assert all(least <= loss(score, code, link, slope * factor) for factor in (0.9, 1.1))

@@ -1,0 +1,104 @@
+"""Multiclass SVM of Crammer and Singer: each row's class must lead all others by a margin.
+
+It minimises half the squared weights of all classes plus C times, for each row, by how much another
+class comes nearer to its own than 1 at worst. By liblinear (scikit-learn's LinearSVC), with the
+constant feature penalised like the others. It is a flat baseline; a hierarchy, where there is one,
+is only used for paths.
+
+Classes are those of the job, even where a part of its rows (a fold) has no example of one.
+
+Source: Crammer and Singer, "On the Algorithmic Implementation of Multiclass Kernel-based Vector
+Machines" (2001); Gopal, "Large-scale Structured Learning" (2014), §2.6.2 (MSVM).
+
+Cost: hundreds to many thousands of passes of O(N D K), for sparse features O(nnz K), most of them
+over few rows and classes; more of them the larger C is. It can neither be cancelled nor show
+progress meanwhile. Memory: two copies of the features, 8 N K and 16 D K bytes.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from pydantic import Field
+
+from models.arrays import Float, row_blocks
+from models.method import Paper, Run
+from models.methods.classifiers.classes.classifier import Classifier, Trained
+from models.methods.classifiers.classes.inputs import ClassifierParams, LossWeight, loss_weight
+from models.methods.classifiers.classes.problem import Problem, with_every_class
+from models.parameters import MaxIter, Seed
+
+
+class MSVMParams(ClassifierParams):
+    C: LossWeight = 1.0
+    tol: float = Field(
+        1e-2,
+        gt=0,
+        le=1,
+        description="Passes end when the gradients of the dual violate its optimum by less.",
+    )
+    max_iter: MaxIter = 20_000
+    seed: Seed = 0
+
+
+class MSVM(Classifier[MSVMParams]):
+    """See the module's docstring."""
+
+    title = "Multiclass SVM"
+    paper = Paper(
+        "On the Algorithmic Implementation of Multiclass Kernel-based Vector Machines", 2001
+    )
+    Params = MSVMParams
+    several_labels = False
+
+    def _train(self, problem: Problem, params: MSVMParams, run: Run) -> Trained:
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.svm import LinearSVC
+
+        run.progress(0.05, "fitting")
+        C = loss_weight(params.C)
+        model = LinearSVC(
+            multi_class="crammer_singer",
+            C=C,
+            fit_intercept=False,
+            tol=params.tol,
+            max_iter=params.max_iter,
+            random_state=params.seed,
+        )
+        # Its zeros leave a class without an example where it is.
+        design, code, _ = with_every_class(problem)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.fit(design, code)
+        notes = (
+            (f"Not converged after {params.max_iter} passes; raise 'max_iter' or 'tol'.",)
+            if any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+            else ()
+        )
+        weights = np.asarray(model.coef_)
+        if problem.n_classes == 2:
+            # scikit-learn gives their difference; they sum to 0.
+            weights = np.concatenate([-weights, weights]) / 2.0
+        return Trained(
+            weights,
+            "softmax",
+            metrics={
+                "objective": _objective(problem, weights, C),
+                "n_iter": float(np.max(model.n_iter_)),
+            },
+            warnings=notes,
+        )
+
+
+def _objective(problem: Problem, weights: Float, C: float) -> float:
+    """What is minimised. O(N D K)."""
+    loss = 0.0
+    for block in row_blocks(problem.n_rows, problem.n_classes):
+        scores = np.asarray(problem.design[block] @ weights.T)
+        own = np.arange(scores.shape[0]), problem.code[block]
+        ahead = scores[own]
+        scores += 1.0
+        scores[own] = ahead
+        loss += float((scores.max(axis=1) - ahead).sum())
+    return 0.5 * float(np.vdot(weights, weights)) + C * loss
