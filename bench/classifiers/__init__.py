@@ -14,11 +14,11 @@ Source: Gopal, "Large-scale Structured Learning" (2014), chapters 2 and 3.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bench import Size
 from bench.classifiers.entries import ELSEWHERE, ON_IMCLEF, ORDERS
-from bench.classifiers.runs import MEASURES, Entry, Scored, interval, scored, verdict
+from bench.classifiers.runs import MEASURES, Entry, Published, Scored, interval, scored, verdict
 from bench.classifiers.sets import NAMES, Labelled, at_hand
 from bench.report import Report
 from models.registry import methods
@@ -26,15 +26,15 @@ from models.registry import methods
 
 def table(report: Report, size: Size) -> None:
     for labelled in at_hand(report, NAMES[:1] if size == "quick" else NAMES):
-        in_thesis = labelled.name == NAMES[0]
         report.heading(
             f"{labelled.name}: {labelled.train.labels.size:,} training and "
             f"{labelled.test.labels.size:,} test rows, {labelled.train.features.shape[1]:,} "
             f"features, {labelled.hierarchy.n_leaves} classes"
         )
+        in_thesis = labelled.name == NAMES[0]
         runs = measured(report, labelled, ON_IMCLEF[size] if in_thesis else ELSEWHERE)
         report.heading(f"{labelled.name}: differences on the same resampled rows")
-        orders(report, labelled, runs, in_thesis)
+        orders(report, labelled, runs)
 
 
 def measured(report: Report, labelled: Labelled, entries: Sequence[Entry]) -> dict[str, Scored]:
@@ -45,39 +45,40 @@ def measured(report: Report, labelled: Labelled, entries: Sequence[Entry]) -> di
             report.note("classifiers", f"Left out: there is no method {entry.method_id!r}.")
             continue
         run = runs[entry.name] = scored(labelled, entry)
+        published = entry.published if labelled.name == NAMES[0] else Published()
         report.row(
             "classifiers",
             set=labelled.name,
             method=entry.name.ljust(15),
-            tables=entry.tables.ljust(13),
+            tables=published.tables.ljust(13),
             macro_f1=run.values["macro_f1"],
             macro_95=run.interval("macro_f1"),
-            thesis_macro=entry.macro_f1,
+            thesis_macro=published.macro_f1,
             micro_f1=run.values["micro_f1"],
             micro_95=run.interval("micro_f1"),
-            thesis_micro=entry.micro_f1,
+            thesis_micro=published.micro_f1,
             cpu_s=run.cpu_s,
-            thesis_s=None if entry.minutes is None else 60.0 * entry.minutes,
+            thesis_s=None if published.minutes is None else 60.0 * published.minutes,
         )
     return runs
 
 
-def orders(report: Report, labelled: Labelled, runs: dict[str, Scored], in_thesis: bool) -> None:
-    """A row for each order and measure."""
-    for better, worse in ORDERS:
-        if not {better.name, worse.name} <= runs.keys():
+def orders(report: Report, labelled: Labelled, runs: Mapping[str, Scored]) -> None:
+    """A row for each order and measure of which both methods were run."""
+    for names in ORDERS:
+        if not set(names) <= runs.keys():
             continue
+        better, worse = (runs[name] for name in names)
         for measure in MEASURES:
-            pair = runs[better.name], runs[worse.name]
-            apart = pair[0].resamples[measure] - pair[1].resamples[measure]
-            claimed = getattr(better, measure), getattr(worse, measure)
+            apart = better.resamples[measure] - worse.resamples[measure]
+            claimed = better.entry.published.over(worse.entry.published, measure)
             report.row(
                 "classifiers",
                 set=labelled.name,
-                order=f"{better.name} over {worse.name}".ljust(36),
+                order=" over ".join(names).ljust(36),
                 measure=measure,
-                difference=pair[0].values[measure] - pair[1].values[measure],
+                difference=better.values[measure] - worse.values[measure],
                 interval_95=interval(apart, 2).ljust(14),
                 holds=verdict(apart),
-                thesis=claimed[0] - claimed[1] if in_thesis and None not in claimed else None,
+                thesis=claimed if labelled.name == NAMES[0] else None,
             )

@@ -26,20 +26,28 @@ RESAMPLES = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A method with parameters.
+class Published:
+    """The thesis's figures for CLEF. tables : where they stand. macro_f1, micro_f1 : in percent."""
 
-    tables : those of the thesis where it stands. with_hierarchy : whether it gets the hierarchy.
-    macro_f1, micro_f1, minutes : the thesis's figures for CLEF, in percent and of training.
-    """
-
-    name: str
-    method_id: str
-    params: Mapping[str, Any] = field(default_factory=dict)
     tables: str = ""
     macro_f1: float | None = None
     micro_f1: float | None = None
     minutes: float | None = None
+
+    def over(self, other: Published, measure: MetricId) -> float | None:
+        """The difference of a measure, if both have it."""
+        own, others = getattr(self, measure), getattr(other, measure)
+        return None if own is None or others is None else own - others
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A method with parameters. with_hierarchy : whether it gets the hierarchy."""
+
+    name: str
+    method_id: str
+    published: Published = Published()
+    params: Mapping[str, Any] = field(default_factory=dict)
     with_hierarchy: bool = True
 
 
