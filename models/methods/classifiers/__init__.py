@@ -4,7 +4,7 @@ Start at `mlr`, the simplest.
 
 - `rr_svm`, `rr_lr`: recursive regularization, with the hinge and the logistic loss.
 - `hblr`: Bayesian logistic regression with a prior down the hierarchy.
-- `td_svm`: from the root down, by SVMs at the nodes.
+- `td_svm`, `hsvm`, `ot`: SVMs at the nodes; from the root down, by paths, and orthogonal.
 - `mlr`, `rmlr`: flat multiclass logistic regression, `rmlr` for very many classes.
 - `bsvm`, `blr`, `msvm`: flat, each class against the rest by two losses, and the multiclass SVM.
 

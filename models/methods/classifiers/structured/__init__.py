@@ -2,7 +2,7 @@
 
 Start at `dual`.
 
-- `dual`: their dual problem and its solution by rows, to a proven gap; `loops` is the compiled
-  part.
-- `penalty`: the penalty of the weights of nodes, plain or orthogonal to ancestors.
+- `inputs`: parameters that the methods share.
+- `penalty`: the penalty of the weights of nodes, plain or orthogonal to nodes above.
+- `dual`: the dual problem and its solution by rows, to a proven gap; `loops` is the compiled part.
 """

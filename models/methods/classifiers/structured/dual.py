@@ -5,8 +5,8 @@ a candidate c of the row violates by its loss minus its scale times how far the 
 ahead of c (`loops` says what candidates are). The dual has a variable for each row and candidate,
 not negative and at most C in all for a row. Rows take turns; within a row's turn pairs of variables
 change along scores of nodes, which needs the features once before and once after, so that a turn
-is nearly exact. Rows that are settled wait for the next sweep over all. The duality gap tells when
-to stop.
+is nearly exact. Settled rows, and candidates that never mattered, wait for the next sweep over all.
+The duality gap tells when to stop.
 
 Source: Crammer and Singer, "On the Algorithmic Implementation of Multiclass Kernel-based Vector
 Machines" (2001); Keerthi et al., "A Sequential Dual Method for Large Scale Multi-Class Linear SVMs"
@@ -30,7 +30,8 @@ from models.methods.classifiers.structured.penalty import Orthogonal, Plain
 from models.progress import Progress
 
 EPOCHS = 30
-"""The most passes over rows that are not settled before the next sweep over all."""
+"""The most passes over rows that are not settled, and the candidates that mattered so far, before
+the next sweep over all rows and candidates."""
 
 TIGHTER = 0.1
 """A sweep leaves violations of this share of the largest one that it met."""
@@ -55,20 +56,19 @@ class StructuredFit:
     n_support: int
     converged: bool
 
-    def trained(
-        self, weights: Float, tree: ClassTree | None = None, warnings: tuple[str, ...] = ()
-    ) -> Trained:
+    def trained(self, weights: Float, tree: ClassTree | None = None) -> Trained:
         """The classifier of these weights, which warns where the gap is not small yet."""
         n_sweeps = len(self.objectives)
+        warnings: tuple[str, ...] = ()
         if not self.converged:
             warnings = (
-                *warnings,
                 f"Not converged after {n_sweeps} sweeps: the objective {self.objective:.6g} may be "
                 f"{self.gap:.2g} above its minimum. Raise 'max_iter' or 'tol'.",
             )
         return Trained(
             weights=weights,
             link="softmax",
+            tree=tree,
             metrics={
                 "objective": self.objective,
                 "gap": self.gap,
@@ -101,9 +101,9 @@ def minimize(
 
     problem : of one class a row. tree : over its classes.
 
-    Cost: a pass over the rows O(N T D) for T nodes, or O(nnz T), tens to hundreds of passes, most
-    over few rows; with `Orthogonal` T for each change as well, and T^3 a sweep. Memory: 8 T D bytes
-    four times over, 12 bytes for each place of a variable.
+    Cost: a sweep O(N T D) for T nodes, or O(nnz T); tens to hundreds of sweeps, each with tens of
+    passes over the nodes that matter to a row. With `Orthogonal` also T^2 for each change, and some
+    times T^3 a sweep. Memory: 32 T D bytes, 12 bytes for each place of a variable.
     """
     rows = _Rows(problem, tree, candidates, rescaled)
     state = _State.start(rows, penalty, checkpoint)
@@ -112,8 +112,8 @@ def minimize(
         weights = state.penalty.weights(state.sums)
         worst = rows.improve(state, weights, np.arange(rows.n_rows), C, rng)
         for _ in range(EPOCHS):
-            some = np.flatnonzero((state.violation > 0.0) | state.value.any(axis=1))
-            if rows.improve(state, weights, some, C, rng) <= state.allowed:
+            some = np.flatnonzero(state.violation > 0.0)
+            if rows.improve(state, weights, some, C, rng, narrow=True) <= state.allowed:
                 break
         linear = state.summed(rows)
         state.penalty = state.penalty.fitted(state.sums)
@@ -131,7 +131,7 @@ def minimize(
         checkpoint.save(state.arrays())
     n_support = int(np.count_nonzero(state.value))
     return StructuredFit(
-        np.ascontiguousarray(weights.T), objective, gap, state.objectives, state.duals, n_support,
+        weights, objective, gap, state.objectives, state.duals, n_support,
         converged,
     )  # fmt: skip
 
@@ -140,7 +140,7 @@ class _State:
     """The variables and the sweeps so far.
 
     node_of, value : (n_rows, width) as in `loops.sweep`. violation : (n_rows,) when last seen.
-    sums : (n_columns, n_nodes) of variables times rows and directions.
+    sums : (n_nodes, n_columns) of variables times rows and directions.
     """
 
     def __init__(self, penalty: Plain | Orthogonal, node_of: Int, value: Float) -> None:
@@ -211,23 +211,33 @@ class _Rows:
         self._given = (kind, rescaled == "slack", tree.parent, is_leaf, leaf, *compressed)
 
     def improve(
-        self, state: _State, weights: Float, rows: Int, C: float, rng: np.random.Generator
+        self,
+        state: _State,
+        weights: Float,
+        rows: Int,
+        C: float,
+        rng: np.random.Generator,
+        narrow: bool = False,
     ) -> float:
-        """Give each row its turn, in random order; the largest violation that they met."""
+        """Give each row its turn, in random order; the largest violation that they met.
+
+        narrow : whether only candidates take part that had a variable before.
+        """
         order = rng.permutation(rows)
         coupling = state.penalty.inverse
         first = 0
         while True:
             first = self._loops.sweep(
                 *self._given, self._squares, state.penalty.coupled, coupling, C, weights,
-                state.node_of, state.value, order, first, 0.5 * state.allowed, state.violation,
+                state.node_of, state.value, order, first, narrow, 0.5 * state.allowed,
+                state.violation,
             )  # fmt: skip
             if first == order.size:
-                return float(state.violation[rows].max())
+                return float(state.violation[rows].max(initial=0.0))
             state.widen()
 
     def sums(self, node_of: Int, value: Float) -> tuple[Float, float]:
-        total = np.zeros((self._n_columns, self._n_nodes))
+        total = np.zeros((self._n_nodes, self._n_columns))
         return total, self._loops.sums(*self._given, node_of, value, total)
 
     def losses(self, weights: Float) -> float:

@@ -1,10 +1,10 @@
 """The penalty of the weights of nodes: their squares, and products of nodes with their ancestors.
 
 It is the sum over nodes of |w_i|^2 / 2 and over pairs of a node and a node above it of
-K |w_i.w_j|, one K for all pairs. The products are the largest of s_ij K w_i.w_j for -1 <= s_ij <=
-1, so for given signs the penalty is a quadratic form; with its best signs the dual is that of an
-SVM. It is convex if the matrix with 1 on its diagonal and -K at the pairs is positive semidefinite:
-K up to 1 over the largest eigenvalue of the pairs' adjacency matrix.
+K |w_i.w_j|, one K for all pairs, the root left out. The products are the largest of s_ij K w_i.w_j
+for -1 <= s_ij <= 1, so for given signs the penalty is a quadratic form; with its best signs the
+dual is that of an SVM. It is convex if the matrix with 1 on its diagonal and -K at the pairs is
+positive semidefinite: K up to 1 over the largest eigenvalue of the pairs' adjacency matrix.
 
 Source: Zhou, Xiao and Wu, "Hierarchical Classification via Orthogonal Transfer" (2011), whose K
 differ by pair; one K below the bound keeps their condition for every tree.
@@ -38,7 +38,7 @@ class Plain:
         return np.zeros((0, 0))
 
     def value(self, weights: Float) -> float:
-        """weights : (n_columns, n_nodes)."""
+        """weights : (n_nodes, n_columns)."""
         return 0.5 * float(np.vdot(weights, weights))
 
     def form(self, sums: Float) -> float:
@@ -46,7 +46,7 @@ class Plain:
         return self.value(sums)
 
     def weights(self, sums: Float) -> Float:
-        """(n_columns, n_nodes) the weights of the sums of variables times rows."""
+        """(n_nodes, n_columns) the weights of the sums of variables times rows."""
         return sums.copy()
 
     def with_signs(self, signs: Float) -> Plain:
@@ -92,16 +92,16 @@ class Orthogonal:
         return np.asarray(np.linalg.inv(self.matrix(self.signs)))
 
     def value(self, weights: Float) -> float:
-        """weights : (n_columns, n_nodes)."""
+        """weights : (n_nodes, n_columns)."""
         return 0.5 * float(np.vdot(weights, weights)) + self.factor * float(
-            np.abs(self._products(weights.T @ weights)).sum()
+            np.abs(self._products(weights @ weights.T)).sum()
         )
 
     def form(self, sums: Float) -> float:
         return 0.5 * float(np.vdot(sums, self.weights(sums)))
 
     def weights(self, sums: Float) -> Float:
-        return np.asarray(np.linalg.solve(self.matrix(self.signs), sums.T).T)
+        return np.asarray(np.linalg.solve(self.matrix(self.signs), sums))
 
     def with_signs(self, signs: Float) -> Orthogonal:
         return Orthogonal(self.n_nodes, self.node, self.above, self.factor, signs)
@@ -110,7 +110,7 @@ class Orthogonal:
         """With the signs of the largest dual; a concave function of them in a box."""
         if not self.node.size:
             return self
-        gram = sums.T @ sums
+        gram = sums @ sums.T
         unit = max(float(np.trace(gram)), 1e-300)
 
         def negative(signs: Float) -> tuple[float, Float]:

@@ -4,40 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
 from models.data import Data
-from models.label_sets import LabelSets
-from models.method import Fitted, PredictionOptions
+from models.method import PredictionOptions
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.td_svm import siblings
 from models.registry import method
-from models.tree import paths
 from tests.models.methods.classifiers.problem_kit import TREE, problem
-
-HIERARCHY = paths.read("animal/cat\nanimal/dog\nplant/oak\nplant/rose\nstone")
-NAMES = ["cat", "dog", "oak", "rose", "stone"]
-UNDER = {"animal": [0, 1], "plant": [2, 3], "stone": [4]}
-"""The classes under the children of the root."""
-
-
-def rows(several: bool) -> tuple[np.ndarray, np.ndarray]:
-    """(100, 4) features, and whether each row has each class."""
-    rng = np.random.default_rng(0)
-    has = np.eye(5, dtype=bool)[rng.permutation(np.arange(100) % 5)]
-    if several:
-        has ^= rng.random(has.shape) < 0.1
-    return 2.0 * has @ rng.normal(size=(5, 4)) + rng.normal(size=(100, 4)), has
-
-
-def fit(features: np.ndarray, has: np.ndarray, sparse: bool = False, **params: float) -> Fitted:
-    start = np.concatenate([[0], np.cumsum(has.sum(axis=1))])
-    labels = LabelSets(start, np.nonzero(has)[1], NAMES, np.zeros(len(has), dtype=bool))
-    given = sp.csr_array(features) if sparse else features
-    inputs = {"features": given, "labels": labels, "hierarchy": HIERARCHY}
-    td_svm = method("td-svm")
-    return td_svm.fit(Data(inputs), td_svm.Params(**params))
+from tests.models.methods.classifiers.tree_kit import UNDER, fit, rows
 
 
 def separator(features: np.ndarray, own: np.ndarray, C: float) -> np.ndarray:
@@ -50,7 +25,7 @@ def separator(features: np.ndarray, own: np.ndarray, C: float) -> np.ndarray:
 @pytest.mark.parametrize("sparse", [False, True])
 def test_each_child_is_separated_from_its_siblings(several: bool, sparse: bool) -> None:
     features, has = rows(several)
-    fitted = fit(features, has, sparse, C=0.3, tol=1e-9)
+    fitted = fit("td-svm", features, has, sparse, C=0.3, tol=1e-9)
     assert fitted.model is not None
     arrays = fitted.model.arrays
     weights, parent = arrays["weights"].astype(np.float64), arrays["parent"].tolist()
@@ -71,7 +46,7 @@ def test_each_child_is_separated_from_its_siblings(several: bool, sparse: bool) 
 
 def test_the_path_is_the_greedy_one_with_the_product_of_its_probabilities() -> None:
     features, has = rows(several=False)
-    fitted = fit(features, has)
+    fitted = fit("td-svm", features, has)
     assert fitted.model is not None
     options = PredictionOptions(top_k=5, every=True)
     placed = method("td-svm").predict(
@@ -97,7 +72,7 @@ def test_the_path_is_the_greedy_one_with_the_product_of_its_probabilities() -> N
 
 def test_rows_of_several_labels_go_to_all_children_on_their_side() -> None:
     features, has = rows(several=True)
-    fitted = fit(features, has)
+    fitted = fit("td-svm", features, has)
     assert fitted.model is not None
     placed = method("td-svm").predict(fitted.model, fitted.tree, Data({"features": features}))
     classes = placed.classes
@@ -115,15 +90,15 @@ def test_rows_of_several_labels_go_to_all_children_on_their_side() -> None:
 
 def test_folds_answer_as_the_method_does() -> None:
     features, has = rows(several=False)
-    fitted = fit(features, has, calibrate=True)
+    fitted = fit("td-svm", features, has, calibrate=True)
     assert 0.5 < fitted.metrics["validation_micro_f1"] <= 1.0
-    lonely = fit(features[:12], has[:12], calibrate=True, n_folds=2)
+    lonely = fit("td-svm", features[:12], has[:12], calibrate=True, n_folds=2)
     assert lonely.metrics["validation_micro_f1"] >= 0.0
 
 
 def test_a_node_that_has_not_converged_is_counted() -> None:
     features, has = rows(several=False)
-    fitted = fit(features, has, C=100.0, tol=1e-9, max_iter=1)
+    fitted = fit("td-svm", features, has, C=100.0, tol=1e-9, max_iter=1)
     assert "Not converged at 3 of 3 nodes" in fitted.warnings[-1]
 
 

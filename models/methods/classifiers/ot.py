@@ -1,0 +1,75 @@
+"""Orthogonal transfer: SVMs from the root down whose weights differ from those of the nodes above.
+
+A new row goes from the root to the child of the largest score, down to a leaf; its probability is
+the product of softmaxes of siblings' scores along the path. All nodes are trained together. They
+minimise half their squared weights, K |w_i.w_j| for each node i and node j above it, and C times,
+for each row, by how much a sibling of a node on its path comes nearer to it than 1 at worst.
+'orthogonality' is K as a share of the largest K for which this is convex for every pair of signs.
+Inner nodes with one child have nothing to decide.
+
+Source: Zhou, Xiao and Wu, "Hierarchical Classification via Orthogonal Transfer" (2011). Deviations:
+one K for all pairs, where theirs differ by pair; the dual instead of regularized dual averaging, to
+the same optimum: rows in turn, then the signs of the products, until the duality gap is small
+(`structured.dual`, `structured.penalty`).
+
+Cost: tens to hundreds of sweeps of O(N T D + T^3) for T nodes, or O(nnz T + T^3); more of them the
+larger C is. Memory: 1.5 times the features, 32 T D + 64 T^2 bytes.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from models import memory
+from models.method import Paper, Run
+from models.methods.classifiers.classes.classifier import Classifier, Trained
+from models.methods.classifiers.classes.inputs import loss_weight
+from models.methods.classifiers.classes.problem import Problem
+from models.methods.classifiers.structured.inputs import StructuredParams
+from models.progress import subprogress
+
+
+class OTParams(StructuredParams):
+    orthogonality: float = Field(
+        0.5,
+        ge=0,
+        lt=1,
+        description="Weight of the products of nodes with those above, as a share of the largest "
+        "weight that keeps the problem convex.",
+    )
+
+
+class OT(Classifier[OTParams]):
+    """See the module's docstring."""
+
+    title = "Orthogonal transfer"
+    paper = Paper("Hierarchical Classification via Orthogonal Transfer", 2011)
+    Params = OTParams
+    several_labels = False
+    resumes = True
+    advice = "Use a smaller hierarchy, fewer features ('preprocess' with svd or pca), or 'td-svm'."
+
+    def _train(self, problem: Problem, params: OTParams, run: Run) -> Trained:
+        from threadpoolctl import threadpool_limits
+
+        from models.methods.classifiers.structured.dual import minimize
+        from models.methods.classifiers.structured.penalty import Orthogonal
+
+        assert problem.tree is not None
+        tree = problem.tree.contracted()
+        n_nodes = tree.n_nodes
+        memory.require(self.id, 32 * n_nodes * (problem.n_columns + 2 * n_nodes), self.advice)
+        with threadpool_limits(run.threads):
+            fit = minimize(
+                problem,
+                tree,
+                Orthogonal.over(tree, params.orthogonality),
+                loss_weight(params.C),
+                candidates="siblings",
+                tol=params.tol,
+                max_iter=params.max_iter,
+                seed=params.seed,
+                progress=subprogress(run.progress, 0.02, 0.95),
+                checkpoint=run.checkpoint,
+            )
+        return fit.trained(fit.weights, tree)
