@@ -56,10 +56,13 @@ def few_shot(rows: Sequence[Row], path: Path) -> None:
                 capsize=2,
             )
         axis.set(
-            title=measure.replace("_f1", " F1, per cent").capitalize(),
+            title=f"{measure.removesuffix('_f1').capitalize()} F1, per cent",
             xlabel="training rows of each class",
             xscale="log",
         )
+        sizes = list(dict.fromkeys(row["rows_per_class"] for row in rows))
+        axis.set_xticks(sizes, [str(size) for size in sizes])
+        axis.minorticks_off()
         _plain(axis)
     axes[0].legend(frameon=False, fontsize="small")
     figure.suptitle("ImCLEF07A with few training rows: mean and standard error over draws")
