@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
-from models.arrays import Array, Arrays, Float, Int, Int32
+from models.arrays import Array, Arrays, Float, Int, Int32, Matrix
 
 NEGLIGIBLE = 1e-3
 """Values below this share of their row's largest are left out."""
@@ -115,6 +116,21 @@ class CompressedRows:
             (self.value.astype(np.float32) * scale, self.index, self.start),
             shape=(self.n_rows, self.n_columns),
         )
+
+    @cached_property
+    def _by_column(self) -> sp.csr_array:
+        return sp.csr_array(self.matrix().T)
+
+    def scores(self, features: Matrix) -> Float:
+        """(n_points, n_rows) products with features, of whose constant the last column is the
+        weight if they have one column less. O(nnz of the pairs), dense features O(N nnz)."""
+        n_features = features.shape[1]
+        values = features @ self._by_column[:n_features]
+        dense = values.toarray() if isinstance(values, sp.csr_array) else np.asarray(values)
+        scores = dense.astype(np.float64)
+        if self.n_columns > n_features:
+            scores += self._by_column[[n_features]].toarray()
+        return scores
 
     def arrays(self, prefix: str = "") -> Arrays:
         return {

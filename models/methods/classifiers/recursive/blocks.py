@@ -22,13 +22,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Arrays, Float, Int
-from models.method import SHARED, Checkpoint, Crew, Piece
+from models.errors import UsageError
+from models.method import SHARED, Checkpoint, Crew, Piece, Run
 from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.classes.classifier import Trained
 from models.methods.classifiers.classes.compressed import NEGLIGIBLE, CompressedRows
 from models.methods.classifiers.classes.problem import Problem, has_constant
 from models.methods.classifiers.recursive import hinge, logistic
 from models.methods.classifiers.recursive.penalty import Penalty
-from models.progress import Progress, silent
+from models.progress import Progress, silent, subprogress
 
 LossName: TypeAlias = Literal["hinge", "logistic"]
 
@@ -102,6 +104,7 @@ def minimize(
     *,
     tol: float,
     max_iter: int,
+    C: float,
     crew: Crew,
     loss: LossName,
     progress: Progress,
@@ -118,7 +121,7 @@ def minimize(
         n_sweeps = len(state.objectives)
         allowed = FIRST_TOL[loss] * max(0.01, 3.0**-n_sweeps)
         pieces: list[Piece] = [
-            {"block": block, "sweep": n_sweeps, "tol": allowed} for block in range(n_blocks)
+            {"C": C, "block": block, "sweep": n_sweeps, "tol": allowed} for block in range(n_blocks)
         ]
         sums, objective = [], state.inner_penalty(blocked)
         for number, arrays in crew.compute(pieces, state.shared()):
@@ -140,7 +143,7 @@ def minimize(
     return BlockFit(weights, state.objectives, converged)
 
 
-def piece(problem: Problem, blocked: BlockedTree, C: float, loss: LossName, piece: Piece) -> Arrays:
+def piece(problem: Problem, blocked: BlockedTree, loss: LossName, piece: Piece) -> Arrays:
     """Train the classes of one block.
 
     Returns their state, the sums of their weights by parent as `CompressedRows`, and what they add
@@ -154,7 +157,8 @@ def piece(problem: Problem, blocked: BlockedTree, C: float, loss: LossName, piec
         if name.startswith(f"{block}.")
     }
     train = _train_hinge if loss == "hinge" else _train_logistic
-    return train(problem, blocked, C, block, inner, state, float(piece["tol"]), piece["sweep"])
+    C, allowed, sweep = float(piece["C"]), float(piece["tol"]), int(piece["sweep"])
+    return train(problem, blocked, C, block, inner, state, allowed, sweep)
 
 
 def _train_hinge(
@@ -378,3 +382,54 @@ def _class_weights(
                 parts.append(CompressedRows.of([above + change], problem.n_columns))
                 number += 1
     return CompressedRows.stacked(parts, problem.n_columns).take(np.argsort(blocked.order))
+
+
+def blocked_of(problem: Problem, contract: bool, size: int) -> BlockedTree:
+    """The problem's tree in blocks. Raises UsageError for a graph."""
+    if problem.tree is None:
+        raise UsageError(
+            "Parameter 'block_size' needs a hierarchy; over a graph all classes are trained at "
+            "once.",
+            code="wrong-input",
+            parameter="block_size",
+        )
+    return BlockedTree(problem.tree.contracted() if contract else problem.tree, size)
+
+
+def train(
+    problem: Problem,
+    blocked: BlockedTree,
+    loss: LossName,
+    run: Run,
+    *,
+    C: float,
+    tol: float,
+    max_iter: int,
+) -> Trained:
+    """The classifier, which warns where the sweeps ended before the objective settled."""
+    fit = minimize(
+        problem,
+        blocked,
+        tol=tol,
+        max_iter=max_iter,
+        C=C,
+        crew=run.crew,
+        loss=loss,
+        progress=subprogress(run.progress, 0.02, 0.95),
+        checkpoint=run.checkpoint,
+    )
+    n_sweeps = len(fit.objectives)
+    kept = (
+        "Classes were trained in blocks: weights below a thousandth of a class's largest are left "
+        "out, the others kept to three digits.",
+    )
+    unsettled = (f"Not settled after {n_sweeps} sweeps; raise 'max_iter' or 'tol'.",) * (
+        not fit.converged
+    )
+    return Trained(
+        weights=fit.weights,
+        link="softmax" if loss == "hinge" and problem.one_each else "logistic",
+        metrics={"objective": fit.objectives[-1], "n_iter": float(n_sweeps)},
+        curves={"objective": list(enumerate(fit.objectives))},
+        warnings=(*kept, *unsettled),
+    )

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.method import Alone, Checkpoint
+from models.data import Data
+from models.errors import UsageError
+from models.method import Alone, Checkpoint, PredictionOptions
 from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.compressed import CompressedRows
 from models.methods.classifiers.classes.problem import Problem
@@ -15,6 +17,8 @@ from models.methods.classifiers.recursive import blocks, hinge, logistic
 from models.methods.classifiers.recursive.blocks import BlockedTree
 from models.methods.classifiers.recursive.penalty import Penalty
 from models.progress import silent
+from models.registry import method
+from models.tree.tree import Tree
 from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.classifiers.problem_kit import TREE, problem
 
@@ -23,12 +27,13 @@ def fitted(
     some: Problem, tree: ClassTree, size: int, loss: Any, checkpoint: Checkpoint | None = None
 ) -> blocks.BlockFit:
     blocked = BlockedTree(tree, size)
-    crew = Alone(lambda piece, progress: blocks.piece(some, blocked, 0.7, loss, piece))
+    crew = Alone(lambda piece, progress: blocks.piece(some, blocked, loss, piece))
     return blocks.minimize(
         some,
         blocked,
         tol=1e-5,
         max_iter=60,
+        C=0.7,
         crew=crew,
         loss=loss,
         progress=silent,
@@ -57,6 +62,7 @@ def wide(seed: int) -> tuple[Problem, ClassTree]:
 
     words = rng.random((12, 30)) < 0.2
     counts = (rng.random((150, 30)) < 0.1 + 0.5 * words[code]).astype(np.float64)
+    counts[np.arange(150), rng.integers(30, size=150)] = 1.0
     design = sp.csr_array(np.column_stack([counts, np.ones(150)]))
     return Problem(design, np.arange(151), code, 12, tree), tree
 
@@ -110,3 +116,47 @@ def test_compressed_rows_keep_what_matters() -> None:
     np.testing.assert_array_equal(back.matrix().toarray(), kept.matrix().toarray())
     again = CompressedRows.of_matrix(kept.matrix())
     np.testing.assert_allclose(again.matrix().toarray(), kept.matrix().toarray(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["rr-svm", "rr-lr"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_model_of_blocks_answers_as_one_of_all_classes(name: str, sparse: bool) -> None:
+    some, tree = wide(4)
+    names = [str(number) for number in range(12)]
+    whole = Tree(
+        parent=tree.parent.astype(np.int32),
+        height=-tree.depth.astype(np.float64),
+        size=np.zeros(17, dtype=np.int64),
+        name=np.array([None] * 5 + names, dtype=object),
+        leaf_of_point=np.zeros(0, dtype=np.int32),
+    )
+    features = some.design[:, :30]
+    values = {
+        "features": features if sparse else features.toarray(),
+        "labels": some.code,
+        "hierarchy": whole,
+    }
+    used = method(name)
+    exact, blocked = (
+        used.fit(Data(values), used.Params(block_size=size, calibrate=True, n_folds=2))
+        for size in (None, 5)
+    )
+    assert "trained in blocks" in " ".join(blocked.warnings)
+    assert set(blocked.model.arrays) > {"index", "value", "scale"}
+    assert blocked.metrics["objective"] == pytest.approx(exact.metrics["objective"], rel=0.02)
+    new = Data({"features": values["features"]})
+    answers = [
+        used.predict(fit.model, fit.tree, new, PredictionOptions(top_k=2)).classes
+        for fit in (exact, blocked)
+    ]
+    assert (answers[0].code == answers[1].code).mean() > 0.95
+    np.testing.assert_allclose(answers[0].score, answers[1].score, atol=0.15)
+
+
+def test_blocks_of_a_graph_are_refused() -> None:
+    used = method("rr-svm")
+    edges = np.array([["0", "1"]], dtype=object)
+    data = {"features": np.eye(4), "labels": np.array([0, 1, 0, 1]), "graph": edges}
+    with pytest.raises(UsageError) as caught:
+        used.fit(Data(data), used.Params(block_size=2))
+    assert caught.value.where == {"parameter": "block_size"}
