@@ -1,4 +1,4 @@
-"""Write `app/dashboard/metrics.json`: the page's texts for metrics, of trees and of classifiers.
+"""Write `app/dashboard/metrics.json`: the page's texts for each metric of trees and classifiers.
 
 It is a file, so that the API need not import the metrics. A test compares it with the catalogue.
 """
