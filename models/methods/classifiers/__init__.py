@@ -3,7 +3,7 @@
 Start at `mlr`, the simplest.
 
 - `rr_svm`, `rr_lr`: recursive regularization, with the hinge and the logistic loss.
-- `hblr`: Bayesian logistic regression with a prior down the hierarchy.
+- `hblr`, `corrmnl`: Bayesian logistic regression with a prior down the hierarchy.
 - `td_svm`, `hsvm`, `ot`: SVMs at the nodes; from the root down, by paths, and orthogonal.
 - `mlr`, `rmlr`: flat multiclass logistic regression, `rmlr` for very many classes.
 - `bsvm`, `blr`, `msvm`: flat, each class against the rest by two losses, and the multiclass SVM.
@@ -13,5 +13,5 @@ What they are made of:
 - `recursive`: the penalty over a tree or a graph, and the two losses with it.
 - `bayes`: the inferences of `hblr`.
 - `softmax`: the objective of multiclass logistic regression and its minimisation.
-- `structured`: support vector machines whose constraints run along the tree.
+- `structured`, `sampling`: SVMs whose constraints run along the tree; the chains of `corrmnl`.
 """
