@@ -85,8 +85,8 @@ $(VENV)/.bench: $(VENV)/.setup
 bench: $(VENV)/.bench  ## the tables of numbers, as text, JSON and plots in bench-output
 	$(BIN)/python -m bench
 
-bench-quality: $(VENV)/.bench  ## how good the trees are on real sets with known classes
-	$(BIN)/python -m bench quality purity margins sphere calibration tasks
+bench-quality: $(VENV)/.bench  ## how good trees and classifiers are on real sets with known classes
+	$(BIN)/python -m bench quality purity margins sphere calibration tasks classifiers
 
 docs: setup  ## write what is generated from the code: pages of docs, the page's list of metrics
 	PYTHONPATH=. $(BIN)/python scripts/write_docs.py

@@ -13,9 +13,12 @@ from bench.report import Report
 TABLES = (
     *("l2h", "gpu", "metrics", "trees", "service", "wrapped", "hyperbolic"),
     *("quality", "purity", "margins", "sphere", "calibration", "tasks", "rmlr"),
+    "classifiers",
 )
 _NAMED = frozenset(TABLES[TABLES.index("hyperbolic") :])
 """Tables that are made only if they are named."""
+PLOTTED = ("l2h", "few_shot")
+"""Tables with a picture, a function of `bench.plot`."""
 
 
 def main() -> None:
@@ -24,16 +27,29 @@ def main() -> None:
     sizes = parser.add_mutually_exclusive_group()
     sizes.add_argument("--quick", action="store_true", help="small data, under a minute")
     sizes.add_argument("--full", action="store_true", help="with 1,281,167 x 1000 logits (5.1 GB)")
+    parts = parser.add_mutually_exclusive_group()
+    for part, made in (("few-shot", "F1 by the number of training rows"), ("speed", "times")):
+        parts.add_argument(
+            f"--{part}",
+            dest="part",
+            action="store_const",
+            const=part.replace("-", "_"),
+            help=f"of the table classifiers only {made}",
+        )
     arguments = parser.parse_args()
     unknown = sorted(set(arguments.tables) - set(TABLES))
     if unknown:
         parser.error(f"there is no table {unknown[0]!r}; there are {', '.join(TABLES)}")
+    if arguments.part and arguments.tables != ["classifiers"]:
+        parser.error("--few-shot and --speed are parts of the table classifiers alone")
     size: Size = "quick" if arguments.quick else "full" if arguments.full else "default"
 
     modules = {
         name: import_module(f"bench.{name}")
         for name in arguments.tables or [t for t in TABLES if t not in _NAMED]
     }
+    if arguments.part:
+        modules["classifiers"] = import_module(f"bench.classifiers.{arguments.part}")
     report = Report(machine.describe())
     print("\n".join(machine.lines(report.machine)))
     for name, module in modules.items():
@@ -43,14 +59,14 @@ def main() -> None:
         print(f"\n({name}: {time.perf_counter() - began:.0f} s)", flush=True)
         report.write(OUT / "bench.json")
     print(f"\nWrote {OUT / 'bench.json'}")
-    if "l2h" in report.tables:
-        if find_spec("matplotlib") is None:
-            print("No plot: matplotlib is not installed (the extra `bench` has it)")
-        else:
-            from bench.plot import l2h
-
-            l2h(report.tables["l2h"], OUT / "l2h.png")
-            print(f"Wrote {OUT / 'l2h.png'}")
+    plotted = [name for name in PLOTTED if name in report.tables]
+    if plotted and find_spec("matplotlib") is None:
+        print("No plot: matplotlib is not installed (the extra `bench` has it)")
+        return
+    for name in plotted:
+        draw = getattr(import_module("bench.plot"), name)
+        draw(report.tables[name], OUT / f"{name}.png")
+        print(f"Wrote {OUT / f'{name}.png'}")
 
 
 if __name__ == "__main__":

@@ -38,6 +38,37 @@ def l2h(rows: Sequence[Row], path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
+def few_shot(rows: Sequence[Row], path: Path) -> None:
+    """Micro and macro F1 over the number of training rows of each class, with standard errors."""
+    mpl.use("Agg")
+    figure = Figure(figsize=(11, 4.8), layout="constrained")
+    axes: Sequence[Axes] = figure.subplots(1, 2)
+    for axis, measure in zip(axes, ("micro_f1", "macro_f1"), strict=True):
+        for method in dict.fromkeys(row["method"] for row in rows):
+            own = [row for row in rows if row["method"] == method]
+            axis.errorbar(
+                [row["rows_per_class"] for row in own],
+                [row[measure] for row in own],
+                [row[f"{measure}_error"] for row in own],
+                label=method.strip(),
+                marker="o",
+                markersize=4,
+                capsize=2,
+            )
+        axis.set(
+            title=f"{measure.removesuffix('_f1').capitalize()} F1, per cent",
+            xlabel="training rows of each class",
+            xscale="log",
+        )
+        sizes = list(dict.fromkeys(row["rows_per_class"] for row in rows))
+        axis.set_xticks(sizes, [str(size) for size in sizes])
+        axis.minorticks_off()
+        _plain(axis)
+    axes[0].legend(frameon=False, fontsize="small")
+    figure.suptitle("ImCLEF07A with few training rows: mean and standard error over draws")
+    figure.savefig(path, dpi=150)
+
+
 def _most_sizes(rows: Sequence[Row], fixed: str, over: str) -> Any:
     """The value of `fixed` with the most measured values of `over`."""
     sizes: dict[Any, set[Any]] = {}
@@ -57,5 +88,9 @@ def _lines(axes: Axes, rows: Sequence[Row], over: str, fixed: str, value: Any) -
             x, y = zip(*sorted(own), strict=True)
             axes.plot(x, y, label=what, **style)
     axes.set(xscale="log", yscale="log")
+    _plain(axes)
+
+
+def _plain(axes: Axes) -> None:
     axes.grid(which="major", color="#dddddd", linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)

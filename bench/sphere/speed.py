@@ -5,7 +5,6 @@ It is compared with its matrix product and with an iteration of scikit-learn's K
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
 
@@ -14,6 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from bench import Size
+from bench.measure import least_cpu_s
 from bench.report import Report
 from bench.sphere.sets import UNIT, prepared
 from models.arrays import Matrix
@@ -72,14 +72,7 @@ def _iterations(report: Report, what: str, features: Matrix, n_clusters: int, re
             ways[name] = iteration
         for n in _KMEANS:
             ways[f"{n} of k-means"] = _kmeans(features, means, n)
-        seconds: dict[str, list[float]] = {name: [] for name in ways}
-        for _ in range(repeats + 1):
-            for name, way in ways.items():
-                # CPU time, because other processes may use the machine; there is only one thread.
-                began = time.process_time()
-                way()
-                seconds[name].append(time.process_time() - began)
-    best = {name: min(several[1:]) for name, several in seconds.items()}
+        best = least_cpu_s(ways, repeats + 1)
     few, many = (best.pop(f"{n} of k-means") for n in _KMEANS)
     best["kmeans"] = (many - few) / (_KMEANS[1] - _KMEANS[0])
     report.row(

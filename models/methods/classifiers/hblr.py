@@ -52,7 +52,7 @@ import scipy.sparse as sp
 from pydantic import Field
 
 from models import memory
-from models.arrays import Float, Mask, Single
+from models.arrays import Array, Float, Mask
 from models.errors import UsageError
 from models.method import Paper, Run, Shapes
 from models.methods.classifiers.bayes.alternation import Alternation, Inference, alternated
@@ -149,7 +149,7 @@ class _Posterior:
     """
 
     mean: Float
-    covariance: Float | Single
+    covariance: Array
     precisions: Precisions
     sweeps: Alternation[Any]
 
@@ -183,6 +183,13 @@ def _trained(problem: Problem, tree: ClassTree, params: HBLRParams, run: Run) ->
             f"Not settled after {sweeps.n_sweeps} sweeps: the last one changed precisions or "
             f"weights by {sweeps.changes[-1]:.2g}; raise 'max_iter' or 'tol'."
         )
+    if np.abs(posterior.mean).max() > np.finfo(np.float32).max:
+        raise UsageError(
+            "Input 'features' has values so small that weights overflow; scale them, for instance "
+            "by the 'preprocess' step standardize.",
+            code="wrong-input",
+            role="features",
+        )
     weights, covariance = _widened(posterior, tree, seen)
     return Trained(
         weights,
@@ -200,7 +207,7 @@ def _trained(problem: Problem, tree: ClassTree, params: HBLRParams, run: Run) ->
     )
 
 
-def _widened(posterior: _Posterior, tree: ClassTree, seen: Mask) -> tuple[Float, Float | Single]:
+def _widened(posterior: _Posterior, tree: ClassTree, seen: Mask) -> tuple[Float, Array]:
     """Means and covariances with the features that are 0 in every row.
 
     Of these nothing is learned: the weight of a leaf has mean 0 and the variances along its path
@@ -214,10 +221,11 @@ def _widened(posterior: _Posterior, tree: ClassTree, seen: Mask) -> tuple[Float,
     mean[:, seen] = posterior.mean
     columns, unseen = np.flatnonzero(seen), np.flatnonzero(~seen)
     if posterior.covariance.ndim == 2:
-        variances = np.repeat(prior[:, None], seen.size, axis=1)
+        variances = np.empty(mean.shape, posterior.covariance.dtype)
+        variances[:, unseen] = prior[:, None]
         variances[:, columns] = posterior.covariance
         return mean, variances
-    covariance = np.zeros((tree.n_classes, seen.size, seen.size), dtype=np.float32)
+    covariance = np.zeros((tree.n_classes, seen.size, seen.size), posterior.covariance.dtype)
     covariance[:, columns[:, None], columns] = posterior.covariance
     covariance[:, unseen, unseen] = prior[:, None]
     return mean, covariance
@@ -231,7 +239,8 @@ def _by_map(
     sweeps = _swept(inference, params, run)
     state = sweeps.state
     assert state.variance is not None
-    return _Posterior(state.mode.weights, state.variance[tree.node], state.precisions, sweeps)
+    variance = state.variance[tree.node].astype(_storage(state.precisions))
+    return _Posterior(state.mode.weights, variance, state.precisions, sweeps)
 
 
 def _variational(
@@ -245,8 +254,14 @@ def _variational(
     inference = Variational(design, tree, bound, precisions)
     sweeps = _swept(inference, params, run)
     state = sweeps.state
-    covariance = inference.covariances_of_leaves(state, subprogress(run.progress, 0.9, 0.97))
+    within = subprogress(run.progress, 0.9, 0.97)
+    covariance = inference.covariances_of_leaves(state, _storage(state.precisions), within)
     return _Posterior(state.mean, covariance, state.precisions, sweeps)
+
+
+def _storage(precisions: Precisions) -> type[np.floating[Any]]:
+    """The type of variances in the model: single, unless the features are tiny."""
+    return np.float32 if precisions.of_nodes.min() > 1e-35 else np.float64
 
 
 S = TypeVar("S")

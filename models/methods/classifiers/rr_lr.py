@@ -46,13 +46,15 @@ class RRLR(Classifier[RRLRParams]):
     inputs = INPUTS
     one_of = ("hierarchy", "graph")
     resumes = True
+    advice = "Use a sample of the rows, fewer features (`preprocess`), or the method 'rr-svm'."
 
     def _train(self, problem: Problem, params: RRLRParams, run: Run) -> Trained:
         from threadpoolctl import threadpool_limits
 
-        from models.methods.classifiers.recursive.logistic import minimize
+        from models.methods.classifiers.recursive.logistic import fit_bytes, minimize
 
         penalty, warnings = penalty_of(problem, params.contract)
+        self._require(fit_bytes(problem, penalty))
         with threadpool_limits(run.threads):
             fit = minimize(
                 problem,

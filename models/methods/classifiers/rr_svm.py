@@ -45,6 +45,12 @@ class RRSVM(Classifier[RRSVMParams]):
     inputs = INPUTS
     one_of = ("hierarchy", "graph")
     resumes = True
+    advice = "Use fewer features (`preprocess`), or fewer classes."
+
+    def _hurried(self, params: RRSVMParams) -> RRSVMParams:
+        return params.model_copy(
+            update={"tol": max(params.tol, 1e-2), "max_iter": min(params.max_iter, 10)}
+        )
 
     def _train(self, problem: Problem, params: RRSVMParams, run: Run) -> Trained:
         from threadpoolctl import threadpool_limits
@@ -52,6 +58,7 @@ class RRSVM(Classifier[RRSVMParams]):
         from models.methods.classifiers.recursive.hinge import minimize
 
         penalty, warnings = penalty_of(problem, params.contract)
+        self._require(32 * penalty.n_nodes * problem.n_columns + 64 * problem.n_rows)
         with threadpool_limits(run.threads):
             fit = minimize(
                 problem,

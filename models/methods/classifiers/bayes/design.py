@@ -28,16 +28,14 @@ class Design:
 
     @property
     def dense(self) -> bool:
+        """Whether the rows are dense."""
         return isinstance(self.values, np.ndarray)
 
     @cached_property
-    def squares(self) -> Float | sp.csr_array:
-        return self.values * self.values
-
-    @cached_property
     def _squares_across(self) -> Float | sp.csr_array:
-        squares = self.squares.T
-        return squares if isinstance(squares, np.ndarray) else sp.csr_array(squares)
+        if self._across is None:
+            return np.asarray((self.values * self.values).T)
+        return self._across * self._across
 
     def scores(self, weights: Float) -> Float:
         """(n_rows, n_classes) for weights (n_classes, n_columns)."""

@@ -22,8 +22,10 @@ LARGEST_BLOCK = 512
 """Number of columns up to which the preconditioner has blocks."""
 BLOCK_VALUES = 1 << 25
 """Values that all blocks may hold (256 MiB)."""
-LEAST_CURVATURE = 1e-4
+LEAST_CURVATURE = 3e-3
 """Rows of less curvature count in the diagonal of a block only."""
+ROUNDING = 1e-10
+"""Of the curvature of all classes: what the products leave in directions that have none."""
 STEPS = 5
 """Newton's steps at given precisions, at most."""
 NEAR = 0.01
@@ -78,7 +80,7 @@ def climbed(
     distance = 0.0
     for step in range(STEPS):
         progress(0.0, "weights")
-        precondition = Preconditioner(mode, design, precision)
+        precondition = Preconditioner(mode, design, penalty, precision)
         mode, decrement = _step(mode, design, likelihood, penalty, precondition, progress)
         distance = distance if step else decrement
         if decrement <= NEAR * mode.weights.size:
@@ -100,6 +102,9 @@ def _step(
     direction, decrement = _solved(
         mode.expansion, -gradient, design, penalty, precondition, progress
     )
+    if decrement <= 0.0:
+        # Nothing but rounding is left.
+        return mode, 0.0
     length = 1.0
     while length > 1e-10:
         moved = Mode.at(mode.weights + length * direction, design, likelihood)
@@ -114,12 +119,19 @@ class Preconditioner:
 
     precision : (n_classes, 1) or (n_classes, n_columns) of the leaves.
 
+    What all classes share is added where their scores are coupled: a softmax does not see it, so
+    that the penalty alone counts, which is far less than the blocks have.
+
     With blocks O(K D^3 + n D^2), n being the rows of noticeable curvature of all classes.
     """
 
-    def __init__(self, mode: Mode, design: Design, precision: Float) -> None:
+    def __init__(self, mode: Mode, design: Design, penalty: Elimination, precision: Float) -> None:
         curvature = mode.expansion.curvature
         self._diagonal = design.information(curvature) + precision
+        self._common: Float | None = None
+        if mode.expansion.coupled:
+            self._common = penalty.gradient(np.ones_like(mode.weights)).sum(axis=0)
+            self._common += ROUNDING * self._diagonal.sum(axis=0)
         self._inverse: Float | None = None
         n_classes, n_columns = mode.weights.shape
         if not design.dense or not block_values(n_classes, n_columns):
@@ -135,8 +147,12 @@ class Preconditioner:
 
     def __call__(self, gradient: Float) -> Float:
         if self._inverse is None:
-            return np.asarray(gradient / self._diagonal)
-        return np.asarray(np.matmul(self._inverse, gradient[:, :, None])[:, :, 0])
+            solved = gradient / self._diagonal
+        else:
+            solved = np.matmul(self._inverse, gradient[:, :, None])[:, :, 0]
+        if self._common is not None:
+            solved += gradient.sum(axis=0) / self._common
+        return np.asarray(solved)
 
 
 def _solved(

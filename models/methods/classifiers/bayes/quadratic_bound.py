@@ -59,11 +59,6 @@ class QuadraticBound:
             beta = best_beta(beta, mean, variance)
         return replace(self, beta=beta, xi=np.sqrt(variance + (mean - beta[:, None]) ** 2))
 
-    @property
-    def curvature(self) -> Float:
-        """(n_rows, n_classes) minus the second derivative of the bound by the scores."""
-        return 2.0 * slope(self.xi)
-
     def value(self, mean: Float, variance: Float) -> float:
         """The expected bound for scores of these means and variances, both (n_rows, n_classes)."""
         centred = mean - self.beta[:, None]
@@ -79,7 +74,7 @@ class BoundedLikelihood:
 
     bound : one to start from. variance : (n_rows, n_classes).
 
-    It is convex: Newton's method may take it for the likelihood.
+    Its negative is convex in them, so Newton's method takes it for a likelihood.
     """
 
     def __init__(self, bound: QuadraticBound, variance: Float) -> None:

@@ -14,11 +14,12 @@ never falls in any; the curve has its value after each.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 
-from models.arrays import Arrays, Float, Single
+from models.arrays import Array, Arrays, Float
 from models.methods.classifiers.bayes.alternation import Sweep
 from models.methods.classifiers.bayes.design import Design
 from models.methods.classifiers.bayes.elimination import Elimination, Levels
@@ -137,10 +138,12 @@ class Variational:
         entropy = 0.5 * (log_determinant + variance.size * (1.0 + np.log(2.0 * np.pi)))
         return Covariances(variance, of_scores, entropy)
 
-    def covariances_of_leaves(self, state: VariationalState, progress: Progress) -> Single:
+    def covariances_of_leaves(
+        self, state: VariationalState, dtype: type[np.floating[Any]], progress: Progress
+    ) -> Array:
         """(n_classes, n_columns, n_columns) the best ones after a sweep."""
         n_classes, n_columns = state.mean.shape
-        covariances = np.empty((n_classes, n_columns, n_columns), dtype=np.float32)
+        covariances = np.empty((n_classes, n_columns, n_columns), dtype=dtype)
         for class_ in range(n_classes):
             progress(class_ / n_classes, "covariances")
             covariances[class_] = self.covariance(class_, state.bound, state.precisions)[0]

@@ -38,6 +38,7 @@ from models.methods.classifiers.classes.intervals import intervals
 from models.methods.classifiers.classes.problem import (
     Problem,
     arrangement_of,
+    design_bytes,
     design_of,
     require_features,
 )
@@ -99,11 +100,20 @@ class Classifier(Method[P]):
     def _train(self, problem: Problem, params: P, run: Run) -> Trained:
         """Hook: the weights of the classes."""
 
+    def _hurried(self, params: P) -> P:
+        """Hook: the parameters of trainings that only choose among others."""
+        return params
+
     def _memory(self, shapes: Shapes, params: P) -> int:
+        """Before the classes and the number of stored values are known; see `_require`."""
         if len(shapes.get("features", ())) != 2:
             return 0
         n_rows, n_features = shapes["features"]
-        return 16 * n_rows * (n_features + 1)
+        return 32 * n_rows + 16 * n_features
+
+    def _require(self, n_bytes: int) -> None:
+        """Refuse a training that takes more memory than there is."""
+        memory.require(self.id, n_bytes, self.advice)
 
     def _check(self, data: Data, params: P) -> None:
         features = data.matrix("features")
@@ -117,6 +127,7 @@ class Classifier(Method[P]):
         arrangement = arrangement_of(data, params.empty_classes == "leave-out")
         if not self._takes_several(params):
             self._require_one_each(arrangement)
+        self._require(design_bytes(features, params.intercept))
         problem, warnings = _problem_of(data, features, arrangement, params.intercept)
         settled, tuning = self._tuned(problem, params, run)
         if tuning.tallies:
@@ -127,7 +138,7 @@ class Classifier(Method[P]):
         scorer = trained.scorer(problem.one_each)
         arrays: dict[str, Array] = {**scorer.arrays(), "node": arrangement.node}
         if trained.covariance is not None:
-            arrays["covariance"] = trained.covariance.astype(np.float32)
+            arrays["covariance"] = trained.covariance
         return Fitted(
             tree=_tree_of(arrangement, problem.one_each, features, scorer),
             model=Model(
@@ -177,6 +188,7 @@ class Classifier(Method[P]):
         out = folds(problem, params.n_folds, np.random.default_rng(seed)) == piece["fold"]
         if piece["C"] is not None:
             params = params.model_copy(update={"C": float(piece["C"])})
+        params = self._hurried(params)
         own = subprogress(progress, 0.0, VALIDATED)
         alone = Run(np.random.default_rng(seed), own, threads, Alone(_no_piece))
         trained = self._train(problem.part(~out), params, alone)

@@ -196,6 +196,18 @@ def test_features_that_are_0_throughout_are_refused() -> None:
     assert caught.value.where == {"role": "features"}
 
 
+def test_the_scale_of_features_matters_little_and_tiny_ones_are_refused() -> None:
+    features, code, _ = drawn(9, 80)
+    answers = predicted(fit(features, code), features)
+    for scale in (1e-30, 1e-3, 1e3, 1e30):
+        fitted = fit(features * scale, code)
+        assert (predicted(fitted, features * scale) == answers).mean() > 0.9
+        assert np.isfinite(fitted.model.arrays["covariance"]).all()
+    with pytest.raises(UsageError) as caught:
+        fit(features * 1e-140, code)
+    assert caught.value.where == {"role": "features"}
+
+
 def test_sweeps_that_end_early_are_told() -> None:
     features, code, _ = drawn(6, 60)
     fitted = fit(features, code, max_iter=2)

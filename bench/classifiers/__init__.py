@@ -1,0 +1,84 @@
+"""Classifiers with a hierarchy beside flat ones: the thesis's tables 2.2, 2.3, 2.4, 3.2 and 3.5.
+
+Macro and micro F1 in percent on test rows, each with its 95% interval by bootstrap over these rows,
+and CPU seconds of the training on one thread; beside them the thesis's figures for CLEF, whose
+features were others. Then each order of methods in the thesis by the difference of their F1 on the
+same resampled rows: `holds` is "open" if its 95% interval contains 0. `sets` are ImCLEF07A, and
+with hierarchies from WordNet nouns and images. `entries` lists the methods, `runs` measures one.
+
+`--few-shot`: figure 2.1, F1 by the number of training rows of each class. `--speed`: training
+times in relation to liblinear and scikit-learn at the same distance from the optimum.
+
+Source: Gopal, "Large-scale Structured Learning" (2014), chapters 2 and 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from bench import Size
+from bench.classifiers.entries import ELSEWHERE, ON_IMCLEF, ORDERS
+from bench.classifiers.runs import MEASURES, Entry, Published, Scored, interval, scored, verdict
+from bench.classifiers.sets import NAMES, Labelled, at_hand
+from bench.report import Report
+from models.registry import methods
+
+
+def table(report: Report, size: Size) -> None:
+    for labelled in at_hand(report, NAMES[:1] if size == "quick" else NAMES):
+        report.heading(
+            f"{labelled.name}: {labelled.train.labels.size:,} training and "
+            f"{labelled.test.labels.size:,} test rows, {labelled.train.features.shape[1]:,} "
+            f"features, {labelled.hierarchy.n_leaves} classes"
+        )
+        in_thesis = labelled.name == NAMES[0]
+        runs = measured(report, labelled, ON_IMCLEF[size] if in_thesis else ELSEWHERE)
+        report.heading(f"{labelled.name}: differences on the same resampled rows")
+        orders(report, labelled, runs)
+
+
+def measured(report: Report, labelled: Labelled, entries: Sequence[Entry]) -> dict[str, Scored]:
+    """A row for each classifier; returns their scores by name."""
+    runs = {}
+    for entry in entries:
+        if entry.method_id not in methods():
+            report.note("classifiers", f"Left out: there is no method {entry.method_id!r}.")
+            continue
+        run = runs[entry.name] = scored(labelled, entry)
+        published = entry.published if labelled.name == NAMES[0] else Published()
+        report.row(
+            "classifiers",
+            set=labelled.name,
+            method=entry.name.ljust(15),
+            tables=published.tables.ljust(13),
+            macro_f1=run.values["macro_f1"],
+            macro_95=run.interval("macro_f1"),
+            thesis_macro=published.macro_f1,
+            micro_f1=run.values["micro_f1"],
+            micro_95=run.interval("micro_f1"),
+            thesis_micro=published.micro_f1,
+            cpu_s=run.cpu_s,
+            thesis_s=None if published.minutes is None else 60.0 * published.minutes,
+        )
+    return runs
+
+
+def orders(report: Report, labelled: Labelled, runs: Mapping[str, Scored]) -> None:
+    """A row for each order and measure of which both methods were run."""
+    for names in ORDERS:
+        if not set(names) <= runs.keys():
+            continue
+        better, worse = (runs[name] for name in names)
+        for measure in MEASURES:
+            apart = better.resamples[measure] - worse.resamples[measure]
+            claimed = better.entry.published.over(worse.entry.published, measure)
+            report.row(
+                "classifiers",
+                set=labelled.name,
+                order=" over ".join(names).ljust(36),
+                measure=measure,
+                difference=better.values[measure] - worse.values[measure],
+                interval_95=interval(apart, 2).ljust(14),
+                holds=verdict(apart),
+                thesis=claimed if labelled.name == NAMES[0] else None,
+            )
