@@ -1,9 +1,6 @@
-"""`bsvm` against liblinear and the literal objective, and the certified one on real data."""
+"""`bsvm` against liblinear and the literal objective; the certified one is in `test_certified`."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,10 +10,6 @@ from models.data import Data
 from models.method import PredictionOptions
 from models.registry import method
 from tests.models.methods.classifiers.flat_kit import fit, objective, rows
-from tests.models.methods.classifiers.softmax.softmax_kit import real_rows
-
-CERTIFIED = {0.1: 946.4667, 1.0: 7258.8654, 10.0: 63861.1328}
-"""Minima on ImCLEF07A by C, features standardised, a constant column."""
 
 
 def hinge(margin: float) -> float:
@@ -58,12 +51,3 @@ def test_a_fit_that_has_not_converged_says_so() -> None:
     features, has = rows(several=False)
     fitted = fit("bsvm", features, has, sparse=False, C=100.0, tol=1e-9, max_iter=1)
     assert "Not converged after 1 sweeps" in fitted.warnings[-1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("C", CERTIFIED)
-def test_the_certified_objective_on_real_data(C: float, real_data: Callable[[str], Path]) -> None:
-    features, labels = real_rows("ImCLEF07A", real_data)
-    bsvm = method("bsvm")
-    fitted = bsvm.fit(Data({"features": features, "labels": labels}), bsvm.Params(C=C, tol=1e-4))
-    assert fitted.metrics["objective"] == pytest.approx(CERTIFIED[C], rel=1e-4)
