@@ -3,8 +3,14 @@
 Macro and micro F1 in percent on test rows, each with its 95% interval by bootstrap over these rows,
 and CPU seconds of the training on one thread; beside them the thesis's figures for CLEF, whose
 features were others. Then each order of methods in the thesis by the difference of their F1 on the
-same resampled rows: `holds` is "open" if its 95% interval contains 0. `sets` are ImCLEF07A, and
-with hierarchies from WordNet nouns and images. `entries` lists the methods, `runs` measures one.
+same resampled rows: `holds` is "open" if its 95% interval contains 0. Resamples lack the rarest
+classes, so that intervals of macro F1 are not centred. `sets` are ImCLEF07A, and with hierarchies
+from WordNet nouns and images. `entries` lists the methods, `runs` measures one.
+
+Result for ImCLEF07A: M3-map has the highest micro F1 of all, 81.2, with 57.0 macro; only its
+distance to the SVMs is sure in both measures. M3 over M1 is open (0.3 and 0.5), M1 over M2 sure
+only in macro by variational inference. Recursive regularization gains where C is small: at 0.1 6.0
+macro for logistic regression, 8.9 macro and 1.9 micro for SVMs, all sure; at 1 nothing is.
 
 `--few-shot`: figure 2.1, F1 by the number of training rows of each class. `--speed`: training
 times in relation to liblinear and scikit-learn at the same distance from the optimum.
