@@ -29,9 +29,17 @@ P = TypeVar("P", bound=Params)
 Piece: TypeAlias = Mapping[str, Any]
 """A part of a fit that can be computed elsewhere, as plain JSON; the method defines its content.
 
-Where all pieces of one call take more than 8 MiB, the process computes them itself."""
+Where all pieces of one call take more than 8 MiB, the process computes them itself. What they have
+in common and is larger goes with them as arrays, which a piece finds under `SHARED`."""
+
+SHARED = "shared"
 
 Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
+
+
+def with_shared(piece: Piece, shared: Arrays | None) -> Piece:
+    """The piece with the arrays that it shares with the others, if there are any."""
+    return piece if shared is None else {**piece, SHARED: shared}
 
 
 class Crew(Protocol):
@@ -42,8 +50,13 @@ class Crew(Protocol):
 
     n_pieces: int
 
-    def compute(self, pieces: Sequence[Piece]) -> Iterator[tuple[int, Arrays]]:
-        """Each piece's number and the result of `Method.piece` for it, in any order."""
+    def compute(
+        self, pieces: Sequence[Piece], shared: Arrays | None = None
+    ) -> Iterator[tuple[int, Arrays]]:
+        """Each piece's number and the result of `Method.piece` for it, in any order.
+
+        shared : arrays that all pieces may read; elsewhere they are mapped from a file.
+        """
         ...
 
 
@@ -60,10 +73,12 @@ class Alone:
         self._piece = piece
         self._progress = progress
 
-    def compute(self, pieces: Sequence[Piece]) -> Iterator[tuple[int, Arrays]]:
+    def compute(
+        self, pieces: Sequence[Piece], shared: Arrays | None = None
+    ) -> Iterator[tuple[int, Arrays]]:
         progress = PieceProgress(self._progress, len(pieces))
         for number, piece in enumerate(pieces):
-            yield number, self._piece(piece, progress)
+            yield number, self._piece(with_shared(piece, shared), progress)
             progress.one_more()
 
 

@@ -1,4 +1,4 @@
-"""Write `app/dashboard/metrics.json`: the page's texts for each metric.
+"""Write `app/dashboard/metrics.json`: the page's texts for each metric of trees and classifiers.
 
 It is a file, so that the API need not import the metrics. A test compares it with the catalogue.
 """
@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from models.metrics.catalogue import METRICS
+from models.metrics import catalogue
+from models.metrics.classification import scores
 
 PATH = Path(__file__).parent.parent / "app" / "dashboard" / "metrics.json"
 
@@ -24,7 +25,18 @@ def text() -> str:
             "better": metric.better,
             "definition": metric.definition,
         }
-        for metric in METRICS.values()
+        for metric in catalogue.METRICS.values()
+    ]
+    listed += [
+        {
+            "id": name,
+            "title": metric.title,
+            "needs": ["labels"],
+            "looks_at": "classifier",
+            "better": metric.better,
+            "definition": metric.definition,
+        }
+        for name, metric in scores.METRICS.items()
     ]
     return json.dumps(listed, indent=1, ensure_ascii=False) + "\n"
 

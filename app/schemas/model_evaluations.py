@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.schemas.jobs import Inputs
 from app.schemas.predictions import MOST_BEST
 from models.metrics.classification.scores import MetricId
-from models.metrics.classification.tables import TABLE_IDS, TableId
+from models.metrics.classification.tables import DEFAULT_TABLES, TableId
 from models.parameters import Exact
 
 EXAMPLE: dict[str, Any] = {
@@ -64,7 +64,10 @@ class ModelEvaluationRequest(Exact):
         "`top_k` classes.",
     )
     by: list[TableId] = Field(
-        list(TABLE_IDS), max_length=100, description="The tables to make; by default all."
+        list(DEFAULT_TABLES),
+        max_length=100,
+        description="The tables to make; by default all but `node`, which has a row for every node "
+        "of the tree.",
     )
     top_k: int = Field(
         5,
@@ -107,7 +110,13 @@ class ClassSizeF1(_F1):
     n_classes: int
 
 
-class ClassF1(BaseModel):
+class _Rates(BaseModel):
+    precision: float | None
+    recall: float | None
+    f1: float | None
+
+
+class ClassF1(_Rates):
     """One class, or a true label that is none."""
 
     label: str = Field(description="The name; the path of names if several nodes have the name.")
@@ -115,9 +124,15 @@ class ClassF1(BaseModel):
     training_examples: int
     support: int = Field(description="Rows with this true label.")
     n_given: int = Field(description="Rows that were given it.")
-    precision: float | None
-    recall: float | None
-    f1: float | None
+
+
+class NodeF1(_Rates):
+    """One node of the tree; a row counts for every node on the paths to its labels."""
+
+    node: int
+    level: int = Field(description="Edges below the root.")
+    support: int = Field(description="Rows with a true label at or below the node.")
+    n_given: int = Field(description="Rows that were given a label there.")
 
 
 class Confusion(BaseModel):
@@ -139,6 +154,7 @@ class EvaluationTables(BaseModel):
     class_size: list[ClassSizeF1] = []
     class_: list[ClassF1] = Field([], alias="class")
     confusions: list[Confusion] = Field([], description="The most frequent ones, at most 100.")
+    node: list[NodeF1] = Field([], description="Only if `by` asks for it.")
 
 
 class ModelEvaluation(BaseModel):

@@ -89,7 +89,7 @@ def test_deletion_asks_for_confirmation(open_page: Open, service: Service, api: 
 def test_deleting_a_missing_dataset_is_no_error(
     open_page: Open, service: Service, api: Api
 ) -> None:
-    dataset = api.upload(b"[0, 1]", media="application/json", role="graph", name="Gone")
+    dataset = api.upload(b"[[0, 1], [1, 0]]", media="application/json", role="graph", name="Gone")
     page = open_page("/datasets?role=graph")
     page.watch.expected.append("404")
     page.get_by_role("button", name="Delete Gone").wait_for()

@@ -54,8 +54,8 @@ class Link:
         self.between = between
         self.assignments: list[Assignment] = []
 
-    def post(self, pieces: Sequence[Piece]) -> None:
-        self.pieces.post(pieces)
+    def post(self, pieces: Sequence[Piece], shared: Path | None) -> None:
+        self.pieces.post(pieces, shared)
 
     def next(self, finished: int | None) -> Assignment:
         self.between()

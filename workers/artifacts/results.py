@@ -208,7 +208,8 @@ def save_predictions(
 ) -> None:
     """Write predictions: leaf, path, probabilities, the method's own columns, the classes.
 
-    node_names : (n_nodes,) `Tree.name`, for the labels of a classifier's rows.
+    node_names : (n_nodes,) `Tree.name`, for the labels of a classifier's rows; a class is called as
+        its labels call it.
     """
     import pyarrow as pa
 
@@ -225,8 +226,10 @@ def save_predictions(
         last = predictions.node[predictions.start[1:] - 1]
         columns["node"] = pa.array(last, pa.int64())
         if node_names is not None:
+            labels = node_names.copy()
+            labels[predictions.classes.node] = predictions.classes.name
             reached, code = np.unique(last, return_inverse=True)
-            columns["label"] = _texts(node_names[reached].tolist(), code)
+            columns["label"] = _texts(labels[reached].tolist(), code)
         columns |= _class_columns(predictions.classes)
     save_arrow(pa.table(columns), folder / PREDICTIONS)
 
@@ -350,6 +353,23 @@ def load_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
     from safetensors.numpy import load_file
 
     return dict(load_file(path))
+
+
+def mapped_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of a file that `save_named` wrote, mapped read-only: only what is used is read."""
+    with path.open("rb") as file:
+        n_header = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(n_header))
+    content = np.memmap(path, dtype=np.uint8, mode="r")
+    arrays = {}
+    for name, entry in header.items():
+        start, stop = (8 + n_header + offset for offset in entry["data_offsets"])
+        kind = {"BOOL": "?", "F": "f", "I": "i", "U": "u"}
+        code = kind.get(entry["dtype"]) or kind[entry["dtype"][0]] + str(
+            int(entry["dtype"][1:]) // 8
+        )
+        arrays[name] = content[start:stop].view(np.dtype(code)).reshape(entry["shape"])
+    return arrays
 
 
 def _save(arrays: Arrays, path: Path, metadata: dict[str, str] | None = None) -> None:

@@ -14,9 +14,9 @@ from typing import Protocol
 from pydantic import BaseModel, ConfigDict
 
 from models.arrays import Arrays
-from models.method import Piece
+from models.method import SHARED, Alone, Piece, with_shared
 from models.progress import PieceProgress, Progress
-from workers.artifacts.results import load_arrays
+from workers.artifacts.results import load_arrays, mapped_arrays, save_named
 from workers.model import MOST_PIECES
 
 LARGEST_POST = 8 << 20
@@ -35,8 +35,8 @@ class Assignment(BaseModel):
 class Coordinator(Protocol):
     """Hands a child the pieces of its fit, and stores its checkpoints."""
 
-    def post(self, pieces: Sequence[Piece]) -> None:
-        """Announce the pieces."""
+    def post(self, pieces: Sequence[Piece], shared: Path | None) -> None:
+        """Announce the pieces, and the file with the arrays that they share, if there is one."""
         ...
 
     def next(self, finished: int | None) -> Assignment:
@@ -53,6 +53,7 @@ class Crew:
 
     piece : computes one, and reports progress from 0 to 1.
     progress : the progress of the fit.
+    folder : where arrays that pieces share are written.
     """
 
     def __init__(
@@ -61,35 +62,42 @@ class Crew:
         progress: Progress,
         n_pieces: int = 1,
         coordinator: Coordinator | None = None,
+        folder: Path | None = None,
     ) -> None:
         self.n_pieces = n_pieces
         self._piece = piece
         self._progress = progress
         self._coordinator = coordinator
+        self._folder = folder
 
-    def compute(self, pieces: Sequence[Piece]) -> Iterator[tuple[int, Arrays]]:
+    def compute(
+        self, pieces: Sequence[Piece], shared: Arrays | None = None
+    ) -> Iterator[tuple[int, Arrays]]:
         if self._coordinator is not None and 1 < len(pieces) <= MOST_PIECES:
             text = json.dumps(list(pieces), allow_nan=False)
             if len(text) <= LARGEST_POST:
                 # In the form a helper receives, so that it does not matter who computes.
-                yield from self._shared(json.loads(text), self._coordinator)
+                yield from self._divided(json.loads(text), shared, self._coordinator)
                 return
-        progress = PieceProgress(self._progress, len(pieces))
-        for number, piece in enumerate(pieces):
-            yield number, self._piece(piece, progress)
-            progress.one_more()
+        yield from Alone(self._piece, progress=self._progress).compute(pieces, shared)
 
-    def _shared(
-        self, pieces: Sequence[Piece], coordinator: Coordinator
+    def _divided(
+        self, pieces: Sequence[Piece], shared: Arrays | None, coordinator: Coordinator
     ) -> Iterator[tuple[int, Arrays]]:
         progress = PieceProgress(self._progress, len(pieces))
-        coordinator.post(pieces)
+        path = None
+        if shared is not None:
+            assert self._folder is not None
+            path = self._folder / SHARED
+            save_named(shared, path)
+            shared = mapped_arrays(path)
+        coordinator.post(pieces, path)
         finished: int | None = None
         for _ in pieces:
             assignment = coordinator.next(finished)
             if assignment.path is None:
                 finished = assignment.number
-                yield finished, self._piece(pieces[finished], progress)
+                yield finished, self._piece(with_shared(pieces[finished], shared), progress)
             else:
                 finished = None
                 yield assignment.number, load_arrays(assignment.path)

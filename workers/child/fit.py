@@ -130,8 +130,9 @@ def curves_of(result: PlanResult) -> dict[str, list[tuple[int, float]]]:
     silhouette."""
     curves = {name: [*curve] for name, curve in result.fitted.curves.items()}
     features, tree = result.inputs.get(ROLE), result.fitted.tree
-    # Where leaves are tasks, rows belong to them independently of their features.
-    if features is not None and tree.kind == "hierarchy" and "tasks" not in result.inputs:
+    # Where leaves are tasks or classes, rows belong to them independently of their features.
+    own = {"tasks", "labels"} & result.inputs.keys()
+    if features is not None and tree.kind == "hierarchy" and not own:
         matrix = feature_matrix(features[0] if isinstance(features, tuple) else features)
         # A tree grown from an earlier job also has that job's points, whose features are not here.
         curve = silhouette.curve(tree, matrix) if matrix.shape[0] == tree.n_points else []

@@ -24,6 +24,7 @@ class ChildMessage(BaseModel):
     """Progress, the pieces of a fit, a request for one of them, the number of a checkpoint, or the
     last message: the outcome, or a transient failure.
 
+    shared : whether the arrays that the pieces share lie in their file.
     transient : the message of a transient failure; `transient_kind` says whether there was no room
         left, a store did not answer, or neither.
     """
@@ -32,6 +33,7 @@ class ChildMessage(BaseModel):
 
     advance: Advance | None = None
     pieces: tuple[dict[str, Any], ...] | None = Field(None, max_length=MOST_PIECES)
+    shared: bool = False
     piece_request: PieceRequest | None = None
     checkpoint: int | None = None
     outcome: Outcome | None = None

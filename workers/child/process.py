@@ -87,8 +87,8 @@ class _SupervisorLink:
         while True:
             self._assignments.put(Assignment.model_validate_json(self._pipe.recv_bytes()))
 
-    def post(self, pieces: Sequence[Piece]) -> None:
-        self._send({"pieces": list(pieces)})
+    def post(self, pieces: Sequence[Piece], shared: Path | None) -> None:
+        self._send({"pieces": list(pieces), "shared": shared is not None})
 
     def next(self, finished: int | None) -> Assignment:
         self._send({"piece_request": {"finished": finished}})

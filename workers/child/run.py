@@ -17,7 +17,7 @@ from models.arrays import Arrays
 from models.data import Data, Value, doubled
 from models.errors import UsageError
 from models.label_sets import LabelSets
-from models.method import Method, Piece, PredictionOptions
+from models.method import SHARED, Method, Piece, PredictionOptions
 from models.naming import by_labels, by_terms
 from models.parameters import Params
 from models.preprocess.inputs import Preparation
@@ -52,6 +52,7 @@ class Spec(BaseModel):
     checkpoint : the file that an earlier attempt at the fit saved, to resume from.
     checkpoint_s : how often checkpoints are saved; None: never.
     piece : only this piece of the request's fit is computed, and its arrays are the result.
+    shared : the file with the arrays that it shares with other pieces.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -64,6 +65,7 @@ class Spec(BaseModel):
     checkpoint: Path | None = None
     checkpoint_s: float | None = None
     piece: dict[str, Any] | None = None
+    shared: Path | None = None
 
 
 class Outcome(BaseModel):
@@ -135,7 +137,7 @@ def _fit(spec: Spec, report: Report, coordinator: Coordinator | None) -> Outcome
     def crew_of(used: Method[Any], data: Data, params: Params, progress: StepProgress) -> Crew:
         # Helpers have the inputs of the job, not the result of an earlier step.
         compute = partial(_piece_arrays, spec, used, data, params)
-        return Crew(compute, progress.within, spec.n_pieces, coordinator)
+        return Crew(compute, progress.within, spec.n_pieces, coordinator, spec.folder.parent)
 
     progress = _progress(report)
     result = run_plan(
@@ -256,6 +258,8 @@ def _fit_piece(spec: Spec, piece: Piece) -> Outcome:
     _, inputs, _ = prepared_inputs(plan, values)
     data = Data(inputs if request.then is None else unnamed(inputs))
     params = used.Params.model_validate(request.params)
+    if spec.shared is not None:
+        piece = {**piece, SHARED: results.mapped_arrays(spec.shared)}
     results.save_arrays(_piece_arrays(spec, used, data, params, piece, silent), spec.folder)
     return Outcome()
 

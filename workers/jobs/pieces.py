@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from models.method import Piece
+from models.method import SHARED, Piece
 from workers.errors import Missing, TransientError
 from workers.model import MOST_PIECES, Claim, PieceClaim, Request
 from workers.settings import WorkerSettings
@@ -95,14 +95,27 @@ class Pieces:
 
     # For the attempt itself.
 
-    def post(self, claim: Claim, first: int, pieces: Sequence[Piece]) -> None:
+    def post(
+        self, claim: Claim, first: int, pieces: Sequence[Piece], shared: Path | None = None
+    ) -> None:
         """Put pieces on the attempt's board, numbered from `first`, in place of earlier ones, and
-        request help."""
+        request help.
+
+        shared : a file with the arrays that the pieces share; it is stored under `first`.
+        """
         attempt = _attempt(claim)
+        if shared is not None:
+            self._blobs.put_file(layout.shared(attempt.tenant, *attempt[:2], first), shared)
+            pieces = [{**piece, SHARED: first} for piece in pieces]
         texts = [json.dumps(piece) for piece in pieces]
         answer = self._scripts("board_post", *attempt, self._lease_ms, first, *texts)
         if answer == "on":
             self._invite(claim.request, len(pieces) - 1)
+
+    def unshare(self, claim: Claim, first: int) -> None:
+        """Remove what earlier pieces shared, if they did."""
+        attempt = _attempt(claim)
+        self._blobs.delete(layout.shared(attempt.tenant, *attempt[:2], first))
 
     def next(self, claim: Claim, n_seen: int, finished: Collection[int]) -> NextPiece:
         """What the attempt does next.
@@ -169,6 +182,19 @@ class Pieces:
             number=int(number),
             token=token,
             piece=json.loads(text),
+        )
+
+    def shared(self, claim: PieceClaim) -> Path | None:
+        """The local file with the arrays that the piece shares with others; None: it has none.
+
+        Raises Missing if it was removed since.
+        """
+        first = claim.piece.get(SHARED)
+        if first is None:
+            return None
+        request = claim.request
+        return self._blobs.local_path(
+            layout.shared(request.tenant, request.id, claim.fence, int(first))
         )
 
     def beat(self, claim: PieceClaim) -> bool:

@@ -20,7 +20,7 @@ from workers.artifacts.results import PIECE
 from workers.assembly import Assembly
 from workers.child.pool import ChildPool
 from workers.child.run import Spec
-from workers.errors import FatalError, TransientError
+from workers.errors import FatalError, Missing, TransientError
 from workers.model import PieceClaim
 from workers.settings import WorkerSettings
 from workers.supervisor.inputs import prepare
@@ -95,7 +95,7 @@ class Helper:
         except TransientError as error:
             _log.warning("%s: %s", name, error)
             pieces.give_back(claim, spend=True)
-        except (OutOfTime, UsageError) as error:
+        except (OutOfTime, UsageError, Missing) as error:
             _log.info("%s is left to the worker of the job: %r", name, error)
             pieces.leave(claim)
         except Exception:
@@ -116,7 +116,8 @@ class Helper:
             spec = prepare(
                 claim.request, parts.blobs, parts.datasets, parts.trees, result, self._threads
             )
-            return spec.model_copy(update={"piece": claim.piece})
+            shared = self._pieces.shared(claim)
+            return spec.model_copy(update={"piece": claim.piece, "shared": shared})
 
         spec = interrupts.meanwhile(ready)
         child = self._pool.take()

@@ -9,6 +9,7 @@ who is first.
 from __future__ import annotations
 
 import logging
+import stat
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -47,16 +48,25 @@ class AttemptPieces:
         self._longest_s = 0.0
         self._invited_at = 0.0
 
-    def post(self, pieces: Sequence[Piece]) -> None:
-        """Called when the child has cut its fit, for the first time or again."""
-        self._first = self._end
+    def post(self, pieces: Sequence[Piece], shared: Path | None = None) -> None:
+        """Called when the child has cut its fit, for the first time or again.
+
+        shared : the file with the arrays that the pieces share.
+
+        Raises FatalError if that is no plain file.
+        """
+        if shared is not None and not stat.S_ISREG(shared.lstat().st_mode):
+            raise FatalError("what the pieces share is no plain file")
+        before, self._first = self._first, self._end
         self._end += len(pieces)
         self._left = set(range(self._first, self._end))
         self._finished = []
         self._begun, self._requested_at = None, None
         self._invited_at = time.monotonic()
         try:
-            self._pieces.post(self._claim, self._first, pieces)
+            self._pieces.post(self._claim, self._first, pieces, shared)
+            if shared is not None and before < self._first:
+                self._pieces.unshare(self._claim, before)
         except TransientError as error:
             _log.warning("job %s: its pieces are computed here: %s", self._claim.request.id, error)
 

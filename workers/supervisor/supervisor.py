@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from models.errors import UsageError
+from models.method import SHARED
 from workers import logs
 from workers.artifacts.checkpoints import FOLDER, Checkpoints
 from workers.assembly import Assembly
@@ -140,7 +141,8 @@ class Supervisor:
             path.unlink(missing_ok=True)
 
         deadline = time.monotonic() + settings.job_timeout_s
-        attempt = _Attempt(claim, pieces, keep, heartbeat, deadline, lambda: self._stop_at)
+        shared = folder / SHARED
+        attempt = _Attempt(claim, pieces, keep, shared, heartbeat, deadline, lambda: self._stop_at)
         try:
             end = self._end(attempt, folder)
             self._publish(attempt, end, folder / "result" if end.status == "succeeded" else None)
@@ -219,6 +221,7 @@ class _Attempt(Interrupts):
     """One claim: what may interrupt it, and what its child sends before the outcome.
 
     keep : stores the checkpoint with the given number.
+    shared : the file in which the child leaves the arrays that pieces share.
     """
 
     def __init__(
@@ -226,6 +229,7 @@ class _Attempt(Interrupts):
         claim: Claim,
         pieces: AttemptPieces,
         keep: Callable[[int], None],
+        shared: Path,
         heartbeat: Heartbeat,
         deadline: float,
         stop_at: Callable[[], float | None],
@@ -234,6 +238,7 @@ class _Attempt(Interrupts):
         self.claim = claim
         self._pieces = pieces
         self._keep = keep
+        self._shared = shared
         self._began = time.monotonic()
 
     def attend(self, child: Child, message: ChildMessage | None) -> None:
@@ -244,7 +249,8 @@ class _Attempt(Interrupts):
             if message.checkpoint is not None:
                 self.meanwhile(partial(self._keep, message.checkpoint))
             if message.pieces is not None:
-                self._pieces.post(message.pieces)
+                shared = self._shared if message.shared else None
+                self.meanwhile(partial(self._pieces.post, message.pieces, shared))
             if message.piece_request is not None:
                 self._pieces.request(message.piece_request.finished)
         assignment = self._pieces.assignment(self.meanwhile)

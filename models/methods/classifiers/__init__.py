@@ -2,16 +2,13 @@
 
 Start at `mlr`, the simplest.
 
-- `rr_svm`, `rr_lr`: recursive regularization, with the hinge and the logistic loss.
-- `hblr`: Bayesian logistic regression with a prior down the hierarchy.
-- `td_svm`, `hsvm`, `ot`: SVMs at the nodes; from the root down, by paths, and orthogonal.
-- `mlr`, `rmlr`: flat multiclass logistic regression, `rmlr` for very many classes.
-- `bsvm`, `blr`, `msvm`: flat, each class against the rest by two losses, and the multiclass SVM.
+- `rr_svm`, `rr_lr`: recursive regularization over a hierarchy or a graph.
+- `hblr`, `corrmnl`: Bayesian logistic regression with a prior down the hierarchy.
+- `td_svm`, `hsvm`, `ot`: SVMs at the nodes, from the root down, by paths, and orthogonal.
+- Flat: `bsvm`, `blr` (one against the rest), `msvm`, `mlr`, `rmlr` (for very many classes).
 
 What they are made of:
 - `classes`: the classes of the rows, the structure over them, and answers from scores.
-- `recursive`: the penalty over a tree or a graph, and the two losses with it.
-- `bayes`: the inferences of `hblr`.
-- `softmax`: the objective of multiclass logistic regression and its minimisation.
-- `structured`: support vector machines whose constraints run along the tree.
+- `recursive`, `bayes`, `structured`, `softmax`: the trainings of the four lines above.
+- `sampling`: the chains of `corrmnl`.
 """

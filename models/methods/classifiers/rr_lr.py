@@ -17,7 +17,8 @@ products of O(nnz K) each; memory a copy of the features, 20 N K bytes and 24 T 
 
 from __future__ import annotations
 
-from models.method import Paper, Run
+from models.arrays import Arrays
+from models.method import Paper, Piece, Run
 from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import loss_weight
 from models.methods.classifiers.classes.problem import Problem
@@ -46,13 +47,32 @@ class RRLR(Classifier[RRLRParams]):
     inputs = INPUTS
     one_of = ("hierarchy", "graph")
     resumes = True
-    advice = "Use a sample of the rows, fewer features (`preprocess`), or the method 'rr-svm'."
+    advice = "Set 'block_size' (of a hierarchy), or use fewer rows or features (`preprocess`)."
+
+    def _piece_of(self, problem: Problem, params: RRLRParams, piece: Piece) -> Arrays:
+        from models.methods.classifiers.recursive import blocks
+
+        assert params.block_size is not None
+        blocked = blocks.blocked_of(problem, params.contract, params.block_size)
+        return blocks.piece(problem, blocked, "logistic", piece)
 
     def _train(self, problem: Problem, params: RRLRParams, run: Run) -> Trained:
         from threadpoolctl import threadpool_limits
 
+        from models.methods.classifiers.recursive import blocks
         from models.methods.classifiers.recursive.logistic import fit_bytes, minimize
 
+        if params.block_size is not None:
+            with threadpool_limits(run.threads):
+                return blocks.train(
+                    problem,
+                    blocks.blocked_of(problem, params.contract, params.block_size),
+                    "logistic",
+                    run,
+                    C=loss_weight(params.C),
+                    tol=params.tol,
+                    max_iter=params.max_iter,
+                )
         penalty, warnings = penalty_of(problem, params.contract)
         self._require(fit_bytes(problem, penalty))
         with threadpool_limits(run.threads):

@@ -15,7 +15,8 @@ features, 8 T D bytes for T nodes, on a graph also 8 T K, and 16 bytes for each 
 
 from __future__ import annotations
 
-from models.method import Paper, Run
+from models.arrays import Arrays
+from models.method import Paper, Piece, Run
 from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import loss_weight
 from models.methods.classifiers.classes.problem import Problem
@@ -45,18 +46,37 @@ class RRSVM(Classifier[RRSVMParams]):
     inputs = INPUTS
     one_of = ("hierarchy", "graph")
     resumes = True
-    advice = "Use fewer features (`preprocess`), or fewer classes."
+    advice = "Set 'block_size' (of a hierarchy), or use fewer features (`preprocess`)."
 
     def _hurried(self, params: RRSVMParams) -> RRSVMParams:
         return params.model_copy(
             update={"tol": max(params.tol, 1e-2), "max_iter": min(params.max_iter, 10)}
         )
 
+    def _piece_of(self, problem: Problem, params: RRSVMParams, piece: Piece) -> Arrays:
+        from models.methods.classifiers.recursive import blocks
+
+        assert params.block_size is not None
+        blocked = blocks.blocked_of(problem, params.contract, params.block_size)
+        return blocks.piece(problem, blocked, "hinge", piece)
+
     def _train(self, problem: Problem, params: RRSVMParams, run: Run) -> Trained:
         from threadpoolctl import threadpool_limits
 
+        from models.methods.classifiers.recursive import blocks
         from models.methods.classifiers.recursive.hinge import minimize
 
+        if params.block_size is not None:
+            with threadpool_limits(run.threads):
+                return blocks.train(
+                    problem,
+                    blocks.blocked_of(problem, params.contract, params.block_size),
+                    "hinge",
+                    run,
+                    C=loss_weight(params.C),
+                    tol=params.tol,
+                    max_iter=params.max_iter,
+                )
         penalty, warnings = penalty_of(problem, params.contract)
         self._require(32 * penalty.n_nodes * problem.n_columns + 64 * problem.n_rows)
         with threadpool_limits(run.threads):

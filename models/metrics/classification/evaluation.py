@@ -13,7 +13,7 @@ from models.method import PredictionOptions
 from models.metrics.classification.bootstrap import INTERVAL, resampled
 from models.metrics.classification.outcomes import Outcomes, Predict, outcomes
 from models.metrics.classification.scores import METRIC_IDS, METRICS, MetricId, statistics
-from models.metrics.classification.tables import TABLE_IDS, Rows, TableId, table
+from models.metrics.classification.tables import DEFAULT_TABLES, Rows, TableId, table
 from models.metrics.classification.true_labels import true_labels
 from models.progress import Progress, silent, subprogress
 from models.tree.tree import Tree
@@ -44,7 +44,7 @@ def evaluate_classifier(
     predict: Predict,
     *,
     metrics: Sequence[MetricId] | None = None,
-    by: Sequence[TableId] = TABLE_IDS,
+    by: Sequence[TableId] = DEFAULT_TABLES,
     top_k: int = 5,
     threshold: float | None = None,
     bootstrap: int = 1000,

@@ -1,4 +1,4 @@
-"""A classifier's F1 by level of the tree, by size of class and by class; its confusions.
+"""A classifier's F1 by level of the tree, by size of class, by class and by node; its confusions.
 
 Every function gives a table as rows of plain values, None where a value is undefined.
 """
@@ -17,8 +17,9 @@ from models.metrics.classification.outcomes import Outcomes
 from models.metrics.classification.scores import f1
 from models.tree.tree import Tree
 
-TableId: TypeAlias = Literal["level", "class_size", "class", "confusions"]
+TableId: TypeAlias = Literal["level", "class_size", "class", "confusions", "node"]
 TABLE_IDS: tuple[TableId, ...] = get_args(TableId)
+DEFAULT_TABLES: tuple[TableId, ...] = ("level", "class_size", "class", "confusions")
 Rows: TypeAlias = "list[dict[str, Any]]"
 
 SIZES = (1, 6, 11, 21, 51, 101)
@@ -38,6 +39,8 @@ def table(name: TableId, outcome: Outcomes, training: Int, class_node: Int) -> R
         return by_level(outcome)
     if name == "confusions":
         return confusions(outcome)
+    if name == "node":
+        return by_node(outcome)
     counts = ClassCounts(outcome, training, class_node)
     return counts.by_size() if name == "class_size" else counts.by_class()
 
@@ -49,9 +52,8 @@ def by_level(outcome: Outcomes) -> Rows:
     thesis, whose level 1 is level 0 here). `n_nodes` are those of the tree, `n_occurring` those
     that the means are over. `support` is the number of pairs of a row and a node on a true path.
     """
+    both, given, true = _through(outcome)
     truth = outcome.truth
-    true, given = truth.sets.n_through, outcome.given.n_through
-    both = true + given - truth.sets.union(outcome.given).n_through
     depth = truth.tree.depth
     n_levels = int(depth.max()) + 1
     columns = {
@@ -60,6 +62,31 @@ def by_level(outcome: Outcomes) -> Rows:
         **_grouped(depth, n_levels, both, given, true),
     }
     return _rows(columns)
+
+
+def by_node(outcome: Outcomes) -> Rows:
+    """For each node of the classifier's tree precision, recall and F1 of the paths through it.
+
+    `support` is the number of rows with a true label at or below the node, `n_given` of those that
+    were given one there; so 1 - recall is the share of its rows that went wrong at its level or
+    above. The means of F1 over the nodes of a level are those of `by_level`.
+    """
+    known = slice(outcome.truth.n_known)
+    both, given, true = (counts[known] for counts in _through(outcome))
+    columns = {
+        "node": list(range(both.size)),
+        "level": outcome.truth.tree.depth[known].tolist(),
+        **_rates(both, given, true),
+    }
+    return _rows(columns)
+
+
+def _through(outcome: Outcomes) -> tuple[Int, Int, Int]:
+    """(n_nodes,) rows whose true and given paths lead through a node: both, given, true."""
+    truth = outcome.truth
+    true, given = truth.sets.n_through, outcome.given.n_through
+    both = true + given - truth.sets.union(outcome.given).n_through
+    return both, given, true
 
 
 class ClassCounts:
@@ -95,11 +122,7 @@ class ClassCounts:
             "label": labels_of(self._tree, self.node),
             "node": _or_none(self.node, known),
             "training_examples": self.training.tolist(),
-            "support": self.true.tolist(),
-            "n_given": self.given.tolist(),
-            "precision": _numbers(_share(self.both, self.given)),
-            "recall": _numbers(_share(self.both, self.true)),
-            "f1": _numbers(f1(self.both, self.given, self.true)),
+            **_rates(self.both, self.given, self.true),
         }
         return _rows(columns)
 
@@ -185,6 +208,16 @@ def _grouped(
         "support": sums(true).astype(np.int64).tolist(),
         "macro_f1": _numbers(_share(sums(each), n_occurring)),
         "micro_f1": _numbers(f1(sums(both), sums(given), sums(true))),
+    }
+
+
+def _rates(both: Int, given: Int, true: Int) -> dict[str, list[float | None]]:
+    return {
+        "support": true.tolist(),
+        "n_given": given.tolist(),
+        "precision": _numbers(_share(both, given)),
+        "recall": _numbers(_share(both, true)),
+        "f1": _numbers(f1(both, given, true)),
     }
 
 

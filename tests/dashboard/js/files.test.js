@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { guessFile } from "../../../app/dashboard/js/forms/file_guess.js";
 import { isAbout, shortDescription } from "../../../app/dashboard/js/forms/method_picker.js";
 import { fits, fitting, labelOf, roleTitle } from "../../../app/dashboard/js/forms/roles.js";
+import { textOf, typedInput } from "../../../app/dashboard/js/forms/typed_input.js";
 
 const useOf = async (name, ...content) => (await guessFile(new File(content, name))).use;
 
@@ -93,4 +94,45 @@ test("methods by words", () => {
   assert.equal(isAbout(method, "spectral"), false);
   assert.equal(shortDescription(method), "Centres that move to the mean of features.");
   assert.equal(shortDescription({ title: "DBSCAN", description: "Dense parts: found." }), "Dense parts: found."); // prettier-ignore
+});
+
+test("files that hold features and labels at once", () => {
+  const arff = { role: null, format: "arff", shape: [100, 80] };
+  const libsvm = { role: "features", format: "libsvm", shape: [100, 80] };
+  for (const dataset of [arff, libsvm]) {
+    for (const role of ["features", "labels", "hierarchy"]) assert.ok(fits(dataset, role), role);
+    assert.ok(!fits(dataset, "names"));
+  }
+  const several = { role: "labels", format: "npz", shape: [100, 12] };
+  assert.ok(fits(several, "labels") && !fits(several, "features") && !fits(several, "names"));
+  assert.ok(!fits({ role: "features", format: "npz", shape: [100, 12] }, "labels"));
+  assert.ok(fits({ role: "names", format: "csv", shape: [7] }, "hierarchy"));
+  assert.ok(!fits({ role: null, format: "csv", shape: [7, 2] }, "hierarchy"));
+});
+
+test("inputs that are typed in", () => {
+  const value = (text, role) => typedInput(text, role).value;
+  assert.deepEqual(value("a\nb c\n\n", "names"), ["a", "b c"]);
+  assert.deepEqual(value("cat\n\n dog \n", "labels"), ["cat", null, "dog"]);
+  assert.deepEqual(value('[["a", "b"], "c", null]', "labels"), [["a", "b"], "c", null]);
+  assert.deepEqual(value("animal/cat\n\nanimal/dog\n", "hierarchy"), ["animal/cat", "animal/dog"]); // prettier-ignore
+  assert.deepEqual(value("cat, dog\n\na b\tc, d\n", "graph"), [["cat", "dog"], ["a b", "c, d"]]); // prettier-ignore
+  assert.deepEqual(value("[x]", "names"), ["[x]"]);
+  assert.match(typedInput("cat", "graph").error, /two labels per line.*"cat"/);
+  assert.match(typedInput("a, b, c", "graph").error, /two labels/);
+  assert.match(typedInput("[1, ", "labels").error, /not a list as JSON/);
+  assert.match(typedInput("[]", "labels").error, /empty/);
+  assert.match(typedInput("\n\n", "labels").error, /Type one per line/);
+});
+
+test("what was typed in is shown again", () => {
+  const cases = [
+    ["labels", "cat\n\ndog"],
+    ["labels", '[["a","b"],"c"]'],
+    ["graph", "a, b\nb, c"],
+    ["graph", '[["a, b","c"]]'],
+  ];
+  for (const [role, text] of cases) {
+    assert.equal(textOf(typedInput(text, role).value, role), text);
+  }
 });

@@ -83,8 +83,20 @@ test("a number or a word", () => {
   });
   assert.deepEqual(schema.readEither("auto", either), { value: "auto" });
   assert.deepEqual(schema.readEither("12", either), { value: 12 });
-  assert.equal(schema.readEither("0", either).error, "Enter a whole number or auto.");
-  assert.equal(schema.acceptedText(either), "A whole number or auto.");
+  assert.equal(schema.readEither("0", either).error, "Enter auto or a whole number of 1 or more.");
+  assert.equal(schema.acceptedText(either), "Accepted: auto or a whole number of 1 or more.");
+  const weight = schema.simplified({
+    anyOf: [
+      { type: "number", exclusiveMinimum: 0, maximum: 1e9 },
+      { const: "auto", type: "string" },
+    ],
+    default: 1,
+  });
+  assert.deepEqual(schema.readEither("0.5", weight), { value: 0.5 });
+  assert.deepEqual(schema.readEither(" auto ", weight), { value: "auto" });
+  for (const text of ["", "0", "-1", "Auto", "1e10", "true"]) {
+    assert.match(schema.readEither(text, weight).error, /Enter auto or a number above 0/, text);
+  }
 });
 
 test("texts with a pattern", () => {

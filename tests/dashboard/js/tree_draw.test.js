@@ -162,6 +162,7 @@ const viewOf = (store, look = {}) => {
     cut,
     byNode: new Map(cut.clusters.map(({ node, category }) => [node, category])),
     labels: null,
+    errors: null,
     coarse: false,
   };
   const scene = build(store, WHOLE);

@@ -128,7 +128,7 @@ def test_predictions_of_a_classifier(tmp_path: Path, top_k: int) -> None:
     start = np.append(2 * np.arange(n_rows), 2 * n_rows - 1)
     node = np.stack([np.zeros(n_rows, int), best + 1], axis=1).ravel()[: start[-1]]
     classes = ClassAnswers(
-        name=["cat", "dog"],
+        name=["pets/cat", "dog"],
         node=np.array([1, 2]),
         start=np.append(np.arange(n_rows), n_rows - 1),
         code=best[:-1],
@@ -143,13 +143,13 @@ def test_predictions_of_a_classifier(tmp_path: Path, top_k: int) -> None:
         rows = pa.ipc.open_file(source).read_all().to_pylist()
     assert (rows[-1]["node"], rows[-1]["label"], rows[-1]["labels"]) == (0, None, [])
     for row, number in zip(rows[:-1:999], best[:-1:999], strict=True):
-        label = ["cat", "dog"][number]
+        label = ["pets/cat", "dog"][number]
         assert (row["node"], row["label"], row["labels"]) == (number + 1, label, [label])
     assert ("top" in rows[0]) == (top_k > 0)
     if top_k:
         assert rows[-1]["top"] == [
             {"label": "dog", "node": 2, "score": 3.0, "probability": 0.75},
-            {"label": "cat", "node": 1, "score": -3.0, "probability": 0.25},
+            {"label": "pets/cat", "node": 1, "score": -3.0, "probability": 0.25},
         ]
 
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.arrays import Arrays
-from models.method import Piece
+from models.method import SHARED, Piece
 from models.progress import Progress, silent
-from workers.artifacts.results import save_arrays
+from workers.artifacts.results import mapped_arrays, save_arrays
 from workers.child.crew import LARGEST_POST, Assignment, Crew
 from workers.model import MOST_PIECES
 
@@ -27,8 +27,8 @@ class BoardWithHelpers:
         self.pieces: list[Piece] = []
         self.finished: list[int | None] = []
 
-    def post(self, pieces: Sequence[Piece]) -> None:
-        self.pieces = list(pieces)
+    def post(self, pieces: Sequence[Piece], shared: Path | None) -> None:
+        self.pieces, self.shared = list(pieces), shared
 
     def next(self, finished: int | None) -> Assignment:
         number = self.order[len(self.finished)]
@@ -96,6 +96,40 @@ def test_without_a_board_it_computes_all_in_order(count: int) -> None:
     assert [number for number, _ in results] == list(range(count))
     assert progress.fractions == sorted(progress.fractions)
     assert (progress.fractions[0], progress.fractions[-1]) == (0.0, 0.5)
+
+
+def added(piece: Piece, progress: Progress = silent) -> Arrays:
+    """The piece's number added to the arrays that it shares."""
+    return {name: array + piece["number"] for name, array in piece[SHARED].items()}
+
+
+SHARED_ARRAYS = {
+    "wide": np.arange(6.0).reshape(2, 3),
+    "half": np.arange(3, dtype=np.float16),
+    "code": np.arange(5, dtype=np.int32),
+    "byte": np.array([1, 2, 3], dtype=np.int8),
+    "flag": np.array([True, False]),
+    "none": np.zeros((0, 4)),
+}
+
+
+@pytest.mark.parametrize("on_board", [True, False])
+def test_pieces_share_arrays(tmp_path: Path, on_board: bool) -> None:
+    board = BoardWithHelpers(tmp_path, [1, 0], set()) if on_board else None
+    pieces: list[Piece] = [{"number": number} for number in (0, 1)]
+    parts = dict(Crew(added, silent, 2, board, tmp_path).compute(pieces, SHARED_ARRAYS))
+    for number in (0, 1):
+        for name, array in SHARED_ARRAYS.items():
+            np.testing.assert_array_equal(parts[number][name], array + number)
+    if board is not None:
+        # A helper gets the same from the file; the pieces themselves stay plain JSON.
+        assert board.pieces == pieces
+        assert board.shared is not None
+        mapped = mapped_arrays(board.shared)
+        for name, array in SHARED_ARRAYS.items():
+            np.testing.assert_array_equal(mapped[name], array)
+            assert mapped[name].dtype == array.dtype
+            assert not mapped[name].flags.writeable
 
 
 def test_one_piece_or_too_many_bytes_are_not_posted(tmp_path: Path) -> None:

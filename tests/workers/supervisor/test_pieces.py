@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from models.arrays import Arrays
-from models.method import Piece
+from models.method import SHARED, Piece
 from models.progress import Progress, silent
 from tests.workers.conftest import Server
 from tests.workers.jobs_kit import Sent, end
@@ -30,6 +30,7 @@ from tests.workers.pieces_kit import (
     squares,
     stored,
 )
+from workers.artifacts.results import mapped_arrays, save_arrays
 from workers.assembly import Assembly, assemble
 from workers.child.crew import Crew
 from workers.errors import FatalError
@@ -154,6 +155,51 @@ def test_a_piece_that_fails_at_a_helper_is_reserved_for_the_attempt(
     assert pieces.join(claim.request.id) is None
     with pytest.raises(FatalError, match="odd"):
         next(parts)
+
+
+def test_helpers_get_the_arrays_that_pieces_share(
+    assembly: Assembly, settings: WorkerSettings, tmp_path: Path
+) -> None:
+    claim = begun(assembly)
+    pieces = assembly.ledger.pieces
+
+    def shifted(piece: Piece, _: Progress = silent) -> Arrays:
+        return {"squared": squares(piece)["squared"] + piece[SHARED]["shift"]}
+
+    link = Link(attempt_pieces(assembly, settings, claim))
+    crew = Crew(shifted, silent, 3, link, tmp_path)
+    for shift in (1.0, 2.0):
+        parts = crew.compute(cut(3), {"shift": np.array([shift])})
+        results = dict([next(parts)])
+        piece_claim = pieces.join(claim.request.id)
+        assert piece_claim is not None
+        path = pieces.shared(piece_claim)
+        assert path is not None
+        own = tmp_path / piece_claim.token
+        own.mkdir()
+        arrays = shifted({**piece_claim.piece, SHARED: mapped_arrays(path)})
+        assert pieces.finish(piece_claim, save_arrays(arrays, own))
+        results |= dict(parts)
+        np.testing.assert_array_equal(merged(iter(results.items()), 3), ROWS**2 + shift)
+        # What earlier pieces shared is gone.
+        assert sum("/shared." in key for key in stored(assembly)) == 1
+    # Pieces without arrays share nothing.
+    link.pieces.post(cut(2))
+    plain = pieces.join(claim.request.id)
+    assert plain is not None
+    assert pieces.shared(plain) is None
+    link.pieces.close()
+    assert stored(assembly) == []
+
+
+def test_a_shared_file_that_is_a_link_is_refused(
+    assembly: Assembly, settings: WorkerSettings, tmp_path: Path
+) -> None:
+    (tmp_path / "target").write_bytes(b"another's")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    attempt = attempt_pieces(assembly, settings, begun(assembly))
+    with pytest.raises(FatalError, match="no plain file"):
+        attempt.post(cut(2), tmp_path / "link")
 
 
 @pytest.mark.parametrize("how", ENDS)

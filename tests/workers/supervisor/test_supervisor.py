@@ -337,7 +337,13 @@ def test_progress_includes_the_remaining_time(bench: SingleWorker) -> None:
     heartbeat = Heartbeat(lambda advance: ledger.beat(claim, advance), 0.05, request)
     pieces = AttemptPieces(ledger.pieces, claim, bench.settings)
     attempt = _Attempt(
-        claim, pieces, lambda number: None, heartbeat, time.monotonic() + 60, lambda: None
+        claim,
+        pieces,
+        lambda number: None,
+        Path("shared"),
+        heartbeat,
+        time.monotonic() + 60,
+        lambda: None,
     )
     attempt._began -= 10.0
     heartbeat.carry(attempt._with_eta(Advance(fraction=0.25, stage="merging")))

@@ -14,6 +14,7 @@ jobs/<tenant>/<job>/webhook.json     the result of its webhook (create-only; the
 open/<tenant>/<job>                  an empty marker while the job has not ended
 attempts/<tenant>/<job>/<fence>/...  the files of one attempt
 pieces/<tenant>/<job>.<fence>/<number>.<token>  a piece of an attempt's fit, computed by a helper
+pieces/<tenant>/<job>.<fence>/shared.<number>   the arrays that the pieces from this number on share
 checkpoints/<tenant>/<job>/<time>.<fence>  the state of a long fit
 service/webhook-secret               the secret of the signing keys, if no setting gives one
 """
@@ -59,6 +60,10 @@ def pieces(tenant: str, job_id: str, fence: str) -> str:
 
 def piece(tenant: str, job_id: str, fence: str, number: int, token: str) -> str:
     return f"{pieces(tenant, job_id, fence)}{number}.{token}"
+
+
+def shared(tenant: str, job_id: str, fence: str, first: int) -> str:
+    return f"{pieces(tenant, job_id, fence)}shared.{first}"
 
 
 def checkpoints(tenant: str, job_id: str) -> str:

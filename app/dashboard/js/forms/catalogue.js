@@ -46,9 +46,16 @@ export const methodTitles = async () =>
  *
  * @type {() => Promise<Metric[]>}
  */
-export const metrics = once(async () =>
-  (await raw("dashboard/metrics.json", { quiet: true })).json(),
-);
+const everyMetric = once(async () => (await raw("dashboard/metrics.json", { quiet: true })).json());
+
+/** @param {Metric} metric */
+const isOfClassifiers = (metric) => metric.looks_at === "classifier";
+
+/** The metrics of trees. */
+export const metrics = async () => (await everyMetric()).filter((one) => !isOfClassifiers(one));
+
+/** The metrics of classifiers. */
+export const classifierMetrics = async () => (await everyMetric()).filter(isOfClassifiers);
 
 /** The schemas of the API's document, by name. */
 export const schemas = once(async () => {

@@ -3,16 +3,17 @@
 import { get } from "../net/requests.js";
 import { button, codeText, field, optionElements, select } from "../ui/controls.js";
 import { el, focusFirst, replace, unique } from "../ui/dom.js";
-import { moment } from "../ui/format.js";
-import { fitting, labelOf, roleTitle, TEXTS } from "./roles.js";
+import { moment, plural } from "../ui/format.js";
+import { fitting, labelOf, roleTitle } from "./roles.js";
+import { hintOf, isTyped, textOf, typedInput } from "./typed_input.js";
 
-/** @import { Dataset, Job, Page } from "../net/answers.js" */
+/** @import { Dataset, Job, Page, TreeSummary } from "../net/answers.js" */
 /** @import { FieldRow, Option } from "../ui/controls.js" */
 
 /**
- * @typedef {string | string[]} InputValue an id, several ids, or texts
+ * @typedef {import("./typed_input.js").InputValue} InputValue
+ * @typedef {import("./typed_input.js").InputReading} InputReading
  * @typedef {{ required: boolean, many: boolean, description: string }} Role
- * @typedef {{ value?: InputValue, error?: string }} InputReading
  *
  * @typedef {{
  *   control: HTMLElement,
@@ -90,6 +91,8 @@ export function inputsForm(
       for (const { role, row } of entries) row.setError(errors[role] ?? null);
       return { inputs, errors };
     },
+    /** The inputs that are chosen so far, right or wrong. */
+    chosen: () => Object.fromEntries(entries.map(({ role, input }) => [role, input.read().value])),
     /** Remove the errors. */
     clear() {
       for (const { row } of entries) row.setError(null);
@@ -125,7 +128,7 @@ export function inputsForm(
 function inputOf(many, options) {
   if (options.role === "base") return earlierJob(options);
   if (many) return severalDatasets(options);
-  return TEXTS.has(options.role) ? datasetOrTexts(options) : oneDataset(options);
+  return isTyped(options.role) ? datasetOrTyped(options) : oneDataset(options);
 }
 
 /**
@@ -168,22 +171,22 @@ function oneDataset(options) {
 const TYPED = "typed";
 
 /**
- * A dataset, or typed texts, one per line.
+ * A dataset, or a typed text; for a hierarchy also a tree.
  *
  * @param {InputOptions} options
  * @returns {Input}
  */
-function datasetOrTexts(options) {
+function datasetOrTyped(options) {
   const { role, initial, datasets, onchange } = options;
-  const texts = Array.isArray(initial) ? initial.map(String) : null;
+  const typed = Array.isArray(initial) ? textOf(initial, role) : null;
   const list = select([], { name: role, "aria-label": roleTitle(role) });
   const area = el("textarea", {
     rows: 4,
     spellcheck: "false",
-    placeholder: "One per line",
-    "aria-label": `${roleTitle(role)}, one per line`,
-    value: texts ? texts.join("\n") : "",
-    hidden: !texts,
+    placeholder: hintOf(role),
+    "aria-label": `${roleTitle(role)}, typed in`,
+    value: typed ?? "",
+    hidden: typed === null,
     oninput: onchange,
   });
   list.addEventListener("change", () => {
@@ -191,24 +194,49 @@ function datasetOrTexts(options) {
     if (!area.hidden) area.focus();
     onchange();
   });
+  let known = datasets;
+  /** @type {Option[]} */
+  let trees = [];
   /** @type {Input["refresh"]} */
-  const refresh = (next, chosen = list.value) =>
-    void replace(
-      list,
-      optionElements(datasetOptions(options, next, [[TYPED, "Type them in…"]]), chosen),
-    );
-  refresh(datasets, texts ? TYPED : typeof initial === "string" ? initial : "");
+  const refresh = (next, chosen = list.value) => {
+    known = next;
+    const others = [/** @type {Option} */ ([TYPED, "Type it in…"]), ...trees];
+    replace(list, optionElements(datasetOptions(options, next, others), chosen));
+  };
+  const wanted = typed === null && typeof initial === "string" ? initial : "";
+  refresh(datasets, typed === null ? wanted : TYPED);
+  if (role === "hierarchy") {
+    const offer = async () => {
+      trees = await treeOptions(wanted);
+      refresh(known, list.value || wanted);
+    };
+    offer().catch(() => {}); // Then no tree is offered.
+  }
   return {
     control: el("div", { class: "stack tight" }, list, area),
     group: true,
-    read() {
-      if (list.value !== TYPED) return { value: list.value || undefined };
-      const lines = area.value.split(/\r?\n/);
-      while (lines.length && !lines.at(-1)) lines.pop();
-      return lines.length ? { value: lines } : { error: "Type one per line, or choose nothing." };
-    },
+    read: () =>
+      list.value === TYPED ? typedInput(area.value, role) : { value: list.value || undefined },
     refresh,
   };
+}
+
+/**
+ * The newest trees, and the one of `wanted` besides.
+ *
+ * @param {string} wanted an id, or ""
+ * @returns {Promise<Option[]>}
+ */
+async function treeOptions(wanted) {
+  /** @type {Page<TreeSummary>} */
+  const { items } = await get("/v1/trees?limit=100", { quiet: true });
+  /** @type {Option[]} */
+  const trees = items.map(({ id, name, method, n_leaves: n }) => [
+    id,
+    `Tree: ${name ?? method} · ${plural(n, "leaf", "leaves")}`,
+  ]);
+  const isListed = !wanted.startsWith("tr_") || items.some(({ id }) => id === wanted);
+  return isListed ? trees : [[wanted, `Tree ${wanted}`], ...trees];
 }
 
 /**
@@ -219,7 +247,7 @@ function datasetOrTexts(options) {
  */
 function severalDatasets({ role, initial, datasets, onchange }) {
   let known = datasets;
-  let chosen = initial === undefined ? [""] : [initial].flat();
+  let chosen = initial === undefined ? [""] : [initial].flat().map(String);
   const place = el("div", { class: "stack tight", role: "group", id: unique("several") });
   const draw = () => {
     /** @type {Option[]} */

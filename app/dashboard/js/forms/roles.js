@@ -8,7 +8,6 @@ import { sentence, shape } from "../ui/format.js";
 const TITLES = {
   feature_names: "Names of the features",
   base: "Earlier job to continue from",
-  hierarchy: "True hierarchy",
   top_classes: "Best classes",
 };
 
@@ -22,6 +21,7 @@ export const roleTitle = (role) => TITLES[role] ?? sentence(role);
 /** Roles with one value per row. */
 const COLUMNS = new Set([
   "labels",
+  "hierarchy",
   "names",
   "feature_names",
   "tasks",
@@ -30,8 +30,21 @@ const COLUMNS = new Set([
   "documents",
 ]);
 
-/** Roles that hold texts, which can be typed in. */
-export const TEXTS = new Set(["names", "feature_names", "documents"]);
+/** Formats of which one file holds features and labels. */
+const LABELLED = new Set(["libsvm", "arff"]);
+
+/** Formats in which a row may have several labels. */
+const SEVERAL = new Set([
+  ...LABELLED,
+  ...["npz", "arrow-stream", "arrow-file", "parquet", "json", "jsonl"],
+]);
+
+/**
+ * Whether a dataset holds features and labels at once.
+ *
+ * @param {Pick<Dataset, "format">} dataset
+ */
+export const isLabelled = ({ format }) => LABELLED.has(format ?? "");
 
 /** @param {number[]} lengths */
 const isColumn = (lengths) => lengths.length === 1 || (lengths.length === 2 && lengths[1] === 1);
@@ -39,14 +52,21 @@ const isColumn = (lengths) => lengths.length === 1 || (lengths.length === 2 && l
 /**
  * Whether a dataset can be the input `role`, as far as is known.
  *
- * @param {Pick<Dataset, "role" | "shape">} dataset
+ * @param {Pick<Dataset, "role" | "shape" | "format">} dataset
  * @param {string} role
  */
 export function fits(dataset, role) {
+  const isOfLabels = role === "labels" || role === "hierarchy";
+  if (isLabelled(dataset)) return isOfLabels || !COLUMNS.has(role);
   if (dataset.role && COLUMNS.has(dataset.role) !== COLUMNS.has(role)) return false;
   if (!dataset.shape) return true;
-  return COLUMNS.has(role) ? isColumn(dataset.shape) : dataset.shape.length === 2;
+  if (!COLUMNS.has(role)) return dataset.shape.length === 2;
+  const mayBeSeveral = isOfLabels && isOfLabelRole(dataset) && SEVERAL.has(dataset.format ?? "");
+  return isColumn(dataset.shape) || mayBeSeveral;
 }
+
+/** @param {Pick<Dataset, "role">} dataset */
+const isOfLabelRole = ({ role }) => role === "labels" || role === "hierarchy";
 
 /**
  * The datasets that fit `role`, the ones uploaded as it first.

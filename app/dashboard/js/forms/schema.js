@@ -49,6 +49,11 @@ const NAMES = {
   level: "Level of in-sample",
   first_c0: "C0 of the first period",
   weight_sd: "Step of log weights",
+  C: "Weight of the loss C",
+  empty_classes: "Classes without examples",
+  calibrate: "Calibrate probabilities",
+  contract: "Skip nodes with one child",
+  top_k: "Best classes",
 };
 
 /**
@@ -235,11 +240,15 @@ export function readList(text, property) {
 }
 
 /**
- * "a whole number or auto".
+ * "auto or a whole number of 1 or more".
  *
  * @param {Property} property
  */
-export const kindsText = (property) => (property.kinds ?? []).map(kindName).join(" or ");
+export const kindsText = ({ kinds = [] }) =>
+  [...kinds]
+    .sort((a, b) => Number(!literalsOf(a)) - Number(!literalsOf(b)))
+    .map((kind) => (literalsOf(kind) ? kindName(kind) : amountText(kind)))
+    .join(" or ");
 
 /**
  * The value in a field of several kinds: of the first that the text is of.
@@ -279,7 +288,7 @@ export function readText(text, property) {
  */
 export function acceptedText(property) {
   if (property.kinds) {
-    return property.kinds.some(literalsOf) ? `${capitalized(kindsText(property))}.` : "";
+    return property.kinds.some(literalsOf) ? `Accepted: ${kindsText(property)}.` : "";
   }
   if (property.type === "array") return "Several, separated by commas.";
   const isNumber = property.type === "integer" || property.type === "number";

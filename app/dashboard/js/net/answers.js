@@ -13,8 +13,9 @@
  *   model?: string,
  *   metrics?: Record<string, number>,
  *   curves?: Record<string, [x: number, y: number][]>,
- *   evaluation?: Evaluation,
- * }} Result
+ *   evaluation?: Evaluation & Partial<Omit<ClassifierEvaluation, "tables">>,
+ *   tables?: string,
+ * }} Result `tables`: the address of the tables of a classifier's evaluation
  * @typedef {import("./problem.js").ProblemDetails} ProblemDetails
  */
 
@@ -38,6 +39,13 @@
  * @typedef {Schemas["InputBody"]} MethodInput
  * @typedef {Schemas["Evaluation"]} Evaluation
  * @typedef {Schemas["Prediction"]} Prediction
+ * @typedef {Schemas["ModelEvaluation"]} ClassifierEvaluation
+ * @typedef {Schemas["EvaluationTables"]} ClassifierTables
+ * @typedef {Schemas["ClassF1"]} ClassRow
+ * @typedef {Schemas["LevelF1"]} LevelRow
+ * @typedef {Schemas["ClassSizeF1"]} SizeRow
+ * @typedef {Schemas["NodeF1"]} NodeRow
+ * @typedef {Schemas["Confusion"]} Confusion
  */
 
 /**

@@ -16,7 +16,7 @@ import { problemBox } from "../ui/notices.js";
 import { evaluationTable } from "./evaluation_table.js";
 
 /** @import { Evaluation, Job, Page, TreeSummary } from "../net/answers.js" */
-/** @import { Role } from "../forms/inputs_form.js" */
+/** @import { InputValue, Role } from "../forms/inputs_form.js" */
 /** @import { Mounted, PageContext } from "../router.js" */
 /** @import { Measured } from "./evaluation_table.js" */
 
@@ -141,7 +141,7 @@ export async function mount(root, { params }) {
       "/evaluations",
       {
         trees: [...chosen].join(","),
-        ...inputs.read().inputs,
+        ...datasetsOf(inputs.read().inputs),
         hierarchy: truth.value,
         metrics: metricBoxes.read()?.join(","),
         ...(cutKind.value ? { [cutKind.value]: cutValue.value } : {}),
@@ -284,6 +284,14 @@ export async function mount(root, { params }) {
   draw();
   return { unmount: () => ends.abort() };
 }
+
+/**
+ * The inputs without those that are typed in, which the address does not keep.
+ *
+ * @param {Record<string, InputValue>} inputs
+ */
+const datasetsOf = (inputs) =>
+  Object.fromEntries(Object.entries(inputs).filter(([, value]) => typeof value === "string"));
 
 /**
  * @param {string} value

@@ -36,7 +36,7 @@ const KINDS = {
  * @param {PageContext} context
  * @returns {Promise<Mounted>}
  */
-export async function mount(root, { id }) {
+export async function mount(root, { id, params }) {
   const ends = new AbortController();
   const { signal } = ends;
   /** @type {Job} */
@@ -52,7 +52,7 @@ export async function mount(root, { id }) {
   };
   const drawEnd = () => {
     drawHead();
-    replace(body, jobResult(job, signal), remedy(job, method), requestCard(job, method));
+    replace(body, jobResult(job, params, signal), remedy(job, method), requestCard(job, method));
   };
   const drawGone = () => replace(body, goneNotice(), requestCard(job, method));
 

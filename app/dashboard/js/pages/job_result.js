@@ -8,12 +8,15 @@ import { el, replace } from "../ui/dom.js";
 import { download } from "../ui/downloads.js";
 import { menu } from "../ui/menus.js";
 import { problemBox, warningBox } from "../ui/notices.js";
+import { classifierEvaluationCard } from "./classifier_evaluation.js";
+import { classifierResults } from "./classifier_results.js";
 import { clustersCard } from "./clusters_card.js";
 import { curvesCard, metricsCard } from "./figures.js";
 import { comparisonId } from "./job_columns.js";
 import { predictionCard, predictionsCard } from "./predictions.js";
 import { treeDownloads } from "./tree_downloads.js";
 
+/** @import { Params } from "../net/address.js" */
 /** @import { Job } from "../net/answers.js" */
 /** @import { Child } from "../ui/dom.js" */
 
@@ -21,10 +24,11 @@ import { treeDownloads } from "./tree_downloads.js";
  * The cards of a job that has ended.
  *
  * @param {Job} job
+ * @param {Params} params of the address
  * @param {AbortSignal} signal
  * @returns {Child}
  */
-export function jobResult(job, signal) {
+export function jobResult(job, params, signal) {
   if (job.status === "failed") return [problemBox(job.error ?? {}), warningBox(job.warnings)];
   if (job.status === "cancelled") {
     return el(
@@ -34,8 +38,10 @@ export function jobResult(job, signal) {
       el("p", {}, "The job was cancelled and left no result."),
     );
   }
-  const { tree, model, metrics, curves, evaluation } = job.result ?? {};
+  const { tree, model, metrics, curves, evaluation, tables } = job.result ?? {};
   const isFit = job.kind === "fit" && tree;
+  const isOfClassifier = job.kind === "evaluate" && tables;
+  if (isOfClassifier) return [warningBox(job.warnings), classifierResults(job, params.against, signal)]; // prettier-ignore
   return [
     warningBox(job.warnings),
     tree && treeCard(job, tree, model, signal),
@@ -45,6 +51,7 @@ export function jobResult(job, signal) {
     isFit && clustersCard(job, signal),
     el("div", { class: "halves" }, metricsCard(metrics ?? {}, job), curvesCard(curves ?? {})),
     isFit && model && predictionCard(job, model, signal),
+    isFit && model && classifierEvaluationCard(job, model, signal),
   ];
 }
 
@@ -79,7 +86,7 @@ function treeCard(job, tree, model, signal) {
       el(
         "p",
         { class: "row" },
-        el("a", { href: router.href("/evaluations", { trees: tree }) }, "Evaluate it"),
+        el("a", { href: router.href("/evaluations", { trees: tree }) }, "Evaluate the tree"),
         model &&
           button("Download the model", {
             kind: "small",

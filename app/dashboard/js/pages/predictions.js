@@ -1,10 +1,11 @@
 // New rows placed by a fitted model: requested on its job's page, shown there or on the page of the job
 // that it becomes.
 
-import { methodOf } from "../forms/catalogue.js";
+import { methodOf, schemas } from "../forms/catalogue.js";
 import { usableDatasets } from "../forms/datasets.js";
 import { inputsForm } from "../forms/inputs_form.js";
 import { readable } from "../forms/schema.js";
+import { schemaForm } from "../forms/schema_form.js";
 import { aborted, hasStatus, Problem, problemOf } from "../net/problem.js";
 import { get, raw, send } from "../net/requests.js";
 import * as router from "../router.js";
@@ -12,7 +13,7 @@ import { button } from "../ui/controls.js";
 import { csvOf, rowsOf } from "../ui/csv.js";
 import { bdi, el, focusFirst, replace } from "../ui/dom.js";
 import { download, saveBlob } from "../ui/downloads.js";
-import { count, number, plural } from "../ui/format.js";
+import { capitalized, count, number, plural } from "../ui/format.js";
 import { problemBox, waiting } from "../ui/notices.js";
 import { table } from "../ui/tables.js";
 import { nodeNames } from "./clusters_card.js";
@@ -20,16 +21,25 @@ import { nodeNames } from "./clusters_card.js";
 /** @import { Job, Method, Model, Prediction } from "../net/answers.js" */
 /** @import { Role } from "../forms/inputs_form.js" */
 /** @import { Child } from "../ui/dom.js" */
+/** @import { Column } from "../ui/tables.js" */
 
 /** @typedef {string | number | null | undefined} Value */
 
 /**
+ * @typedef {NonNullable<Prediction["top"]>} Best
+ *
  * @typedef {{
  *   row: number,
  *   leaf: number,
+ *   path: number[],
  *   probability: number,
+ *   label?: string | null,
+ *   node?: number,
+ *   labels?: string[],
+ *   top?: Best,
  *   values: Value[],
- * }} Placed a row with its cluster, and the values of the method besides
+ * }} Placed a row with its cluster, or with its labels, and the values of the method besides; `probability`
+ *   is that of the end of the path
  *
  * @typedef {{ names: string[], rows: Placed[] }} Placings `names` of the values
  */
@@ -38,6 +48,10 @@ import { nodeNames } from "./clusters_card.js";
 const AT_ONCE = 5000;
 const SHOWN = 100;
 const PEEK_LENGTH = 1 << 18;
+/** Columns that are shown in a way of their own. */
+const OWN = new Set(["row", "leaf", "path", "probabilities", "node", "label", "labels", "top"]);
+/** What predictions of classifiers take besides the rows. */
+const OPTIONS = ["top_k", "threshold", "confidence"];
 /** @type {Record<string, string>} */
 const TITLES = {
   in_sample: "In-sample",
@@ -82,11 +96,13 @@ export function predictionCard(job, modelId, signal) {
 async function predictionForm(job, method, model, signal) {
   const datasets = await usableDatasets([], { signal });
   const inputs = inputsForm(rolesOf(method, model), { datasets, method: job.method });
+  const options = method.classifies ? await optionsForm() : null;
   const results = el("div", { class: "stack" });
   const place = async () => {
     const { inputs: chosen, errors } = inputs.read();
+    const { values = {}, errors: wrong = {} } = options?.read() ?? {};
     replace(results);
-    if (Object.keys(errors).length) return;
+    if (Object.keys({ ...errors, ...wrong }).length) return;
     const isLong = Object.values(chosen)
       .map((id) => datasets.find((dataset) => dataset.id === id)?.shape?.[0] ?? Infinity)
       .some((rows) => rows > AT_ONCE);
@@ -97,7 +113,7 @@ async function predictionForm(job, method, model, signal) {
       const answer = await send(
         "POST",
         `/v1/models/${model.id}/predictions`,
-        { inputs: chosen },
+        { inputs: chosen, ...values },
         { headers: { Prefer: `wait=${isLong ? 0 : 20}` }, signal },
       );
       if ("items" in answer) replace(results, await inlineResults(answer.items, model, signal));
@@ -126,9 +142,23 @@ async function predictionForm(job, method, model, signal) {
         ".",
       ),
     inputs.element,
+    options?.element,
     el("div", { class: "row" }, go),
     results,
   );
+}
+
+/** The form of `OPTIONS`, made from the API's own document. */
+async function optionsForm() {
+  const { properties = {} } = (await schemas()).PredictionRequest;
+  return schemaForm({
+    properties: Object.fromEntries(
+      OPTIONS.map((name) => {
+        const description = properties[name].description?.replace(/^Classifiers only: /, "");
+        return [name, { ...properties[name], description: capitalized(description ?? "") }];
+      }),
+    ),
+  });
 }
 
 /**
@@ -138,7 +168,7 @@ async function predictionForm(job, method, model, signal) {
  * @param {Model} model
  * @returns {Record<string, Role>}
  */
-function rolesOf(method, model) {
+export function rolesOf(method, model) {
   const roles = new Set(model.inputs);
   if ("timestamps" in method.inputs) roles.add("timestamps");
   return Object.fromEntries(
@@ -175,27 +205,9 @@ function thresholdText({ stages, params }) {
  */
 async function inlineResults(items, model, signal) {
   const nodes = await nodeNames(model.tree, signal);
-  const placed = items.map(
-    ({ leaf, path: _, probabilities, labels, top: _top, ...values }, row) => ({
-      row,
-      leaf,
-      probability: probabilities[probabilities.length - 1],
-      named: new Map(Object.entries(labels ? { ...values, labels: labels.join(", ") } : values)),
-    }),
-  );
-  const names = [...(placed[0]?.named.keys() ?? [])];
-  const rows = placed.map(({ named, ...common }) => ({
-    ...common,
-    values: names.map((name) => named.get(name)),
-  }));
-  const save = () =>
-    saveBlob(
-      csvOf([
-        ["row", "leaf", "probability", ...names],
-        ...rows.map(({ row, leaf, probability, values }) => [row, leaf, probability, ...values]),
-      ]),
-      `${model.id}-predictions.csv`,
-    );
+  const names = Object.keys(items[0] ?? {}).filter((name) => !OWN.has(name));
+  const rows = items.map((item, row) => placedOf(item, row, names));
+  const save = () => saveBlob(csvOf(csvRows(items, rows, names)), `${model.id}-predictions.csv`);
   return [
     countText({ names, rows }),
     rowTable({ names, rows }, model.tree, nodes),
@@ -206,6 +218,47 @@ async function inlineResults(items, model, signal) {
       { class: "row" },
       button("Save as CSV", { kind: "small", iconName: "download", onclick: save }),
     ),
+  ];
+}
+
+/**
+ * @param {Prediction} item
+ * @param {number} row
+ * @param {string[]} names
+ * @returns {Placed}
+ */
+function placedOf(item, row, names) {
+  const { leaf, path, probabilities, label, node, labels, top } = item;
+  const values = new Map(/** @type {[string, Value][]} */ (Object.entries(item)));
+  return {
+    ...{ row, leaf, path, probability: probabilities[probabilities.length - 1] },
+    ...(labels ? { label, node: node ?? leaf, labels, top: top ?? [] } : {}),
+    values: names.map((name) => values.get(name)),
+  };
+}
+
+/**
+ * The rows of a file; of a classifier with the columns of the service's own CSV.
+ *
+ * @param {Prediction[]} items
+ * @param {Placed[]} rows
+ * @param {string[]} names
+ */
+function csvRows(items, rows, names) {
+  if (!items[0]?.labels) {
+    return [
+      ["row", "leaf", "probability", ...names],
+      ...rows.map(({ row, leaf, probability, values }) => [row, leaf, probability, ...values]),
+    ];
+  }
+  const own = ["node", "label", "labels", ...(items[0].top ? ["top"] : [])];
+  return [
+    ["row", "leaf", "path", "probabilities", ...own, ...names],
+    ...items.map(({ leaf, path, probabilities, node, label, labels, top }, at) => [
+      ...[at, leaf, path.join(" "), probabilities.join(" "), node, label, JSON.stringify(labels)],
+      ...(top ? [JSON.stringify(top)] : []),
+      ...rows[at].values,
+    ]),
   ];
 }
 
@@ -235,31 +288,105 @@ function countText({ names, rows }) {
  * @param {Map<number, string | null>} nodes names by id
  */
 function rowTable({ names, rows }, tree, nodes) {
+  /** @param {number} node */
+  const nameOf = (node) => nodes.get(node) || (node === 0 ? "root" : `node ${node}`);
+  /** @type {(node: number, text: string) => HTMLElement} */
+  const link = (node, text) =>
+    el("a", { href: router.href(`/trees/${tree}`, { node: String(node) }) }, bdi(text));
+  /** @type {Column<Placed>} */
+  const place = {
+    label: "Cluster",
+    sort: ({ leaf }) => leaf,
+    cell: ({ leaf }) => link(leaf, nameOf(leaf)),
+  };
+  const isClassified = rows[0]?.labels !== undefined;
   const list = table({
     caption: "New rows and where they lie",
     columns: [
       { label: "Row", numeric: true, head: true, sort: ({ row }) => row, cell: ({ row }) => row },
-      {
-        label: "Cluster",
-        sort: ({ leaf }) => leaf,
-        cell: ({ leaf }) => {
-          const name = nodes.get(leaf);
-          const address = router.href(`/trees/${tree}`, { node: String(leaf) });
-          return el("a", { href: address }, name ? bdi(name) : `node ${leaf}`);
-        },
-      },
+      ...(isClassified ? labelColumns(rows, { nameOf, link }) : [place]),
       {
         label: "Probability",
         numeric: true,
         sort: ({ probability }) => probability,
         cell: ({ probability }) => number(probability),
       },
+      ...(isClassified ? pathColumns(rows, { nameOf, link }) : []),
       ...names.map((name, at) => valueColumn(name, at, typeof rows[0]?.values[at] === "number")),
     ],
     rows: rows.slice(0, SHOWN),
   });
   list.classList.add("long");
   return list;
+}
+
+/**
+ * @typedef {{
+ *   nameOf: (node: number) => string,
+ *   link: (node: number, text: string) => HTMLElement,
+ * }} Named how nodes are named and linked
+ */
+
+/**
+ * The labels of a row; also where its path ends, if that is above the leaf of its best class.
+ *
+ * @param {Placed[]} rows
+ * @param {Named} named
+ * @returns {Column<Placed>[]}
+ */
+function labelColumns(rows, { nameOf, link }) {
+  const isEach = rows.every(({ labels = [] }) => labels.length === 1);
+  /** @type {Column<Placed>} */
+  const given = {
+    label: isEach ? "Label" : "Labels",
+    sort: ({ labels = [] }) => labels.join(", "),
+    cell: ({ leaf, labels = [] }) => {
+      if (!labels.length) return "none";
+      return labels.length === 1
+        ? link(leaf, labels[0])
+        : labels.map((text, at) => [at > 0 && ", ", bdi(text)]);
+    },
+  };
+  if (rows.every(({ leaf, node }) => leaf === node)) return [given];
+  /** @type {Column<Placed>} */
+  const end = {
+    label: "Path ends at",
+    sort: ({ label }) => label,
+    cell: ({ node = 0, label }) => link(node, label ?? nameOf(node)),
+  };
+  return [given, end];
+}
+
+/**
+ * The way to a row's label where the tree has levels, and its best classes where they were asked for.
+ *
+ * @param {Placed[]} rows
+ * @param {Named} named
+ * @returns {Column<Placed>[]}
+ */
+function pathColumns(rows, { nameOf, link }) {
+  /** @type {Column<Placed>[]} */
+  const columns = [];
+  if (rows.some(({ path }) => path.length > 2)) {
+    columns.push({
+      label: "Path",
+      cell: ({ path }) =>
+        path.slice(1).map((node, at) => [at > 0 && " › ", link(node, nameOf(node))]),
+    });
+  }
+  if (rows.some(({ top }) => top?.length)) {
+    columns.push({
+      label: "Best classes",
+      class: "cluster-terms",
+      cell: ({ top = [] }) =>
+        top.map((best, at) => [
+          at > 0 && ", ",
+          link(best.node, best.label),
+          ` ${best.probability.toFixed(2)}`,
+        ]),
+    });
+  }
+  return columns;
 }
 
 /**
@@ -367,19 +494,30 @@ async function firstRows(path, signal) {
  */
 export function placingsIn(text) {
   const [head = [], ...lines] = rowsOf(text);
-  const names = head.slice(4);
-  /** @type {(field: string, name: string) => Value} */
-  const value = (field, name) => {
-    if (name === "labels") return JSON.parse(field).join(", ");
-    return field !== "" && Number.isFinite(Number(field)) ? Number(field) : field;
-  };
+  const names = head.filter((name) => !OWN.has(name));
+  const isClassified = head.includes("labels");
+  /** @type {(field: string) => Value} */
+  const value = (field) => (field !== "" && Number.isFinite(Number(field)) ? Number(field) : field);
   return {
     names,
-    rows: lines.map(([row, leaf, , shares, ...fields]) => ({
-      row: Number(row),
-      leaf: Number(leaf),
-      probability: Number(shares.split(" ").at(-1)),
-      values: fields.map((field, at) => value(field, names[at])),
-    })),
+    rows: lines.map((fields) => {
+      const of = Object.fromEntries(head.map((name, at) => [name, fields[at]]));
+      return {
+        row: Number(of.row),
+        leaf: Number(of.leaf),
+        path: of.path.split(" ").map(Number),
+        probability: Number(of.probabilities.split(" ").at(-1)),
+        ...(isClassified ? classified(of) : {}),
+        values: names.map((name) => value(of[name])),
+      };
+    }),
   };
 }
+
+/** @param {Record<string, string>} of the fields of a row */
+const classified = ({ node, label, labels, top }) => ({
+  node: Number(node),
+  label: label || null,
+  labels: JSON.parse(labels),
+  top: top ? JSON.parse(top) : [],
+});

@@ -50,7 +50,7 @@ export function settingsIn(params) {
 function inputIn(text) {
   if (text.startsWith("[")) {
     const list = parsed(text);
-    return Array.isArray(list) ? list.map(String) : text;
+    return Array.isArray(list) ? list : text;
   }
   return text.includes(",") ? text.split(",") : text;
 }
@@ -81,8 +81,11 @@ function inputText(value) {
   return value.every(isDataset) ? value.join(",") : JSON.stringify(value);
 }
 
-/** @param {string} text */
-const isDataset = (text) => text.startsWith("ds_");
+/**
+ * @param {unknown} value
+ * @returns {value is string}
+ */
+const isDataset = (value) => typeof value === "string" && value.startsWith("ds_");
 
 /**
  * JSON, or else the text itself.

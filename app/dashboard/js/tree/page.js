@@ -1,12 +1,14 @@
 // The page of one tree: the picture in the middle, surrounded by its controls.
 
+import { methodOf } from "../forms/catalogue.js";
+import { evaluationsOf, siblingOf } from "../net/classifier_evaluations.js";
 import { connection } from "../net/connection.js";
 import { aborted, hasStatus, isAway, messageOf, problemOf } from "../net/problem.js";
 import * as router from "../router.js";
 import { button } from "../ui/controls.js";
 import { copy, toast } from "../ui/dialogs.js";
 import { bdi, el, replace } from "../ui/dom.js";
-import { count, number, plural } from "../ui/format.js";
+import { count, moment, number, plural } from "../ui/format.js";
 import { drawnIcon } from "../ui/icons.js";
 import { problemBox } from "../ui/notices.js";
 import { TreeView } from "./draw/view.js";
@@ -237,6 +239,24 @@ function build(root, view, stage) {
   /** @param {Hover} detail */
   const onhover = ({ row, x }) =>
     row !== NONE && x === null && replace(spoken, rowText(view.scene, view.store, row));
+  /**
+   * Offer the errors of a classifier as colours.
+   *
+   * @param {Tree} head
+   */
+  const offerErrors = async ({ job, method: id }) => {
+    try {
+      const method = job ? await methodOf(id) : undefined;
+      if (!method?.classifies) return;
+      const model = siblingOf(source.tree, "md");
+      const evaluations = await evaluationsOf({ method: id, model }, signal);
+      colours.offer(
+        evaluations.map((one) => [one.id, `Errors, evaluated ${moment(one.created_at)}`]),
+      );
+    } catch (error) {
+      complain(error);
+    }
+  };
   view.on("problem", ontrouble);
   view.on("drawn", showCount);
   view.on("hover", onhover);
@@ -258,6 +278,7 @@ function build(root, view, stage) {
         look.root === 0 &&
         ` · ${plural(leaves, "leaf", "leaves")} · ${plural(size, "point")} · height ${number(height)}`;
       replace(facts, job || (isImport ? "imported" : head.method), extent);
+      offerErrors(head);
       const paths = pathsPanel(view, head.method);
       if (paths) root.append(paths);
     },

@@ -1,6 +1,7 @@
 // Tables, sorted by a click on the head of a sortable column.
 
 import { el, replace } from "./dom.js";
+import { count } from "./format.js";
 
 /** @import { Child } from "./dom.js" */
 
@@ -18,7 +19,8 @@ import { el, replace } from "./dom.js";
  */
 
 /**
- * A table. `show(rows)` replaces its rows. `empty` is shown if there are none.
+ * A table. `show(rows)` replaces its rows. `empty` is shown if there are none. Of more than `most` rows the
+ * first ones of the order are shown, and a last line says how many there are.
  *
  * @template Row
  * @param {{
@@ -26,9 +28,16 @@ import { el, replace } from "./dom.js";
  *   columns: Column<Row>[],
  *   rows?: Row[],
  *   empty?: string,
+ *   most?: number,
  * }} options
  */
-export function table({ caption, columns, rows = [], empty = "Nothing here yet." }) {
+export function table({
+  caption,
+  columns,
+  rows = [],
+  empty = "Nothing here yet.",
+  most = Infinity,
+}) {
   let shown = rows;
   /** @type {Column<Row> | null} */
   let sorted = null;
@@ -61,7 +70,7 @@ export function table({ caption, columns, rows = [], empty = "Nothing here yet."
       body,
       ordered.length === 0 &&
         el("tr", { class: "empty" }, el("td", { colspan: columns.length }, empty)),
-      ordered.map((row) =>
+      ordered.slice(0, most).map((row) =>
         el(
           "tr",
           {},
@@ -78,6 +87,12 @@ export function table({ caption, columns, rows = [], empty = "Nothing here yet."
           ),
         ),
       ),
+      ordered.length > most &&
+        el(
+          "tr",
+          { class: "empty" },
+          el("td", { colspan: columns.length }, `The first ${most} of ${count(ordered.length)}.`),
+        ),
     );
   };
   draw();

@@ -33,6 +33,7 @@ from models.methods.classifiers.classes.answers import BLOCK, Link, Rule, answer
 from models.methods.classifiers.classes.arrangement import Arrangement
 from models.methods.classifiers.classes.class_graph import ClassGraph
 from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.classes.compressed import CompressedRows
 from models.methods.classifiers.classes.inputs import FLAT_INPUTS, ClassifierParams
 from models.methods.classifiers.classes.intervals import intervals
 from models.methods.classifiers.classes.problem import (
@@ -71,7 +72,7 @@ class Trained:
     metrics, curves, warnings : as in `Fitted`.
     """
 
-    weights: Array
+    weights: Array | CompressedRows
     link: Link
     covariance: Array | None = None
     tree: ClassTree | None = None
@@ -81,6 +82,8 @@ class Trained:
 
     def scorer(self, one_each: bool) -> Scorer:
         """From features to scores, with single-precision weights as they are stored."""
+        if isinstance(self.weights, CompressedRows):
+            return Scorer(self.weights, one_each)
         return Scorer(self.weights.astype(np.float32), one_each, self.tree)
 
 
@@ -103,6 +106,10 @@ class Classifier(Method[P]):
     def _hurried(self, params: P) -> P:
         """Hook: the parameters of trainings that only choose among others."""
         return params
+
+    def _piece_of(self, problem: Problem, params: P, piece: Piece) -> Arrays:
+        """Hook: a piece of a training that is cut into pieces."""
+        raise NotImplementedError(f"{self.id} cuts its training into no pieces")
 
     def _memory(self, shapes: Shapes, params: P) -> int:
         """Before the classes and the number of stored values are known; see `_require`."""
@@ -181,17 +188,24 @@ class Classifier(Method[P]):
     def _piece(
         self, data: Data, params: P, piece: Piece, progress: Progress, threads: int
     ) -> Arrays:
-        """What one fold tells of one value of C."""
+        """What one fold tells of one value of C; or a piece of the training itself."""
         arrangement = arrangement_of(data, params.empty_classes == "leave-out")
         problem, _ = _problem_of(data, data.matrix("features"), arrangement, params.intercept)
+        if "fold" not in piece:
+            return self._piece_of(problem, params, piece)
         seed = getattr(params, "seed", 0)
         out = folds(problem, params.n_folds, np.random.default_rng(seed)) == piece["fold"]
         if piece["C"] is not None:
             params = params.model_copy(update={"C": float(piece["C"])})
         params = self._hurried(params)
         own = subprogress(progress, 0.0, VALIDATED)
-        alone = Run(np.random.default_rng(seed), own, threads, Alone(_no_piece))
-        trained = self._train(problem.part(~out), params, alone)
+        part = problem.part(~out)
+
+        def compute(piece: Piece, within: Progress) -> Arrays:
+            return self._piece_of(part, params, piece)
+
+        alone = Run(np.random.default_rng(seed), own, threads, Alone(compute))
+        trained = self._train(part, params, alone)
         progress(VALIDATED, "validating")
         return tally(
             problem.part(out), trained.scorer(problem.one_each), trained.link, problem.one_each
@@ -223,7 +237,7 @@ class Classifier(Method[P]):
         if "covariance" not in model.arrays:
             return predictions
         covariance = np.asarray(model.arrays["covariance"])
-        return replace(predictions, columns=intervals(features, scorer.weights, covariance, rule))
+        return replace(predictions, columns=intervals(features, scorer.dense, covariance, rule))
 
     def _takes_several(self, params: P) -> bool:
         """Hook: whether a row may have several labels with these parameters."""
@@ -242,10 +256,6 @@ class Classifier(Method[P]):
                 role="labels",
                 row=row,
             )
-
-
-def _no_piece(piece: Piece, progress: Progress) -> Arrays:
-    raise NotImplementedError("a piece of a validation is not cut further")
 
 
 def _problem_of(

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Float, Int, Mask, Matrix
+from models.checks import as_floats
 from models.data import Data, require_finite
 from models.errors import UsageError
 from models.label_sets import LabelSets, label_sets
@@ -140,7 +141,8 @@ def design_of(features: Matrix, intercept: bool) -> Float | sp.csr_array:
     if intercept:
         constant = sp.csr_array(np.ones((n_rows, 1)))
         values = sp.csr_array(sp.hstack([values, constant], format="csr"))
-    return values
+    # With 32-bit indices where they suffice: products are bound by memory.
+    return as_floats(values) if values.nnz < 2**31 else values
 
 
 def design_bytes(features: Matrix, intercept: bool) -> int:

@@ -13,6 +13,7 @@ import numpy as np
 from models.arrays import Array, Arrays, Float, Int, Matrix
 from models.methods.classifiers.classes.answers import Scored, scores
 from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.classes.compressed import CompressedRows
 from models.numerics.softmax import log_softmax
 
 
@@ -20,7 +21,7 @@ from models.numerics.softmax import log_softmax
 class Scorer:
     """Scores rows of features in one of three ways.
 
-    - Linear: weights (n_classes, n_columns).
+    - Linear: weights (n_classes, n_columns), also compressed.
     - Top-down, where there is a `tree`: weights (n_nodes, n_columns) of its nodes. Where a row has
       one class, it goes from the root to the child of the largest score, down to a leaf; the value
       of a class is the logarithm of its probability, a product along the path of softmaxes over
@@ -30,13 +31,15 @@ class Scorer:
       logarithm of its mean softmax probability.
     """
 
-    weights: Array
+    weights: Array | CompressedRows
     one_each: bool
     tree: ClassTree | None = None
 
     @classmethod
     def of_model(cls, arrays: Mapping[str, Array], one_each: bool) -> Scorer:
         """That of a model with the arrays of `arrays()`."""
+        if "n_columns" in arrays:
+            return cls(CompressedRows.of_arrays(arrays, int(arrays["n_columns"][0])), one_each)
         tree = None
         if "parent" in arrays:
             parent, leaf = np.asarray(arrays["parent"]), np.asarray(arrays["leaf"])
@@ -44,7 +47,10 @@ class Scorer:
         return cls(np.asarray(arrays["weights"]), one_each, tree)
 
     def arrays(self) -> Arrays:
-        """Of the model: `weights`, and of a tree `parent` by node and `leaf` by class."""
+        """Of the model: `weights`, and of a tree `parent` by node and `leaf` by class; or those of
+        `CompressedRows` with `n_columns`."""
+        if isinstance(self.weights, CompressedRows):
+            return {**self.weights.arrays(), "n_columns": np.array([self.weights.n_columns])}
         if self.tree is None:
             return {"weights": self.weights}
         return {"weights": self.weights, "parent": self.tree.parent, "leaf": self.tree.node}
@@ -52,10 +58,20 @@ class Scorer:
     @property
     def width(self) -> int:
         """The number of values that a row takes at a time."""
+        if isinstance(self.weights, CompressedRows):
+            return self.weights.n_rows
         return int(self.weights.shape[-2])
+
+    @property
+    def dense(self) -> Array:
+        """The weights, of a model whose weights are not compressed."""
+        assert not isinstance(self.weights, CompressedRows)
+        return self.weights
 
     def __call__(self, features: Matrix) -> Scored:
         """The scores of rows. O(N D W) for W rows of weights, or O(nnz W)."""
+        if isinstance(self.weights, CompressedRows):
+            return Scored.by_largest(self.weights.scores(features))
         if self.tree is not None:
             return _top_down(scores(features, self.weights), self.tree, self.one_each)
         if self.weights.ndim == 3:

@@ -17,15 +17,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.arrays import Arrays, Float, Int, row_blocks
+from models.arrays import Arrays, Float, Int
 from models.method import Checkpoint
 from models.methods.classifiers.classes.classifier import Trained
-from models.methods.classifiers.classes.problem import Problem
+from models.methods.classifiers.classes.problem import Problem, has_constant
 from models.methods.classifiers.recursive.penalty import Penalty
 from models.progress import Progress
 
 EPOCHS = 1000
 """The most passes over a class's rows before the next class takes its turn."""
+
+MOST_ROWS = 4_096
+"""Rows besides those whose variable is free that a class takes at a time, the worst first."""
 
 TIGHTER = 0.1
 """A sweep leaves violations of this share of the largest one that the sweep before it met."""
@@ -99,9 +102,9 @@ class Coupling:
         pull = self._matrix.data[row] @ self._weights[self._matrix.indices[row]]
         return np.asarray(kappa * (self._sums[class_] - pull) + self._weights[node])
 
-    def add(self, class_: int, change: Float) -> None:
-        self._sums[class_] += change
-        self._weights[self._node[class_]] = self.weights(class_)
+    def place(self, class_: int, weights: Float) -> None:
+        """Give the class these weights."""
+        self._weights[self._node[class_]] = weights
 
     def nodes(self) -> Float:
         return self._weights.copy()
@@ -118,36 +121,71 @@ class Descent:
             self.squares = np.einsum("ij,ij->i", design, design)
         else:
             self.squares = np.asarray(design.multiply(design).sum(axis=1)).ravel()
+        self._empty = self.squares == 0.0
 
     def gradient(self, sign: Float, weights: Float) -> Float:
         """(n_rows,) of the dual objective."""
         return np.asarray(sign * (self._design @ weights) - 1.0)
 
     def improve(
-        self, sign: Float, kappa: float, weights: Float, alpha: Float, tol: float, seed: int
+        self,
+        sign: Float,
+        kappa: float,
+        weights: Float,
+        alpha: Float,
+        tol: float,
+        seed: int,
+        rounds: int = 1,
+    ) -> tuple[float, float]:
+        """Change weights and alpha in place.
+
+        rounds : how often at most the rows that matter are looked for.
+
+        Returns the largest violation before, and C times the sum of the hinge losses after.
+        """
+        gradient = self.gradient(sign, weights)
+        first = self._improve(sign, kappa, weights, alpha, tol, seed, gradient)
+        worst = first
+        while worst > tol and rounds > 0:
+            gradient, rounds = self.gradient(sign, weights), rounds - 1
+            if rounds:
+                worst = self._improve(sign, kappa, weights, alpha, tol, seed + rounds, gradient)
+        return first, self._C * float(np.maximum(-gradient, 0.0).sum())
+
+    def _improve(
+        self,
+        sign: Float,
+        kappa: float,
+        weights: Float,
+        alpha: Float,
+        tol: float,
+        seed: int,
+        gradient: Float,
     ) -> float:
-        """Change weights and alpha in place; returns the largest violation before."""
+        """Descend over the rows that matter; returns the largest violation before."""
         from models.methods.classifiers.recursive import loops
 
-        gradient = self.gradient(sign, weights)
-        at_zero, at_most = alpha <= 0.0, alpha >= self._C
-        violation = np.where(
-            at_zero, -np.minimum(gradient, 0.0), np.where(at_most, np.maximum(gradient, 0.0), 0.0)
-        )
-        free = ~(at_zero | at_most)
+        at_most = alpha >= self._C
+        free = (alpha > 0.0) & ~at_most
+        violation = np.maximum(-gradient, 0.0)
+        violation[at_most] = np.maximum(gradient[at_most], 0.0)
         violation[free] = np.abs(gradient[free])
-        violation[self.squares == 0.0] = 0.0
+        violation[self._empty] = 0.0
         worst = float(violation.max())
-        if worst <= tol:
-            return worst
-        active = np.flatnonzero((violation > 0.1 * tol) | (free & (self.squares > 0.0)))
-        state = np.uint64(2 * seed + 1)
-        own = (sign, self.squares, kappa, weights, alpha, self._C, active, tol, EPOCHS, state)
-        if isinstance(self._design, np.ndarray):
-            loops.descend(self._design, *own)
-        else:
-            rows = self._design
-            loops.descend_sparse(rows.data, rows.indices, rows.indptr, *own)
+        if worst > tol:
+            matter = (violation > 0.1 * tol) | free
+            most = MOST_ROWS + 2 * int(free.sum())
+            if matter.sum() > most:
+                matter &= violation >= np.partition(violation, -most)[-most]
+                matter |= free
+            active = np.flatnonzero(matter)
+            state = np.uint64(2 * seed + 1)
+            own = (sign, self.squares, kappa, weights, alpha, self._C, active, tol, EPOCHS, state)
+            if isinstance(self._design, np.ndarray):
+                loops.descend(self._design, *own)
+            else:
+                rows = self._design
+                loops.descend_sparse(rows.data, rows.indices, rows.indptr, *own)
         return worst
 
 
@@ -172,24 +210,23 @@ def minimize(
         # From the variables anew, so that no rounding adds up and a resumed fit ends the same.
         sums = state.sums(problem)
         coupling = Coupling(penalty, sums, state.weights)
-        worst = 0.0
+        worst = loss = 0.0
         rng = np.random.default_rng([seed, len(state.duals)])
         for class_ in rng.permutation(problem.n_classes).tolist():
             sign, alpha = problem.signs(class_), state.alpha(class_)
             weights = coupling.weights(class_)
-            before, kappa = weights.copy(), float(coupling.kappa[class_])
-            violation = descent.improve(
+            kappa = float(coupling.kappa[class_])
+            violation, own_loss = descent.improve(
                 sign, kappa, weights, alpha, state.allowed, int(rng.integers(2**62))
             )
-            worst = max(worst, violation)
+            worst, loss = max(worst, violation), loss + own_loss
+            coupling.place(class_, weights)
             if violation > state.allowed:
                 state.keep(class_, alpha)
-                coupling.add(class_, (weights - before) / kappa)
         state.weights = coupling.nodes()
         sums = np.zeros_like(state.weights)
         sums[penalty.node] = state.sums(problem)
         form = 0.5 * float(np.vdot(sums, penalty.solve(sums)))
-        loss = _loss(problem, state.weights[penalty.node], C)
         state.objectives.append(penalty.value(state.weights) + loss)
         state.duals.append(state.total() - form)
         state.allowed = min(state.allowed, TIGHTER * worst)
@@ -226,6 +263,9 @@ class _State:
     def start(cls, problem: Problem, n_nodes: int, checkpoint: Checkpoint) -> _State:
         """All variables 0, or those of the checkpoint."""
         weights = np.zeros((n_nodes, problem.n_columns))
+        if has_constant(problem.design):
+            # Every row lies just outside every class, so that only rows of a class move it.
+            weights[:, -1] = -1.0
         state = cls(problem.n_rows, problem.n_classes, weights)
         saved = checkpoint.load()
         if saved is None:
@@ -274,22 +314,3 @@ class _State:
     @property
     def n_support(self) -> int:
         return sum(row.size for row, _ in self._kept)
-
-
-def _loss(problem: Problem, weights: Float, C: float) -> float:
-    """C times the sum of the hinge losses. O(N D K)."""
-    total = 0.0
-    transposed = weights.T.copy()
-    for block in row_blocks(problem.n_rows, problem.n_classes):
-        scores = np.asarray(problem.design[block] @ transposed)
-        own = slice(problem.start[block.start], problem.start[block.stop])
-        row = np.repeat(
-            np.arange(scores.shape[0]), np.diff(problem.start[block.start : block.stop + 1])
-        )
-        positive = scores[row, problem.code[own]]
-        total += float(
-            np.maximum(1.0 - positive, 0.0).sum() - np.maximum(1.0 + positive, 0.0).sum()
-        )
-        scores += 1.0
-        total += float(np.maximum(scores, 0.0, out=scores).sum())
-    return C * total

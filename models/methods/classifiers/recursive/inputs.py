@@ -46,6 +46,14 @@ class RecursiveParams(ClassifierParams):
         True,
         description="Whether inner nodes of the hierarchy that have one child are left out.",
     )
+    block_size: int | None = Field(
+        None,
+        ge=1,
+        le=1_000_000,
+        description="Number of classes of the hierarchy that are trained at a time, as a piece "
+        "that any worker may compute. Weights are then kept to three digits, without those below a "
+        "thousandth of a class's largest. None: all classes at once, exactly.",
+    )
 
 
 def penalty_of(problem: Problem, contract: bool) -> tuple[Penalty, tuple[str, ...]]:

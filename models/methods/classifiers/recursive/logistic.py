@@ -84,7 +84,9 @@ class LogisticLoss:
     All functions cost O(N D K), or O(nnz K); memory 20 N K bytes.
     """
 
-    def __init__(self, problem: Problem, C: float) -> None:
+    def __init__(self, problem: Problem, C: float, offset: Float | None = None) -> None:
+        """offset : (n_rows, n_classes) added to the scores of all weights."""
+        self._offset = offset
         self._design = problem.design
         self._C = C
         self._row = np.repeat(np.arange(problem.n_rows), np.diff(problem.start))
@@ -97,7 +99,12 @@ class LogisticLoss:
 
     def scores(self, weights: Float) -> Float:
         """(n_rows, n_classes)."""
-        return np.asarray(self._design @ weights.T)
+        values = scores_of(self._design, weights)
+        return values if self._offset is None else values + self._offset
+
+    def changes(self, direction: Float) -> Float:
+        """(n_rows, n_classes) how the scores change along a direction."""
+        return scores_of(self._design, direction)
 
     def value(self, scores: Float) -> float:
         """The loss."""
@@ -117,7 +124,7 @@ class LogisticLoss:
 
     def along(self, curvature: Array, direction: Float) -> Float:
         """The Hessian times (n_classes, n_columns)."""
-        return self._back(curvature * self.scores(direction))
+        return self._back(curvature * self.changes(direction))
 
     def hessians(self, curvature: Array) -> Float:
         """(n_classes, D, D) for a dense design, without the rows of negligible curvature."""
@@ -153,8 +160,12 @@ def minimize(
     max_iter: int,
     progress: Progress,
     checkpoint: Checkpoint,
+    offset: Float | None = None,
+    start: Float | None = None,
 ) -> LogisticFit:
     """The weights of all nodes.
+
+    offset, start : scores added to all, and weights to start from.
 
     Steps end when the model of the objective promises a decrease of less than `tol` times it. The
     bound follows from the gradient g and the penalty's matrix R: g' R^-1 g / 2.
@@ -162,10 +173,10 @@ def minimize(
     Cost: O(N D K) each conjugate gradient and O(N D^2 K) each step for the matrices, at most; tens
     of the former, about ten of the latter.
     """
-    loss = LogisticLoss(problem, C)
+    loss = LogisticLoss(problem, C, offset)
     saved = checkpoint.load()
     if saved is None:
-        weights = _start(problem, penalty, loss)
+        weights = _start(problem, penalty, loss) if start is None else start
         objectives = [penalty.value(weights) + loss.value(loss.scores(weights[penalty.node]))]
     else:
         weights, objectives = np.array(saved["weights"]), saved["objectives"].tolist()
@@ -183,7 +194,7 @@ def minimize(
             break
         direction, decrease = _direction(penalty, loss, gradient, curvature, tol * objective)
         converged = decrease <= tol * objective
-        along = loss.scores(direction[penalty.node])
+        along = loss.changes(direction[penalty.node])
         step = 1.0
         while step >= LEAST_STEP:
             moved = weights + step * direction
@@ -205,15 +216,25 @@ def _start(problem: Problem, penalty: Penalty, loss: LogisticLoss) -> Float:
     zero = np.zeros((penalty.n_nodes, problem.n_columns))
     if not has_constant(problem.design):
         return zero
-    share = (np.bincount(problem.code, minlength=problem.n_classes) + 0.5) / (problem.n_rows + 1.0)
     odds = np.zeros((problem.n_classes, problem.n_columns))
-    odds[:, -1] = np.log(share / (1.0 - share))
+    odds[:, -1] = log_odds(problem)
     some = penalty.extended(odds)
     values = [
         penalty.value(weights) + loss.value(loss.scores(weights[penalty.node]))
         for weights in (zero, some)
     ]
     return some if values[1] < values[0] else zero
+
+
+def scores_of(design: Float | sp.csr_array, weights: Float) -> Float:
+    """(n_rows, n_weights)."""
+    return np.asarray(design @ weights.T)
+
+
+def log_odds(problem: Problem) -> Float:
+    """(n_classes,) of the classes' shares of rows, a little towards one half."""
+    share = (np.bincount(problem.code, minlength=problem.n_classes) + 0.5) / (problem.n_rows + 1.0)
+    return np.asarray(np.log(share / (1.0 - share)))
 
 
 def _direction(

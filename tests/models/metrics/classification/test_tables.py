@@ -64,6 +64,29 @@ def test_by_level(case: LabelledRows) -> None:
         assert row == {"level": level, "n_nodes": len(nodes), **expected}
 
 
+@given(case=labelled_rows())
+def test_by_node(case: LabelledRows) -> None:
+    table = table_of(case, "node")
+    assert [row["node"] for row in table] == list(range(case.tree.n_nodes))
+    assert [row["level"] for row in table] == case.tree.depth.tolist()
+    for row in table:
+        name = f"n{row['node']}"
+        expected = measured(case, [name], paths=True)
+        assert row["f1"] == expected["macro_f1"]
+        assert row["support"] == expected["support"]
+        true = [
+            bool(row) and name in case.paths(row) | {"n0"} for row in map(case.true, case.labelled)
+        ]
+        given = [
+            bool(row) and name in case.paths(row) | {"n0"}
+            for row in map(case.predicted, case.labelled)
+        ]
+        both = sum(a and b for a, b in zip(true, given, strict=True))
+        assert row["n_given"] == sum(given)
+        assert row["recall"] == (pytest.approx(both / sum(true)) if any(true) else None)
+        assert row["precision"] == (pytest.approx(both / sum(given)) if any(given) else None)
+
+
 @given(case=labelled_rows(), data=st.data())
 def test_by_size_of_class(case: LabelledRows, data: st.DataObject) -> None:
     n_nodes = case.tree.n_nodes

@@ -1,12 +1,20 @@
 // The colouring of a tree view: by the clusters of its cut, by a labels dataset, or none.
 
 import { categories, cutColour, heightOf } from "../model/cut.js";
+import {
+  categoryName,
+  categoryOf as errorCategory,
+  N_CATEGORIES,
+  ratesText,
+} from "../model/errors.js";
 import { UNSEEN } from "../model/scene.js";
 import { NONE } from "../model/store.js";
+import { errorScale } from "./palettes.js";
 import { colourOf, tint } from "./tint.js";
 
 /** @import { View } from "../../net/answers.js" */
 /** @import { CutClusters } from "../model/cut.js" */
+/** @import { Errors } from "../model/errors.js" */
 /** @import { Look } from "../model/look.js" */
 /** @import { Drawn } from "../model/scene.js" */
 /** @import { Store } from "../model/store.js" */
@@ -31,6 +39,7 @@ import { colourOf, tint } from "./tint.js";
  *   cut: CutClusters | null,
  *   byNode: Map<number, number>,
  *   labels: Labels | null,
+ *   errors: Errors | null,
  *   coarse: boolean,
  * }} Coloured what of a view its colours depend on. `byNode`: category of each cluster's node;
  *   `coarse`: the store holds the clusters of folded nodes as the service reports them
@@ -48,13 +57,30 @@ const MOST_ENTRIES = 24;
 /** @param {Look} look */
 export const byLabels = (look) => look.color.startsWith("ds_");
 
+/** @param {Look} look */
+export const byErrors = (look) => look.color.startsWith("job_");
+
+/**
+ * Whether the tips have a ring of colours.
+ *
+ * @param {Look} look
+ */
+export const isBanded = (look) => byLabels(look) || byErrors(look);
+
+/**
+ * The errors that the view is coloured by, once they are loaded.
+ *
+ * @param {Coloured} view
+ */
+export const shownErrors = ({ look, errors }) => (errors?.job === look.color ? errors : null);
+
 /**
  * `color_by` for the views that are requested now.
  *
  * @param {Coloured} view
  */
 export function colorBy({ look, coarse, cut }) {
-  if (look.color === "none") return null;
+  if (look.color === "none" || byErrors(look)) return null;
   if (look.color !== "cut") return look.color;
   return coarse && cut ? cutColour(cut.cut) : null;
 }
@@ -65,7 +91,7 @@ export function colorBy({ look, coarse, cut }) {
  * @param {Coloured} view
  */
 export function pictureColor({ look, cut }) {
-  if (look.color === "none") return null;
+  if (look.color === "none" || byErrors(look)) return null;
   if (look.color !== "cut") return look.color;
   return cut ? cutColour(cut.cut) : null;
 }
@@ -102,6 +128,19 @@ export function tinted(view, scene) {
   const shareOf = (row) => (scene.slot[row] === NONE ? 1 : store.share[scene.slot[row]]);
   if (byLabels(look)) {
     return tint(scene, theme, { by: "labels", alone, category: categoryOf, share: shareOf });
+  }
+  const errors = shownErrors(view);
+  if (errors) {
+    const series = errorScale(theme, look.palette, N_CATEGORIES);
+    return tint(
+      scene,
+      { ...theme, series },
+      {
+        by: "errors",
+        alone,
+        category: (row) => errorCategory(errors.rates.get(scene.id[row]), look.measure),
+      },
+    );
   }
   if (look.color !== "cut" || !view.cut) return tint(scene, theme, { by: "none", alone });
   const ofCut = categories(scene, store, view.byNode);
@@ -140,9 +179,11 @@ export function cutMarks({ look, cut, byNode }, { axis }) {
  * @param {Drawn} scene
  * @param {number} row
  */
-export function categoryText({ store, look, labels, cut, byNode }, scene, row) {
+export function categoryText(view, scene, row) {
+  const { store, look, labels, cut, byNode } = view;
   const slot = scene.slot[row];
   if (slot === NONE) return "";
+  if (byErrors(look)) return ratesText(shownErrors(view)?.rates.get(scene.id[row]));
   if (byLabels(look)) {
     const text = labels?.texts[store.category[slot]];
     if (text === undefined) return "";
@@ -171,8 +212,11 @@ export const colourOfLabel = ({ theme, labels }, text) =>
  * @param {Coloured} view
  * @returns {Entries}
  */
-export function legendEntries({ look, labels, cut, theme: own }, theme = own) {
+export function legendEntries(view, theme = view.theme) {
+  const { look, labels, cut } = view;
   const nothing = { list: [], others: 0, cycles: false };
+  const errors = shownErrors(view);
+  if (errors) return { ...nothing, list: errorEntries(errors, look, theme) };
   if (byLabels(look)) {
     if (labels?.dataset !== look.color) return nothing;
     const list = labels.texts.slice(0, theme.series.length).map((text, category) => ({
@@ -192,4 +236,28 @@ export function legendEntries({ look, labels, cut, theme: own }, theme = own) {
     colour: colourOf(theme, category, true),
   }));
   return { list, others: Math.max(0, cut.n_clusters - list.length), cycles: true };
+}
+
+/**
+ * The categories of errors from the best to the worst, each with its number of nodes.
+ *
+ * @param {Errors} errors
+ * @param {Look} look
+ * @param {Theme} theme
+ * @returns {Entry[]}
+ */
+function errorEntries({ rates }, { measure, palette }, theme) {
+  const sizes = new Array(N_CATEGORIES).fill(0);
+  for (const one of rates.values()) {
+    const category = errorCategory(one, measure);
+    if (category !== NONE) sizes[category] += 1;
+  }
+  return errorScale(theme, palette, N_CATEGORIES)
+    .map((colour, category) => ({
+      category,
+      text: categoryName(category, measure),
+      size: sizes[category],
+      colour,
+    }))
+    .reverse();
 }

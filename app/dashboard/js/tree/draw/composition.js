@@ -1,12 +1,14 @@
 // The picture of a scene seen through a camera; the canvas and the files get the same.
 
 import { INNER } from "../model/scene.js";
+import { errorLinks } from "./error_links.js";
 import { branches, cutLine, dots, ring } from "./dendrogram.js";
 import { cells } from "./icicle.js";
 import { Busy, inner, roomFor, sizeFor, tips } from "./labels.js";
 import { Picture } from "./picture.js";
 import { fit, place as placed, seen } from "./place.js";
 
+/** @import { ErrorLink } from "../model/errors.js" */
 /** @import { Shape } from "../model/look.js" */
 /** @import { Drawn } from "../model/scene.js" */
 /** @import { Store } from "../model/store.js" */
@@ -86,16 +88,28 @@ function crowded({ n, kind, v }) {
  *   theme: Theme,
  *   tint: Tint,
  *   cut?: CutMarks | null,
+ *   links?: ErrorLink[],
  *   labels?: boolean,
  * }} view
  */
-export function compose({ store, scene, frame, camera, theme, tint, cut = null, labels = true }) {
+export function compose({
+  store,
+  scene,
+  frame,
+  camera,
+  theme,
+  tint,
+  cut = null,
+  links = [],
+  labels = true,
+}) {
   const place = placed(frame, camera);
   const picture = new Picture(frame.width, frame.height);
   picture.place = place;
   if (scene.n > 1 && frame.shape === "icicle") {
     if (!place.round) cells(picture, store, scene, place, tint, { theme });
     if (typeof cut?.v === "number") cutLine(picture, place, cut.v, theme.text);
+    if (links.length) errorLinks(picture, scene, place, links, theme.text);
     return picture;
   }
   const spacing = spacingOf(scene, place);
@@ -111,6 +125,7 @@ export function compose({ store, scene, frame, camera, theme, tint, cut = null, 
   });
   if (tint.banded) ring(picture, scene, place, tint, { gap: GAP, strip: STRIP });
   if (typeof cut?.v === "number") cutLine(picture, place, cut.v, theme.muted);
+  if (links.length) errorLinks(picture, scene, place, links, theme.text);
   if (labels && scene.n > 1) {
     const size = sizeFor(spacing);
     const gap = frame.strip + GAP + 2;

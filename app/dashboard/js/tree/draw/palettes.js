@@ -107,6 +107,24 @@ export function mix(colour, other, share) {
   return `#${mixed.map((level) => level.toString(16).padStart(2, "0")).join("")}`;
 }
 
+/**
+ * Colours from bad to good: red to blue by way of grey, which stay apart for colour-blind readers, or from
+ * strong to faint with the palette of greys.
+ *
+ * @param {Theme} theme
+ * @param {string} palette
+ * @param {number} n
+ */
+export function errorScale({ other, text, shared, series }, palette, n) {
+  const isGrey = palette === "grey";
+  const [good, bad] = isGrey ? [shared, text] : series;
+  const middle = isGrey ? mix(good, bad, 0.45) : other;
+  return Array.from({ length: n }, (_, at) => {
+    const share = (2 * at) / (n - 1) - 1;
+    return share < 0 ? mix(middle, bad, -share) : mix(middle, good, share);
+  });
+}
+
 /** @param {string} colour */
 function luminance(colour) {
   const [r, g, b] = parts(colour).map((level) => {

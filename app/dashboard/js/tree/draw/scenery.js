@@ -1,9 +1,10 @@
 // The drawing of a store: scene, colours, frame and camera, and the transitions between them.
 
+import { linksOf } from "../model/errors.js";
 import { build, emptyScene, rows } from "../model/scene.js";
 import { NONE, Store } from "../model/store.js";
 import { fromPortable, held, home, journey, portable, toward, zoomed } from "./camera.js";
-import { byLabels, cutMarks, tinted } from "./colouring.js";
+import { cutMarks, isBanded, shownErrors, tinted } from "./colouring.js";
 import { compose, frameFor } from "./composition.js";
 import { highlight } from "./highlight.js";
 import { between, change, glide, passage } from "./motion.js";
@@ -12,6 +13,7 @@ import { Stage } from "./stage.js";
 import { tint } from "./tint.js";
 
 /** @import { CutClusters } from "../model/cut.js" */
+/** @import { Errors } from "../model/errors.js" */
 /** @import { Look, PortableCamera } from "../model/look.js" */
 /** @import { Drawn, Scene } from "../model/scene.js" */
 /** @import { TreeSource } from "../model/source.js" */
@@ -46,6 +48,8 @@ export class Scenery extends EventTarget {
   byNode = new Map();
   /** @type {Labels | null} */
   labels = null;
+  /** @type {Errors | null} */
+  errors = null;
   coarse = false;
   hovered = NONE; // A row.
   /** @type {number[] | null} Ids that are marked from outside. */
@@ -107,7 +111,7 @@ export class Scenery extends EventTarget {
     const { store, theme, look } = this;
     const { width, height } = this.stage;
     const { shape, labels } = look;
-    return frameFor(store, scene, { shape, width, height, theme, banded: byLabels(look), labels });
+    return frameFor(store, scene, { shape, width, height, theme, banded: isBanded(look), labels });
   }
 
   /** @returns {Staged} */
@@ -130,7 +134,20 @@ export class Scenery extends EventTarget {
   #composed({ scene, frame, camera }, { tint: own = this.tint, labels = this.look.labels } = {}) {
     const { store, theme } = this;
     const cut = cutMarks(this, scene);
-    return compose({ store, scene, frame, camera, theme, tint: own, cut, labels });
+    const links = this.#links(scene);
+    return compose({ store, scene, frame, camera, theme, tint: own, cut, links, labels });
+  }
+
+  /**
+   * The confusions that are drawn.
+   *
+   * @param {Drawn} scene
+   */
+  #links(scene) {
+    const errors = this.look.links ? shownErrors(this) : null;
+    if (!errors) return [];
+    const known = rows(scene);
+    return linksOf(errors, this.store, scene, (id) => known.get(id) ?? NONE);
   }
 
   /**

@@ -13,7 +13,7 @@ const STEPS = 5;
 
 /**
  * @typedef {{
- *   by: "none" | "cut" | "labels",
+ *   by: "none" | "cut" | "labels" | "errors",
  *   cycles?: boolean,
  *   category?: (row: number) => number,
  *   share?: (row: number) => number,
@@ -83,7 +83,7 @@ export function tint(
     text: list.map((colour, at) =>
       at === ink || by === "none" ? theme.text : legible(colour, theme),
     ),
-    banded: by === "labels",
+    banded: by === "labels" || by === "errors",
   };
 }
 

@@ -358,14 +358,17 @@ export class TreeView extends Scenery {
   }
 
   /**
-   * Colour by "cut", "none" or a labels dataset. Throws the Problem of labels that do not fit, and
-   * leaves everything as it was.
+   * Colour by "cut", "none", a labels dataset or the errors of an evaluation. Throws the Problem of
+   * labels or errors that do not fit, and leaves everything as it was.
    *
    * @param {string} color
    */
   async setColor(color) {
     if (color.startsWith("ds_")) await this.#loadColours(color, this.signal);
-    else this.coarse = false;
+    else {
+      if (color.startsWith("job_")) this.errors = await this.source.errors(color);
+      this.coarse = false;
+    }
     this.look.color = color;
     this.look.alone = null;
     this.recolour();

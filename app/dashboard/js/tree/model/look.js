@@ -1,9 +1,11 @@
 // The state of a view of a tree, and the address that describes it: a link opens the same view.
 
 import { cutOf, cutText } from "./cut.js";
+import { MEASURES } from "./errors.js";
 import { SCALES } from "./scene.js";
 
 /** @import { Cut } from "./cut.js" */
+/** @import { Measure } from "./errors.js" */
 /** @import { Scale } from "./scene.js" */
 
 /** @typedef {"circular" | "rectangular" | "icicle"} Shape */
@@ -34,8 +36,11 @@ export const PALETTES = [
  *   node: number | null,
  *   camera: PortableCamera | null,
  *   labels: boolean,
- * }} Look `root`, `folded` and `node` are ids; `color`: "cut", "none" or a dataset's id; `cut`: null
- *   for the first suggestion; `alone`: the one category that is coloured
+ *   measure: Measure,
+ *   links: boolean,
+ * }} Look `root`, `folded` and `node` are ids; `color`: "cut", "none", the id of a dataset of labels or of
+ *   a classifier's evaluation; `cut`: null for the first suggestion; `alone`: the one category that is
+ *   coloured; `measure` and `links`: of errors
  */
 
 const NODE = /^\d{1,10}$/;
@@ -64,12 +69,18 @@ export function readLook(params) {
         .slice(0, MOST_FOLDED)
         .map(Number),
     ),
-    color: /^(none|ds_[a-z0-9]{8,40})$/.test(params.color ?? "") ? params.color : "cut",
+    color: /^(none|(ds|job)_[a-z0-9]{8,40})$/.test(params.color ?? "") ? params.color : "cut",
     cut: cutOf(params.cut),
     alone: nodeId(params.only),
     node: nodeId(params.node),
     camera: cameraIn(params.zoom),
     labels: params.labels !== "0",
+    measure: choice(
+      MEASURES.map(([value]) => value),
+      params.measure,
+      "f1",
+    ),
+    links: params.links !== "0",
   };
 }
 
@@ -114,6 +125,8 @@ export function writeLook(look) {
     node: look.node === null ? null : String(look.node),
     zoom: look.camera && !isHome(look.camera) ? look.camera.join(",") : null,
     labels: look.labels ? null : "0",
+    measure: look.measure === "f1" ? null : look.measure,
+    links: look.links ? null : "0",
   };
 }
 

@@ -1,8 +1,11 @@
 // The service's responses about one tree.
 
+import { tablesOf } from "../../net/classifier_evaluations.js";
+import { Problem } from "../../net/problem.js";
 import { get } from "../../net/requests.js";
+import { errorsIn } from "./errors.js";
 
-/** @import { Clusters, Dataset, Hits, Levels, Members, NodeDetails, Page, Tangle, Tree, View } from "../../net/answers.js" */
+/** @import { Clusters, Dataset, Hits, Job, Levels, Members, NodeDetails, Page, Tangle, Tree, View } from "../../net/answers.js" */
 /** @import { Cut } from "./cut.js" */
 
 /** @typedef {Record<string, string | number | null | undefined>} QueryValues */
@@ -90,6 +93,19 @@ export function treeSource(tree, signal) {
      */
     cut: (cut, own) =>
       get(`${base}/cut${query({ ...cutQuery(cut), limit: 10_000 })}`, { signal: own, quiet: true }),
+    /**
+     * The errors of a classifier on this tree.
+     *
+     * @param {string} job of its evaluation
+     */
+    errors: async (job) => {
+      /** @type {Job} */
+      const { result } = await get(`/v1/jobs/${job}`, { signal, quiet: true });
+      if (result?.tree !== tree) {
+        throw new Problem({ title: "These are not the errors of a classifier on this tree.", status: 422 }); // prettier-ignore
+      }
+      return errorsIn(job, await tablesOf(job, signal));
+    },
     /** @returns {Promise<Page<Dataset>>} */
     datasets: () => get("/v1/datasets?limit=200", { signal, quiet: true }),
     /**

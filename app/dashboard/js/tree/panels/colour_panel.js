@@ -4,6 +4,8 @@ import { aborted, isAway } from "../../net/problem.js";
 import { field, optionElements, select } from "../../ui/controls.js";
 import { toastError } from "../../ui/dialogs.js";
 import { el, replace } from "../../ui/dom.js";
+import { byErrors, shownErrors } from "../draw/colouring.js";
+import { MEASURES } from "../model/errors.js";
 import { PALETTES } from "../model/look.js";
 import { legend } from "./legend.js";
 
@@ -26,7 +28,15 @@ const OWN = [
  */
 export function colourPanel(view, { onproblem, onchange }) {
   const { look, source } = view;
-  let options = OWN;
+  /** @type {Option[]} */
+  let datasets = [];
+  /** @type {Option[]} */
+  let evaluations = [];
+  const options = () => {
+    const known = [...OWN, ...datasets, ...evaluations];
+    if (known.some(([value]) => value === look.color)) return known;
+    return [...known, /** @type {Option} */ ([look.color, `${byErrors(look) ? "Errors" : "Labels"} of the link`])]; // prettier-ignore
+  };
   const color = el("select");
   color.addEventListener("change", () => choose(color.value));
   const palette = select(PALETTES, {
@@ -61,9 +71,45 @@ export function colourPanel(view, { onproblem, onchange }) {
       if (!aborted(error) && !isAway(error)) toastError(error);
     }
   };
+  const measure = select(MEASURES, {
+    onchange: () => {
+      const chosen = MEASURES.find(([value]) => value === measure.value);
+      look.measure = chosen?.[0] ?? "f1";
+      look.alone = null;
+      view.recolour();
+      key.draw();
+      view.emit("look");
+    },
+  });
+  const links = el("input", {
+    type: "checkbox",
+    onchange: () => {
+      look.links = links.checked;
+      view.recolour();
+      view.emit("look");
+    },
+  });
+  const errorNote = el("p", { class: "quiet" });
+  const errorRow = el(
+    "div",
+    { class: "stack tight tree-errors" },
+    field("Measure", measure),
+    el("label", { class: "check" }, links, "Draw the most frequent confusions"),
+    errorNote,
+  );
   const draw = () => {
-    replace(color, optionElements(options, look.color));
+    replace(color, optionElements(options(), look.color));
     palette.value = look.palette;
+    const errors = shownErrors(view);
+    errorRow.hidden = !errors;
+    measure.value = look.measure;
+    links.checked = look.links;
+    replace(
+      errorNote,
+      "Each node: its rows, by whether they were given a label at or below it. A curve leads from the true label to a dot at the given one.",
+      errors && !errors.isWhole && " This evaluation has no table of nodes: classes alone are coloured.", // prettier-ignore
+      errors && [" ", el("a", { href: `#/jobs/${errors.job}` }, "The evaluation")],
+    );
     key.draw();
   };
   /**
@@ -83,13 +129,29 @@ export function colourPanel(view, { onproblem, onchange }) {
       /** @param {Dataset} dataset */
       const rank = (dataset) => Number(dataset.role !== "labels");
       const fitting = items.filter(fits).sort((a, b) => rank(a) - rank(b));
-      options = [...OWN, ...fitting.map(labelled)];
+      datasets = fitting.map(labelled);
     } catch (error) {
       if (!aborted(error)) onproblem(error);
     }
-    if (!options.some(([value]) => value === look.color)) {
-      options = [...options, [look.color, "Labels of the link"]];
-    }
+    draw();
+  };
+  /** The errors that a link names are loaded once the tree is shown; the tree is shown without them if that fails. */
+  const startErrors = async () => {
+    if (!byErrors(look)) return;
+    const { alone } = look;
+    await choose(look.color);
+    if (shownErrors(view)) look.alone = alone;
+    else look.color = "cut";
+    view.recolour();
+    draw();
+  };
+  /**
+   * Offer the errors of evaluations too.
+   *
+   * @param {Option[]} found
+   */
+  const offer = (found) => {
+    evaluations = found;
     draw();
   };
   view.on("drawn", () => key.draw());
@@ -98,9 +160,15 @@ export function colourPanel(view, { onproblem, onchange }) {
     { class: "card tree-panel", "aria-labelledby": "colours-title" },
     el("h2", { id: "colours-title" }, "Colour"),
     el("div", { class: "tree-pair" }, field("By", color), field("Palette", palette)),
+    errorRow,
     key,
   );
-  return Object.assign(element, { start, draw, choose });
+  return Object.assign(element, {
+    start: () => Promise.all([start(), startErrors()]),
+    draw,
+    choose,
+    offer,
+  });
 }
 
 /**

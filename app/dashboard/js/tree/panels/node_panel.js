@@ -7,7 +7,8 @@ import { bdi, el, replace, unique } from "../../ui/dom.js";
 import { download } from "../../ui/downloads.js";
 import { count, number, plural } from "../../ui/format.js";
 import { problemBox, waiting } from "../../ui/notices.js";
-import { byLabels, colourOfLabel } from "../draw/colouring.js";
+import { byLabels, colourOfLabel, shownErrors } from "../draw/colouring.js";
+import { nodeErrors } from "./node_errors.js";
 import { nodePoints } from "./node_points.js";
 import {
   fact,
@@ -96,7 +97,7 @@ export function nodePanel(view, { actions, onchoose }) {
    * @param {{ anew?: boolean }} [options] `anew`: even if the node is shown already
    */
   const show = async (id, { anew = false } = {}) => {
-    const name = `${id} ${labels()}`;
+    const name = `${id} ${labels()} ${shownErrors(view)?.job}`;
     if (name === shown && !anew) return;
     shown = name;
     request?.abort();
@@ -170,6 +171,7 @@ export function nodePanel(view, { actions, onchoose }) {
         ),
       ),
       node.labels && labelShares(node.labels),
+      nodeErrors(view, node, goTo),
       added.map(
         ([name, value]) =>
           !isPlain(value) &&
@@ -179,6 +181,16 @@ export function nodePanel(view, { actions, onchoose }) {
       node.child_nodes.length > 0 && childrenOf(node),
       nodePoints(view, node, labels()),
     );
+  };
+
+  /** @param {number} id of a node that may not be loaded */
+  const goTo = async (id) => {
+    try {
+      const { path } = await source.node(id, null);
+      await onchoose(id, path);
+    } catch (error) {
+      if (!aborted(error)) replace(body, problemBox(problemOf(error), { level: "h3" }));
+    }
   };
 
   const featuresFile = () =>

@@ -146,7 +146,8 @@ def test_auto_takes_the_c_with_the_best_f1_on_the_folds(
         right = 0
         for number in range(3):
             part = {**data, "features": data["features"][fold != number]}
-            one = fit({**part, "labels": code[fold != number]}, name, C=C)
+            own = Data({**part, "labels": code[fold != number]})
+            one = used.fit(own, used._hurried(used.Params(C=C)))
             new = Data({"features": data["features"][fold == number]})
             answers = used.predict(one.model, one.tree, new).classes
             right += int((answers.code == code[fold == number]).sum())

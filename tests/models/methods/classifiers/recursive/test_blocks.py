@@ -1,0 +1,162 @@
+"""Blocks of classes against all classes at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from models.data import Data
+from models.errors import UsageError
+from models.method import Alone, Checkpoint, PredictionOptions
+from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.classes.compressed import CompressedRows
+from models.methods.classifiers.classes.problem import Problem
+from models.methods.classifiers.recursive import blocks, hinge, logistic
+from models.methods.classifiers.recursive.blocks import BlockedTree
+from models.methods.classifiers.recursive.penalty import Penalty
+from models.progress import silent
+from models.registry import method
+from models.tree.tree import Tree
+from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
+from tests.models.methods.classifiers.problem_kit import TREE, problem
+
+
+def fitted(
+    some: Problem, tree: ClassTree, size: int, loss: Any, checkpoint: Checkpoint | None = None
+) -> blocks.BlockFit:
+    blocked = BlockedTree(tree, size)
+    crew = Alone(lambda piece, progress: blocks.piece(some, blocked, loss, piece))
+    return blocks.minimize(
+        some,
+        blocked,
+        tol=1e-5,
+        max_iter=60,
+        C=0.7,
+        crew=crew,
+        loss=loss,
+        progress=silent,
+        checkpoint=checkpoint or Checkpoint(),
+    )
+
+
+def together(some: Problem, tree: ClassTree, loss: Any) -> tuple[np.ndarray, float]:
+    penalty = Penalty.of_tree(tree)
+    effort: dict[str, Any] = {"tol": 1e-6, "max_iter": 1000, "progress": silent}
+    if loss == "hinge":
+        fit = hinge.minimize(some, penalty, 0.7, seed=0, checkpoint=Checkpoint(), **effort)
+        return fit.weights[penalty.node], fit.objective
+    best = logistic.minimize(some, penalty, 0.7, checkpoint=Checkpoint(), **effort)
+    return best.weights[penalty.node], best.objective
+
+
+def wide(seed: int) -> tuple[Problem, ClassTree]:
+    """Twelve classes under five inner nodes, sparse rows of 30 features and the constant."""
+    # 0 is above 1 and 2; 1 above 3; 2 above 4; classes are below 1, 3 and 4.
+    parent = np.array([-1, 0, 0, 1, 2, *[1] * 3, *[3] * 4, *[4] * 5])
+    tree = ClassTree(parent, np.arange(5, 17))
+    rng = np.random.default_rng(seed)
+    code = rng.permutation(np.arange(150) % 12)
+    import scipy.sparse as sp
+
+    words = rng.random((12, 30)) < 0.2
+    counts = (rng.random((150, 30)) < 0.1 + 0.5 * words[code]).astype(np.float64)
+    counts[np.arange(150), rng.integers(30, size=150)] = 1.0
+    design = sp.csr_array(np.column_stack([counts, np.ones(150)]))
+    return Problem(design, np.arange(151), code, 12, tree), tree
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("size", [1, 5, 12])
+def test_blocks_reach_the_minimum(loss: Any, size: int) -> None:
+    some, tree = wide(1)
+    fit = fitted(some, tree, size, loss)
+    weights, objective = together(some, tree, loss)
+    assert fit.converged
+    assert fit.objectives[-1] == pytest.approx(objective, rel=2e-3)
+    difference = fit.weights.matrix().toarray() - weights
+    assert np.abs(difference).max() < 0.05 * np.abs(weights).max()
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_tree_of_uneven_depth_with_rows_of_several_classes(several: bool) -> None:
+    some = problem(np.random.default_rng(2), tree=TREE, sparse=True, several=several)
+    for loss in ("hinge", "logistic"):
+        fit = fitted(some, TREE, 2, loss)
+        assert fit.objectives[-1] == pytest.approx(together(some, TREE, loss)[1], rel=2e-3)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_a_lost_fit_goes_on_at_its_sweep(loss: Any) -> None:
+    some, tree = wide(3)
+    expected = fitted(some, tree, 5, loss)
+    lost = MemoryCheckpoint(lost_after=2)
+    with pytest.raises(WorkerLost):
+        fitted(some, tree, 5, loss, lost)
+    again = MemoryCheckpoint(lost.state)
+    resumed = fitted(some, tree, 5, loss, again)
+    assert resumed.objectives == expected.objectives
+    np.testing.assert_array_equal(resumed.weights.value, expected.weights.value)
+    assert len(again.states) == len(expected.objectives) - 1 - 2
+
+
+def test_compressed_rows_keep_what_matters() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(4, 50)) * np.array([[1e-3], [1.0], [1e4], [0.0]])
+    rows[:, ::2] *= 1e-5
+    kept = CompressedRows.of(rows, 50)
+    assert (np.diff(kept.start) <= 25).all()
+    scale = np.abs(rows).max(axis=1, keepdims=True)
+    assert (np.abs(kept.matrix().toarray() - rows) <= 1e-3 * scale).all()
+    np.testing.assert_allclose(kept.row(2), kept.matrix().toarray()[2], rtol=1e-6)
+    taken = kept.take(np.array([3, 1]))
+    np.testing.assert_array_equal(taken.matrix().toarray(), kept.matrix().toarray()[[3, 1]])
+    back = CompressedRows.of_arrays(kept.arrays("a."), 50, "a.")
+    np.testing.assert_array_equal(back.matrix().toarray(), kept.matrix().toarray())
+    again = CompressedRows.of_matrix(kept.matrix())
+    np.testing.assert_allclose(again.matrix().toarray(), kept.matrix().toarray(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["rr-svm", "rr-lr"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_model_of_blocks_answers_as_one_of_all_classes(name: str, sparse: bool) -> None:
+    some, tree = wide(4)
+    names = [str(number) for number in range(12)]
+    whole = Tree(
+        parent=tree.parent.astype(np.int32),
+        height=-tree.depth.astype(np.float64),
+        size=np.zeros(17, dtype=np.int64),
+        name=np.array([None] * 5 + names, dtype=object),
+        leaf_of_point=np.zeros(0, dtype=np.int32),
+    )
+    features = some.design[:, :30]
+    values = {
+        "features": features if sparse else features.toarray(),
+        "labels": some.code,
+        "hierarchy": whole,
+    }
+    used = method(name)
+    exact, blocked = (
+        used.fit(Data(values), used.Params(block_size=size, calibrate=True, n_folds=2))
+        for size in (None, 5)
+    )
+    assert "trained in blocks" in " ".join(blocked.warnings)
+    assert set(blocked.model.arrays) > {"index", "value", "scale"}
+    assert blocked.metrics["objective"] == pytest.approx(exact.metrics["objective"], rel=0.02)
+    new = Data({"features": values["features"]})
+    answers = [
+        used.predict(fit.model, fit.tree, new, PredictionOptions(top_k=2)).classes
+        for fit in (exact, blocked)
+    ]
+    assert (answers[0].code == answers[1].code).mean() > 0.95
+    np.testing.assert_allclose(answers[0].score, answers[1].score, atol=0.15)
+
+
+def test_blocks_of_a_graph_are_refused() -> None:
+    used = method("rr-svm")
+    edges = np.array([["0", "1"]], dtype=object)
+    data = {"features": np.eye(4), "labels": np.array([0, 1, 0, 1]), "graph": edges}
+    with pytest.raises(UsageError) as caught:
+        used.fit(Data(data), used.Params(block_size=2))
+    assert caught.value.where == {"parameter": "block_size"}
