@@ -3,8 +3,17 @@
 Macro and micro F1 in percent on test rows, each with its 95% interval by bootstrap over these rows,
 and CPU seconds of the training on one thread; beside them the thesis's figures for CLEF, whose
 features were others. Then each order of methods in the thesis by the difference of their F1 on the
-same resampled rows: `holds` is "open" if its 95% interval contains 0. `sets` are ImCLEF07A, and
-with hierarchies from WordNet nouns and images. `entries` lists the methods, `runs` measures one.
+same resampled rows: `holds` is "open" if its 95% interval contains 0. Resamples lack the rarest
+classes, so that intervals of macro F1 are not centred. `sets` are ImCLEF07A, and with hierarchies
+from WordNet nouns and images. `entries` lists the methods, `runs` measures one. Only `--full` has
+CorrMNL and C by cross-validation.
+
+Result for ImCLEF07A: M3-map has the highest micro F1 of all, 81.2, with 57.0 macro; it is surely
+above BSVM, RR-SVM, TD, HSVM and OT in both measures, above MSVM and MLR in micro. M3 over M1 is
+open (0.3 and 0.5), M1 over M2 sure only in macro by variational inference. Recursive regularization
+gains where C is small: at 0.1 6.0 macro for logistic regression, 8.9 macro and 1.9 micro for SVMs,
+all sure; at 1 nothing is. On nouns RR-SVM is surely above the SVM (C = 1: 5.4 and 2.4), RR-LR and
+M3-map are not above BLR. At a small C the flat SVM suffers most: compare each at its best.
 
 `--few-shot`: figure 2.1, F1 by the number of training rows of each class. `--speed`: training
 times in relation to liblinear and scikit-learn at the same distance from the optimum.
@@ -21,7 +30,6 @@ from bench.classifiers.entries import ELSEWHERE, ON_IMCLEF, ORDERS
 from bench.classifiers.runs import MEASURES, Entry, Published, Scored, interval, scored, verdict
 from bench.classifiers.sets import NAMES, Labelled, at_hand
 from bench.report import Report
-from models.registry import methods
 
 
 def table(report: Report, size: Size) -> None:
@@ -32,7 +40,9 @@ def table(report: Report, size: Size) -> None:
             f"features, {labelled.hierarchy.n_leaves} classes"
         )
         in_thesis = labelled.name == NAMES[0]
-        runs = measured(report, labelled, ON_IMCLEF[size] if in_thesis else ELSEWHERE)
+        runs = measured(
+            report, labelled, ON_IMCLEF[size] if in_thesis else ELSEWHERE[labelled.name]
+        )
         report.heading(f"{labelled.name}: differences on the same resampled rows")
         orders(report, labelled, runs)
 
@@ -41,9 +51,6 @@ def measured(report: Report, labelled: Labelled, entries: Sequence[Entry]) -> di
     """A row for each classifier; returns their scores by name."""
     runs = {}
     for entry in entries:
-        if entry.method_id not in methods():
-            report.note("classifiers", f"Left out: there is no method {entry.method_id!r}.")
-            continue
         run = runs[entry.name] = scored(labelled, entry)
         published = entry.published if labelled.name == NAMES[0] else Published()
         report.row(

@@ -3,6 +3,9 @@
 Mean and standard error over draws of the training rows, in percent; the test rows are all, C = 1.
 Features are standardised by the rows drawn: nothing is known of others. A class with fewer rows
 than drawn gives all of them. The last rows are differences of methods on the same draw.
+
+Result: with one to five rows of each class RR-SVM is about 6 macro and 10 to 12 micro above the
+SVM; from twenty on they are level in micro. M3-map is 1 to 4 below MLR up to ten rows.
 """
 
 from __future__ import annotations

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from bench.classifiers import few_shot, measured, orders, sets
-from bench.classifiers.entries import BSVM, MLR, RR_SVM
+from bench.classifiers.entries import BSVM, ELSEWHERE, MLR, ON_IMCLEF, ORDERS, RR_SVM
 from bench.classifiers.runs import Entry, Published, scored, verdict
 from bench.classifiers.speed import _Flat
 from bench.report import Report
+from models.registry import method
 
 PATHS = np.array(["a/x", "a/y", "b/z"], dtype=object)
 
@@ -89,18 +90,23 @@ def test_the_verdict_is_by_the_interval(low: float, high: float, expected: str) 
 
 def test_tables_have_the_figures_of_the_thesis_beside(labelled: sets.Labelled) -> None:
     report = Report({})
-    missing = Entry("missing", "no-such-method")
-    runs = measured(report, labelled, [BSVM, RR_SVM, missing])
+    runs = measured(report, labelled, [BSVM, RR_SVM])
     orders(report, labelled, runs)
     first, _, *differences = report.tables["classifiers"]
     assert (first["thesis_macro"], first["thesis_micro"], first["thesis_s"]) == (48.59, 77.53, 9.0)
-    assert "no-such-method" in report.notes["classifiers"][0]
     assert [row["measure"] for row in differences] == ["macro_f1", "micro_f1"]
     assert differences[0]["thesis"] == pytest.approx(53.92 - 48.59)
     assert differences[0]["difference"] == pytest.approx(
         runs["RR-SVM"].values["macro_f1"] - runs["BSVM"].values["macro_f1"]
     )
     assert Published().over(BSVM.published, "macro_f1") is None
+
+
+def test_every_entry_is_a_method_and_every_order_of_entries() -> None:
+    entries = [*ON_IMCLEF["full"], *(entry for some in ELSEWHERE.values() for entry in some)]
+    for entry in entries:
+        method(entry.method_id).Params(**entry.params)
+    assert {name for order in ORDERS for name in order} <= {entry.name for entry in entries}
 
 
 def test_few_shots_are_a_row_for_each_number_and_method(
