@@ -107,11 +107,11 @@ def arranged(labels: LabelSets, hierarchy: Tree, leave_out_empty: bool) -> Arran
 def _names(
     labels: LabelSets, node_of_label: Int, moved: Int, whole: Tree, classes: Int
 ) -> list[str]:
-    """The first label that means each class; else, where none of its own is given, its name."""
+    """What labels call each class: its name where one does, else the first that means it."""
     name_of_node: dict[int, str] = {}
     for name, node in zip(labels.names, node_of_label.tolist(), strict=True):
-        if node >= 0:
-            name_of_node.setdefault(int(moved[node]), name)
+        if node >= 0 and (moved[node] not in name_of_node or name == whole.name[moved[node]]):
+            name_of_node[int(moved[node])] = name
     return [name_of_node.get(leaf, str(whole.name[leaf])) for leaf in classes.tolist()]
 
 
