@@ -35,6 +35,7 @@ from models.arrays import Arrays, Int
 from models.method import ClassAnswers, Model, Predictions
 from models.preprocess.pipeline import Pipeline
 from models.tree.tree import Tree
+from workers.formats.safetensors import DTYPES
 from workers.formats.table_writers import save_arrow
 
 if TYPE_CHECKING:
@@ -136,30 +137,9 @@ def load_model(path: Path) -> FittedModel:
 
 def map_first_stage(path: Path) -> Stage:
     """The first step of a model. Its arrays are mapped, so a slice of one reads only itself."""
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        header = json.loads(file.read(length))
-    stage = json.loads(header.pop("__metadata__")[_FACTS])["stages"][0]
-    arrays = {
-        name: _mapped(path, 8 + length, entry)
-        for name, entry in header.items()
-        if name.startswith("0.")
-    }
+    entries, arrays = _mapped(path)
+    stage = json.loads(entries["__metadata__"][_FACTS])["stages"][0]
     return Stage(stage["method"], stage["params"], Model(_under("0.", arrays), stage["facts"]))
-
-
-_DTYPES = {"BOOL": "?", "F16": "<f2", "F32": "<f4", "F64": "<f8"} | {
-    f"{kind}{8 * size}": f"<{kind.lower()}{size}" for kind in "IU" for size in (1, 2, 4, 8)
-}
-
-
-def _mapped(path: Path, start: int, entry: Mapping[str, Any]) -> npt.NDArray[Any]:
-    """An array of a safetensors file whose data begin at `start`."""
-    dtype, shape = np.dtype(_DTYPES[entry["dtype"]]), tuple(entry["shape"])
-    if 0 in shape:
-        # An empty array cannot be mapped.
-        return np.empty(shape, dtype)
-    return np.memmap(path, dtype, "r", start + entry["data_offsets"][0], shape)
 
 
 def load_prepared(path: Path) -> tuple[Pipeline, ...]:
@@ -357,19 +337,23 @@ def load_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
 
 def mapped_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
     """The arrays of a file that `save_named` wrote, mapped read-only: only what is used is read."""
+    return _mapped(path)[1]
+
+
+def _mapped(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """The entries of a safetensors file of ours, and its arrays, mapped."""
     with path.open("rb") as file:
         n_header = int.from_bytes(file.read(8), "little")
-        header = json.loads(file.read(n_header))
-    content = np.memmap(path, dtype=np.uint8, mode="r")
-    arrays = {}
-    for name, entry in header.items():
-        start, stop = (8 + n_header + offset for offset in entry["data_offsets"])
-        kind = {"BOOL": "?", "F": "f", "I": "i", "U": "u"}
-        code = kind.get(entry["dtype"]) or kind[entry["dtype"][0]] + str(
-            int(entry["dtype"][1:]) // 8
-        )
-        arrays[name] = content[start:stop].view(np.dtype(code)).reshape(entry["shape"])
-    return arrays
+        entries = json.loads(file.read(n_header))
+    content = np.memmap(path, dtype=np.uint8, mode="r")[8 + n_header :]
+    arrays = {
+        name: content[slice(*entry["data_offsets"])]
+        .view(DTYPES[entry["dtype"]])
+        .reshape(entry["shape"])
+        for name, entry in entries.items()
+        if name != "__metadata__"
+    }
+    return entries, arrays
 
 
 def _save(arrays: Arrays, path: Path, metadata: dict[str, str] | None = None) -> None:

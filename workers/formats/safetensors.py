@@ -24,7 +24,7 @@ from workers.formats.tables import Table, Want, require_filled
 MAX_HEADER = 16 << 20
 _HEAD = 1 << 16
 
-_DTYPES = {
+DTYPES = {
     "BOOL": "?",
     "U8": "u1",
     "I8": "i1",
@@ -39,6 +39,7 @@ _DTYPES = {
     "F32": "<f4",
     "F64": "<f8",
 }
+"""NumPy's name of each dtype; bfloat16 as the integers that its bits are."""
 
 
 def locate(content: Content, member: str | None, bounds: Bounds = DEFAULT) -> Layout:
@@ -50,7 +51,7 @@ def locate(content: Content, member: str | None, bounds: Bounds = DEFAULT) -> La
         kind, shape, (begin, end) = _fields(name, entry)
         if end > held:
             raise _truncated(f"array {shown(name)} ends at byte {end} of the data", end, held)
-        if kind in _DTYPES and math.prod(shape) * np.dtype(_DTYPES[kind]).itemsize != end - begin:
+        if kind in DTYPES and math.prod(shape) * np.dtype(DTYPES[kind]).itemsize != end - begin:
             raise broken(
                 f"Array {shown(name)} claims the shape {shape} of {kind} but has {end - begin} "
                 "bytes."
@@ -59,15 +60,15 @@ def locate(content: Content, member: str | None, bounds: Bounds = DEFAULT) -> La
     _require_gapless([(begin, end) for begin, end, *_ in arrays], held)
     members = tuple(array for *_, array in arrays)
     begin, _, kind, chosen = arrays[choose(members, member)]
-    if kind not in _DTYPES:
+    if kind not in DTYPES:
         raise unsupported(
             f"Array {shown(chosen.name)} has dtype {shown(kind, 20)}; accepted are "
-            f"{', '.join(_DTYPES)}."
+            f"{', '.join(DTYPES)}."
         )
     require_filled(chosen.shape)
     return Layout(
         chosen.shape,
-        np.dtype(_DTYPES[kind]),
+        np.dtype(DTYPES[kind]),
         start + begin,
         bfloat16=kind == "BF16",
         members=members,
@@ -158,4 +159,4 @@ def _truncated(what: str, claimed: int, actual: int) -> UsageError:
 def _dtype(kind: str) -> str:
     if kind == "BF16":
         return "bfloat16"
-    return str(np.dtype(_DTYPES[kind])) if kind in _DTYPES else kind[:20]
+    return str(np.dtype(DTYPES[kind])) if kind in DTYPES else kind[:20]

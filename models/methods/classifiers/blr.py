@@ -23,7 +23,6 @@ from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.inputs import DecreaseShare
 from models.methods.classifiers.recursive.penalty import Penalty
 from models.parameters import MaxIter
-from models.progress import subprogress
 
 
 class BLRParams(ClassifierParams):
@@ -41,19 +40,13 @@ class BLR(Classifier[BLRParams]):
     resumes = True
 
     def _train(self, problem: Problem, params: BLRParams, run: Run) -> Trained:
-        from threadpoolctl import threadpool_limits
+        from models.methods.classifiers.recursive import logistic
 
-        from models.methods.classifiers.recursive.logistic import minimize
-
-        penalty = Penalty.of_classes(problem.n_classes)
-        with threadpool_limits(run.threads):
-            fit = minimize(
-                problem,
-                penalty,
-                loss_weight(params.C),
-                tol=params.tol,
-                max_iter=params.max_iter,
-                progress=subprogress(run.progress, 0.02, 0.95),
-                checkpoint=run.checkpoint,
-            )
-        return fit.trained(penalty)
+        return logistic.train(
+            problem,
+            Penalty.of_classes(problem.n_classes),
+            run,
+            C=loss_weight(params.C),
+            tol=params.tol,
+            max_iter=params.max_iter,
+        )

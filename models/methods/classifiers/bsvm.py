@@ -22,7 +22,6 @@ from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.inputs import GapShare
 from models.methods.classifiers.recursive.penalty import Penalty
 from models.parameters import MaxIter, Seed
-from models.progress import subprogress
 
 
 class BSVMParams(ClassifierParams):
@@ -41,22 +40,17 @@ class BSVM(Classifier[BSVMParams]):
     )
     Params = BSVMParams
     resumes = True
+    hurry = (1e-2, 10)
 
     def _train(self, problem: Problem, params: BSVMParams, run: Run) -> Trained:
-        from threadpoolctl import threadpool_limits
+        from models.methods.classifiers.recursive import hinge
 
-        from models.methods.classifiers.recursive.hinge import minimize
-
-        penalty = Penalty.of_classes(problem.n_classes)
-        with threadpool_limits(run.threads):
-            fit = minimize(
-                problem,
-                penalty,
-                loss_weight(params.C),
-                tol=params.tol,
-                max_iter=params.max_iter,
-                seed=params.seed,
-                progress=subprogress(run.progress, 0.02, 0.95),
-                checkpoint=run.checkpoint,
-            )
-        return fit.trained(problem, penalty)
+        return hinge.train(
+            problem,
+            Penalty.of_classes(problem.n_classes),
+            run,
+            C=loss_weight(params.C),
+            tol=params.tol,
+            max_iter=params.max_iter,
+            seed=params.seed,
+        )

@@ -52,6 +52,7 @@ class HSVM(Classifier[HSVMParams]):
     Params = HSVMParams
     several_labels = False
     resumes = True
+    hurry = (0.1, 10)
     advice = "Use fewer features ('preprocess' with svd or pca), or 'rr-svm'."
 
     def _train(self, problem: Problem, params: HSVMParams, run: Run) -> Trained:
@@ -74,7 +75,7 @@ class HSVM(Classifier[HSVMParams]):
             progress=subprogress(run.progress, 0.02, 0.95),
             checkpoint=run.checkpoint,
         )
-        return fit.trained(_along_paths(fit.weights, tree))
+        return fit.trained(_along_paths(fit.weights, tree), "softmax")
 
 
 def _along_paths(weights: Float, tree: ClassTree) -> Float:

@@ -47,6 +47,7 @@ class OT(Classifier[OTParams]):
     Params = OTParams
     several_labels = False
     resumes = True
+    hurry = (0.1, 10)
     advice = "Use a smaller hierarchy, fewer features ('preprocess' with svd or pca), or 'td-svm'."
 
     def _train(self, problem: Problem, params: OTParams, run: Run) -> Trained:
@@ -72,4 +73,4 @@ class OT(Classifier[OTParams]):
                 progress=subprogress(run.progress, 0.02, 0.95),
                 checkpoint=run.checkpoint,
             )
-        return fit.trained(fit.weights, tree)
+        return fit.trained(fit.weights, "softmax", tree)

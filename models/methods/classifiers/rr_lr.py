@@ -3,7 +3,8 @@
 It minimises the sum over nodes of |w_n - w_parent|^2 / 2, with 0 above the root, plus C times the
 logistic loss of each class against the rest. On a graph the penalty is the sum over edges of
 |w_i - w_j|^2 / 2 and 0.001 |w|^2 for each node, so that no component can drift. Rows may have
-several classes. Newton's method over all nodes at once (`recursive.logistic`).
+several classes. Newton's method over all nodes at once (`recursive.logistic`); by blocks of
+classes, until the objective settles (`recursive.blocks`).
 
 The probabilities of a row with one class are the classes' logistic probabilities over their sum.
 
@@ -17,19 +18,14 @@ products of O(nnz K) each; memory a copy of the features, 20 N K bytes and 24 T 
 
 from __future__ import annotations
 
-from models.arrays import Arrays
-from models.method import Paper, Piece, Run
-from models.methods.classifiers.classes.classifier import Classifier, Trained
+from models.method import Paper, Run
+from models.methods.classifiers.classes.classifier import Trained
 from models.methods.classifiers.classes.inputs import loss_weight
 from models.methods.classifiers.classes.problem import Problem
-from models.methods.classifiers.recursive.inputs import (
-    INPUTS,
-    DecreaseShare,
-    RecursiveParams,
-    penalty_of,
-)
+from models.methods.classifiers.recursive.classifier import RecursiveClassifier
+from models.methods.classifiers.recursive.inputs import DecreaseShare, RecursiveParams
+from models.methods.classifiers.recursive.penalty import Penalty
 from models.parameters import MaxIter
-from models.progress import subprogress
 
 
 class RRLRParams(RecursiveParams):
@@ -37,52 +33,33 @@ class RRLRParams(RecursiveParams):
     max_iter: MaxIter = 100
 
 
-class RRLR(Classifier[RRLRParams]):
+class RRLR(RecursiveClassifier[RRLRParams]):
     """See the module's docstring."""
 
     id = "rr-lr"
     title = "Recursively regularized logistic regression"
     paper = Paper("Large-scale Structured Learning", 2014, "chapter 3")
     Params = RRLRParams
-    inputs = INPUTS
-    one_of = ("hierarchy", "graph")
-    resumes = True
-    advice = "Set 'block_size' (of a hierarchy), or use fewer rows or features (`preprocess`)."
+    loss = "logistic"
+    advice = "Set 'block_size' or use fewer rows or features (`preprocess`)."
 
-    def _piece_of(self, problem: Problem, params: RRLRParams, piece: Piece) -> Arrays:
-        from models.methods.classifiers.recursive import blocks
+    def _train_at_once(
+        self,
+        problem: Problem,
+        penalty: Penalty,
+        params: RRLRParams,
+        run: Run,
+        warnings: tuple[str, ...],
+    ) -> Trained:
+        from models.methods.classifiers.recursive import logistic
 
-        assert params.block_size is not None
-        blocked = blocks.blocked_of(problem, params.contract, params.block_size)
-        return blocks.piece(problem, blocked, "logistic", piece)
-
-    def _train(self, problem: Problem, params: RRLRParams, run: Run) -> Trained:
-        from threadpoolctl import threadpool_limits
-
-        from models.methods.classifiers.recursive import blocks
-        from models.methods.classifiers.recursive.logistic import fit_bytes, minimize
-
-        if params.block_size is not None:
-            with threadpool_limits(run.threads):
-                return blocks.train(
-                    problem,
-                    blocks.blocked_of(problem, params.contract, params.block_size),
-                    "logistic",
-                    run,
-                    C=loss_weight(params.C),
-                    tol=params.tol,
-                    max_iter=params.max_iter,
-                )
-        penalty, warnings = penalty_of(problem, params.contract)
-        self._require(fit_bytes(problem, penalty))
-        with threadpool_limits(run.threads):
-            fit = minimize(
-                problem,
-                penalty,
-                loss_weight(params.C),
-                tol=params.tol,
-                max_iter=params.max_iter,
-                progress=subprogress(run.progress, 0.02, 0.95),
-                checkpoint=run.checkpoint,
-            )
-        return fit.trained(penalty, warnings)
+        self._require(logistic.fit_bytes(problem, penalty))
+        return logistic.train(
+            problem,
+            penalty,
+            run,
+            C=loss_weight(params.C),
+            tol=params.tol,
+            max_iter=params.max_iter,
+            warnings=warnings,
+        )

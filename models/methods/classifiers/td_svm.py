@@ -48,6 +48,7 @@ class TDSVM(Classifier[TDSVMParams]):
     paper = Paper("Hierarchical Classification of Web Content", 2000)
     Params = TDSVMParams
     resumes = True
+    hurry = (1e-2, 10)
 
     def _train(self, problem: Problem, params: TDSVMParams, run: Run) -> Trained:
         from threadpoolctl import threadpool_limits

@@ -6,6 +6,7 @@ Start at `classifier`, the base of the family's methods.
 - `arrangement`: labels matched to the leaves of a hierarchy.
 - `class_tree`, `class_graph`: the structure over the classes, as the solvers use it.
 - `problem`: the rows, their classes and that structure: what a classifier is trained on.
+- `dual_fit`: the end of a training that has a duality gap.
 - `compressed`: weights of very many classes, with what matters of them.
 - `scorer`: from features to scores, of classes or down the tree.
 - `answers`: from scores to labels, probabilities and paths.

@@ -98,16 +98,23 @@ class Classifier(Method[P]):
     classifies = True
     several_labels = True
     """Whether a row may have several labels, or none of the classes."""
+    hurry: tuple[float, int] | None = None
+    """The least `tol` and the most `max_iter` of trainings that only choose among others."""
 
     @abstractmethod
     def _train(self, problem: Problem, params: P, run: Run) -> Trained:
         """Hook: the weights of the classes."""
 
     def _hurried(self, params: P) -> P:
-        """Hook: the parameters of trainings that only choose among others."""
-        return params
+        """The parameters of trainings that only choose among others."""
+        if self.hurry is None:
+            return params
+        tol, max_iter = self.hurry
+        own = params.model_dump(include={"tol", "max_iter"})
+        hurried = {"tol": max(own["tol"], tol), "max_iter": min(own["max_iter"], max_iter)}
+        return params.model_copy(update=hurried)
 
-    def _piece_of(self, problem: Problem, params: P, piece: Piece) -> Arrays:
+    def _piece_of(self, problem: Problem, params: P, piece: Piece, threads: int) -> Arrays:
         """Hook: a piece of a training that is cut into pieces."""
         raise NotImplementedError(f"{self.id} cuts its training into no pieces")
 
@@ -192,7 +199,7 @@ class Classifier(Method[P]):
         arrangement = arrangement_of(data, params.empty_classes == "leave-out")
         problem, _ = _problem_of(data, data.matrix("features"), arrangement, params.intercept)
         if "fold" not in piece:
-            return self._piece_of(problem, params, piece)
+            return self._piece_of(problem, params, piece, threads)
         seed = getattr(params, "seed", 0)
         out = folds(problem, params.n_folds, np.random.default_rng(seed)) == piece["fold"]
         if piece["C"] is not None:
@@ -202,7 +209,7 @@ class Classifier(Method[P]):
         part = problem.part(~out)
 
         def compute(piece: Piece, within: Progress) -> Arrays:
-            return self._piece_of(part, params, piece)
+            return self._piece_of(part, params, piece, threads)
 
         alone = Run(np.random.default_rng(seed), own, threads, Alone(compute))
         trained = self._train(part, params, alone)

@@ -13,71 +13,27 @@ updates inner nodes one at a time (eq. 3.3).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from models.arrays import Arrays, Float, Int
-from models.method import Checkpoint
+from models.method import Checkpoint, Run
+from models.methods.classifiers.classes.answers import Link
 from models.methods.classifiers.classes.classifier import Trained
+from models.methods.classifiers.classes.dual_fit import DualFit
 from models.methods.classifiers.classes.problem import Problem, has_constant
 from models.methods.classifiers.recursive.penalty import Penalty
-from models.progress import Progress
+from models.progress import Progress, subprogress
 
 EPOCHS = 1000
 """The most passes over a class's rows before the next class takes its turn."""
 
 MOST_ROWS = 4_096
-"""Rows besides those whose variable is free that a class takes at a time, the worst first."""
+"""Rows that a class takes at a time, the worst first; two more for each free variable."""
 
 TIGHTER = 0.1
 """A sweep leaves violations of this share of the largest one that the sweep before it met."""
-
-
-@dataclass(frozen=True)
-class HingeFit:
-    """A minimum of the objective.
-
-    weights : (n_nodes, n_columns).
-    gap : the objective is at most this above its minimum.
-    objectives, duals : after each sweep over the classes.
-    n_support : number of variables that are not 0.
-    """
-
-    weights: Float
-    objective: float
-    gap: float
-    objectives: list[float]
-    duals: list[float]
-    n_support: int
-    converged: bool
-
-    def trained(
-        self, problem: Problem, penalty: Penalty, warnings: tuple[str, ...] = ()
-    ) -> Trained:
-        """The classifier, which warns where the sweeps ended before the gap was small."""
-        n_sweeps = len(self.objectives)
-        if not self.converged:
-            warnings = (
-                *warnings,
-                f"Not converged after {n_sweeps} sweeps: the objective {self.objective:.6g} may be "
-                f"{self.gap:.2g} above its minimum. Raise 'max_iter' or 'tol'.",
-            )
-        return Trained(
-            weights=self.weights[penalty.node],
-            link="softmax" if problem.one_each else "logistic",
-            metrics={
-                "objective": self.objective,
-                "gap": self.gap,
-                "n_iter": float(n_sweeps),
-                "n_support": float(self.n_support),
-            },
-            curves={
-                "objective": list(enumerate(self.objectives)),
-                "dual": list(enumerate(self.duals)),
-            },
-            warnings=warnings,
-        )
 
 
 class Coupling:
@@ -97,6 +53,7 @@ class Coupling:
         self.kappa = 1.0 / penalty.matrix.diagonal()[penalty.node]
 
     def weights(self, class_: int) -> Float:
+        """(n_columns,) the weights of the class as they follow from its a_k and from the others."""
         node, kappa = self._node[class_], self.kappa[class_]
         row = slice(self._matrix.indptr[node], self._matrix.indptr[node + 1])
         pull = self._matrix.data[row] @ self._weights[self._matrix.indices[row]]
@@ -107,7 +64,8 @@ class Coupling:
         self._weights[self._node[class_]] = weights
 
     def nodes(self) -> Float:
-        return self._weights.copy()
+        """(n_nodes, n_columns) all weights."""
+        return self._weights
 
 
 class Descent:
@@ -117,11 +75,14 @@ class Descent:
         design = problem.design
         self._design = design
         self._C = C
+        self._rows: Any
         if isinstance(design, np.ndarray):
-            self.squares = np.einsum("ij,ij->i", design, design)
+            self._rows = design
+            self._squares = np.einsum("ij,ij->i", design, design)
         else:
-            self.squares = np.asarray(design.multiply(design).sum(axis=1)).ravel()
-        self._empty = self.squares == 0.0
+            self._rows = design.data, design.indices, design.indptr
+            self._squares = np.asarray(design.multiply(design).sum(axis=1)).ravel()
+        self._empty = self._squares == 0.0
 
     def gradient(self, sign: Float, weights: Float) -> Float:
         """(n_rows,) of the dual objective."""
@@ -180,12 +141,8 @@ class Descent:
                 matter |= free
             active = np.flatnonzero(matter)
             state = np.uint64(2 * seed + 1)
-            own = (sign, self.squares, kappa, weights, alpha, self._C, active, tol, EPOCHS, state)
-            if isinstance(self._design, np.ndarray):
-                loops.descend(self._design, *own)
-            else:
-                rows = self._design
-                loops.descend_sparse(rows.data, rows.indices, rows.indptr, *own)
+            own = (sign, self._squares, kappa, weights, alpha, self._C, active, tol, EPOCHS, state)
+            loops.descend(self._rows, *own)
         return worst
 
 
@@ -199,20 +156,22 @@ def minimize(
     seed: int,
     progress: Progress,
     checkpoint: Checkpoint,
-) -> HingeFit:
+) -> DualFit:
     """The weights of all nodes; sweeps end when the duality gap is `tol` times the objective.
 
-    Cost: O(N D) each pass over the rows of a class, or O(nnz), tens of passes; memory 8 D values a
-    node, and the variables that are not 0.
+    Cost: O(N D) each pass over the rows of a class, or O(nnz), tens of passes; memory about 32 T D
+    bytes for T nodes, and 16 for each variable that is not 0.
     """
     descent, state = Descent(problem, C), _State.start(problem, penalty.n_nodes, checkpoint)
+    message = ""
     while True:
         # From the variables anew, so that no rounding adds up and a resumed fit ends the same.
-        sums = state.sums(problem)
-        coupling = Coupling(penalty, sums, state.weights)
+        coupling = Coupling(penalty, state.sums(problem), state.weights)
         worst = loss = 0.0
         rng = np.random.default_rng([seed, len(state.duals)])
-        for class_ in rng.permutation(problem.n_classes).tolist():
+        n_sweeps = len(state.duals)
+        for number, class_ in enumerate(rng.permutation(problem.n_classes).tolist()):
+            progress(_fraction(n_sweeps + number / problem.n_classes), "fitting", message)
             sign, alpha = problem.signs(class_), state.alpha(class_)
             weights = coupling.weights(class_)
             kappa = float(coupling.kappa[class_])
@@ -232,15 +191,48 @@ def minimize(
         state.allowed = min(state.allowed, TIGHTER * worst)
         objective = state.objectives[-1]
         gap = objective - max(state.duals)
-        n_sweeps = len(state.duals)
-        progress(1.0 - 1.0 / (1.0 + 0.1 * n_sweeps), "fitting", f"gap {gap / objective:.2g}")
+        message = f"gap {gap / objective:.2g}"
         converged = gap <= tol * objective
-        if converged or n_sweeps >= max_iter:
+        if converged or n_sweeps + 1 >= max_iter:
             break
         checkpoint.save(state.arrays())
-    return HingeFit(
+    return DualFit(
         state.weights, objective, gap, state.objectives, state.duals, state.n_support, converged
     )
+
+
+def train(
+    problem: Problem,
+    penalty: Penalty,
+    run: Run,
+    *,
+    C: float,
+    tol: float,
+    max_iter: int,
+    seed: int,
+    warnings: tuple[str, ...] = (),
+) -> Trained:
+    """The classifier of `minimize`."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(run.threads):
+        fit = minimize(
+            problem,
+            penalty,
+            C,
+            tol=tol,
+            max_iter=max_iter,
+            seed=seed,
+            progress=subprogress(run.progress, 0.02, 0.95),
+            checkpoint=run.checkpoint,
+        )
+    link: Link = "softmax" if problem.one_each else "logistic"
+    return fit.trained(fit.weights[penalty.node], link, warnings=warnings)
+
+
+def _fraction(n_sweeps: float) -> float:
+    """The progress after so much of an unknown number of sweeps."""
+    return 1.0 - 1.0 / (1.0 + 0.1 * n_sweeps)
 
 
 class _State:

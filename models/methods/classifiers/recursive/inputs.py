@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -40,8 +40,15 @@ DecreaseShare = Annotated[
 ]
 
 
+LossName: TypeAlias = Literal["hinge", "logistic"]
+
+
 class RecursiveParams(ClassifierParams):
+    """`tol` and `max_iter` are the methods' own."""
+
     C: LossWeight = 1.0
+    tol: float
+    max_iter: int
     contract: bool = Field(
         True,
         description="Whether inner nodes of the hierarchy that have one child are left out.",
@@ -50,7 +57,7 @@ class RecursiveParams(ClassifierParams):
         None,
         ge=1,
         le=1_000_000,
-        description="Number of classes of the hierarchy that are trained at a time, as a piece "
+        description="Number of classes that are trained at a time, as a piece "
         "that any worker may compute. Weights are then kept to three digits, without those below a "
         "thousandth of a class's largest. None: all classes at once, exactly.",
     )

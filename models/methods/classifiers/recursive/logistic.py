@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from scipy.special import expit
 
 from models.arrays import Array, Float, row_blocks
-from models.method import Checkpoint
+from models.method import Checkpoint, Run
 from models.methods.classifiers.classes.classifier import Trained
 from models.methods.classifiers.classes.problem import Problem, has_constant
 from models.methods.classifiers.recursive.penalty import (
@@ -26,7 +26,7 @@ from models.methods.classifiers.recursive.penalty import (
     DiagonalElimination,
     Penalty,
 )
-from models.progress import Progress
+from models.progress import Progress, subprogress
 
 MOST_BLOCK_VALUES = 1 << 25
 """The most values in the nodes' Hessian matrices (256 MiB)."""
@@ -84,13 +84,10 @@ class LogisticLoss:
     All functions cost O(N D K), or O(nnz K); memory 20 N K bytes.
     """
 
-    def __init__(self, problem: Problem, C: float, offset: Float | None = None) -> None:
-        """offset : (n_rows, n_classes) added to the scores of all weights."""
-        self._offset = offset
+    def __init__(self, problem: Problem, C: float) -> None:
         self._design = problem.design
         self._C = C
-        self._row = np.repeat(np.arange(problem.n_rows), np.diff(problem.start))
-        self._code = problem.code
+        self._row, self._code = problem.row, problem.code
         self._transposed = sp.csr_array(problem.design.T) if sp.issparse(problem.design) else None
 
     @property
@@ -99,12 +96,7 @@ class LogisticLoss:
 
     def scores(self, weights: Float) -> Float:
         """(n_rows, n_classes)."""
-        values = scores_of(self._design, weights)
-        return values if self._offset is None else values + self._offset
-
-    def changes(self, direction: Float) -> Float:
-        """(n_rows, n_classes) how the scores change along a direction."""
-        return scores_of(self._design, direction)
+        return np.asarray(self._design @ weights.T)
 
     def value(self, scores: Float) -> float:
         """The loss."""
@@ -124,7 +116,7 @@ class LogisticLoss:
 
     def along(self, curvature: Array, direction: Float) -> Float:
         """The Hessian times (n_classes, n_columns)."""
-        return self._back(curvature * self.changes(direction))
+        return self._back(curvature * self.scores(direction))
 
     def hessians(self, curvature: Array) -> Float:
         """(n_classes, D, D) for a dense design, without the rows of negligible curvature."""
@@ -160,12 +152,8 @@ def minimize(
     max_iter: int,
     progress: Progress,
     checkpoint: Checkpoint,
-    offset: Float | None = None,
-    start: Float | None = None,
 ) -> LogisticFit:
     """The weights of all nodes.
-
-    offset, start : scores added to all, and weights to start from.
 
     Steps end when the model of the objective promises a decrease of less than `tol` times it. The
     bound follows from the gradient g and the penalty's matrix R: g' R^-1 g / 2.
@@ -173,10 +161,10 @@ def minimize(
     Cost: O(N D K) each conjugate gradient and O(N D^2 K) each step for the matrices, at most; tens
     of the former, about ten of the latter.
     """
-    loss = LogisticLoss(problem, C, offset)
+    loss = LogisticLoss(problem, C)
     saved = checkpoint.load()
     if saved is None:
-        weights = _start(problem, penalty, loss) if start is None else start
+        weights = _start(problem, penalty, loss)
         objectives = [penalty.value(weights) + loss.value(loss.scores(weights[penalty.node]))]
     else:
         weights, objectives = np.array(saved["weights"]), saved["objectives"].tolist()
@@ -194,7 +182,7 @@ def minimize(
             break
         direction, decrease = _direction(penalty, loss, gradient, curvature, tol * objective)
         converged = decrease <= tol * objective
-        along = loss.changes(direction[penalty.node])
+        along = loss.scores(direction[penalty.node])
         step = 1.0
         while step >= LEAST_STEP:
             moved = weights + step * direction
@@ -211,6 +199,32 @@ def minimize(
     return LogisticFit(weights, objectives[-1], bound, objectives, converged)
 
 
+def train(
+    problem: Problem,
+    penalty: Penalty,
+    run: Run,
+    *,
+    C: float,
+    tol: float,
+    max_iter: int,
+    warnings: tuple[str, ...] = (),
+) -> Trained:
+    """The classifier of `minimize`."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(run.threads):
+        fit = minimize(
+            problem,
+            penalty,
+            C,
+            tol=tol,
+            max_iter=max_iter,
+            progress=subprogress(run.progress, 0.02, 0.95),
+            checkpoint=run.checkpoint,
+        )
+    return fit.trained(penalty, warnings)
+
+
 def _start(problem: Problem, penalty: Penalty, loss: LogisticLoss) -> Float:
     """Weights of 0 but for the constant column, whose weights are log odds if that is better."""
     zero = np.zeros((penalty.n_nodes, problem.n_columns))
@@ -224,11 +238,6 @@ def _start(problem: Problem, penalty: Penalty, loss: LogisticLoss) -> Float:
         for weights in (zero, some)
     ]
     return some if values[1] < values[0] else zero
-
-
-def scores_of(design: Float | sp.csr_array, weights: Float) -> Float:
-    """(n_rows, n_weights)."""
-    return np.asarray(design @ weights.T)
 
 
 def log_odds(problem: Problem) -> Float:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import overload
 
 
 @njit(cache=True, nogil=True)
@@ -30,26 +31,64 @@ def _changed(gradient, alpha, upper):
     return gradient
 
 
-@njit(cache=True, nogil=True, fastmath=True)
-def _dot(row, weights):
-    total = 0.0
-    for column in range(row.shape[0]):
-        total += row[column] * weights[column]
-    return total
+def product(rows, row, weights):
+    """A row times the weights, in compiled loops."""
+    raise NotImplementedError
 
 
-@njit(cache=True, nogil=True, fastmath=True)
-def _add(weights, factor, row):
-    for column in range(row.shape[0]):
-        weights[column] += factor * row[column]
+def add(rows, row, factor, weights):
+    """Add a row times a factor to the weights, in compiled loops."""
+    raise NotImplementedError
+
+
+@overload(product, jit_options={"fastmath": True, "nogil": True})
+def _product(rows, row, weights):
+    if isinstance(rows, types.Array):
+
+        def dense(rows, row, weights):
+            own, total = rows[row], 0.0
+            for column in range(own.shape[0]):
+                total += own[column] * weights[column]
+            return total
+
+        return dense
+
+    def sparse(rows, row, weights):
+        data, indices, indptr = rows
+        total = 0.0
+        for at in range(indptr[row], indptr[row + 1]):
+            total += data[at] * weights[indices[at]]
+        return total
+
+    return sparse
+
+
+@overload(add, jit_options={"fastmath": True, "nogil": True})
+def _add(rows, row, factor, weights):
+    if isinstance(rows, types.Array):
+
+        def dense(rows, row, factor, weights):
+            own = rows[row]
+            for column in range(own.shape[0]):
+                weights[column] += factor * own[column]
+
+        return dense
+
+    def sparse(rows, row, factor, weights):
+        data, indices, indptr = rows
+        for at in range(indptr[row], indptr[row + 1]):
+            weights[indices[at]] += factor * data[at]
+
+    return sparse
 
 
 @njit(cache=True, nogil=True)
-def descend(design, sign, squares, kappa, weights, alpha, upper, active, tol, max_epochs, state):
+def descend(rows, sign, squares, kappa, weights, alpha, upper, active, tol, max_epochs, state):
     """Minimise over the active rows' variables, in place; returns the state of the generator.
 
-    design : (N, D). sign : (N,). squares : (N,) of the rows' lengths. weights : (D,) of the class,
-    which are `kappa` times the sum of alpha sign x, and a constant. alpha : (N,) in 0 .. upper.
+    rows : (N, D), or the data, indices and indptr of compressed rows. sign : (N,). squares : (N,)
+    of the rows' lengths. weights : (D,) of the class, which are `kappa` times the sum of alpha sign
+    x, and a constant. alpha : (N,) in 0 .. upper.
     active : (A,) rows; one whose variable a bound holds firmly leaves them until the end.
 
     Ends when the projected gradients lie within `tol` of each other, or after `max_epochs`.
@@ -62,7 +101,7 @@ def descend(design, sign, squares, kappa, weights, alpha, upper, active, tol, ma
         place = 0
         while place < n_active:
             row = active[place]
-            gradient = sign[row] * _dot(design[row], weights) - 1.0
+            gradient = sign[row] * product(rows, row, weights) - 1.0
             value = alpha[row]
             firmly = (value <= 0.0 and gradient > high) or (value >= upper and gradient < low)
             if firmly:
@@ -75,59 +114,7 @@ def descend(design, sign, squares, kappa, weights, alpha, upper, active, tol, ma
                 moved = min(max(value - gradient / (kappa * squares[row]), 0.0), upper)
                 if moved != value:
                     alpha[row] = moved
-                    _add(weights, (moved - value) * kappa * sign[row], design[row])
-            place += 1
-        if most - least <= tol:
-            break
-        high = most if most > 0.0 else np.inf
-        low = least if least < 0.0 else -np.inf
-    return state
-
-
-@njit(cache=True, nogil=True)
-def descend_sparse(
-    data,
-    indices,
-    indptr,
-    sign,
-    squares,
-    kappa,
-    weights,
-    alpha,
-    upper,
-    active,
-    tol,
-    max_epochs,
-    state,
-):
-    """As `descend`, for a design in compressed rows."""
-    n_active = active.shape[0]
-    high, low = np.inf, -np.inf
-    for _ in range(max_epochs):
-        state = _shuffle(active, n_active, state)
-        most, least = -np.inf, np.inf
-        place = 0
-        while place < n_active:
-            row = active[place]
-            product = 0.0
-            for at in range(indptr[row], indptr[row + 1]):
-                product += data[at] * weights[indices[at]]
-            gradient = sign[row] * product - 1.0
-            value = alpha[row]
-            firmly = (value <= 0.0 and gradient > high) or (value >= upper and gradient < low)
-            if firmly:
-                n_active -= 1
-                active[place], active[n_active] = active[n_active], active[place]
-                continue
-            projected = _changed(gradient, value, upper)
-            most, least = max(most, projected), min(least, projected)
-            if projected != 0.0:
-                moved = min(max(value - gradient / (kappa * squares[row]), 0.0), upper)
-                if moved != value:
-                    alpha[row] = moved
-                    factor = (moved - value) * kappa * sign[row]
-                    for at in range(indptr[row], indptr[row + 1]):
-                        weights[indices[at]] += factor * data[at]
+                    add(rows, row, (moved - value) * kappa * sign[row], weights)
             place += 1
         if most - least <= tol:
             break

@@ -84,9 +84,7 @@ class Penalty:
 
     @cached_property
     def _factor(self) -> Any:
-        return splu(
-            self.matrix.tocsc(), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}
-        )
+        return _factored(self.matrix)
 
     @cached_property
     def inner(self) -> Int:
@@ -101,10 +99,25 @@ class Penalty:
         whole = np.zeros((self.n_nodes, weights.shape[1]))
         whole[self.node] = weights
         if self.inner.size:
-            rows = self.matrix[self.inner]
-            pull = -(rows[:, self.node] @ weights)
-            whole[self.inner] = splu(rows[:, self.inner].tocsc()).solve(np.asarray(pull))
+            pull = -(self.matrix[self.inner][:, self.node] @ weights)
+            whole[self.inner] = self.solve_inner(np.asarray(pull))
         return whole
+
+    def solve_inner(self, pull: Float) -> Float:
+        """(n_inner, n_columns) the weights of the inner nodes of least penalty.
+
+        pull : (n_inner, n_columns) minus the product of R with the weights of the classes.
+        """
+        return np.asarray(self._inner_factor.solve(pull))
+
+    @cached_property
+    def _inner_factor(self) -> Any:
+        return _factored(self.matrix[self.inner][:, self.inner])
+
+
+def _factored(matrix: sp.csr_array) -> Any:
+    """The factors of a symmetric matrix; those of a tree have no fill."""
+    return splu(matrix.tocsc(), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
 
 
 class BlockElimination:

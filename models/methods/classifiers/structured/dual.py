@@ -15,7 +15,6 @@ Machines" (2001); Keerthi et al., "A Sequential Dual Method for Large Scale Mult
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -24,7 +23,7 @@ import scipy.sparse as sp
 from models.arrays import Arrays, Float, Int
 from models.method import Checkpoint
 from models.methods.classifiers.classes.class_tree import ClassTree
-from models.methods.classifiers.classes.classifier import Trained
+from models.methods.classifiers.classes.dual_fit import DualFit
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.structured.penalty import Orthogonal, Plain
 from models.progress import Progress
@@ -40,49 +39,6 @@ FIRST_WIDTH = 4
 """Places for variables of a row at the start; rows that need more double all."""
 
 
-@dataclass(frozen=True)
-class StructuredFit:
-    """A minimum of the objective.
-
-    weights : (n_nodes, n_columns). gap : the objective is at most this above its minimum.
-    objectives, duals : after each sweep. n_support : number of variables that are not 0.
-    """
-
-    weights: Float
-    objective: float
-    gap: float
-    objectives: list[float]
-    duals: list[float]
-    n_support: int
-    converged: bool
-
-    def trained(self, weights: Float, tree: ClassTree | None = None) -> Trained:
-        """The classifier of these weights, which warns where the gap is not small yet."""
-        n_sweeps = len(self.objectives)
-        warnings: tuple[str, ...] = ()
-        if not self.converged:
-            warnings = (
-                f"Not converged after {n_sweeps} sweeps: the objective {self.objective:.6g} may be "
-                f"{self.gap:.2g} above its minimum. Raise 'max_iter' or 'tol'.",
-            )
-        return Trained(
-            weights=weights,
-            link="softmax",
-            tree=tree,
-            metrics={
-                "objective": self.objective,
-                "gap": self.gap,
-                "n_iter": float(n_sweeps),
-                "n_support": float(self.n_support),
-            },
-            curves={
-                "objective": list(enumerate(self.objectives)),
-                "dual": list(enumerate(self.duals)),
-            },
-            warnings=warnings,
-        )
-
-
 def minimize(
     problem: Problem,
     tree: ClassTree,
@@ -96,7 +52,7 @@ def minimize(
     seed: int,
     progress: Progress,
     checkpoint: Checkpoint,
-) -> StructuredFit:
+) -> DualFit:
     """The weights of all nodes; sweeps end when the duality gap is `tol` times the objective.
 
     problem : of one class a row. tree : over its classes.
@@ -130,10 +86,7 @@ def minimize(
             break
         checkpoint.save(state.arrays())
     n_support = int(np.count_nonzero(state.value))
-    return StructuredFit(
-        weights, objective, gap, state.objectives, state.duals, n_support,
-        converged,
-    )  # fmt: skip
+    return DualFit(weights, objective, gap, state.objectives, state.duals, n_support, converged)
 
 
 class _State:

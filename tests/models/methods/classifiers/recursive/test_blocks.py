@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from models.data import Data
-from models.errors import UsageError
 from models.method import Alone, Checkpoint, PredictionOptions
+from models.methods.classifiers.classes.class_graph import ClassGraph
 from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.compressed import CompressedRows
 from models.methods.classifiers.classes.problem import Problem
-from models.methods.classifiers.recursive import blocks, hinge, logistic
-from models.methods.classifiers.recursive.blocks import BlockedTree
-from models.methods.classifiers.recursive.penalty import Penalty
+from models.methods.classifiers.recursive import hinge, logistic
+from models.methods.classifiers.recursive.blocks.block import piece
+from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
+from models.methods.classifiers.recursive.blocks.sweeps import BlockFit, State, minimize, sweep
+from models.methods.classifiers.recursive.inputs import penalty_of
 from models.progress import silent
 from models.registry import method
 from models.tree.tree import Tree
 from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
-from tests.models.methods.classifiers.problem_kit import TREE, problem
+from tests.models.methods.classifiers.problem_kit import TREE, margins, problem
 
 
-def fitted(
-    some: Problem, tree: ClassTree, size: int, loss: Any, checkpoint: Checkpoint | None = None
-) -> blocks.BlockFit:
-    blocked = BlockedTree(tree, size)
-    crew = Alone(lambda piece, progress: blocks.piece(some, blocked, loss, piece))
-    return blocks.minimize(
+def fitted(some: Problem, size: int, loss: Any, checkpoint: Checkpoint | None = None) -> BlockFit:
+    blocked = BlockedClasses.of(some, False, size)
+    crew = Alone(lambda given, progress: piece(some, blocked, loss, given))
+    return minimize(
         some,
         blocked,
         tol=1e-5,
@@ -41,8 +42,8 @@ def fitted(
     )
 
 
-def together(some: Problem, tree: ClassTree, loss: Any) -> tuple[np.ndarray, float]:
-    penalty = Penalty.of_tree(tree)
+def together(some: Problem, loss: Any) -> tuple[np.ndarray, float]:
+    penalty, _ = penalty_of(some, False)
     effort: dict[str, Any] = {"tol": 1e-6, "max_iter": 1000, "progress": silent}
     if loss == "hinge":
         fit = hinge.minimize(some, penalty, 0.7, seed=0, checkpoint=Checkpoint(), **effort)
@@ -51,7 +52,7 @@ def together(some: Problem, tree: ClassTree, loss: Any) -> tuple[np.ndarray, flo
     return best.weights[penalty.node], best.objective
 
 
-def wide(seed: int) -> tuple[Problem, ClassTree]:
+def wide(seed: int) -> Problem:
     """Twelve classes under five inner nodes, sparse rows of 30 features and the constant."""
     # 0 is above 1 and 2; 1 above 3; 2 above 4; classes are below 1, 3 and 4.
     parent = np.array([-1, 0, 0, 1, 2, *[1] * 3, *[3] * 4, *[4] * 5])
@@ -64,15 +65,15 @@ def wide(seed: int) -> tuple[Problem, ClassTree]:
     counts = (rng.random((150, 30)) < 0.1 + 0.5 * words[code]).astype(np.float64)
     counts[np.arange(150), rng.integers(30, size=150)] = 1.0
     design = sp.csr_array(np.column_stack([counts, np.ones(150)]))
-    return Problem(design, np.arange(151), code, 12, tree), tree
+    return Problem(design, np.arange(151), code, 12, tree)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
 @pytest.mark.parametrize("size", [1, 5, 12])
 def test_blocks_reach_the_minimum(loss: Any, size: int) -> None:
-    some, tree = wide(1)
-    fit = fitted(some, tree, size, loss)
-    weights, objective = together(some, tree, loss)
+    some = wide(1)
+    fit = fitted(some, size, loss)
+    weights, objective = together(some, loss)
     assert fit.converged
     assert fit.objectives[-1] == pytest.approx(objective, rel=2e-3)
     difference = fit.weights.matrix().toarray() - weights
@@ -83,19 +84,19 @@ def test_blocks_reach_the_minimum(loss: Any, size: int) -> None:
 def test_a_tree_of_uneven_depth_with_rows_of_several_classes(several: bool) -> None:
     some = problem(np.random.default_rng(2), tree=TREE, sparse=True, several=several)
     for loss in ("hinge", "logistic"):
-        fit = fitted(some, TREE, 2, loss)
-        assert fit.objectives[-1] == pytest.approx(together(some, TREE, loss)[1], rel=2e-3)
+        fit = fitted(some, 2, loss)
+        assert fit.objectives[-1] == pytest.approx(together(some, loss)[1], rel=2e-3)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
 def test_a_lost_fit_goes_on_at_its_sweep(loss: Any) -> None:
-    some, tree = wide(3)
-    expected = fitted(some, tree, 5, loss)
+    some = wide(3)
+    expected = fitted(some, 5, loss)
     lost = MemoryCheckpoint(lost_after=2)
     with pytest.raises(WorkerLost):
-        fitted(some, tree, 5, loss, lost)
+        fitted(some, 5, loss, lost)
     again = MemoryCheckpoint(lost.state)
-    resumed = fitted(some, tree, 5, loss, again)
+    resumed = fitted(some, 5, loss, again)
     assert resumed.objectives == expected.objectives
     np.testing.assert_array_equal(resumed.weights.value, expected.weights.value)
     assert len(again.states) == len(expected.objectives) - 1 - 2
@@ -121,7 +122,9 @@ def test_compressed_rows_keep_what_matters() -> None:
 @pytest.mark.parametrize("name", ["rr-svm", "rr-lr"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_model_of_blocks_answers_as_one_of_all_classes(name: str, sparse: bool) -> None:
-    some, tree = wide(4)
+    some = wide(4)
+    tree = some.tree
+    assert tree is not None
     names = [str(number) for number in range(12)]
     whole = Tree(
         parent=tree.parent.astype(np.int32),
@@ -153,10 +156,51 @@ def test_a_model_of_blocks_answers_as_one_of_all_classes(name: str, sparse: bool
     np.testing.assert_allclose(answers[0].score, answers[1].score, atol=0.15)
 
 
-def test_blocks_of_a_graph_are_refused() -> None:
-    used = method("rr-svm")
-    edges = np.array([["0", "1"]], dtype=object)
-    data = {"features": np.eye(4), "labels": np.array([0, 1, 0, 1]), "graph": edges}
-    with pytest.raises(UsageError) as caught:
-        used.fit(Data(data), used.Params(block_size=2))
-    assert caught.value.where == {"parameter": "block_size"}
+def linked(seed: int) -> Problem:
+    """As `wide`, over a graph of 12 classes and three nodes without examples, in two parts."""
+    names = [str(number) for number in range(12)]
+    edges = [["0", "1"], ["1", "2"], ["2", "0"], ["2", "3"], ["3", "x"], ["x", "4"], ["x", "y"]]
+    edges += [["5", "y"], ["6", "7"], ["7", "8"], ["8", "9"], ["9", "6"], ["z", "10"], ["z", "11"]]
+    graph, _ = ClassGraph.of_edges(np.array(edges, dtype=object), names)
+    return replace(wide(seed), tree=None, graph=graph)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("size", [1, 5])
+def test_blocks_of_a_graph_reach_the_minimum(loss: Any, size: int) -> None:
+    some = linked(5)
+    fit = fitted(some, size, loss)
+    _, objective = together(some, loss)
+    assert fit.converged
+    assert fit.objectives[-1] == pytest.approx(objective, rel=2e-3)
+
+
+def test_neighbours_are_in_no_block_together() -> None:
+    some = linked(5)
+    assert some.graph is not None
+    blocked = BlockedClasses.of(some, False, 3)
+    assert sorted(np.concatenate(blocked.blocks).tolist()) == list(range(12))
+    assert sum(len(turn) for turn in blocked.turns) == len(blocked.blocks)
+    for turn in blocked.turns:
+        together = np.concatenate([blocked.blocks[block] for block in turn])
+        assert not some.graph.adjacency[together][:, together].nnz
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_the_objective_of_a_sweep_is_that_of_its_weights(loss: Any) -> None:
+    for some in (wide(6), linked(6)):
+        blocked = BlockedClasses.of(some, False, 4)
+        state = State.start(some, blocked, Checkpoint())
+        crew = Alone(lambda given, progress: piece(some, blocked, loss, given))  # noqa: B023
+        for _ in range(2):
+            inner = state.inner.matrix().toarray()
+            objective = sweep(state, 0.7, 1e-4, crew, silent)
+            weights = np.zeros((blocked.penalty.n_nodes, some.n_columns))
+            weights[blocked.penalty.inner] = inner
+            weights[blocked.penalty.node] = state.class_weights(some).matrix().toarray()
+            margin = np.array(margins(some, weights[blocked.penalty.node]))
+            losses = np.maximum(1.0 - margin, 0.0) if loss == "hinge" else np.logaddexp(0, -margin)
+            literal = blocked.penalty.value(weights) + 0.7 * losses.sum()
+            assert objective == pytest.approx(literal, rel=1e-3)
+            state.objectives.append(objective)
+            state.move_inner()

@@ -11,6 +11,7 @@ from scipy.optimize import minimize as scipy_minimize
 from sklearn.svm import LinearSVC
 
 from models.method import Checkpoint
+from models.methods.classifiers.classes.dual_fit import DualFit
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive import hinge
 from models.methods.classifiers.recursive.penalty import Penalty
@@ -25,7 +26,7 @@ from tests.models.methods.classifiers.problem_kit import (
 )
 
 
-def fitted(some: Problem, penalty: Penalty, C: float, **how: float) -> hinge.HingeFit:
+def fitted(some: Problem, penalty: Penalty, C: float, **how: float) -> DualFit:
     effort = {"tol": 1e-6, "max_iter": 1000, "seed": 0, **how}
     return hinge.minimize(some, penalty, C, **effort, progress=silent, checkpoint=Checkpoint())
 

@@ -15,6 +15,7 @@ from scipy.optimize import minimize as scipy_minimize
 
 from models.method import Checkpoint
 from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.classes.dual_fit import DualFit
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.structured import dual
 from models.methods.classifiers.structured.penalty import Orthogonal, Plain
@@ -140,7 +141,7 @@ def fitted(
     kind: Kind,
     rescaled: Rescaled = "margin",
     **how: float,
-) -> dual.StructuredFit:
+) -> DualFit:
     effort = {"tol": 1e-7, "max_iter": 1000, "seed": 0, **how}
     return dual.minimize(
         some, tree, penalty, C, candidates=kind, rescaled=rescaled, progress=silent,

@@ -1,0 +1,61 @@
+"""The end of a training in the dual, whose duality gap says how good it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from models.arrays import Float
+from models.methods.classifiers.classes.answers import Link
+from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.classes.classifier import Trained
+
+
+@dataclass(frozen=True)
+class DualFit:
+    """A minimum of the objective.
+
+    weights : (n_nodes, n_columns).
+    gap : the objective is at most this above its minimum.
+    objectives, duals : after each sweep.
+    n_support : number of variables that are not 0.
+    """
+
+    weights: Float
+    objective: float
+    gap: float
+    objectives: list[float]
+    duals: list[float]
+    n_support: int
+    converged: bool
+
+    def trained(
+        self,
+        weights: Float,
+        link: Link,
+        tree: ClassTree | None = None,
+        warnings: tuple[str, ...] = (),
+    ) -> Trained:
+        """The classifier of these weights, which warns where the gap is not small yet."""
+        n_sweeps = len(self.objectives)
+        if not self.converged:
+            warnings = (
+                *warnings,
+                f"Not converged after {n_sweeps} sweeps: the objective {self.objective:.6g} may be "
+                f"{self.gap:.2g} above its minimum. Raise 'max_iter' or 'tol'.",
+            )
+        return Trained(
+            weights=weights,
+            link=link,
+            tree=tree,
+            metrics={
+                "objective": self.objective,
+                "gap": self.gap,
+                "n_iter": float(n_sweeps),
+                "n_support": float(self.n_support),
+            },
+            curves={
+                "objective": list(enumerate(self.objectives)),
+                "dual": list(enumerate(self.duals)),
+            },
+            warnings=warnings,
+        )

@@ -1,0 +1,240 @@
+"""A piece of a training by blocks: the classes of one block, their neighbours' weights given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from models.arrays import Arrays, Float, Int
+from models.method import SHARED, Piece
+from models.methods.classifiers.classes.compressed import CompressedRows
+from models.methods.classifiers.classes.problem import Problem, has_constant
+from models.methods.classifiers.recursive import hinge, logistic
+from models.methods.classifiers.recursive.blocks import newton
+from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
+from models.methods.classifiers.recursive.inputs import LossName
+
+ROUNDS = 8
+"""How often at most a class looks for the rows that matter to it in one sweep."""
+
+CACHED = 8
+"""Neighbours' weights that a piece keeps dense."""
+
+
+def piece_bytes(problem: Problem, size: int, loss: LossName) -> int:
+    """About how many bytes `piece` takes besides the design."""
+    n_rows, n_columns = problem.n_rows, problem.n_columns
+    if loss == "hinge":
+        return 64 * n_rows + 8 * (CACHED + 6) * n_columns
+    stored = problem.design.size if isinstance(problem.design, np.ndarray) else problem.design.nnz
+    return 24 * stored + 28 * n_rows * size + (8 * CACHED + 28 * size) * n_columns
+
+
+def piece(problem: Problem, blocked: BlockedClasses, loss: LossName, piece: Piece) -> Arrays:
+    """Train the classes of one block.
+
+    Returns what they add to the objective, what the next sweep starts from (`weights` or `dual`),
+    and on a tree the sums of their weights by parent (`sums`).
+    """
+    number, shared = int(piece["block"]), piece[SHARED]
+    block = _Block(
+        problem,
+        blocked,
+        blocked.blocks[number],
+        under(f"{number}.", shared),
+        _Neighbors(problem, blocked, shared),
+        C=float(piece["C"]),
+        tol=float(piece["tol"]),
+        sweep=int(piece["sweep"]),
+    )
+    return block.train_hinge() if loss == "hinge" else block.train_logistic()
+
+
+def under(prefix: str, arrays: Arrays) -> Arrays:
+    """Those whose names begin with `prefix`, without it."""
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
+
+
+def first_row(problem: Problem) -> Float:
+    """(n_columns,) the weights of every node before the first sweep."""
+    row = np.zeros(problem.n_columns)
+    if has_constant(problem.design):
+        row[-1] = -1.0
+    return row
+
+
+def dual_sum(problem: Problem, kept: Arrays, place: int, class_: int) -> Float:
+    """(n_columns,) a class's sum of alpha y x, from the variables kept for its block."""
+    row, value = _dual(kept, place)
+    return np.asarray(problem.design[row].T @ (value * problem.signs(class_)[row]))
+
+
+def _dual(kept: Arrays, place: int) -> tuple[Int, Float]:
+    """The rows whose dual variables are not 0, and these."""
+    own = slice(int(kept["dual.start"][place]), int(kept["dual.start"][place + 1]))
+    return kept["dual.row"][own], kept["dual.value"][own]
+
+
+class _Neighbors:
+    """The weights of other nodes, and how they pull at a class."""
+
+    def __init__(self, problem: Problem, blocked: BlockedClasses, shared: Arrays) -> None:
+        self._blocked, self._shared = blocked, shared
+        self._n_columns = problem.n_columns
+        self._inner = CompressedRows.of_arrays(shared, problem.n_columns, "inner.")
+        self._first = first_row(problem)
+        self._weights = lru_cache(CACHED)(self._weights_of)
+
+    def _weights_of(self, class_: int, inner: int) -> Float:
+        if class_ < 0:
+            return self._inner.row(inner)
+        block, place = (int(part[class_]) for part in self._blocked.position)
+        if f"{block}.weights.start" not in self._shared:
+            return self._first
+        rows = CompressedRows.of_arrays(self._shared, self._n_columns, f"{block}.weights.")
+        return rows.row(place)
+
+    def pull(self, class_: int) -> tuple[Float, Float]:
+        """(n_columns,) the sum of the neighbours' weights, and the part of it that the class counts
+        in the objective: an edge of two classes counts with the one whose turn is later."""
+        pull, counted = np.zeros((2, self._n_columns))
+        color = self._blocked.color
+        for other, inner, strength in self._blocked.neighbors(class_):
+            weights = strength * self._weights(other, inner)
+            pull += weights
+            if other < 0 or color[other] < color[class_]:
+                counted += weights
+        return pull, counted
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """state : what the sweep before kept of the block; nothing before the first."""
+
+    problem: Problem
+    blocked: BlockedClasses
+    classes: Int
+    state: Arrays
+    neighbors: _Neighbors
+    C: float
+    tol: float
+    sweep: int
+
+    def train_hinge(self) -> Arrays:
+        """Dual coordinate descent, one class after the other."""
+        problem, n_columns = self.problem, self.problem.n_columns
+        descent, objective = hinge.Descent(problem, self.C), 0.0
+        sums, rows, values = _Sums(self.blocked, n_columns), [], []
+        compressed: list[CompressedRows] = []
+        for place, class_ in enumerate(self.classes.tolist()):
+            pull, counted = self.neighbors.pull(class_)
+            stiffness = float(self.blocked.stiffness[class_])
+            sign, alpha = problem.signs(class_), np.zeros(problem.n_rows)
+            if self.state:
+                row, value = _dual(self.state, place)
+                alpha[row] = value
+                pull = pull + dual_sum(problem, self.state, place, class_)
+            weights = pull / stiffness
+            seed = 1000 * class_ + 10 * self.sweep
+            _, lost = descent.improve(sign, 1.0 / stiffness, weights, alpha, self.tol, seed, ROUNDS)
+            objective += lost + 0.5 * stiffness * float(weights @ weights)
+            objective -= float(weights @ counted)
+            rows.append(np.flatnonzero(alpha).astype(np.int32))
+            values.append(alpha[rows[-1]])
+            if self.blocked.nested:
+                sums.add(class_, weights)
+            else:
+                compressed.append(CompressedRows.of([weights], n_columns))
+        kept = CompressedRows.stacked(compressed, n_columns)
+        return {
+            "objective": np.array([objective]),
+            "dual.start": np.concatenate([[0], np.cumsum([row.size for row in rows])]),
+            "dual.row": np.concatenate(rows),
+            "dual.value": np.concatenate(values),
+            **(sums.arrays() if self.blocked.nested else kept.arrays("weights.")),
+        }
+
+    def train_logistic(self) -> Arrays:
+        """Newton's method, in single precision."""
+        problem = _of_classes(self.problem, self.classes)
+        shape = problem.n_columns, self.classes.size
+        stiffness = self.blocked.stiffness[self.classes].astype(np.float32)
+        center = np.empty(shape, dtype=np.float32)
+        for place, class_ in enumerate(self.classes.tolist()):
+            center[:, place] = self.neighbors.pull(class_)[0] / stiffness[place]
+        start = center.copy()
+        if self.state:
+            before = CompressedRows.of_arrays(self.state, problem.n_columns, "weights.")
+            for place in range(before.n_rows):
+                start[:, place] = before.row(place)
+        elif has_constant(problem.design):
+            start[-1] = logistic.log_odds(problem)
+        weights, own = newton.minimize(problem, stiffness, center, start, self.C, self.tol)
+        sums, objective = _Sums(self.blocked, problem.n_columns), float(own.sum())
+        compressed = []
+        for place, class_ in enumerate(self.classes.tolist()):
+            row, middle = (part[:, place].astype(np.float64) for part in (weights, center))
+            # The edges that other classes count are left out.
+            counted = self.neighbors.pull(class_)[1]
+            objective += float(stiffness[place]) * float(middle @ row - 0.5 * middle @ middle)
+            objective -= float(counted @ row)
+            compressed.append(CompressedRows.of([row], problem.n_columns))
+            if self.blocked.nested:
+                sums.add(class_, row)
+        return {
+            "objective": np.array([objective]),
+            **sums.arrays(),
+            **CompressedRows.stacked(compressed, problem.n_columns).arrays("weights."),
+        }
+
+
+class _Sums:
+    """The sums of classes' weights by parent; classes of one parent come after each other."""
+
+    def __init__(self, blocked: BlockedClasses, n_columns: int) -> None:
+        self._blocked, self._n_columns = blocked, n_columns
+        self._parents: list[int] = []
+        self._done: list[CompressedRows] = []
+        self._sum = np.zeros(n_columns)
+
+    def add(self, class_: int, weights: Float) -> None:
+        ((_, parent, _),) = self._blocked.neighbors(class_)
+        if self._parents[-1:] != [parent]:
+            self._close()
+            self._parents.append(parent)
+        self._sum += weights
+
+    def _close(self) -> None:
+        if self._parents:
+            self._done.append(CompressedRows.of([self._sum], self._n_columns))
+            self._sum = np.zeros(self._n_columns)
+
+    def arrays(self) -> Arrays:
+        if not self._parents:
+            return {}
+        self._close()
+        rows = CompressedRows.stacked(self._done, self._n_columns)
+        return {"parent": np.array(self._parents), **rows.arrays("sums.")}
+
+
+def _of_classes(problem: Problem, classes: Int) -> Problem:
+    """The problem of some classes against the rest; rows may have none of them."""
+    number = np.full(problem.n_classes, -1, dtype=np.int64)
+    number[classes] = np.arange(classes.size)
+    code = number[problem.code]
+    kept = np.concatenate([[0], np.cumsum(code >= 0)])
+    return replace(
+        problem,
+        design=problem.design.astype(np.float32),
+        start=kept[problem.start],
+        code=code[code >= 0],
+        n_classes=classes.size,
+        tree=None,
+        graph=None,
+    )

@@ -1,0 +1,67 @@
+"""What the two methods of recursive regularization share: all classes at once, or in blocks."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TypeVar
+
+from models.arrays import Arrays
+from models.method import Piece, Run
+from models.methods.classifiers.classes.classifier import Classifier, Trained
+from models.methods.classifiers.classes.inputs import loss_weight
+from models.methods.classifiers.classes.problem import Problem
+from models.methods.classifiers.recursive.inputs import (
+    INPUTS,
+    LossName,
+    RecursiveParams,
+    penalty_of,
+)
+from models.methods.classifiers.recursive.penalty import Penalty
+
+P = TypeVar("P", bound=RecursiveParams)
+
+
+class RecursiveClassifier(Classifier[P]):
+    """Base of `rr-svm` and `rr-lr`."""
+
+    inputs = INPUTS
+    one_of = ("hierarchy", "graph")
+    resumes = True
+    loss: LossName
+
+    @abstractmethod
+    def _train_at_once(
+        self, problem: Problem, penalty: Penalty, params: P, run: Run, warnings: tuple[str, ...]
+    ) -> Trained:
+        """Hook: the weights of all classes."""
+
+    def _train(self, problem: Problem, params: P, run: Run) -> Trained:
+        if params.block_size is None:
+            penalty, warnings = penalty_of(problem, params.contract)
+            return self._train_at_once(problem, penalty, params, run, warnings)
+        from models.methods.classifiers.recursive.blocks.block import piece_bytes
+        from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
+        from models.methods.classifiers.recursive.blocks.sweeps import train
+
+        blocked = BlockedClasses.of(problem, params.contract, params.block_size)
+        self._require(piece_bytes(problem, blocked.size, self.loss))
+        return train(
+            problem,
+            blocked,
+            self.loss,
+            run,
+            C=loss_weight(params.C),
+            tol=params.tol,
+            max_iter=params.max_iter,
+        )
+
+    def _piece_of(self, problem: Problem, params: P, piece: Piece, threads: int) -> Arrays:
+        from threadpoolctl import threadpool_limits
+
+        from models.methods.classifiers.recursive.blocks.block import piece as trained
+        from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
+
+        assert params.block_size is not None
+        blocked = BlockedClasses.of(problem, params.contract, params.block_size)
+        with threadpool_limits(threads):
+            return trained(problem, blocked, self.loss, piece)
