@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +15,7 @@ from models.tree.newick import write
 from models.tree.tree import Tree
 from tests.e2e.client import npy
 from tests.e2e.conftest import Service, running, until
+from tests.e2e.helpers_kit import stop_a_helper
 from tests.e2e.topology_kit import Topology, upload
 from workers.artifacts import results
 
@@ -74,16 +71,6 @@ def same(tree: Tree, expected: Tree) -> None:
         np.testing.assert_array_equal(tree.extra[column], values)
 
 
-def at_work(service: Service, job: str) -> list[tuple[int, Path]]:
-    """Workers with a folder for the job, and the folder."""
-    alive = {worker.pid for worker in service.workers()}
-    return [
-        (pid, folder)
-        for folder in (service.data_dir / "scratch").glob(f"w-*/{job}-*")
-        if (pid := int(folder.parent.name.split("-")[1])) in alive
-    ]
-
-
 @pytest.mark.parametrize("n_pieces", [1, 2, 7])
 def test_the_tree_is_that_of_the_unsplit_fit(service: Service, n_pieces: int) -> None:
     values = logits(n_pieces)
@@ -108,33 +95,6 @@ def test_killing_a_helper_loses_only_its_piece(service: Service) -> None:
         if folder is not None:
             return
     raise AssertionError("no helper was caught in the middle of a piece")
-
-
-def stop_a_helper(service: Service, job: str) -> Path | None:
-    """SIGKILL a worker that computes a piece; its folder, or None if it had just finished."""
-    at_work_now: list[tuple[int, Path]] = []
-
-    def two_at_work() -> bool:
-        at_work_now[:] = at_work(service, job)
-        return len({pid for pid, _ in at_work_now}) > 1 or not running_still(service, job)
-
-    until(two_at_work, 20.0, service.log)
-    # The attempt's own folder is created before those of its pieces.
-    created = {folder: folder.stat().st_ctime for _, folder in at_work_now if folder.exists()}
-    if len(created) < 2:
-        return None
-    victim, folder = max(at_work_now, key=lambda entry: created.get(entry[1], 0.0))
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(victim, signal.SIGSTOP)
-        in_the_middle = folder.exists()
-        os.kill(victim, signal.SIGKILL)
-        return folder if in_the_middle else None
-    return None
-
-
-def running_still(service: Service, job: str) -> bool:
-    status = service.client.get(f"/v1/jobs/{job}").json()["status"]
-    return status in ("queued", "running")
 
 
 @pytest.mark.slow

@@ -37,7 +37,6 @@ from models.methods.classifiers.sampling.chain import Draws, sample
 from models.methods.classifiers.sampling.diagnostics import effective_sample_size, split_rhat
 from models.methods.classifiers.structured.inputs import Contract
 from models.parameters import Seed
-from models.progress import subprogress
 
 MOST_RHAT = 1.05
 FEWEST_EFFECTIVE = 50.0
@@ -84,25 +83,22 @@ class CorrMNL(Classifier[CorrMNLParams]):
         return _bytes_of(params, shapes["features"][0], shapes["features"][1] + 1, 2)
 
     def _train(self, problem: Problem, params: CorrMNLParams, run: Run) -> Trained:
-        from threadpoolctl import threadpool_limits
-
         assert problem.tree is not None
         tree = problem.tree.contracted() if params.contract else problem.tree
         needed = _bytes_of(params, problem.n_rows, problem.n_columns, problem.n_classes)
         memory.require(self.id, needed, self.advice)
         design = problem.design
         dense = design.toarray() if isinstance(design, sp.csr_array) else design
-        with threadpool_limits(run.threads):
-            draws = sample(
-                BranchModel(dense, problem.code, tree, params.shape, params.rate),
-                n_chains=params.n_chains,
-                n_samples=params.n_samples,
-                burn_in=params.burn_in,
-                n_kept=params.n_kept,
-                seed=params.seed,
-                progress=subprogress(run.progress, 0.02, 0.95),
-                checkpoint=run.checkpoint,
-            )
+        draws = sample(
+            BranchModel(dense, problem.code, tree, params.shape, params.rate),
+            n_chains=params.n_chains,
+            n_samples=params.n_samples,
+            burn_in=params.burn_in,
+            n_kept=params.n_kept,
+            seed=params.seed,
+            progress=run.progress,
+            checkpoint=run.checkpoint,
+        )
         return _trained(draws)
 
 

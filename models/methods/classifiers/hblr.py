@@ -129,15 +129,12 @@ class HBLR(Classifier[HBLRParams]):
         return _bytes_of(params, (n_rows, n_features + 1), 2, 3, n_rows)
 
     def _train(self, problem: Problem, params: HBLRParams, run: Run) -> Trained:
-        from threadpoolctl import threadpool_limits
-
         assert problem.tree is not None
         tree = problem.tree.contracted() if params.contract else problem.tree
         design = problem.design
         needed = _bytes_of(params, design.shape, tree.n_classes, tree.n_nodes, int(design.size))
         memory.require(self.id, needed, self.advice)
-        with threadpool_limits(run.threads):
-            return _trained(problem, tree, params, run)
+        return _trained(problem, tree, params, run)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -254,7 +251,7 @@ def _variational(
     inference = Variational(design, tree, bound, precisions)
     sweeps = _swept(inference, params, run)
     state = sweeps.state
-    within = subprogress(run.progress, 0.9, 0.97)
+    within = subprogress(run.progress, 0.95, 1.0)
     covariance = inference.covariances_of_leaves(state, _storage(state.precisions), within)
     return _Posterior(state.mean, covariance, state.precisions, sweeps)
 
@@ -268,7 +265,7 @@ S = TypeVar("S")
 
 
 def _swept(inference: Inference[S], params: HBLRParams, run: Run) -> Alternation[S]:
-    within = subprogress(run.progress, 0.02, 0.9)
+    within = subprogress(run.progress, 0.0, 0.95)
     return alternated(inference, params.tol, params.max_iter, within, run.checkpoint)
 
 

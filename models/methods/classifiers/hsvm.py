@@ -30,7 +30,6 @@ from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import loss_weight
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.structured.inputs import Contract, StructuredParams
-from models.progress import subprogress
 
 
 class HSVMParams(StructuredParams):
@@ -72,7 +71,7 @@ class HSVM(Classifier[HSVMParams]):
             tol=params.tol,
             max_iter=params.max_iter,
             seed=params.seed,
-            progress=subprogress(run.progress, 0.02, 0.95),
+            progress=run.progress,
             checkpoint=run.checkpoint,
         )
         return fit.trained(_along_paths(fit.weights, tree), "softmax")

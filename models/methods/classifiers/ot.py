@@ -26,7 +26,6 @@ from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import loss_weight
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.structured.inputs import StructuredParams
-from models.progress import subprogress
 
 
 class OTParams(StructuredParams):
@@ -51,8 +50,6 @@ class OT(Classifier[OTParams]):
     advice = "Use a smaller hierarchy, fewer features ('preprocess' with svd or pca), or 'td-svm'."
 
     def _train(self, problem: Problem, params: OTParams, run: Run) -> Trained:
-        from threadpoolctl import threadpool_limits
-
         from models.methods.classifiers.structured.dual import minimize
         from models.methods.classifiers.structured.penalty import Orthogonal
 
@@ -60,17 +57,16 @@ class OT(Classifier[OTParams]):
         tree = problem.tree.contracted()
         n_nodes = tree.n_nodes
         memory.require(self.id, 32 * n_nodes * (problem.n_columns + 2 * n_nodes), self.advice)
-        with threadpool_limits(run.threads):
-            fit = minimize(
-                problem,
-                tree,
-                Orthogonal.over(tree, params.orthogonality),
-                loss_weight(params.C),
-                candidates="siblings",
-                tol=params.tol,
-                max_iter=params.max_iter,
-                seed=params.seed,
-                progress=subprogress(run.progress, 0.02, 0.95),
-                checkpoint=run.checkpoint,
-            )
+        fit = minimize(
+            problem,
+            tree,
+            Orthogonal.over(tree, params.orthogonality),
+            loss_weight(params.C),
+            candidates="siblings",
+            tol=params.tol,
+            max_iter=params.max_iter,
+            seed=params.seed,
+            progress=run.progress,
+            checkpoint=run.checkpoint,
+        )
         return fit.trained(fit.weights, "softmax", tree)

@@ -51,7 +51,6 @@ from models.methods.classifiers.softmax.gradient_steps import minimize_jointly
 from models.methods.classifiers.softmax.objective import Effort, Minimum, SoftmaxObjective
 from models.methods.classifiers.softmax.sweeps import Acceleration, descend
 from models.parameters import MaxIter
-from models.progress import subprogress
 
 
 class RMLRParams(ClassifierParams):
@@ -94,14 +93,11 @@ class RMLR(Classifier[RMLRParams]):
     example = {"C": 1.0, "tol": 1e-8}
 
     def _train(self, problem: Problem, params: RMLRParams, run: Run) -> Trained:
-        from threadpoolctl import threadpool_limits
-
         memory.require(self.id, _bytes(problem, params), self.advice)
         objective = SoftmaxObjective(
             problem.design, problem.code, problem.n_classes, loss_weight(params.C)
         )
-        with threadpool_limits(run.threads):
-            minimum = _minimum(objective, params, run)
+        minimum = _minimum(objective, params, run)
         return Trained(
             minimum.weights,
             "softmax",
@@ -119,13 +115,12 @@ class RMLR(Classifier[RMLRParams]):
 
 def _minimum(objective: SoftmaxObjective, params: RMLRParams, run: Run) -> Minimum:
     effort = Effort(params.tol, params.max_iter)
-    progress = subprogress(run.progress, 0.03, 0.97)
     if params.bound == "lbfgs":
-        return minimize_jointly(objective, effort, progress, run.checkpoint)
+        return minimize_jointly(objective, effort, run.progress, run.checkpoint)
     if params.bound == "admm":
-        return minimize_by_splitting(objective, effort, progress, run.checkpoint)
+        return minimize_by_splitting(objective, effort, run.progress, run.checkpoint)
     bound = BOUNDS[params.bound]
-    return descend(objective, bound, params.acceleration, effort, progress, run.checkpoint)
+    return descend(objective, bound, params.acceleration, effort, run.progress, run.checkpoint)
 
 
 def _bytes(problem: Problem, params: RMLRParams) -> int:

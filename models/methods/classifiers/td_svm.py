@@ -51,8 +51,6 @@ class TDSVM(Classifier[TDSVMParams]):
     hurry = (1e-2, 10)
 
     def _train(self, problem: Problem, params: TDSVMParams, run: Run) -> Trained:
-        from threadpoolctl import threadpool_limits
-
         from models.methods.classifiers.recursive.hinge import minimize
 
         assert problem.tree is not None
@@ -66,32 +64,29 @@ class TDSVM(Classifier[TDSVMParams]):
         if saved is not None:
             weights, ends = np.array(saved["weights"]), np.array(saved["ends"])
             n_done = int(saved["n_done"][0])
-        with threadpool_limits(run.threads):
-            for number in range(n_done, inner.size):
-                node = int(inner[number])
-                children, part = siblings(problem, tree, node)
-                if not part.n_rows:
-                    # In a fold there may be none; the weights stay 0.
-                    ends[number, 3] = True
-                    continue
-                begin, end = (0.02 + 0.93 * (number + step) / inner.size for step in (0, 1))
-                fit = minimize(
-                    part,
-                    Penalty.of_classes(children.size),
-                    loss_weight(params.C),
-                    tol=params.tol,
-                    max_iter=params.max_iter,
-                    seed=int(np.random.default_rng([params.seed, node]).integers(2**62)),
-                    progress=subprogress(
-                        run.progress, begin, end, f"node {number + 1}/{inner.size}"
-                    ),
-                    checkpoint=Checkpoint(),
-                )
-                weights[children] = fit.weights
-                ends[number] = fit.objective, fit.gap, len(fit.duals), fit.converged
-                run.checkpoint.save(
-                    {"weights": weights, "ends": ends, "n_done": np.array([number + 1])}
-                )
+        for number in range(n_done, inner.size):
+            node = int(inner[number])
+            children, part = siblings(problem, tree, node)
+            if not part.n_rows:
+                # In a fold there may be none; the weights stay 0.
+                ends[number, 3] = True
+                continue
+            begin, end = ((number + step) / inner.size for step in (0, 1))
+            fit = minimize(
+                part,
+                Penalty.of_classes(children.size),
+                loss_weight(params.C),
+                tol=params.tol,
+                max_iter=params.max_iter,
+                seed=int(np.random.default_rng([params.seed, node]).integers(2**62)),
+                progress=subprogress(run.progress, begin, end, f"node {number + 1}/{inner.size}"),
+                checkpoint=Checkpoint(),
+            )
+            weights[children] = fit.weights
+            ends[number] = fit.objective, fit.gap, len(fit.duals), fit.converged
+            run.checkpoint.save(
+                {"weights": weights, "ends": ends, "n_done": np.array([number + 1])}
+            )
         return _trained(weights, tree, ends, problem.one_each)
 
 

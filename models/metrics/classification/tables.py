@@ -46,7 +46,7 @@ def table(name: TableId, outcome: Outcomes, training: Int, class_node: Int) -> R
 
 
 def by_level(outcome: Outcomes) -> Rows:
-    """For each level, the nodes so many edges below the root: F1 over the nodes there.
+    """For each level, F1 over its nodes; the level is the number of edges to the root.
 
     A row counts for every node on the paths to its labels, true or given (table 3.6 of the
     thesis, whose level 1 is level 0 here). `n_nodes` are those of the tree, `n_occurring` those

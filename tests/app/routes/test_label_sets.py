@@ -128,7 +128,7 @@ def test_inline_labels_that_are_refused(
 
 
 def test_naming_by_several_labels_is_refused_before_the_fit(working: Working) -> None:
-    body = {
+    body: dict[str, Any] = {
         "method": "hac",
         "inputs": {"features": [[0.0], [1.0], [5.0]], "labels": ["a", ["b", "c"], "c"]},
         "name_by": "labels",
@@ -136,7 +136,7 @@ def test_naming_by_several_labels_is_refused_before_the_fit(working: Working) ->
     job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=30"}).json()
     assert job["status"] == "failed"
     assert "2 labels at row 1" in job["error"]["detail"]
-    body["inputs"]["labels"] = [["a"], "a", ["c"]]  # type: ignore[index]
+    body["inputs"]["labels"] = [["a"], "a", ["c"]]
     job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=30"}).json()
     nodes = working.client.get(f"/v1/trees/{job['result']['tree']}").json()["nodes"]
     assert nodes[0]["name"] == "a (66%)"

@@ -71,7 +71,7 @@ def test_features_and_labels_of_the_same_file(tmp_path: Path) -> None:
     features = load(path, None, "features")
     assert isinstance(features, np.ndarray)
     assert features.tolist() == [[1, -25, 0], [3, 4, 1], [0.5, 0, 1]]
-    assert load(path, None, "labels").tolist() == ["cat", "wild dog", "d,e"]  # type: ignore[union-attr]
+    assert load(path, None, "labels").tolist() == ["cat", "wild dog", "d,e"]
     assert load(path, None, "names") == ["cat", "wild dog", "d,e"]
     tree = load(path, None, "hierarchy")
     assert isinstance(tree, Tree)
@@ -83,10 +83,10 @@ def test_the_class_may_be_chosen(tmp_path: Path) -> None:
         "1,a,5", "2.5,b,7", attributes="@attribute x real\n@attribute y {a,b}\n@attribute z real\n"
     )
     path = put(tmp_path / "x", text)
-    assert load(path, "y", "features").tolist() == [[1, 5], [2.5, 7]]  # type: ignore[union-attr]
-    assert load(path, "y", "labels").tolist() == ["a", "b"]  # type: ignore[union-attr]
-    assert load(path, None, "labels").tolist() == [5, 7]  # type: ignore[union-attr]
-    assert load(path, "x", "targets").tolist() == [1, 2.5]  # type: ignore[union-attr]
+    assert load(path, "y", "features").tolist() == [[1, 5], [2.5, 7]]
+    assert load(path, "y", "labels").tolist() == ["a", "b"]
+    assert load(path, None, "labels").tolist() == [5, 7]
+    assert load(path, "x", "targets").tolist() == [1, 2.5]
     assert refused(load, path, "x", "labels").where["row"] == 1
     error = refused(load, path, "w", "labels")
     assert error.code == "member-needed"
@@ -107,7 +107,7 @@ def test_hierarchical_classes(tmp_path: Path) -> None:
     # 2 and 3 are labels of a row, so that they have leaves of their own.
     assert sorted(tree.name[tree.leaf_of_point].tolist()) == ["0", "2", "3", "3", "4"]
     one = put(tmp_path / "y", "\n".join(HIERARCHICAL.split("\n")[:6]))
-    assert load(one, None, "labels").tolist() == ["2/1/3", "2/4"]  # type: ignore[union-attr]
+    assert load(one, None, "labels").tolist() == ["2/1/3", "2/4"]
     tree = load(one, None, "hierarchy")
     assert isinstance(tree, Tree)
     assert tree.name[tree.leaf_of_point].tolist() == ["3", "4", "0"]
@@ -121,13 +121,13 @@ def test_sparse_rows(tmp_path: Path) -> None:
     features = load(path, None, "features")
     assert isinstance(features, sp.csr_array)
     assert features.toarray().tolist() == [[1.5, 0, 0], [0, 0, 0], [0, 1, -2], [0, 0, 3]]
-    assert load(path, None, "labels").tolist() == ["yes", "no", "no", "no"]  # type: ignore[union-attr]
+    assert load(path, None, "labels").tolist() == ["yes", "no", "no", "no"]
     middle = load(path, "b", "labels")
     assert isinstance(middle, np.ndarray)
     assert middle.tolist() == ["0", "0", "1", "0"]
     others = put(tmp_path / "y", SPARSE.replace("{no, yes}", "numeric").replace("yes", "7"))
     others.write_text(others.read_text().replace('"no"', '"8"'))
-    assert load(others, None, "labels").tolist() == [7, 0, 0, 8]  # type: ignore[union-attr]
+    assert load(others, None, "labels").tolist() == [7, 0, 0, 8]
     features = load(others, "b", "features")
     assert isinstance(features, sp.csr_array)
     assert features.toarray()[0].tolist() == [1.5, 0, 7]
@@ -256,8 +256,8 @@ def test_a_file_of_labels_alone(tmp_path: Path) -> None:
     text = with_rows("a/b", "a/c", "a/b", attributes="@attribute y string\n")
     path = put(tmp_path / "x", text)
     assert arff.inspect(path, None).shape == (3,)
-    assert load(path, None, "labels").tolist() == ["a/b", "a/c", "a/b"]  # type: ignore[union-attr]
-    assert load(path, None, "hierarchy").n_leaves == 2  # type: ignore[union-attr]
+    assert load(path, None, "labels").tolist() == ["a/b", "a/c", "a/b"]
+    assert load(path, None, "hierarchy").n_leaves == 2
     assert refused(load, path, None, "features").code == "empty"
 
 
@@ -350,7 +350,7 @@ def test_written_values_are_read_back(
     path = put(tmp_path_factory.mktemp("arff") / "x", with_rows(*rows, attributes=attributes))
     features = load(path, None, "features")
     dense = features.toarray() if isinstance(features, sp.csr_array) else features
-    np.testing.assert_array_equal(dense, [[x, n] for x, n, _ in values])  # type: ignore[arg-type]
+    np.testing.assert_array_equal(dense, [[x, n] for x, n, _ in values])
     labels = load(path, None, "labels")
     assert isinstance(labels, np.ndarray)
     assert labels.tolist() == [text for *_, text in values]
@@ -366,11 +366,11 @@ def test_the_same_as_scipy_reads(tmp_path: Path) -> None:
     # It lifts the limit of the whole process.
     csv.field_size_limit(limit)
     np.testing.assert_array_equal(
-        load(path, None, "features"),  # type: ignore[arg-type]
+        load(path, None, "features"),
         np.array([list(row)[:-1] for row in rows.tolist()]),
     )
     expected = [row[-1].decode() for row in rows.tolist()]
-    assert load(path, None, "labels").tolist() == expected == classes  # type: ignore[union-attr]
+    assert load(path, None, "labels").tolist() == expected == classes
 
 
 @settings(max_examples=150)

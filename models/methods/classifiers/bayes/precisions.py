@@ -98,8 +98,8 @@ class Precisions:
         it is, instead of the variance (MacKay's update). The fixed points are the same; where the
         data tell little of the weights, `updated` approaches them very slowly.
         """
-        told = 1.0 - self.of_nodes * variance
-        shape = self.a + 0.5 * self._sums(told)
+        determined = 1.0 - self.of_nodes * variance
+        shape = self.a + 0.5 * self._sums(determined)
         rate = self.b + 0.5 * self._sums(spread - variance)
         return replace(self, nu=self.tau * rate / shape)
 

@@ -105,6 +105,14 @@ class Classifier(Method[P]):
     def _train(self, problem: Problem, params: P, run: Run) -> Trained:
         """Hook: the weights of the classes."""
 
+    def _trained(self, problem: Problem, params: P, run: Run) -> Trained:
+        """`_train` with its threads and its part of the progress."""
+        from threadpoolctl import threadpool_limits
+
+        within = replace(run, progress=subprogress(run.progress, 0.02, 0.95))
+        with threadpool_limits(run.threads):
+            return self._train(problem, params, within)
+
     def _hurried(self, params: P) -> P:
         """The parameters of trainings that only choose among others."""
         if self.hurry is None:
@@ -114,7 +122,7 @@ class Classifier(Method[P]):
         hurried = {"tol": max(own["tol"], tol), "max_iter": min(own["max_iter"], max_iter)}
         return params.model_copy(update=hurried)
 
-    def _piece_of(self, problem: Problem, params: P, piece: Piece, threads: int) -> Arrays:
+    def _piece_of(self, problem: Problem, params: P, piece: Piece) -> Arrays:
         """Hook: a piece of a training that is cut into pieces."""
         raise NotImplementedError(f"{self.id} cuts its training into no pieces")
 
@@ -146,8 +154,7 @@ class Classifier(Method[P]):
         settled, tuning = self._tuned(problem, params, run)
         if tuning.tallies:
             run = replace(run, progress=subprogress(run.progress, VALIDATED, 1.0))
-        run.progress(0.02, "training")
-        trained = self._train(problem, settled, run)
+        trained = self._trained(problem, settled, run)
         run.progress(0.97, "building the tree")
         scorer = trained.scorer(problem.one_each)
         arrays: dict[str, Array] = {**scorer.arrays(), "node": arrangement.node}
@@ -196,10 +203,13 @@ class Classifier(Method[P]):
         self, data: Data, params: P, piece: Piece, progress: Progress, threads: int
     ) -> Arrays:
         """What one fold tells of one value of C; or a piece of the training itself."""
+        from threadpoolctl import threadpool_limits
+
         arrangement = arrangement_of(data, params.empty_classes == "leave-out")
         problem, _ = _problem_of(data, data.matrix("features"), arrangement, params.intercept)
         if "fold" not in piece:
-            return self._piece_of(problem, params, piece, threads)
+            with threadpool_limits(threads):
+                return self._piece_of(problem, params, piece)
         seed = getattr(params, "seed", 0)
         out = folds(problem, params.n_folds, np.random.default_rng(seed)) == piece["fold"]
         if piece["C"] is not None:
@@ -209,10 +219,10 @@ class Classifier(Method[P]):
         part = problem.part(~out)
 
         def compute(piece: Piece, within: Progress) -> Arrays:
-            return self._piece_of(part, params, piece, threads)
+            return self._piece_of(part, params, piece)
 
         alone = Run(np.random.default_rng(seed), own, threads, Alone(compute))
-        trained = self._train(part, params, alone)
+        trained = self._trained(part, params, alone)
         progress(VALIDATED, "validating")
         return tally(
             problem.part(out), trained.scorer(problem.one_each), trained.link, problem.one_each

@@ -55,13 +55,10 @@ class RecursiveClassifier(Classifier[P]):
             max_iter=params.max_iter,
         )
 
-    def _piece_of(self, problem: Problem, params: P, piece: Piece, threads: int) -> Arrays:
-        from threadpoolctl import threadpool_limits
-
+    def _piece_of(self, problem: Problem, params: P, piece: Piece) -> Arrays:
         from models.methods.classifiers.recursive.blocks.block import piece as trained
         from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
 
         assert params.block_size is not None
         blocked = BlockedClasses.of(problem, params.contract, params.block_size)
-        with threadpool_limits(threads):
-            return trained(problem, blocked, self.loss, piece)
+        return trained(problem, blocked, self.loss, piece)

@@ -24,7 +24,7 @@ from models.methods.classifiers.classes.classifier import Trained
 from models.methods.classifiers.classes.dual_fit import DualFit
 from models.methods.classifiers.classes.problem import Problem, has_constant
 from models.methods.classifiers.recursive.penalty import Penalty
-from models.progress import Progress, subprogress
+from models.progress import Progress
 
 EPOCHS = 1000
 """The most passes over a class's rows before the next class takes its turn."""
@@ -213,19 +213,16 @@ def train(
     warnings: tuple[str, ...] = (),
 ) -> Trained:
     """The classifier of `minimize`."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(run.threads):
-        fit = minimize(
-            problem,
-            penalty,
-            C,
-            tol=tol,
-            max_iter=max_iter,
-            seed=seed,
-            progress=subprogress(run.progress, 0.02, 0.95),
-            checkpoint=run.checkpoint,
-        )
+    fit = minimize(
+        problem,
+        penalty,
+        C,
+        tol=tol,
+        max_iter=max_iter,
+        seed=seed,
+        progress=run.progress,
+        checkpoint=run.checkpoint,
+    )
     link: Link = "softmax" if problem.one_each else "logistic"
     return fit.trained(fit.weights[penalty.node], link, warnings=warnings)
 

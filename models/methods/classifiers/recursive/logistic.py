@@ -26,7 +26,7 @@ from models.methods.classifiers.recursive.penalty import (
     DiagonalElimination,
     Penalty,
 )
-from models.progress import Progress, subprogress
+from models.progress import Progress
 
 MOST_BLOCK_VALUES = 1 << 25
 """The most values in the nodes' Hessian matrices (256 MiB)."""
@@ -210,18 +210,15 @@ def train(
     warnings: tuple[str, ...] = (),
 ) -> Trained:
     """The classifier of `minimize`."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(run.threads):
-        fit = minimize(
-            problem,
-            penalty,
-            C,
-            tol=tol,
-            max_iter=max_iter,
-            progress=subprogress(run.progress, 0.02, 0.95),
-            checkpoint=run.checkpoint,
-        )
+    fit = minimize(
+        problem,
+        penalty,
+        C,
+        tol=tol,
+        max_iter=max_iter,
+        progress=run.progress,
+        checkpoint=run.checkpoint,
+    )
     return fit.trained(penalty, warnings)
 
 

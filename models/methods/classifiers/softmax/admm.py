@@ -153,32 +153,32 @@ def softened(values: Float, weight: float, start: Float) -> Float:
     O(n k) a step.
     """
     z = start.copy()
-    todo = np.arange(len(z))
+    unfinished = np.arange(len(z))
     for _ in range(MOST_STEPS):
-        probability = np.exp(log_softmax(z[todo]))
-        away = z[todo] - values[todo]
+        probability = np.exp(log_softmax(z[unfinished]))
+        away = z[unfinished] - values[unfinished]
         gradient = weight * probability + away
         far = np.linalg.norm(gradient, axis=1) > EXACT * (1.0 + weight)
         if not far.any():
             break
-        todo, probability, gradient = todo[far], probability[far], gradient[far]
+        unfinished, probability, gradient = unfinished[far], probability[far], gradient[far]
         diagonal = 1.0 + weight * probability
         scaled, spread = gradient / diagonal, probability / diagonal
         # 1 - weight sum p^2 / (1 + weight p), without cancellation.
         share = weight * (probability * scaled).sum(axis=1) / spread.sum(axis=1)
         direction = -(scaled + share[:, None] * spread)
         slope = (gradient * direction).sum(axis=1)
-        value = _softened_value(z[todo], values[todo], weight)
+        value = _softened_value(z[unfinished], values[unfinished], weight)
         rounding = 1e-14 * np.abs(value)
-        length = np.ones(len(todo))
+        length = np.ones(len(unfinished))
         for _ in range(MOST_STEPS):
-            moved = z[todo] + length[:, None] * direction
-            after = _softened_value(moved, values[todo], weight)
+            moved = z[unfinished] + length[:, None] * direction
+            after = _softened_value(moved, values[unfinished], weight)
             high = after > value + 1e-4 * length * slope + rounding
             if not high.any():
                 break
             length[high] /= 2.0
-        z[todo] = moved
+        z[unfinished] = moved
     return z
 
 

@@ -146,20 +146,20 @@ def minimize_block(
     floor : gradients of this norm need not shrink.
     """
     weights, gaps = weights.copy(), problem.gaps(weights)
-    todo, goal = np.arange(len(weights)), np.full(len(weights), floor)
+    unfinished, goal = np.arange(len(weights)), np.full(len(weights), floor)
     for step in range(MOST_STEPS):
-        cells = problem.bound.cells(gaps[todo])
-        gradient = problem.gradient(weights[todo], cells.slope, todo)
+        cells = problem.bound.cells(gaps[unfinished])
+        gradient = problem.gradient(weights[unfinished], cells.slope, unfinished)
         norm = np.linalg.norm(gradient, axis=1)
         if step == 0:
             goal = np.maximum(goal, REDUCTION * norm)
-        far = np.flatnonzero(norm > goal[todo])
-        todo, gradient = todo[far], gradient[far]
-        if not todo.size:
+        far = np.flatnonzero(norm > goal[unfinished])
+        unfinished, gradient = unfinished[far], gradient[far]
+        if not unfinished.size:
             break
-        value = problem.values(weights[todo], cells.value[far], todo)
-        direction = _newton(problem, gradient, cells.curvature[far], preconditioner, todo)
-        todo = _descend(problem, weights, gaps, todo, value, gradient, direction)
+        value = problem.values(weights[unfinished], cells.value[far], unfinished)
+        direction = _newton(problem, gradient, cells.curvature[far], preconditioner, unfinished)
+        unfinished = _descend(problem, weights, gaps, unfinished, value, gradient, direction)
     cells = problem.bound.cells(gaps)
     every = np.arange(len(weights))
     total = float(problem.values(weights, cells.value, every).sum())

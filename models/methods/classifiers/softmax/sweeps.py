@@ -160,7 +160,7 @@ def descend(
 
 
 def _renews(n_sweeps: int) -> bool:
-    """Whether preconditioners are made anew after so many sweeps.
+    """Whether preconditioners are made anew after this number of sweeps.
 
     What a resumed fit does depends on the saved state alone if it is saved just then.
     """

@@ -119,7 +119,7 @@ class Orthogonal:
             value = 0.5 * float(np.vdot(inverse, gram))
             return value / unit, -self.factor * self._products(of_weights) / unit
 
-        found = minimize(
+        minimum = minimize(
             negative,
             self.signs,
             jac=True,
@@ -127,7 +127,7 @@ class Orthogonal:
             method="L-BFGS-B",
             options={"maxiter": 200, "ftol": 1e-15, "gtol": 1e-12},
         )
-        return self.with_signs(np.asarray(found.x))
+        return self.with_signs(np.asarray(minimum.x))
 
     def _products(self, gram: Float) -> Float:
         """(n_pairs,) of a matrix of products of nodes' weights."""

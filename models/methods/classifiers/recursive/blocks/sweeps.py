@@ -19,7 +19,7 @@ from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.blocks.block import dual_sum, first_row, under
 from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
 from models.methods.classifiers.recursive.inputs import LossName
-from models.progress import Progress, subprogress
+from models.progress import Progress
 
 COLUMNS = 4096
 """Columns of inner nodes that are solved for at a time."""
@@ -71,18 +71,19 @@ def minimize(
 def sweep(state: State, C: float, first_tol: float, crew: Crew, progress: Progress) -> float:
     """Train each block once; returns the objective."""
     n_sweeps, n_blocks, n_done = len(state.objectives), len(state.blocked.blocks), 0
-    allowed = first_tol * max(0.01, 3.0**-n_sweeps)
-    objective = state.inner_penalty()
+    allowed, inner = first_tol * max(0.01, 3.0**-n_sweeps), state.inner_penalty()
+    # In the order of blocks, whichever ends first: a kill must not change the sums' rounding.
+    objectives = np.zeros(n_blocks)
     for blocks in state.blocked.turns:
         pieces: list[Piece] = [
             {"C": C, "block": block, "sweep": n_sweeps, "tol": allowed} for block in blocks
         ]
         for number, arrays in crew.compute(pieces, state.shared()):
-            objective += state.keep(blocks[number], arrays)
+            objectives[blocks[number]] = state.keep(blocks[number], arrays)
             n_done += 1
             fraction = 1.0 - 1.0 / (1.0 + 0.2 * (n_sweeps + n_done / n_blocks))
             progress(fraction, "fitting", f"sweep {n_sweeps + 1}, block {n_done}/{n_blocks}")
-    return objective
+    return inner + float(objectives.sum())
 
 
 class State:
@@ -162,7 +163,7 @@ class State:
         """(n_inner, n_columns) how the classes pull at the inner nodes."""
         if not self._sums:
             return sp.csc_array(-(self.blocked.to_inner @ self._kept_weights().matrix()))
-        parents, sums = zip(*self._sums.values(), strict=True)
+        parents, sums = zip(*(self._sums[block] for block in sorted(self._sums)), strict=True)
         parent = np.concatenate(parents)
         place = sp.csr_array(
             (np.ones(parent.size, dtype=np.float32), (parent, np.arange(parent.size))),
@@ -213,7 +214,7 @@ def train(
         C=C,
         crew=run.crew,
         loss=loss,
-        progress=subprogress(run.progress, 0.02, 0.95),
+        progress=run.progress,
         checkpoint=run.checkpoint,
     )
     n_sweeps = len(fit.objectives)
