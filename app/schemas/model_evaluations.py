@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from app.schemas.jobs import Inputs
 from app.schemas.predictions import MOST_BEST
@@ -31,6 +32,18 @@ EXAMPLE: dict[str, Any] = {
     },
     "warnings": [],
 }
+
+
+FEWEST_DRAWS = 10
+MOST_DRAWS = 10_000
+
+
+def _none_or_enough(n_draws: int) -> int:
+    if 0 < n_draws < FEWEST_DRAWS:
+        raise PydanticCustomError(
+            "number_of_draws", f"Input should be 0 or from {FEWEST_DRAWS} to {MOST_DRAWS}"
+        )
+    return n_draws
 
 
 class ModelEvaluationRequest(Exact):
@@ -78,10 +91,12 @@ class ModelEvaluationRequest(Exact):
     threshold: float | None = Field(
         None, ge=0, le=1, description="As for predictions: the least probability of a given label."
     )
-    bootstrap: Literal[0] | Annotated[int, Field(ge=10, le=10_000)] = Field(
+    bootstrap: Annotated[int, AfterValidator(_none_or_enough)] = Field(
         1000,
+        ge=0,
+        le=MOST_DRAWS,
         description="The number of times that the rows are drawn anew for standard errors and "
-        "intervals; 0: none.",
+        "intervals: 10 or more; 0: none.",
     )
     seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of these draws.")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
@@ -57,14 +57,20 @@ class ClassifierParams(Params):
     )
 
 
-def _number_or_auto(value: object) -> object:
-    if isinstance(value, str) and value != "auto":
-        raise PydanticCustomError("number_type", "Input should be a number or 'auto'")
-    return value
+MOST_WEIGHT = 1e9
+
+
+def _number_or_auto(value: Any) -> Any:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if value == "auto" or (number and 0.0 < value <= MOST_WEIGHT):
+        return value
+    raise PydanticCustomError(
+        "number_type", f"Input should be 'auto' or a number above 0, at most {MOST_WEIGHT:g}"
+    )
 
 
 LossWeight: TypeAlias = Annotated[
-    Annotated[float, Field(gt=0, le=1e9)] | Literal["auto"],
+    Annotated[float, Field(gt=0, le=MOST_WEIGHT)] | Literal["auto"],
     BeforeValidator(_number_or_auto),
     Field(
         description="Weight of the loss against the penalty of weights; 'auto' chooses the best of "

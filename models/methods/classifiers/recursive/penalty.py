@@ -9,6 +9,7 @@ Source: Gopal, "Large-scale Structured Learning" (2014), §3.2. The anchor is ou
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -108,11 +109,18 @@ class Penalty:
 
         pull : (n_inner, n_columns) minus the product of R with the weights of the classes.
         """
-        return np.asarray(self._inner_factor.solve(pull))
+        return np.asarray(self._solve_inner(pull))
 
     @cached_property
-    def _inner_factor(self) -> Any:
-        return _factored(self.matrix[self.inner][:, self.inner])
+    def _solve_inner(self) -> Callable[[Float], Float]:
+        matrix = sp.csr_array(self.matrix[self.inner][:, self.inner])
+        if self.parent is None:
+            factor: Callable[[Float], Float] = _factored(matrix).solve
+            return factor
+        above = self.parent[self.inner]
+        parent = np.where(above < 0, -1, np.searchsorted(self.inner, above))
+        tree = Penalty(matrix, np.zeros(0, dtype=np.int64), parent)
+        return DiagonalElimination(tree, np.zeros((0, 1)))
 
 
 def _factored(matrix: sp.csr_array) -> Any:

@@ -144,20 +144,19 @@ class State:
         if not self.inner.n_rows:
             return
         pull, n_columns = self._pull(), self.inner.n_columns
-        blocks = [
-            slice(begin, min(begin + COLUMNS, n_columns)) for begin in range(0, n_columns, COLUMNS)
-        ]
-        solve = self.blocked.penalty.solve_inner
-        largest = np.zeros((self.inner.n_rows, 1))
-        for block in blocks:
-            weights = np.abs(solve(pull[:, block].toarray()))
-            np.maximum(largest, weights.max(axis=1, keepdims=True), out=largest)
-        parts = []
-        for block in blocks:
-            weights = solve(pull[:, block].toarray())
-            weights[np.abs(weights) <= NEGLIGIBLE * largest] = 0.0
+        largest, parts = np.zeros((self.inner.n_rows, 1)), []
+        # From the constant on, whose weights are large, so that little is kept that will go.
+        for begin in reversed(range(0, n_columns, COLUMNS)):
+            columns = pull[:, begin : min(begin + COLUMNS, n_columns)].toarray()
+            weights = self.blocked.penalty.solve_inner(columns)
+            size = np.abs(weights)
+            np.maximum(largest, size.max(axis=1, keepdims=True), out=largest)
+            weights[size <= NEGLIGIBLE * largest] = 0.0
             parts.append(sp.csr_array(weights.astype(np.float32)))
-        self.inner = CompressedRows.of_matrix(sp.csr_array(sp.hstack(parts, format="csr")))
+        whole = sp.csr_array(sp.hstack(parts[::-1], format="csr"))
+        whole.data[np.abs(whole.data) <= NEGLIGIBLE * np.repeat(largest, np.diff(whole.indptr))] = 0
+        whole.eliminate_zeros()
+        self.inner = CompressedRows.of_matrix(whole)
 
     def _pull(self) -> sp.csc_array:
         """(n_inner, n_columns) how the classes pull at the inner nodes."""
