@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import lt
 from pathlib import Path
@@ -131,9 +131,7 @@ class _File:
         self._class = self.attributes[self._at]
         self.features = [*self.attributes[: self._at], *self.attributes[self._at + 1 :]]
         self._classes: dict[str, list[str]] = {}
-        self._known = set(self._class.values)
-        if self._class.kind == "hierarchical":
-            self._known |= _prefixes(self._class.values)
+        self._declared = sorted(self._class.values)
 
     def matrix(self) -> npt.NDArray[np.float64] | sp.csr_array:
         """The features."""
@@ -184,8 +182,7 @@ class _File:
         classes = self.labels()
         if self._class.kind not in ("nominal", "hierarchical"):
             return classes
-        inner = _prefixes(self._class.values)
-        leaves = [path for path in self._class.values if path not in inner]
+        leaves = _uncontinued(self._class.values)
         return list(dict.fromkeys([*leaves, *classes.value.tolist()]))
 
     def _refuse_value(self, rows: _Rows, matrix: Any, row: int, column: int) -> NoReturn:
@@ -288,7 +285,7 @@ class _File:
         if "" in paths:
             _refuse(line, "has an empty class", code="missing-value")
         if self._class.kind != "text":
-            unknown = [path for path in paths if path not in self._known]
+            unknown = [path for path in paths if not self._is_known(path)]
             if unknown:
                 _refuse(
                     line,
@@ -297,8 +294,13 @@ class _File:
                 )
         if self._class.kind != "hierarchical":
             return paths
-        inner = _prefixes(paths)
-        return [path for path in paths if path not in inner]
+        return _uncontinued(paths)
+
+    def _is_known(self, path: str) -> bool:
+        """Whether the class is declared, or a declared one continues it."""
+        if path in self._class.values:
+            return True
+        return self._class.kind == "hierarchical" and _is_continued(path, self._declared)
 
     def _left_out(self, line: int) -> str:
         """The class of a sparse row that leaves it out: 0, or the first declared value."""
@@ -463,15 +465,20 @@ def _text(match: re.Match[str], group: int) -> str:
     return _ESCAPE.sub(r"\1", quoted)
 
 
-def _prefixes(paths: Iterable[str]) -> set[str]:
-    """The paths that some of these continue."""
-    prefixes: set[str] = set()
-    for path in paths:
-        at = path.rfind("/")
-        while at > 0 and path[:at] not in prefixes:
-            prefixes.add(path[:at])
-            at = path.rfind("/", 0, at)
-    return prefixes
+def _uncontinued(paths: Collection[str]) -> list[str]:
+    """The paths that no other continues, in their order."""
+    ordered = sorted(paths)
+    return [path for path in paths if not _is_continued(path, ordered)]
+
+
+def _is_continued(path: str, ordered: Sequence[str]) -> bool:
+    """Whether one of the sorted paths continues `path`.
+
+    The beginnings of paths are not listed: those of one path take the square of its length.
+    """
+    beginning = f"{path}/"
+    at = bisect_left(ordered, beginning)
+    return at < len(ordered) and ordered[at].startswith(beginning)
 
 
 def _is_number(cell: str | None) -> bool:

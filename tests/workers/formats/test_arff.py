@@ -321,6 +321,21 @@ def test_hostile_lines_are_refused_in_linear_time(text: str, tmp_path: Path) -> 
     assert time.perf_counter() - began < 2
 
 
+def test_deep_classes_take_linear_time(tmp_path: Path) -> None:
+    deep = "a/" * 200_000 + "b"
+    path = put(
+        tmp_path / "x",
+        with_rows(
+            f"1,a@{deep}",
+            "2,a/a",
+            attributes=f"@attribute x numeric\n@attribute c hierarchical {deep}\n",
+        ),
+    )
+    began = time.perf_counter()
+    assert load(path, None, "labels").tolist() == [deep, "a/a"]
+    assert time.perf_counter() - began < 2
+
+
 @settings(max_examples=40)
 @given(
     values=st.lists(
