@@ -102,9 +102,9 @@ def label_sets(value: object, n_rows: int, names: list[str] | None) -> LabelSets
 
 
 def _named(labels: LabelSets, names: list[str]) -> LabelSets:
-    numbers = [int(name) if name.isdecimal() else -1 for name in labels.names]
-    wrong = [name for name, number in zip(labels.names, numbers, strict=True)
-             if not 0 <= number < len(names)]  # fmt: skip
+    number_of = {str(number): number for number in range(len(names))}
+    numbers = [number_of.get(name, -1) for name in labels.names]
+    wrong = [name for name, number in zip(labels.names, numbers, strict=True) if number < 0]
     if wrong or len(set(names)) < len(names):
         what = f"label {wrong[0][:80]!r} is none of them" if wrong else "a name occurs twice"
         raise UsageError(
