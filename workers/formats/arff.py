@@ -41,7 +41,12 @@ BEGINS = re.compile(r"(?:[ \t]*+(?:%[^\n]*+)?\r?\n)*+[ \t]*+@relation\b", re.IGN
 """The beginning of a file, by which an undeclared one is recognised."""
 
 _BYTES = 8
-"""A row or value takes at most this many times its length in the file."""
+"""A row or value takes at most this many times its length in the file; so do classes that are
+numbers."""
+_BYTES_OF_CELL = 256
+"""What a distinct cell with other classes takes besides its characters."""
+_BYTES_OF_CLASS = 64
+"""The same of each of its classes."""
 
 _QUOTED = r"""'((?:[^'\\]|\\.)*+)'|"((?:[^"\\]|\\.)*+)\""""
 _CELL = re.compile(rf"[ \t]*+(?:(?:{_QUOTED})[ \t]*+|([^,'\"%]*+))(,|$|%)")
@@ -117,11 +122,12 @@ class _File:
     """An opened file: its header has been read."""
 
     def __init__(self, path: Path, member: str | None, bounds: Bounds) -> None:
-        self._path = path
+        self._path, self._bounds = path, bounds
         size = path.stat().st_size
         if size == 0:
             raise UsageError("The ARFF file is empty.", code="empty")
-        bounds.require(_BYTES * size)
+        self._n_bytes = _BYTES * size
+        bounds.require(self._n_bytes)
         with path.open("rb") as file:
             self.attributes, self._line = _header(file)
             self._data = file.tell()
@@ -274,6 +280,9 @@ class _File:
         classes = self._classes.get(cell)
         if classes is None:
             classes = self._classes[cell] = self._parsed(cell, line)
+            own = sum(_BYTES_OF_CLASS + len(name) for name in classes)
+            self._n_bytes += _BYTES_OF_CELL + len(cell) + own
+            self._bounds.require(self._n_bytes)
         rows.classes += classes
         rows.times.append(len(classes))
 
