@@ -61,9 +61,16 @@ class LabelSets:
 
         Names are in order: integers by number, text by its characters. O(N log N).
         """
-        distinct, number = np.unique(labels.astype(str) if labels.dtype == object else labels,
-                                     return_inverse=True)  # fmt: skip
-        names = [str(name) for name in distinct.tolist()]
+        number: Int
+        if labels.dtype == object:
+            # An array of texts in place of objects gives each the length of the longest.
+            texts = list(map(str, labels.tolist()))
+            names = sorted(set(texts))
+            place_of = {name: place for place, name in enumerate(names)}
+            number = np.fromiter(map(place_of.__getitem__, texts), np.int64, len(texts))
+        else:
+            distinct, number = np.unique(labels, return_inverse=True)
+            names = [str(name) for name in distinct.tolist()]
         unlabelled = np.zeros(labels.shape[0], dtype=bool)
         if labels.dtype.kind in "iu" and "-1" in names:
             place = names.index("-1")
