@@ -61,9 +61,16 @@ class LabelSets:
 
         Names are in order: integers by number, text by its characters. O(N log N).
         """
-        distinct, number = np.unique(labels.astype(str) if labels.dtype == object else labels,
-                                     return_inverse=True)  # fmt: skip
-        names = [str(name) for name in distinct.tolist()]
+        number: Int
+        if labels.dtype == object:
+            # An array of texts in place of objects gives each the length of the longest.
+            texts = list(map(str, labels.tolist()))
+            names = sorted(set(texts))
+            place_of = {name: place for place, name in enumerate(names)}
+            number = np.fromiter(map(place_of.__getitem__, texts), np.int64, len(texts))
+        else:
+            distinct, number = np.unique(labels, return_inverse=True)
+            names = [str(name) for name in distinct.tolist()]
         unlabelled = np.zeros(labels.shape[0], dtype=bool)
         if labels.dtype.kind in "iu" and "-1" in names:
             place = names.index("-1")
@@ -102,9 +109,9 @@ def label_sets(value: object, n_rows: int, names: list[str] | None) -> LabelSets
 
 
 def _named(labels: LabelSets, names: list[str]) -> LabelSets:
-    numbers = [int(name) if name.isdecimal() else -1 for name in labels.names]
-    wrong = [name for name, number in zip(labels.names, numbers, strict=True)
-             if not 0 <= number < len(names)]  # fmt: skip
+    number_of = {str(number): number for number in range(len(names))}
+    numbers = [number_of.get(name, -1) for name in labels.names]
+    wrong = [name for name, number in zip(labels.names, numbers, strict=True) if number < 0]
     if wrong or len(set(names)) < len(names):
         what = f"label {wrong[0][:80]!r} is none of them" if wrong else "a name occurs twice"
         raise UsageError(

@@ -13,7 +13,7 @@ from pydantic_core import to_json
 
 from app.http.dependencies import Service, is_id
 from app.http.problems import Refused, refused_at
-from models.data import Data, Value
+from models.data import Data
 from models.errors import UsageError
 from workers.artifacts.datasets import Dataset
 from workers.formats import catalogue, roles
@@ -58,11 +58,9 @@ def resolve(service: Service, tenant: str, inputs: Mapping[str, str | list[Any]]
             resolved.refs[role] = list(value)
             _add_shape(resolved, role, datasets[0])
         else:
-            parsed = _parsed_list(role, value)
+            resolved.shapes |= _shapes_of_list(role, value)
             resolved.refs[role] = "inline"
             resolved.inline[role] = to_json(value)
-            shapes = Data({role: parsed}).shapes()
-            resolved.shapes |= {role: (len(value),)} if isinstance(parsed, list) else shapes
     return resolved
 
 
@@ -83,14 +81,19 @@ def ids(value: str | list[Any], role: str) -> TypeGuard[list[str]]:
     return bool(value) and all(isinstance(item, str) and is_id(item, "ds") for item in value)
 
 
-def _parsed_list(role: str, value: list[Any]) -> Value:
+def _shapes_of_list(role: str, value: list[Any]) -> dict[str, tuple[int, ...]]:
+    """The shape of a list by its role, after checking it; nothing for a hierarchy."""
     if role in JOBS:
         raise _refused("wrong-input", role, f"Input {role!r} is a job: give its id, `job_...`.")
     try:
-        return roles.value(Lists(value), role)
+        if role in TREES:
+            roles.require_paths(Lists(value), role)
+            return {}
+        parsed = roles.value(Lists(value), role)
     except UsageError as error:
         error.where.setdefault("role", role)
         raise
+    return {role: (len(parsed),)} if isinstance(parsed, list) else Data({role: parsed}).shapes()
 
 
 def _check_reference(service: Service, tenant: str, role: str, value: str) -> Dataset | None:

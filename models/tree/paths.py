@@ -47,13 +47,21 @@ def of_rows(paths: Iterable[str], rows: Iterable[int]) -> Tree:
     rows : the row of each path, for errors. Raises InvalidTree, naming the row, for an empty part.
     O(length of the paths).
     """
-    distinct: dict[str, None] = {}
+    return _tree(distinct(paths, rows))
+
+
+def distinct(paths: Iterable[str], rows: Iterable[int]) -> list[str]:
+    """The distinct paths in order of appearance, in far less memory than their tree takes.
+
+    Raises InvalidTree as `of_rows`. O(length of the paths).
+    """
+    known: dict[str, None] = {}
     for path, row in zip(paths, rows, strict=True):
-        if path not in distinct:
-            if "" in path.split("/"):
+        if path not in known:
+            if "//" in f"/{path}/":
                 raise InvalidTree(f"Row {row} (counted from 0) {_EMPTY}", row=row)
-            distinct[path] = None
-    return _tree(distinct)
+            known[path] = None
+    return list(known)
 
 
 _EMPTY = "has an empty part; a path is names with one '/' between them."

@@ -234,6 +234,25 @@ def test_errors_on_the_tree(
     until(page, lambda: "color" not in hash_of(page))
 
 
+def test_an_evaluation_with_one_table(look: Open, api: Api, trained: dict[str, Any]) -> None:
+    body = {
+        "inputs": {"features": trained["features"]},
+        "labels": trained["labels"],
+        "by": ["class"],
+    }
+    model = trained["tree"]["result"]["model"]
+    job = api.client.post(
+        f"/v1/models/{model}/evaluations", json=body, headers={"Prefer": "wait=0"}
+    ).json()
+    job = api.ended(job["id"])
+    page = look(f"/jobs/{job['id']}")
+    assert card(page, "By class").locator("tbody tr").count() == 4
+    assert page.get_by_role("heading", name="Confusions").count() == 0
+    assert page.get_by_role("heading", name="By level").count() == 0
+    page.get_by_role("link", name="Errors on the tree").click()
+    card(page, "Colour").get_by_text("has no table of nodes").wait_for()
+
+
 def test_on_a_phone_in_the_dark(
     open_page: Open, trained: dict[str, Any], evaluation: dict[str, Any], axe: Axe
 ) -> None:

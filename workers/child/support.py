@@ -147,10 +147,11 @@ def _resampled(
     values: Mapping[str, Value], how: str, rng: np.random.Generator
 ) -> tuple[dict[str, Value], npt.NDArray[np.int64]]:
     """The values with rows or columns drawn anew, and the row of each point."""
+    edges = {"graph"} if _has_edges(values) else set()
     n_points = next(
         matrix.shape[0]
         for role, value in values.items()
-        if not _are_edges(role, value)
+        if role not in edges
         for matrix in (value if isinstance(value, tuple) else (value,))
         if isinstance(matrix, (np.ndarray, sp.csr_array, Rows))
     )
@@ -161,7 +162,7 @@ def _resampled(
     row = np.sort(rng.integers(0, n_points, n_points))
     drawn: dict[str, Any] = {}
     for role, value in values.items():
-        if _are_edges(role, value):
+        if role in edges:
             drawn[role] = value
         elif isinstance(value, tuple):
             drawn[role] = tuple(_rows(matrix, row) for matrix in value)
@@ -172,9 +173,13 @@ def _resampled(
     return drawn, row
 
 
-def _are_edges(role: str, value: Value) -> bool:
-    """Whether a graph is edges between labels, of which points are not drawn."""
-    return role == "graph" and isinstance(value, np.ndarray) and value.shape[0] != value.shape[1]
+def _has_edges(values: Mapping[str, Value]) -> bool:
+    """Whether the graph is edges between labels, of which points are not drawn."""
+    graph = values.get("graph")
+    if not isinstance(graph, np.ndarray):
+        return False
+    # Two edges have the shape of a matrix of two points, but points have no labels beside a graph.
+    return graph.dtype == object or graph.shape[0] != graph.shape[1] or "labels" in values
 
 
 def _rows(value: Any, row: npt.NDArray[np.int64]) -> Any:

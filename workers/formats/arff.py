@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import lt
 from pathlib import Path
@@ -41,7 +41,12 @@ BEGINS = re.compile(r"(?:[ \t]*+(?:%[^\n]*+)?\r?\n)*+[ \t]*+@relation\b", re.IGN
 """The beginning of a file, by which an undeclared one is recognised."""
 
 _BYTES = 8
-"""A row or value takes at most this many times its length in the file."""
+"""A row or value takes at most this many times its length in the file; so do classes that are
+numbers."""
+_BYTES_OF_CELL = 256
+"""What a distinct cell with other classes takes besides its characters."""
+_BYTES_OF_CLASS = 64
+"""The same of each of its classes."""
 
 _QUOTED = r"""'((?:[^'\\]|\\.)*+)'|"((?:[^"\\]|\\.)*+)\""""
 _CELL = re.compile(rf"[ \t]*+(?:(?:{_QUOTED})[ \t]*+|([^,'\"%]*+))(,|$|%)")
@@ -117,11 +122,12 @@ class _File:
     """An opened file: its header has been read."""
 
     def __init__(self, path: Path, member: str | None, bounds: Bounds) -> None:
-        self._path = path
+        self._path, self._bounds = path, bounds
         size = path.stat().st_size
         if size == 0:
             raise UsageError("The ARFF file is empty.", code="empty")
-        bounds.require(_BYTES * size)
+        self._n_bytes = _BYTES * size
+        bounds.require(self._n_bytes)
         with path.open("rb") as file:
             self.attributes, self._line = _header(file)
             self._data = file.tell()
@@ -131,9 +137,7 @@ class _File:
         self._class = self.attributes[self._at]
         self.features = [*self.attributes[: self._at], *self.attributes[self._at + 1 :]]
         self._classes: dict[str, list[str]] = {}
-        self._known = set(self._class.values)
-        if self._class.kind == "hierarchical":
-            self._known |= _prefixes(self._class.values)
+        self._declared = sorted(self._class.values)
 
     def matrix(self) -> npt.NDArray[np.float64] | sp.csr_array:
         """The features."""
@@ -184,8 +188,7 @@ class _File:
         classes = self.labels()
         if self._class.kind not in ("nominal", "hierarchical"):
             return classes
-        inner = _prefixes(self._class.values)
-        leaves = [path for path in self._class.values if path not in inner]
+        leaves = _uncontinued(self._class.values)
         return list(dict.fromkeys([*leaves, *classes.value.tolist()]))
 
     def _refuse_value(self, rows: _Rows, matrix: Any, row: int, column: int) -> NoReturn:
@@ -277,6 +280,9 @@ class _File:
         classes = self._classes.get(cell)
         if classes is None:
             classes = self._classes[cell] = self._parsed(cell, line)
+            own = sum(_BYTES_OF_CLASS + len(name) for name in classes)
+            self._n_bytes += _BYTES_OF_CELL + len(cell) + own
+            self._bounds.require(self._n_bytes)
         rows.classes += classes
         rows.times.append(len(classes))
 
@@ -288,7 +294,7 @@ class _File:
         if "" in paths:
             _refuse(line, "has an empty class", code="missing-value")
         if self._class.kind != "text":
-            unknown = [path for path in paths if path not in self._known]
+            unknown = [path for path in paths if not self._is_known(path)]
             if unknown:
                 _refuse(
                     line,
@@ -297,8 +303,13 @@ class _File:
                 )
         if self._class.kind != "hierarchical":
             return paths
-        inner = _prefixes(paths)
-        return [path for path in paths if path not in inner]
+        return _uncontinued(paths)
+
+    def _is_known(self, path: str) -> bool:
+        """Whether the class is declared, or a declared one continues it."""
+        if path in self._class.values:
+            return True
+        return self._class.kind == "hierarchical" and _is_continued(path, self._declared)
 
     def _left_out(self, line: int) -> str:
         """The class of a sparse row that leaves it out: 0, or the first declared value."""
@@ -463,15 +474,20 @@ def _text(match: re.Match[str], group: int) -> str:
     return _ESCAPE.sub(r"\1", quoted)
 
 
-def _prefixes(paths: Iterable[str]) -> set[str]:
-    """The paths that some of these continue."""
-    prefixes: set[str] = set()
-    for path in paths:
-        at = path.rfind("/")
-        while at > 0 and path[:at] not in prefixes:
-            prefixes.add(path[:at])
-            at = path.rfind("/", 0, at)
-    return prefixes
+def _uncontinued(paths: Collection[str]) -> list[str]:
+    """The paths that no other continues, in their order."""
+    ordered = sorted(paths)
+    return [path for path in paths if not _is_continued(path, ordered)]
+
+
+def _is_continued(path: str, ordered: Sequence[str]) -> bool:
+    """Whether one of the sorted paths continues `path`.
+
+    The beginnings of paths are not listed: those of one path take the square of its length.
+    """
+    beginning = f"{path}/"
+    at = bisect_left(ordered, beginning)
+    return at < len(ordered) and ordered[at].startswith(beginning)
 
 
 def _is_number(cell: str | None) -> bool:

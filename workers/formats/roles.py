@@ -114,10 +114,10 @@ def facts(table: Table, role: str | None = None) -> Facts:
         `Lists`, a plain matrix or column.
     """
     if role is not None:
-        checked = value(table, role)
         if role == "hierarchy":
-            # The number of rows is that of the file, not of the distinct paths.
-            checked = value(table, "labels")
+            require_paths(table, role)
+        # The number of rows is that of the file, not of the distinct paths.
+        checked = value(table, "labels" if role == "hierarchy" else role)
         if isinstance(checked, LabelSets):
             return Facts(checked.shape, "str")
         assert isinstance(checked, np.ndarray | sp.csr_array)
@@ -136,6 +136,14 @@ def facts(table: Table, role: str | None = None) -> Facts:
         return Facts(_matrix_of_lists(rows, None).shape, "float64")
     column = columns.of_list(rows, None)
     return Facts(column.shape, "str" if column.dtype.kind == "O" else str(column.dtype))
+
+
+def require_paths(table: Table, role: str) -> None:
+    """Raise what `value` raises for a table that is no class paths. The tree, which may take a
+    hundred times the memory of a long path, is not made."""
+    from models.tree import paths
+
+    paths.distinct(*_class_paths(table, role))
 
 
 def require_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], role: str) -> None:
@@ -201,6 +209,11 @@ def _label_rows(table: Table, role: str) -> LabelRows | npt.NDArray[Any] | Label
 def _hierarchy(table: Table, role: str) -> Tree:
     from models.tree import paths
 
+    return paths.of_rows(*_class_paths(table, role))
+
+
+def _class_paths(table: Table, role: str) -> tuple[list[str], Sequence[int]]:
+    """Class paths, and the row of each."""
     rows = _label_rows(table, role)
     assert not isinstance(rows, LabelSets)
     texts, row = (rows.value, rows.row) if isinstance(rows, LabelRows) else (rows, None)
@@ -213,7 +226,7 @@ def _hierarchy(table: Table, role: str) -> Tree:
     if not texts.size:
         raise refused("has no path", role, "empty")
     columns.require_texts(texts.tolist(), role, row)
-    return paths.of_rows(texts.tolist(), range(len(texts)) if row is None else row.tolist())
+    return texts.tolist(), range(len(texts)) if row is None else row.tolist()
 
 
 def _column(table: Table, role: str) -> npt.NDArray[Any] | list[str]:

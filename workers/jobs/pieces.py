@@ -101,19 +101,30 @@ class Pieces:
         """Put pieces on the attempt's board, numbered from `first`, in place of earlier ones, and
         request help.
 
-        shared : a file with the arrays that the pieces share; it is stored under `first`.
+        shared : a file with the arrays that the pieces share; it is stored under `first`, and
+            removed if the attempt is over.
         """
         attempt = _attempt(claim)
         if shared is not None:
-            self._blobs.put_file(layout.shared(attempt.tenant, *attempt[:2], first), shared)
+            # Before the upload: a sweeper then finds the file if this process dies.
+            self._remember(attempt)
             pieces = [{**piece, SHARED: first} for piece in pieces]
         texts = [json.dumps(piece) for piece in pieces]
-        answer = self._scripts("board_post", *attempt, self._lease_ms, first, *texts)
-        if answer == "on":
+        posted = False
+        try:
+            if shared is not None:
+                self._blobs.put_file(layout.shared(attempt.tenant, *attempt[:2], first), shared)
+            answer = self._scripts("board_post", *attempt, self._lease_ms, first, *texts)
+            posted = answer == "on"
+        finally:
+            if shared is not None and not posted:
+                with suppress(TransientError):
+                    self.unshare(claim, first)
+        if posted:
             self._invite(claim.request, len(pieces) - 1)
 
     def unshare(self, claim: Claim, first: int) -> None:
-        """Remove what earlier pieces shared, if they did."""
+        """Remove what the pieces from number `first` on share."""
         attempt = _attempt(claim)
         self._blobs.delete(layout.shared(attempt.tenant, *attempt[:2], first))
 
@@ -255,9 +266,8 @@ class Pieces:
     def _n_free(self, claim: Claim) -> int:
         """Number of pieces that a helper could take now."""
         with translated():
-            seconds, micros = self._redis.time()
             key = f"{self._prefix}board:{claim.request.id}:{claim.fence}:left"
-            return self._redis.zcount(key, "-inf", seconds * 1000 + micros // 1000)
+            return self._redis.zcount(key, "-inf", self._now_ms())
 
     def _report(
         self, claim: PieceClaim, what: Literal["beat", "done", "back", "forgiven", "own"]
@@ -279,6 +289,16 @@ class Pieces:
 
     def _erase(self, attempt: _AttemptId) -> None:
         self._blobs.delete_under(layout.pieces(attempt.tenant, attempt.job, attempt.fence))
+
+    def _remember(self, attempt: _AttemptId) -> None:
+        """Record that the store may have something of this attempt, for a sweeper to check."""
+        with translated():
+            due = self._now_ms() + self._lease_ms
+            self._redis.zadd(f"{self._prefix}boards", {" ".join(attempt): due})
+
+    def _now_ms(self) -> int:
+        seconds, micros = self._redis.time()
+        return int(seconds * 1000 + micros // 1000)
 
     def _forget(self, attempt: _AttemptId) -> None:
         """Record that nothing of this board is left in the store."""

@@ -38,6 +38,8 @@ class AttemptPieces:
         self._claim = claim
         self._settings = settings
         self._first = self._end = 0
+        # The number under which the arrays lie that the pieces share.
+        self._shared: int | None = None
         # Pieces not yet handed to the child, and pieces it has finished that the board does not
         # know of.
         self._left: set[int] = set()
@@ -57,7 +59,8 @@ class AttemptPieces:
         """
         if shared is not None and not stat.S_ISREG(shared.lstat().st_mode):
             raise FatalError("what the pieces share is no plain file")
-        before, self._first = self._first, self._end
+        self._first = self._end
+        before, self._shared = self._shared, None if shared is None else self._first
         self._end += len(pieces)
         self._left = set(range(self._first, self._end))
         self._finished = []
@@ -65,7 +68,7 @@ class AttemptPieces:
         self._invited_at = time.monotonic()
         try:
             self._pieces.post(self._claim, self._first, pieces, shared)
-            if shared is not None and before < self._first:
+            if before is not None:
                 self._pieces.unshare(self._claim, before)
         except TransientError as error:
             _log.warning("job %s: its pieces are computed here: %s", self._claim.request.id, error)

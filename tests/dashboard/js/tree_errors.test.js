@@ -46,6 +46,14 @@ const viewOf = (look = {}, store = storeOf(LIFE)) => ({
   errors: known,
 });
 
+test("tables that were not asked for", () => {
+  const { class: classes } = TABLES;
+  assert.deepEqual([...errors.errorsIn(JOB, { class: classes }).rates.keys()], [2]);
+  assert.deepEqual(errors.errorsIn(JOB, {}), {
+    ...{ job: JOB, rates: new Map(), isWhole: false, confusions: [] },
+  });
+});
+
 test("categories from the worst to the best", () => {
   const of = (goodness) => errors.categoryOf(rate(1, goodness), "f1");
   assert.deepEqual(

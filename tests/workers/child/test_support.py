@@ -14,8 +14,17 @@ from workers.child import support
 from workers.child.fit import Plan
 
 
+@pytest.mark.parametrize(
+    "edges",
+    [
+        np.array([["a", "b"], ["b", "c"], ["c", "d"]], dtype=object),
+        np.array([["a", "b"], ["b", "c"]], dtype=object),
+        np.array([[0, 1], [1, 2]]),
+    ],
+    ids=["three", "two", "two of numbers"],
+)
 def test_labels_are_drawn_with_their_rows_and_edges_are_not(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, edges: np.ndarray[Any, Any]
 ) -> None:
     drawn: dict[str, Any] = {}
 
@@ -29,7 +38,6 @@ def test_labels_are_drawn_with_their_rows_and_edges_are_not(
     unknown = ~has.any(axis=1)
     row, code = np.nonzero(has)
     start = np.searchsorted(row, np.arange(21))
-    edges = np.array([["a", "b"], ["b", "c"], ["c", "d"]], dtype=object)
     values = {
         "graph": edges,
         "labels": LabelSets(start, code, ["a", "b", "c", "d"], unknown),

@@ -294,6 +294,13 @@ def test_undeclared_content_is_recognised(head: bytes) -> None:
 def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = put(tmp_path / "x", with_rows(*["1,a"] * 1000))
     assert refused(arff.inspect, path, None, Bounds(max_bytes=20_000)).code == "too-large"
+    texts = [f"1,{number}" for number in range(1000)]
+    attributes = "@attribute x numeric\n@attribute y string\n"
+    path = put(tmp_path / "y", with_rows(*texts, attributes=attributes))
+    bounds = Bounds(max_bytes=100_000)
+    assert arff.inspect(path, None, bounds).shape == (1000, 1)
+    # Each distinct text takes far more than its characters.
+    assert refused(arff.read, path, None, "labels", bounds).code == "too-large"
     monkeypatch.setattr(arff, "MAX_ATTRIBUTES", 1)
     assert refused(arff.inspect, path, None).code == "too-large"
     monkeypatch.setattr(arff, "MAX_LINE", 10)
@@ -318,6 +325,21 @@ def test_hostile_lines_are_refused_in_linear_time(text: str, tmp_path: Path) -> 
     path = put(tmp_path / "x", text)
     began = time.perf_counter()
     assert refused(load, path, None, "features").code
+    assert time.perf_counter() - began < 2
+
+
+def test_deep_classes_take_linear_time(tmp_path: Path) -> None:
+    deep = "a/" * 200_000 + "b"
+    path = put(
+        tmp_path / "x",
+        with_rows(
+            f"1,a@{deep}",
+            "2,a/a",
+            attributes=f"@attribute x numeric\n@attribute c hierarchical {deep}\n",
+        ),
+    )
+    began = time.perf_counter()
+    assert load(path, None, "labels").tolist() == [deep, "a/a"]
     assert time.perf_counter() - began < 2
 
 

@@ -144,6 +144,47 @@ def test_the_board_of_a_dead_attempt_is_swept(
     assert pieces.join(claim.request.id) is not None
 
 
+def test_what_pieces_share_is_not_left_behind_by_an_attempt_that_is_over(
+    assembly: Assembly, settings: WorkerSettings, tmp_path: Path
+) -> None:
+    """The attempt was cancelled during the upload, which goes on."""
+    claim = begun(assembly)
+    pieces = assembly.ledger.pieces
+    (tmp_path / "shared").write_bytes(b"arrays")
+    assembly.ledger.cancel("ada", claim.request.id)
+    pieces.close(claim)
+    pieces.post(claim, 0, cut(3), tmp_path / "shared")
+    assert stored(assembly) == []
+
+
+def test_what_pieces_share_is_swept_if_the_attempt_dies_after_its_upload(
+    assembly: Assembly,
+    settings: WorkerSettings,
+    tmp_path: Path,
+    lapse: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    claim = begun(assembly)
+    (tmp_path / "shared").write_bytes(b"arrays")
+
+    def died(*_: object) -> None:
+        raise StoreUnavailable
+
+    with monkeypatch.context() as patch:
+        patch.setattr(assembly.ledger.pieces, "_scripts", died)
+        patch.setattr(assembly.blobs, "delete", died)
+        with pytest.raises(StoreUnavailable):
+            assembly.ledger.pieces.post(claim, 0, cut(3), tmp_path / "shared")
+    assert len(stored(assembly)) == 1
+    look_now(assembly, settings)
+    assembly.ledger.sweep()
+    assert len(stored(assembly)) == 1
+    lapse(claim.request.id)
+    look_now(assembly, settings)
+    assembly.ledger.sweep()
+    assert stored(assembly) == []
+
+
 def test_a_rebuild_removes_pieces_without_a_board(
     assembly: Assembly, settings: WorkerSettings, tmp_path: Path, valkey: Server
 ) -> None:

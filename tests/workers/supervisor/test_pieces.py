@@ -183,8 +183,9 @@ def test_helpers_get_the_arrays_that_pieces_share(
         np.testing.assert_array_equal(merged(iter(results.items()), 3), ROWS**2 + shift)
         # What earlier pieces shared is gone.
         assert sum("/shared." in key for key in stored(assembly)) == 1
-    # Pieces without arrays share nothing.
+    # Pieces without arrays share nothing, and what earlier ones shared is gone too.
     link.pieces.post(cut(2))
+    assert not any("/shared." in key for key in stored(assembly))
     plain = pieces.join(claim.request.id)
     assert plain is not None
     assert pieces.shared(plain) is None

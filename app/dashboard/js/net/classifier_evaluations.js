@@ -32,11 +32,11 @@ export async function evaluationsOf({ method, model }, signal) {
 }
 
 /**
- * The tables of an evaluation.
+ * The tables that were asked for in an evaluation.
  *
  * @param {string} jobId
  * @param {AbortSignal} signal
- * @returns {Promise<ClassifierTables>}
+ * @returns {Promise<Partial<ClassifierTables>>}
  */
 export const tablesOf = (jobId, signal) => get(`/v1/jobs/${jobId}/tables`, { signal, quiet: true });
 

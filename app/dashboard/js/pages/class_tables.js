@@ -139,10 +139,10 @@ export function pathsOf(nodes) {
  * Whether every class of one table has a partner of the same label in the other, so that paths are not
  * needed.
  *
- * @param {Pick<ClassifierTables, "class">} a
- * @param {Pick<ClassifierTables, "class">} b
+ * @param {Partial<Pick<ClassifierTables, "class">>} a
+ * @param {Partial<Pick<ClassifierTables, "class">>} b
  */
-export function sameLabels(a, b) {
-  const labels = new Set(b.class.map(({ label }) => label));
-  return a.class.every(({ label }) => labels.has(label));
+export function sameLabels({ class: own = [] }, { class: others = [] }) {
+  const labels = new Set(others.map(({ label }) => label));
+  return own.every(({ label }) => labels.has(label));
 }

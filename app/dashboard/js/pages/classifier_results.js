@@ -33,8 +33,8 @@ import { dataName } from "./classifier_evaluation.js";
 /** @import { Option } from "../ui/controls.js" */
 
 /**
- * @typedef {{ job: Job, name: string, tree: string, tables: ClassifierTables }} Evaluated an evaluation, and
- *   the name of its classifier
+ * @typedef {{ job: Job, name: string, tree: string, tables: Partial<ClassifierTables> }} Evaluated an
+ *   evaluation with the tables that were asked for, and the name of its classifier
  */
 
 /** Larger trees are not loaded to match the classes of two classifiers by their paths. */
@@ -80,9 +80,9 @@ export function classifierResults(job, against, signal) {
     const { tables } = own;
     const names = other ? { own: own.name, other: other.name } : null;
     const context = { tree: own.tree, job: job.id, names };
-    const classes = pairedClasses(tables.class, other?.tables.class ?? null, paths);
+    const classes = pairedClasses(tables.class ?? [], other?.tables.class ?? null, paths);
     if (other) classes.sort(byGain);
-    const levels = pairedLevels(tables.level, other?.tables.level ?? null);
+    const levels = pairedLevels(tables.level ?? [], other && (other.tables.level ?? []));
     replace(
       element,
       introduction(own, dataName(job, datasets)),
@@ -99,16 +99,18 @@ export function classifierResults(job, against, signal) {
         },
       }),
       metricSection(job, other?.job ?? null, catalogue, { names, isSameTree: levels !== null }),
-      levels
-        ? levelSection(levels, context)
-        : levelSection(pairedLevels(tables.level, null) ?? [], {
-            ...context,
-            names: null,
-            note: "The two classifiers have different trees, whose levels cannot be compared. To compare levels, train the second one with the same hierarchy as input.",
-          }),
-      sizeSection(pairedSizes(tables.class_size, other?.tables.class_size ?? null), context),
-      classSection(classes, context),
-      confusionSection(tables.confusions, context),
+      tables.level &&
+        (levels
+          ? levelSection(levels, context)
+          : levelSection(pairedLevels(tables.level, null) ?? [], {
+              ...context,
+              names: null,
+              note: "The two classifiers have different trees, whose levels cannot be compared. To compare levels, train the second one with the same hierarchy as input.",
+            })),
+      tables.class_size &&
+        sizeSection(pairedSizes(tables.class_size, other?.tables.class_size ?? null), context),
+      tables.class && classSection(classes, context),
+      tables.confusions && confusionSection(tables.confusions, context),
     );
   };
   load();

@@ -35,13 +35,13 @@ export const N_CATEGORIES = BOUNDS.length + 1;
 const MOST_LINKS = 20;
 
 /**
- * The errors in the tables of an evaluation.
+ * The errors in the tables of an evaluation, of which some may not have been asked for.
  *
  * @param {string} job
- * @param {ClassifierTables} tables
+ * @param {Partial<ClassifierTables>} tables
  * @returns {Errors}
  */
-export function errorsIn(job, { node, class: classes, confusions }) {
+export function errorsIn(job, { node = [], class: classes = [], confusions = [] }) {
   const isWhole = node.length > 0;
   /** @type {readonly (NodeRow | ClassRow)[]} */
   const rows = isWhole ? node : classes;
