@@ -195,7 +195,8 @@ def minimize(
             break
         weights = moved
         objectives.append(lower)
-        checkpoint.save({"weights": weights, "objectives": np.array(objectives)})
+        if not converged:
+            checkpoint.save({"weights": weights, "objectives": np.array(objectives)})
     return LogisticFit(weights, objectives[-1], bound, objectives, converged)
 
 
