@@ -24,12 +24,15 @@ CACHED = 8
 
 
 def piece_bytes(problem: Problem, size: int, loss: LossName) -> int:
-    """About how many bytes `piece` takes besides the design."""
+    """About how many bytes `piece` takes besides the design and the dual variables that are not 0.
+
+    size : number of classes.
+    """
     n_rows, n_columns = problem.n_rows, problem.n_columns
     if loss == "hinge":
         return 64 * n_rows + 8 * (CACHED + 6) * n_columns
     stored = problem.design.size if isinstance(problem.design, np.ndarray) else problem.design.nnz
-    return 24 * stored + 28 * n_rows * size + (8 * CACHED + 28 * size) * n_columns
+    return 24 * stored + 28 * n_rows * size + (8 * CACHED + 52 * size) * n_columns
 
 
 def piece(problem: Problem, blocked: BlockedClasses, loss: LossName, piece: Piece) -> Arrays:

@@ -30,9 +30,10 @@ def minimize(
     problem : with a design in single precision. stiffness : (n_classes,) s. center, start :
         (n_columns, n_classes).
 
-    A class ends when a step promises a decrease of less than `tol` times its objective.
+    A class ends after a step that leaves a decrease of less than `tol` times its objective, taken to
+    be `ENOUGH` of the one that the step promised.
 
-    Cost: tens of products of O(nnz) or O(N D) for each class; memory 28 N K + 28 D K bytes, and
+    Cost: tens of products of O(nnz) or O(N D) for each class; memory 28 N K + 52 D K bytes, and
     those of the design twice.
     """
     fits = _Fits(problem, stiffness, center, start, C)

@@ -189,7 +189,8 @@ class State:
         for classes, kept in zip(self.blocked.blocks, self.blocks, strict=True):
             for place, class_ in enumerate(classes.tolist()):
                 ((_, parent, _),) = self.blocked.neighbors(class_)
-                weights = self.inner.row(parent) + dual_sum(problem, kept, place, class_)
+                pull = self.inner.row(parent) + dual_sum(problem, kept, place, class_)
+                weights = pull / self.blocked.stiffness[class_]
                 rows.append(CompressedRows.of([weights], problem.n_columns))
         return self._in_order(rows)
 
@@ -203,6 +204,7 @@ def train(
     C: float,
     tol: float,
     max_iter: int,
+    warnings: tuple[str, ...] = (),
 ) -> Trained:
     """The classifier, which warns where the sweeps ended before the objective settled."""
     fit = minimize(
@@ -229,5 +231,5 @@ def train(
         link="softmax" if loss == "hinge" and problem.one_each else "logistic",
         metrics={"objective": fit.objectives[-1], "n_iter": float(n_sweeps)},
         curves={"objective": list(enumerate(fit.objectives))},
-        warnings=(*kept, *unsettled),
+        warnings=(*warnings, *kept, *unsettled),
     )
