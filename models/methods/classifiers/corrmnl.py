@@ -27,7 +27,6 @@ import numpy as np
 import scipy.sparse as sp
 from pydantic import Field
 
-from models import memory
 from models.method import Paper, Run, Shapes
 from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import ClassifierParams
@@ -86,7 +85,7 @@ class CorrMNL(Classifier[CorrMNLParams]):
         assert problem.tree is not None
         tree = problem.tree.contracted() if params.contract else problem.tree
         needed = _bytes_of(params, problem.n_rows, problem.n_columns, problem.n_classes)
-        memory.require(self.id, needed, self.advice)
+        self._require(needed)
         design = problem.design
         dense = design.toarray() if isinstance(design, sp.csr_array) else design
         draws = sample(

@@ -51,7 +51,6 @@ import numpy as np
 import scipy.sparse as sp
 from pydantic import Field
 
-from models import memory
 from models.arrays import Array, Float, Mask
 from models.errors import UsageError
 from models.method import Paper, Run, Shapes
@@ -133,7 +132,7 @@ class HBLR(Classifier[HBLRParams]):
         tree = problem.tree.contracted() if params.contract else problem.tree
         design = problem.design
         needed = _bytes_of(params, design.shape, tree.n_classes, tree.n_nodes, int(design.size))
-        memory.require(self.id, needed, self.advice)
+        self._require(needed)
         return _trained(problem, tree, params, run)
 
 

@@ -164,8 +164,7 @@ def minimize(
 ) -> DualFit:
     """The weights of all nodes; sweeps end when the duality gap is `tol` times the objective.
 
-    Cost: O(N D) each pass over the rows of a class, or O(nnz), tens of passes; memory about 32 T D
-    bytes for T nodes, and 16 for each variable that is not 0.
+    Cost: O(N D) each pass over the rows of a class, or O(nnz), tens of passes; memory `fit_bytes`.
     """
     descent, state = Descent(problem, C), _State.start(problem, penalty.n_nodes, checkpoint)
     of_empty, message = C * descent.n_empty * problem.n_classes, ""
@@ -230,6 +229,12 @@ def train(
     )
     link: Link = "softmax" if problem.one_each else "logistic"
     return fit.trained(fit.weights[penalty.node], link, warnings=warnings)
+
+
+def fit_bytes(problem: Problem, penalty: Penalty) -> int:
+    """About how many bytes `minimize` takes besides the design, and 16 for each variable that is
+    not 0."""
+    return 48 * penalty.n_nodes * problem.n_columns + 64 * problem.n_rows
 
 
 def _fraction(n_sweeps: float) -> float:

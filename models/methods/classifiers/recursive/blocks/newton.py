@@ -30,8 +30,8 @@ def minimize(
     problem : with a design in single precision. stiffness : (n_classes,) s. center, start :
         (n_columns, n_classes).
 
-    A class ends after a step that leaves a decrease of less than `tol` times its objective, taken to
-    be `ENOUGH` of the one that the step promised.
+    A class ends after a step of which `ENOUGH` of the promised decrease, about what is left, is at
+    most `tol` times its objective.
 
     Cost: tens of products of O(nnz) or O(N D) for each class; memory 28 N K + 52 D K bytes, and
     those of the design twice.
