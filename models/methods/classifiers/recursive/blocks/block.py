@@ -32,7 +32,7 @@ def piece_bytes(problem: Problem, size: int, loss: LossName) -> int:
     if loss == "hinge":
         return 64 * n_rows + 8 * (CACHED + 6) * n_columns
     stored = problem.design.size if isinstance(problem.design, np.ndarray) else problem.design.nnz
-    return 24 * stored + 28 * n_rows * size + (8 * CACHED + 52 * size) * n_columns
+    return 24 * stored + 28 * n_rows * size + (8 * CACHED + 40 * size) * n_columns
 
 
 def piece(problem: Problem, blocked: BlockedClasses, loss: LossName, piece: Piece) -> Arrays:
