@@ -31,15 +31,22 @@ def blocks_of(some: Problem, size: int) -> BlockedClasses:
     return BlockedClasses.of(some, penalty_of(some, False)[0], size)
 
 
-def fitted(some: Problem, size: int, loss: Any, checkpoint: Checkpoint | None = None) -> BlockFit:
+def fitted(
+    some: Problem,
+    size: int,
+    loss: Any,
+    checkpoint: Checkpoint | None = None,
+    tol: float = 1e-5,
+    C: float = 0.7,
+) -> BlockFit:
     blocked = blocks_of(some, size)
     crew = Alone(lambda given, progress: piece(some, blocked, loss, given))
     return minimize(
         some,
         blocked,
-        tol=1e-5,
+        tol=tol,
         max_iter=60,
-        C=0.7,
+        C=C,
         crew=crew,
         loss=loss,
         progress=silent,
@@ -47,13 +54,13 @@ def fitted(some: Problem, size: int, loss: Any, checkpoint: Checkpoint | None = 
     )
 
 
-def together(some: Problem, loss: Any) -> tuple[np.ndarray, float]:
+def together(some: Problem, loss: Any, C: float = 0.7) -> tuple[np.ndarray, float]:
     joint, _ = penalty_of(some, False)
     effort: dict[str, Any] = {"tol": 1e-6, "max_iter": 1000, "progress": silent}
     if loss == "hinge":
-        fit = hinge.minimize(some, joint, 0.7, seed=0, checkpoint=Checkpoint(), **effort)
+        fit = hinge.minimize(some, joint, C, seed=0, checkpoint=Checkpoint(), **effort)
         return fit.weights[joint.node], fit.objective
-    best = logistic.minimize(some, joint, 0.7, checkpoint=Checkpoint(), **effort)
+    best = logistic.minimize(some, joint, C, checkpoint=Checkpoint(), **effort)
     return best.weights[joint.node], best.objective
 
 
@@ -83,6 +90,22 @@ def test_blocks_reach_the_minimum(loss: Any, size: int) -> None:
     assert fit.objectives[-1] == pytest.approx(objective, rel=2e-3)
     difference = fit.weights.matrix().toarray() - weights
     assert np.abs(difference).max() < 0.05 * np.abs(weights).max()
+
+
+def test_a_heavy_loss_settles_near_the_minimum() -> None:
+    some = wide(7)
+    fit = fitted(some, 4, "hinge", tol=1e-3, C=100.0)
+    assert fit.converged
+    assert fit.objectives[-1] == pytest.approx(together(some, "hinge", C=100.0)[1], rel=5e-3)
+
+
+def test_it_is_said_if_blocks_are_not_exact_enough_to_settle() -> None:
+    used, data = method("rr-svm"), graph_data(wide(7))
+    params = used.Params(block_size=5, C=100.0, tol=1e-9)
+    fit = used.fit(data, params)
+    before, last = (value for _, value in fit.curves["objective"][-2:])
+    assert last > before
+    assert "raised the objective" in " ".join(fit.warnings)
 
 
 @pytest.mark.parametrize("several", [False, True])
