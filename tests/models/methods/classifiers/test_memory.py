@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import tracemalloc
+import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ import scipy.sparse as sp
 from models import memory
 from models.data import Data
 from models.errors import UsageError
-from models.method import SHARED, Checkpoint
+from models.method import SHARED, Alone, Checkpoint, Run
 from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive import hinge, logistic
@@ -74,6 +76,34 @@ def test_a_training_takes_no_more_than_estimated(loss: str, blocked: bool, more:
         estimate = logistic.fit_bytes(some, penalty)
     # Dual variables that are not 0 are not in the estimates; a row has some.
     assert taken <= 1.1 * estimate + 16 * 10 * some.n_rows + (1 << 18)
+
+
+@pytest.mark.parametrize("shape", [(60, 1000), (3000, 6), (300, 60)])
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("mlr", {"max_iter": 20}),
+        ("rmlr", {"max_iter": 2}),
+        ("rmlr", {"max_iter": 2, "bound": "admm"}),
+        ("rmlr", {"max_iter": 20, "bound": "lbfgs"}),
+        ("hblr", {"max_iter": 2}),
+        ("corrmnl", {"n_samples": 10, "burn_in": 10, "n_chains": 1, "n_kept": 10}),
+    ],
+)
+def test_a_method_takes_no_more_than_it_asks_for(
+    name: str, params: dict[str, Any], shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used, rng = method(name), np.random.default_rng(0)
+    tree = words(*SIZES["columns"]).tree
+    code = np.arange(shape[0]) % N_CLASSES
+    some = Problem(rng.normal(size=shape), np.arange(shape[0] + 1), code, N_CLASSES, tree)
+    run = Run(rng, silent, 1, Alone(lambda given, progress: {}))
+    needed: list[int] = []
+    monkeypatch.setattr(type(used), "_require", lambda self, n_bytes: needed.append(n_bytes))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        taken = peak(lambda: used._train(some, used.Params(**params), run))
+    assert taken <= 1.2 * needed[-1] + (1 << 18)
 
 
 @pytest.mark.parametrize(
