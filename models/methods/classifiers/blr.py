@@ -11,7 +11,7 @@ computed by liblinear, since `recursive.logistic`, with every class tied to 0, e
 distance from the optimum, and takes half the time or less.
 
 Cost: about ten steps of O(N D^2 K + K D^3), for wide or sparse features tens of products of
-O(nnz K) each; memory a copy of the features, 20 N K bytes and 40 K D, for narrow ones 16 K D^2.
+O(nnz K) each; memory a copy of the features, 40 N K bytes and 104 K D, for narrow ones 16 K D^2.
 """
 
 from __future__ import annotations
@@ -38,13 +38,16 @@ class BLR(Classifier[BLRParams]):
     paper = Paper("Trust Region Newton Method for Logistic Regression", 2008)
     Params = BLRParams
     resumes = True
+    advice = "Use fewer rows or features ('preprocess' with svd or pca), or 'bsvm'."
 
     def _train(self, problem: Problem, params: BLRParams, run: Run) -> Trained:
         from models.methods.classifiers.recursive import logistic
 
+        penalty = Penalty.of_classes(problem.n_classes)
+        self._require(logistic.fit_bytes(problem, penalty))
         return logistic.train(
             problem,
-            Penalty.of_classes(problem.n_classes),
+            penalty,
             run,
             C=loss_weight(params.C),
             tol=params.tol,

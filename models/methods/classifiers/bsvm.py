@@ -10,7 +10,7 @@ Not computed by liblinear, since `recursive.hinge`, with every class tied to 0, 
 duality gap, at which it is several times faster, and its draws are the same on several threads.
 
 Cost: tens of passes of O(N D K) or O(nnz K), most of them over few rows; memory a copy of the
-features, 24 K D bytes, and 16 bytes for each support vector.
+features, 48 K D bytes, and 16 bytes for each support vector.
 """
 
 from __future__ import annotations
@@ -40,14 +40,17 @@ class BSVM(Classifier[BSVMParams]):
     )
     Params = BSVMParams
     resumes = True
+    advice = "Use fewer features ('preprocess' with svd or pca), or 'td-svm'."
     hurry = (1e-2, 10)
 
     def _train(self, problem: Problem, params: BSVMParams, run: Run) -> Trained:
         from models.methods.classifiers.recursive import hinge
 
+        penalty = Penalty.of_classes(problem.n_classes)
+        self._require(hinge.fit_bytes(problem, penalty))
         return hinge.train(
             problem,
-            Penalty.of_classes(problem.n_classes),
+            penalty,
             run,
             C=loss_weight(params.C),
             tol=params.tol,

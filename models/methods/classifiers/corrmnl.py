@@ -17,7 +17,7 @@ not depend on the feature; trajectories along rotated features, with masses from
 the weights, and exact draws of precisions, where theirs are sampled by slices.
 
 Cost: (burn_in + n_samples) n_chains iterations, each of some to some tens of steps of O(N K D);
-minutes to hours. Features become dense. Memory: 24 N D + 16 N K bytes, 4 n_kept K D for the draws;
+minutes to hours. Features become dense. Memory: 24 N D + 48 N K bytes, 4 n_kept K D for the draws;
 the model holds these draws, and answers take as many products of rows and weights.
 """
 
@@ -27,7 +27,6 @@ import numpy as np
 import scipy.sparse as sp
 from pydantic import Field
 
-from models import memory
 from models.method import Paper, Run, Shapes
 from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import ClassifierParams
@@ -86,7 +85,7 @@ class CorrMNL(Classifier[CorrMNLParams]):
         assert problem.tree is not None
         tree = problem.tree.contracted() if params.contract else problem.tree
         needed = _bytes_of(params, problem.n_rows, problem.n_columns, problem.n_classes)
-        memory.require(self.id, needed, self.advice)
+        self._require(needed)
         design = problem.design
         dense = design.toarray() if isinstance(design, sp.csr_array) else design
         draws = sample(
@@ -103,7 +102,8 @@ class CorrMNL(Classifier[CorrMNLParams]):
 
 
 def _bytes_of(params: CorrMNLParams, n_rows: int, n_columns: int, n_classes: int) -> int:
-    values = n_rows * (3 * n_columns + 2 * n_classes) + 8 * n_classes * n_columns + n_columns**2
+    values = n_rows * (3 * n_columns + 6 * n_classes) + 8 * n_classes * n_columns
+    values += 2 * n_columns**2
     return 8 * values + 4 * params.n_kept * n_classes * n_columns
 
 

@@ -38,7 +38,7 @@ counts.
 
 Cost: `map` some tens of sweeps with some tens of products of features and weights each, O(N D K) or
 for sparse features O(nnz K); memory about 6 N K and 20 D K values. `variational` O(K (N D^2 + D^3))
-a sweep; memory about 12 N K and 2 K D^2 values, the features dense. The model holds D K variances,
+a sweep; memory about 22 N K and 2 K D^2 values, the features dense. The model holds D K variances,
 or K D^2 covariances.
 """
 
@@ -51,7 +51,6 @@ import numpy as np
 import scipy.sparse as sp
 from pydantic import Field
 
-from models import memory
 from models.arrays import Array, Float, Mask
 from models.errors import UsageError
 from models.method import Paper, Run, Shapes
@@ -133,7 +132,7 @@ class HBLR(Classifier[HBLRParams]):
         tree = problem.tree.contracted() if params.contract else problem.tree
         design = problem.design
         needed = _bytes_of(params, design.shape, tree.n_classes, tree.n_nodes, int(design.size))
-        memory.require(self.id, needed, self.advice)
+        self._require(needed)
         return _trained(problem, tree, params, run)
 
 
@@ -281,4 +280,4 @@ def _bytes_of(
     # Single-precision covariances of the model, after the blocks of the sweeps.
     blocks = max(block_values(n_classes, n_columns), n_classes * n_columns**2 // 2)
     dense = 4 * n_rows * n_columns
-    return 8 * (12 * n_rows * n_classes + by_weight + blocks + 4 * n_columns**2 + dense)
+    return 8 * (22 * n_rows * n_classes + by_weight + blocks + 4 * n_columns**2 + dense)

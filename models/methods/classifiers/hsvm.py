@@ -22,7 +22,6 @@ from typing import Literal
 
 from pydantic import Field
 
-from models import memory
 from models.arrays import Float
 from models.method import Paper, Run
 from models.methods.classifiers.classes.class_tree import ClassTree
@@ -55,12 +54,12 @@ class HSVM(Classifier[HSVMParams]):
     advice = "Use fewer features ('preprocess' with svd or pca), or 'rr-svm'."
 
     def _train(self, problem: Problem, params: HSVMParams, run: Run) -> Trained:
-        from models.methods.classifiers.structured.dual import minimize
+        from models.methods.classifiers.structured.dual import fit_bytes, minimize
         from models.methods.classifiers.structured.penalty import Plain
 
         assert problem.tree is not None
         tree = problem.tree.contracted() if params.contract else problem.tree
-        memory.require(self.id, 32 * tree.n_nodes * problem.n_columns, self.advice)
+        self._require(fit_bytes(problem, tree.n_nodes))
         fit = minimize(
             problem,
             tree,

@@ -13,7 +13,7 @@ Source: Gopal, "Large-scale Structured Learning" (2014), §2.6.2 (MLR) and §4.3
 1 / C.
 
 Cost: O(N D K) a step, for sparse features O(nnz K); tens to hundreds of steps. Memory: a copy of
-the features and about 25 D K values.
+the features, 336 D K bytes and 24 N K.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ class MLR(Classifier[MLRParams]):
     paper = Paper("Large-scale Structured Learning", 2014, "chapter 4")
     Params = MLRParams
     several_labels = False
+    advice = "Use 'rmlr' with the bound 'log-concavity'."
     example = {"C": 1.0}
 
     def _train(self, problem: Problem, params: MLRParams, run: Run) -> Trained:
@@ -59,8 +60,10 @@ class MLR(Classifier[MLRParams]):
         from sklearn.linear_model import LogisticRegression
         from threadpoolctl import threadpool_limits
 
+        n_rows, n_classes = problem.n_rows, problem.n_classes
+        self._require(n_classes * (336 * problem.n_columns + 24 * n_rows))
         run.progress(0.05, "fitting")
-        two = problem.n_classes == 2
+        two = n_classes == 2
         model = LogisticRegression(
             # Of two classes scikit-learn fits the difference of their weights, whose halves they
             # are; its square is twice the sum of theirs.

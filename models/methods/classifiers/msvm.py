@@ -12,7 +12,7 @@ Machines" (2001); Gopal, "Large-scale Structured Learning" (2014), §2.6.2 (MSVM
 
 Cost: hundreds to many thousands of passes of O(N D K), for sparse features O(nnz K), most of them
 over few rows and classes; more of them the larger C is. It can neither be cancelled nor show
-progress meanwhile. Memory: two copies of the features, 8 N K and 16 D K bytes.
+progress meanwhile. Memory: three times the features, 8 N K and 24 D K bytes.
 """
 
 from __future__ import annotations
@@ -51,11 +51,16 @@ class MSVM(Classifier[MSVMParams]):
     )
     Params = MSVMParams
     several_labels = False
+    advice = "Use fewer features ('preprocess' with svd or pca), or 'bsvm'."
 
     def _train(self, problem: Problem, params: MSVMParams, run: Run) -> Trained:
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.svm import LinearSVC
 
+        n_columns, n_classes = problem.n_columns, problem.n_classes
+        # Liblinear's own copy of the design takes 16 bytes a value.
+        copied = 16 * int(problem.design.size)
+        self._require(copied + n_classes * (8 * problem.n_rows + 24 * n_columns))
         run.progress(0.05, "fitting")
         C = loss_weight(params.C)
         model = LinearSVC(

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from models import memory
 from models.method import Paper, Run
 from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import loss_weight
@@ -50,13 +49,13 @@ class OT(Classifier[OTParams]):
     advice = "Use a smaller hierarchy, fewer features ('preprocess' with svd or pca), or 'td-svm'."
 
     def _train(self, problem: Problem, params: OTParams, run: Run) -> Trained:
-        from models.methods.classifiers.structured.dual import minimize
+        from models.methods.classifiers.structured.dual import fit_bytes, minimize
         from models.methods.classifiers.structured.penalty import Orthogonal
 
         assert problem.tree is not None
         tree = problem.tree.contracted()
         n_nodes = tree.n_nodes
-        memory.require(self.id, 32 * n_nodes * (problem.n_columns + 2 * n_nodes), self.advice)
+        self._require(fit_bytes(problem, n_nodes) + 64 * n_nodes**2)
         fit = minimize(
             problem,
             tree,

@@ -29,9 +29,9 @@ those of the objective; the factor rho of ADMM adapts.
 
 Cost: O(N D K), for sparse features O(nnz K), a product of rows and weights; some 25 of them a sweep
 by bounds, over 100 for sparse or wide features if C is large; 4 by 'admm', 2 a step by 'lbfgs'.
-Memory: a copy of the features; by bounds about 6 times
-the weights, 25 values a row, and preconditioners of at most 256 MiB; by 'lbfgs' 25 times the
-weights; by 'admm' 8 times all scores (N, K) and a matrix of the smaller of N and D.
+Memory: a copy of the features; by bounds about 16 times the weights, 25 values a row, and
+at most 576 MiB besides; by 'lbfgs' 42 times the weights; by 'admm' 18 times all scores (N, K), 6
+times the weights and a matrix of the smaller of N and D.
 """
 
 from __future__ import annotations
@@ -40,15 +40,20 @@ from typing import Literal
 
 from pydantic import Field
 
-from models import memory
 from models.method import Paper, Run
 from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import ClassifierParams, LossWeight, loss_weight
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.softmax.admm import minimize_by_splitting
 from models.methods.classifiers.softmax.bounds import BOUNDS
+from models.methods.classifiers.softmax.class_step import factored_values
 from models.methods.classifiers.softmax.gradient_steps import minimize_jointly
-from models.methods.classifiers.softmax.objective import Effort, Minimum, SoftmaxObjective
+from models.methods.classifiers.softmax.objective import (
+    BLOCK,
+    Effort,
+    Minimum,
+    SoftmaxObjective,
+)
 from models.methods.classifiers.softmax.sweeps import Acceleration, descend
 from models.parameters import MaxIter
 
@@ -93,7 +98,7 @@ class RMLR(Classifier[RMLRParams]):
     example = {"C": 1.0, "tol": 1e-8}
 
     def _train(self, problem: Problem, params: RMLRParams, run: Run) -> Trained:
-        memory.require(self.id, _bytes(problem, params), self.advice)
+        self._require(_bytes(problem, params))
         objective = SoftmaxObjective(
             problem.design, problem.code, problem.n_classes, loss_weight(params.C)
         )
@@ -126,12 +131,14 @@ def _minimum(objective: SoftmaxObjective, params: RMLRParams, run: Run) -> Minim
 def _bytes(problem: Problem, params: RMLRParams) -> int:
     """About what a training takes besides the design."""
     n_rows, n_columns = problem.n_rows, problem.n_columns
-    n_weights = problem.n_classes * n_columns
-    if params.bound == "lbfgs":
-        return 8 * 25 * n_weights
+    n_weights, n_scores = problem.n_classes * n_columns, problem.n_classes * n_rows
     if params.bound == "admm":
-        return 8 * (8 * n_rows * problem.n_classes + 3 * min(n_rows, n_columns) ** 2)
-    return 8 * (6 * n_weights + 25 * n_rows)
+        return 8 * (18 * n_scores + 6 * n_weights + 3 * min(n_rows, n_columns) ** 2)
+    at_a_time = min(n_scores, BLOCK)
+    if params.bound == "lbfgs":
+        return 8 * (42 * n_weights + 4 * at_a_time)
+    factors = factored_values(problem.design, problem.n_classes)
+    return 8 * (16 * n_weights + 25 * n_rows + 7 * at_a_time + 2 * factors)
 
 
 def _warnings(minimum: Minimum, params: RMLRParams) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ Source: Gopal, "Large-scale Structured Learning" (2014), chapter 3. Deviations: 
 eliminated instead of updated in turn, to the same optimum; the anchor of graphs.
 
 Cost: about ten steps of O(N D^2 K + T D^3) for T nodes at most, for wide or sparse features tens of
-products of O(nnz K) each; memory a copy of the features, 20 N K bytes and 24 T D, for narrow ones
+products of O(nnz K) each; memory a copy of the features, 40 N K bytes and 104 T D, for narrow ones
 16 T D^2.
 """
 

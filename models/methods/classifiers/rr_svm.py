@@ -11,7 +11,7 @@ Source: Gopal, "Large-scale Structured Learning" (2014), chapter 3. Deviations: 
 at once between sweeps over the classes; the anchor of graphs.
 
 Cost: tens of passes of O(N D K) or O(nnz K), most of them over few rows; memory a copy of the
-features, 32 T D bytes for T nodes, and 16 bytes for each support vector.
+features, 48 T D bytes for T nodes, and 16 bytes for each support vector.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class RRSVM(RecursiveClassifier[RRSVMParams]):
     ) -> Trained:
         from models.methods.classifiers.recursive import hinge
 
-        self._require(32 * penalty.n_nodes * problem.n_columns + 64 * problem.n_rows)
+        self._require(hinge.fit_bytes(problem, penalty))
         return hinge.train(
             problem,
             penalty,

@@ -13,7 +13,7 @@ Structured Learning" (2014), §2.6.2 (TD). Solver: `recursive.hinge`, each child
 
 Cost: of each inner node that of `bsvm` on the rows below it, O(N D times the number of siblings) or
 O(nnz) a pass, for each level of the tree; memory a copy of the features, and of those below one
-node, and 8 T D bytes for T nodes.
+node, 8 T D bytes for T nodes, and 48 D for each sibling.
 """
 
 from __future__ import annotations
@@ -48,13 +48,16 @@ class TDSVM(Classifier[TDSVMParams]):
     paper = Paper("Hierarchical Classification of Web Content", 2000)
     Params = TDSVMParams
     resumes = True
+    advice = "Use fewer features ('preprocess' with svd or pca)."
     hurry = (1e-2, 10)
 
     def _train(self, problem: Problem, params: TDSVMParams, run: Run) -> Trained:
-        from models.methods.classifiers.recursive.hinge import minimize
+        from models.methods.classifiers.recursive.hinge import fit_bytes, minimize
 
         assert problem.tree is not None
         tree = problem.tree.contracted()
+        widest = fit_bytes(problem, Penalty.of_classes(int(tree.n_children.max())))
+        self._require(8 * tree.n_nodes * problem.n_columns + widest)
         inner = np.flatnonzero(tree.n_children)
         weights = np.zeros((tree.n_nodes, problem.n_columns))
         # By inner node: objective, gap, sweeps, whether converged.

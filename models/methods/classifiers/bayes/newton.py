@@ -80,8 +80,15 @@ def climbed(
     distance = 0.0
     for step in range(STEPS):
         progress(0.0, "weights")
-        precondition = Preconditioner(mode, design, penalty, precision)
-        mode, decrement = _step(mode, design, likelihood, penalty, precondition, progress)
+        # In the call, so that the one of the step before is gone when it is made.
+        mode, decrement = _step(
+            mode,
+            design,
+            likelihood,
+            penalty,
+            Preconditioner(mode, design, penalty, precision),
+            progress,
+        )
         distance = distance if step else decrement
         if decrement <= NEAR * mode.weights.size:
             break

@@ -224,9 +224,9 @@ class Classifier(Method[P]):
         alone = Run(np.random.default_rng(seed), own, threads, Alone(compute))
         trained = self._trained(part, params, alone)
         progress(VALIDATED, "validating")
-        return tally(
-            problem.part(out), trained.scorer(problem.one_each), trained.link, problem.one_each
-        )
+        # Where all rows of several labels are held out, the training knows of none.
+        link: Link = trained.link if problem.one_each else "logistic"
+        return tally(problem.part(out), trained.scorer(problem.one_each), link, problem.one_each)
 
     def _classify(
         self, model: Model, tree: Tree, data: Data, options: PredictionOptions

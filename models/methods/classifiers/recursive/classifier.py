@@ -36,15 +36,15 @@ class RecursiveClassifier(Classifier[P]):
         """Hook: the weights of all classes."""
 
     def _train(self, problem: Problem, params: P, run: Run) -> Trained:
+        penalty, warnings = penalty_of(problem, params.contract)
         if params.block_size is None:
-            penalty, warnings = penalty_of(problem, params.contract)
             return self._train_at_once(problem, penalty, params, run, warnings)
         from models.methods.classifiers.recursive.blocks.block import piece_bytes
         from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
         from models.methods.classifiers.recursive.blocks.sweeps import train
 
-        blocked = BlockedClasses.of(problem, params.contract, params.block_size)
-        self._require(piece_bytes(problem, blocked.size, self.loss))
+        blocked = BlockedClasses.of(problem, penalty, params.block_size)
+        self._require(piece_bytes(problem, blocked.largest, self.loss))
         return train(
             problem,
             blocked,
@@ -53,6 +53,7 @@ class RecursiveClassifier(Classifier[P]):
             C=loss_weight(params.C),
             tol=params.tol,
             max_iter=params.max_iter,
+            warnings=warnings,
         )
 
     def _piece_of(self, problem: Problem, params: P, piece: Piece) -> Arrays:
@@ -60,5 +61,6 @@ class RecursiveClassifier(Classifier[P]):
         from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
 
         assert params.block_size is not None
-        blocked = BlockedClasses.of(problem, params.contract, params.block_size)
+        penalty, _ = penalty_of(problem, params.contract)
+        blocked = BlockedClasses.of(problem, penalty, params.block_size)
         return trained(problem, blocked, self.loss, piece)

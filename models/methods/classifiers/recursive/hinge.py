@@ -84,6 +84,11 @@ class Descent:
             self._squares = np.asarray(design.multiply(design).sum(axis=1)).ravel()
         self._empty = self._squares == 0.0
 
+    @property
+    def n_empty(self) -> int:
+        """The number of rows that are 0 throughout; their variables are C for any weights."""
+        return int(self._empty.sum())
+
     def gradient(self, sign: Float, weights: Float) -> Float:
         """(n_rows,) of the dual objective."""
         return np.asarray(sign * (self._design @ weights) - 1.0)
@@ -159,11 +164,10 @@ def minimize(
 ) -> DualFit:
     """The weights of all nodes; sweeps end when the duality gap is `tol` times the objective.
 
-    Cost: O(N D) each pass over the rows of a class, or O(nnz), tens of passes; memory about 32 T D
-    bytes for T nodes, and 16 for each variable that is not 0.
+    Cost: O(N D) each pass over the rows of a class, or O(nnz), tens of passes; memory `fit_bytes`.
     """
     descent, state = Descent(problem, C), _State.start(problem, penalty.n_nodes, checkpoint)
-    message = ""
+    of_empty, message = C * descent.n_empty * problem.n_classes, ""
     while True:
         # From the variables anew, so that no rounding adds up and a resumed fit ends the same.
         coupling = Coupling(penalty, state.sums(problem), state.weights)
@@ -187,7 +191,7 @@ def minimize(
         sums[penalty.node] = state.sums(problem)
         form = 0.5 * float(np.vdot(sums, penalty.solve(sums)))
         state.objectives.append(penalty.value(state.weights) + loss)
-        state.duals.append(state.total() - form)
+        state.duals.append(state.total() + of_empty - form)
         state.allowed = min(state.allowed, TIGHTER * worst)
         objective = state.objectives[-1]
         gap = objective - max(state.duals)
@@ -225,6 +229,12 @@ def train(
     )
     link: Link = "softmax" if problem.one_each else "logistic"
     return fit.trained(fit.weights[penalty.node], link, warnings=warnings)
+
+
+def fit_bytes(problem: Problem, penalty: Penalty) -> int:
+    """About how many bytes `minimize` takes besides the design, and 16 for each variable that is
+    not 0."""
+    return 48 * penalty.n_nodes * problem.n_columns + 64 * problem.n_rows
 
 
 def _fraction(n_sweeps: float) -> float:

@@ -81,7 +81,7 @@ class LogisticFit:
 class LogisticLoss:
     """C times the sum over rows and classes of log(1 + exp(-y w.x)).
 
-    All functions cost O(N D K), or O(nnz K); memory 20 N K bytes.
+    All functions cost O(N D K), or O(nnz K).
     """
 
     def __init__(self, problem: Problem, C: float) -> None:
@@ -159,7 +159,7 @@ def minimize(
     bound follows from the gradient g and the penalty's matrix R: g' R^-1 g / 2.
 
     Cost: O(N D K) each conjugate gradient and O(N D^2 K) each step for the matrices, at most; tens
-    of the former, about ten of the latter.
+    of the former, about ten of the latter. Memory: `fit_bytes`.
     """
     loss = LogisticLoss(problem, C)
     saved = checkpoint.load()
@@ -195,7 +195,8 @@ def minimize(
             break
         weights = moved
         objectives.append(lower)
-        checkpoint.save({"weights": weights, "objectives": np.array(objectives)})
+        if not converged:
+            checkpoint.save({"weights": weights, "objectives": np.array(objectives)})
     return LogisticFit(weights, objectives[-1], bound, objectives, converged)
 
 
@@ -288,7 +289,7 @@ def _with_matrices(penalty: Penalty, n_columns: int, dense: bool) -> bool:
 
 def fit_bytes(problem: Problem, penalty: Penalty) -> int:
     """About how many bytes `minimize` takes besides the design."""
-    own = 28 * problem.n_rows * problem.n_classes + 72 * penalty.n_nodes * problem.n_columns
+    own = 40 * problem.n_rows * problem.n_classes + 104 * penalty.n_nodes * problem.n_columns
     if _with_matrices(penalty, problem.n_columns, isinstance(problem.design, np.ndarray)):
         return own + 24 * penalty.n_nodes * problem.n_columns**2
     return own

@@ -6,7 +6,7 @@ row, by Newton's method; and adds X W^T - Z to U. Residuals are kept in balance 
 as Boyd et al. (2011, §3.4.1) have it, for `BALANCING` sweeps.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), §4.4, whose objective there has no penalty.
-Cost: O(N D K) a sweep, and once O(N D M + M^3) with M the smaller of N and D; memory 6 arrays
+Cost: O(N D K) a sweep, and once O(N D M + M^3) with M the smaller of N and D; memory 18 arrays
 (N, K).
 """
 

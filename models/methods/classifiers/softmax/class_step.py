@@ -114,11 +114,7 @@ class Preconditioner:
         curvature = problem.bound.cells(problem.gaps(weights)).curvature
         curvature = np.minimum(curvature, MOST_CURVATURE)
         n_columns = weights.shape[1]
-        if (
-            sp.issparse(problem.design)
-            or n_columns > WIDEST_FACTORED
-            or n_classes * n_columns**2 > MOST_FACTORS
-        ):
+        if not factored_values(problem.design, n_classes):
             squares = problem.design**2
             diagonal: Float = np.asarray((squares.T @ curvature.T).T, dtype=np.float64)
             return Preconditioner(1.0 / (1.0 + problem.C * diagonal))
@@ -136,6 +132,14 @@ class Preconditioner:
         if self.inverse.ndim == 2:
             return vectors * self.inverse[classes]
         return np.asarray((self.inverse[classes] @ vectors[:, :, None])[:, :, 0])
+
+
+def factored_values(design: Float | sp.csr_array, n_classes: int) -> int:
+    """Values of the preconditioners that are whole matrices; 0 where they are diagonals."""
+    n_columns = int(design.shape[1])
+    values = n_classes * n_columns**2
+    small = n_columns <= WIDEST_FACTORED and values <= MOST_FACTORS
+    return values if small and not sp.issparse(design) else 0
 
 
 def minimize_block(

@@ -4,7 +4,7 @@ The memory of the last steps begins anew every `ROUND` steps, where the state is
 resumed fit does depends on the saved weights alone.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), §4.5 (LBFGS), there with 5 steps.
-Cost: O(N D K) a step; memory 2 `DEPTH` + 5 times the weights.
+Cost: O(N D K) a step; memory 42 times the weights (2 `DEPTH` + 5 of them SciPy's).
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ Source: Gopal, "Large-scale Structured Learning" (2014), §4.3, algorithm 2. Its
 that of a sum over rows, whose terms cancel.
 
 Cost of a sweep: two to five steps of Newton's method for each class (`class_step`), for double
-majorization also O(N D K). Memory: the weights four times, preconditioners and 25 values a row.
+majorization also O(N D K). Memory: the weights 16 times, preconditioners twice, 25 values a row and
+7 arrays of the scores of a block of classes.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def minimize(
 
     Cost: a sweep O(N T D) for T nodes, or O(nnz T); tens to hundreds of sweeps, each with tens of
     passes over the nodes that matter to a row. With `Orthogonal` also T^2 for each change, and some
-    times T^3 a sweep. Memory: 32 T D bytes, 12 bytes for each place of a variable.
+    times T^3 a sweep. Memory: `fit_bytes`.
     """
     rows = _Rows(problem, tree, candidates, rescaled)
     state = _State.start(rows, penalty, checkpoint)
@@ -87,6 +87,13 @@ def minimize(
         checkpoint.save(state.arrays())
     n_support = int(np.count_nonzero(state.value))
     return DualFit(weights, objective, gap, state.objectives, state.duals, n_support, converged)
+
+
+def fit_bytes(problem: Problem, n_nodes: int) -> int:
+    """About how many bytes `minimize` takes besides the design, and 12 for each place of a
+    variable."""
+    columns = 4 * problem.design.size if isinstance(problem.design, np.ndarray) else 0
+    return 32 * n_nodes * problem.n_columns + columns + 48 * problem.n_rows
 
 
 class _State:

@@ -24,30 +24,33 @@ CACHED = 8
 
 
 def piece_bytes(problem: Problem, size: int, loss: LossName) -> int:
-    """About how many bytes `piece` takes besides the design."""
+    """About how many bytes `piece` takes besides the design and the dual variables that are not 0.
+
+    size : number of classes.
+    """
     n_rows, n_columns = problem.n_rows, problem.n_columns
     if loss == "hinge":
         return 64 * n_rows + 8 * (CACHED + 6) * n_columns
     stored = problem.design.size if isinstance(problem.design, np.ndarray) else problem.design.nnz
-    return 24 * stored + 28 * n_rows * size + (8 * CACHED + 28 * size) * n_columns
+    return 24 * stored + 28 * n_rows * size + (8 * CACHED + 40 * size) * n_columns
 
 
-def piece(problem: Problem, blocked: BlockedClasses, loss: LossName, piece: Piece) -> Arrays:
+def piece(problem: Problem, blocked: BlockedClasses, loss: LossName, given: Piece) -> Arrays:
     """Train the classes of one block.
 
     Returns what they add to the objective, what the next sweep starts from (`weights` or `dual`),
     and on a tree the sums of their weights by parent (`sums`).
     """
-    number, shared = int(piece["block"]), piece[SHARED]
+    number, shared = int(given["block"]), given[SHARED]
     block = _Block(
         problem,
         blocked,
         blocked.blocks[number],
         under(f"{number}.", shared),
         _Neighbors(problem, blocked, shared),
-        C=float(piece["C"]),
-        tol=float(piece["tol"]),
-        sweep=int(piece["sweep"]),
+        C=float(given["C"]),
+        tol=float(given["tol"]),
+        sweep=int(given["sweep"]),
     )
     return block.train_hinge() if loss == "hinge" else block.train_logistic()
 

@@ -11,7 +11,6 @@ import scipy.sparse as sp
 
 from models.arrays import Float, Int
 from models.methods.classifiers.classes.problem import Problem
-from models.methods.classifiers.recursive.inputs import penalty_of
 from models.methods.classifiers.recursive.penalty import Penalty
 
 
@@ -27,9 +26,8 @@ class BlockedClasses:
     size: int
 
     @classmethod
-    def of(cls, problem: Problem, contract: bool, size: int) -> BlockedClasses:
-        """Those of the problem's tree or graph."""
-        penalty, _ = penalty_of(problem, contract)
+    def of(cls, problem: Problem, penalty: Penalty, size: int) -> BlockedClasses:
+        """Those of the problem, whose tree or graph the penalty is over."""
         color = np.zeros(problem.n_classes, dtype=np.int64)
         if problem.graph is not None:
             color = problem.graph.colors[: problem.n_classes]
@@ -69,6 +67,11 @@ class BlockedClasses:
             for classes in np.split(order, ends)
             for begin in range(0, classes.size, self.size)
         ]
+
+    @property
+    def largest(self) -> int:
+        """Number of classes of the largest block."""
+        return max(classes.size for classes in self.blocks)
 
     @cached_property
     def turns(self) -> list[list[int]]:

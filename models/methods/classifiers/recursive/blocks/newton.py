@@ -25,18 +25,19 @@ ENOUGH = 0.1
 def minimize(
     problem: Problem, stiffness: Array, center: Array, start: Array, C: float, tol: float
 ) -> tuple[Array, Float]:
-    """The best weights, and each class's objective.
+    """The best weights, which take the place of `start`, and each class's objective.
 
     problem : with a design in single precision. stiffness : (n_classes,) s. center, start :
         (n_columns, n_classes).
 
-    A class ends when a step promises a decrease of less than `tol` times its objective.
+    A class ends after a step of which `ENOUGH` of the promised decrease, about what is left, is at
+    most `tol` times its objective.
 
-    Cost: tens of products of O(nnz) or O(N D) for each class; memory 28 N K + 28 D K bytes, and
+    Cost: tens of products of O(nnz) or O(N D) for each class; memory 28 N K + 36 D K bytes, and
     those of the design twice.
     """
     fits = _Fits(problem, stiffness, center, start, C)
-    weights, objective = start.copy(), np.empty(problem.n_classes)
+    weights, objective = start, np.empty(problem.n_classes)
     own = np.arange(problem.n_classes)
     for _ in range(MOST_STEPS):
         promised = fits.step()
@@ -99,9 +100,12 @@ class _Fits:
         return np.where(length > 0.0, promised, 0.0)
 
     def _direction(self, gradient: Array, curvature: Array) -> tuple[Array, Float]:
-        """Newton's direction by conjugate gradients, and the decrease that it promises."""
+        """Newton's direction by conjugate gradients, and the decrease that it promises.
+
+        gradient : overwritten.
+        """
         inverse = 1.0 / (self._stiffness + np.asarray(self._squared @ curvature))
-        residual = -gradient
+        residual = np.negative(gradient, out=gradient)
         search = inverse * residual
         product = _products(residual, search)
         direction, decrease = np.zeros_like(gradient), np.zeros(product.size)
@@ -118,6 +122,7 @@ class _Fits:
                 break
             search *= _ratio(following, product).astype(np.float32)
             search += conditioned
+            del conditioned
             product = following
         return direction, decrease
 

@@ -12,10 +12,12 @@ from pydantic import ValidationError
 from scipy.special import expit, log_softmax
 from sklearn.metrics import f1_score
 
+from models.arrays import Arrays
 from models.data import Data
 from models.label_sets import LabelSets
 from models.method import PredictionOptions
-from models.methods.classifiers.classes import validation
+from models.methods.classifiers.classes import classifier, validation
+from models.methods.classifiers.classes.answers import Link
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.classes.scorer import Scorer
 from models.registry import method
@@ -233,3 +235,23 @@ def test_the_best_c_at_the_edge_of_the_grid_is_a_warning() -> None:
     assert not validation.tuning_of(
         (0.1, 1.0, 10.0), tallies[:1] + tallies[1:][::-1], "micro_f1"
     ).warnings
+
+
+@pytest.mark.parametrize("name", ["bsvm", "td-svm"])
+def test_a_fold_with_all_rows_of_two_labels_is_told_by_the_link_of_the_whole(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links = []
+
+    def noted(out: Problem, scorer: Scorer, link: Link, one_each: bool) -> Arrays:
+        links.append(link)
+        return validation.tally(out, scorer, link, one_each)
+
+    monkeypatch.setattr(classifier, "tally", noted)
+    # The first row has two labels, the others one.
+    start, code = np.append(0, np.arange(2, 32)), np.append([0, 1], np.arange(29) % 3)
+    labels = LabelSets(start, code, ["cat", "dog", "rose"], np.zeros(30, dtype=bool))
+    features = np.random.default_rng(0).normal(size=(30, 2))
+    used = method(name)
+    used.fit(Data({"features": features, "labels": labels}), used.Params(calibrate=True, n_folds=3))
+    assert links == ["logistic"] * 3

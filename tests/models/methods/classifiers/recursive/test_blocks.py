@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from models import memory
 from models.data import Data
 from models.method import Alone, Checkpoint, PredictionOptions
 from models.methods.classifiers.classes.class_graph import ClassGraph
 from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.compressed import CompressedRows
 from models.methods.classifiers.classes.problem import Problem
-from models.methods.classifiers.recursive import hinge, logistic
+from models.methods.classifiers.recursive import hinge, logistic, penalty
 from models.methods.classifiers.recursive.blocks.block import piece
 from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
 from models.methods.classifiers.recursive.blocks.sweeps import BlockFit, State, minimize, sweep
@@ -26,15 +27,26 @@ from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.classifiers.problem_kit import TREE, margins, problem
 
 
-def fitted(some: Problem, size: int, loss: Any, checkpoint: Checkpoint | None = None) -> BlockFit:
-    blocked = BlockedClasses.of(some, False, size)
+def blocks_of(some: Problem, size: int) -> BlockedClasses:
+    return BlockedClasses.of(some, penalty_of(some, False)[0], size)
+
+
+def fitted(
+    some: Problem,
+    size: int,
+    loss: Any,
+    checkpoint: Checkpoint | None = None,
+    tol: float = 1e-5,
+    C: float = 0.7,
+) -> BlockFit:
+    blocked = blocks_of(some, size)
     crew = Alone(lambda given, progress: piece(some, blocked, loss, given))
     return minimize(
         some,
         blocked,
-        tol=1e-5,
+        tol=tol,
         max_iter=60,
-        C=0.7,
+        C=C,
         crew=crew,
         loss=loss,
         progress=silent,
@@ -42,14 +54,14 @@ def fitted(some: Problem, size: int, loss: Any, checkpoint: Checkpoint | None = 
     )
 
 
-def together(some: Problem, loss: Any) -> tuple[np.ndarray, float]:
-    penalty, _ = penalty_of(some, False)
+def together(some: Problem, loss: Any, C: float = 0.7) -> tuple[np.ndarray, float]:
+    joint, _ = penalty_of(some, False)
     effort: dict[str, Any] = {"tol": 1e-6, "max_iter": 1000, "progress": silent}
     if loss == "hinge":
-        fit = hinge.minimize(some, penalty, 0.7, seed=0, checkpoint=Checkpoint(), **effort)
-        return fit.weights[penalty.node], fit.objective
-    best = logistic.minimize(some, penalty, 0.7, checkpoint=Checkpoint(), **effort)
-    return best.weights[penalty.node], best.objective
+        fit = hinge.minimize(some, joint, C, seed=0, checkpoint=Checkpoint(), **effort)
+        return fit.weights[joint.node], fit.objective
+    best = logistic.minimize(some, joint, C, checkpoint=Checkpoint(), **effort)
+    return best.weights[joint.node], best.objective
 
 
 def wide(seed: int) -> Problem:
@@ -78,6 +90,22 @@ def test_blocks_reach_the_minimum(loss: Any, size: int) -> None:
     assert fit.objectives[-1] == pytest.approx(objective, rel=2e-3)
     difference = fit.weights.matrix().toarray() - weights
     assert np.abs(difference).max() < 0.05 * np.abs(weights).max()
+
+
+def test_a_heavy_loss_settles_near_the_minimum() -> None:
+    some = wide(7)
+    fit = fitted(some, 4, "hinge", tol=1e-3, C=100.0)
+    assert fit.converged
+    assert fit.objectives[-1] == pytest.approx(together(some, "hinge", C=100.0)[1], rel=5e-3)
+
+
+def test_it_is_said_if_blocks_are_not_exact_enough_to_settle() -> None:
+    used, data = method("rr-svm"), graph_data(wide(7))
+    params = used.Params(block_size=5, C=100.0, tol=1e-9)
+    fit = used.fit(data, params)
+    before, last = (value for _, value in fit.curves["objective"][-2:])
+    assert last > before
+    assert "raised the objective" in " ".join(fit.warnings)
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -178,7 +206,7 @@ def test_blocks_of_a_graph_reach_the_minimum(loss: Any, size: int) -> None:
 def test_neighbours_are_in_no_block_together() -> None:
     some = linked(5)
     assert some.graph is not None
-    blocked = BlockedClasses.of(some, False, 3)
+    blocked = blocks_of(some, 3)
     assert sorted(np.concatenate(blocked.blocks).tolist()) == list(range(12))
     assert sum(len(turn) for turn in blocked.turns) == len(blocked.blocks)
     for turn in blocked.turns:
@@ -186,10 +214,23 @@ def test_neighbours_are_in_no_block_together() -> None:
         assert not some.graph.adjacency[together][:, together].nnz
 
 
+def hung(seed: int) -> Problem:
+    """As `wide`, over a graph whose classes have one neighbour each, without examples."""
+    names = [str(number) for number in range(12)]
+    edges = [[name, f"hub {number % 2}"] for number, name in enumerate(names)]
+    edges.append(["hub 0", "hub 1"])
+    graph, _ = ClassGraph.of_edges(np.array(edges, dtype=object), names)
+    return replace(wide(seed), tree=None, graph=graph)
+
+
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
-def test_the_objective_of_a_sweep_is_that_of_its_weights(loss: Any) -> None:
-    for some in (wide(6), linked(6)):
-        blocked = BlockedClasses.of(some, False, 4)
+def test_the_objective_of_a_sweep_is_that_of_its_weights(
+    loss: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Far from 0, so that what it adds to the matrix shows.
+    monkeypatch.setattr(penalty, "ANCHOR", 0.5)
+    for some in (wide(6), linked(6), hung(6)):
+        blocked = blocks_of(some, 4)
         state = State.start(some, blocked, Checkpoint())
         crew = Alone(lambda given, progress: piece(some, blocked, loss, given))  # noqa: B023
         for _ in range(2):
@@ -204,3 +245,31 @@ def test_the_objective_of_a_sweep_is_that_of_its_weights(loss: Any) -> None:
             assert objective == pytest.approx(literal, rel=1e-3)
             state.objectives.append(objective)
             state.move_inner()
+
+
+def graph_data(some: Problem) -> Data:
+    edges = [["0", "1"], ["1", "2"], ["3", "4"], *[["5", str(other)] for other in range(6, 12)]]
+    values = {
+        "features": some.design[:, :30],
+        "labels": some.code,
+        "graph": np.array(edges, dtype=object),
+    }
+    return Data(values)
+
+
+@pytest.mark.parametrize("name", ["rr-svm", "rr-lr"])
+def test_blocks_of_a_graph_say_what_anchors_it(name: str) -> None:
+    used, data = method(name), graph_data(wide(8))
+    exact, blocked = (used.fit(data, used.Params(block_size=size)) for size in (None, 5))
+    (anchored,) = (warning for warning in exact.warnings if "anchored" in warning)
+    assert anchored in blocked.warnings
+
+
+@pytest.mark.parametrize("name", ["rr-svm", "rr-lr"])
+def test_blocks_may_have_room_for_more_classes_than_there_are(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "available", lambda: 1 << 30)
+    used, data = method(name), graph_data(wide(8))
+    fits = [used.fit(data, used.Params(block_size=size)) for size in (12, 1_000_000)]
+    assert fits[0].metrics["objective"] == fits[1].metrics["objective"]

@@ -98,6 +98,6 @@ def test_rows_of_zeros_and_one_class_of_all_rows_do_no_harm() -> None:
     some = problem(np.random.default_rng(6), tree=TREE)
     some.design[:3] = 0.0
     penalty, _ = PENALTIES["tree"]
-    assert fitted(some, penalty, 1.0).objective == pytest.approx(
-        least(some, penalty, 1.0), rel=1e-6
-    )
+    fit = fitted(some, penalty, 1.0)
+    assert fit.objective == pytest.approx(least(some, penalty, 1.0), rel=1e-6)
+    assert fit.converged

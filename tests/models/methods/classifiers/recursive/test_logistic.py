@@ -12,6 +12,7 @@ from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive import logistic
 from models.methods.classifiers.recursive.penalty import Penalty
 from models.progress import silent
+from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.classifiers.problem_kit import (
     GRAPH,
     TREE,
@@ -66,6 +67,18 @@ def test_the_bound_holds_where_it_stops_early() -> None:
         early = fitted(some, penalty, 5.0, max_iter=max_iter)
         assert early.objective - best <= early.bound
         assert early.converged == (early.bound <= 1e-12 * early.objective)
+
+
+def test_a_fit_lost_after_its_last_state_ends_the_same() -> None:
+    some = problem(np.random.default_rng(3), tree=TREE)
+    checkpoint = MemoryCheckpoint()
+    effort = {"tol": 1e-2, "max_iter": 100, "progress": silent}
+    expected, resumed = (
+        logistic.minimize(some, Penalty.of_tree(TREE), 0.7, checkpoint=checkpoint, **effort)
+        for _ in range(2)
+    )
+    assert resumed.objectives == expected.objectives
+    np.testing.assert_array_equal(resumed.weights, expected.weights)
 
 
 def test_a_star_with_the_root_at_0_is_one_versus_rest() -> None:
