@@ -53,6 +53,7 @@ class RecursiveClassifier(Classifier[P]):
             C=loss_weight(params.C),
             tol=params.tol,
             max_iter=params.max_iter,
+            seed=getattr(params, "seed", 0),
             warnings=warnings,
         )
 

@@ -50,7 +50,7 @@ def piece(problem: Problem, blocked: BlockedClasses, loss: LossName, given: Piec
         _Neighbors(problem, blocked, shared),
         C=float(given["C"]),
         tol=float(given["tol"]),
-        sweep=int(given["sweep"]),
+        seeds=(int(given["seed"]), int(given["sweep"])),
     )
     return block.train_hinge() if loss == "hinge" else block.train_logistic()
 
@@ -118,7 +118,9 @@ class _Neighbors:
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """state : what the sweep before kept of the block; nothing before the first."""
+    """state : what the sweep before kept of the block; nothing before the first.
+    seeds : the seed, and the number of the sweep.
+    """
 
     problem: Problem
     blocked: BlockedClasses
@@ -127,7 +129,7 @@ class _Block:
     neighbors: _Neighbors
     C: float
     tol: float
-    sweep: int
+    seeds: tuple[int, int]
 
     def train_hinge(self) -> Arrays:
         """Dual coordinate descent, one class after the other."""
@@ -144,7 +146,7 @@ class _Block:
                 alpha[row] = value
                 pull = pull + dual_sum(problem, self.state, place, class_)
             weights = pull / stiffness
-            seed = 1000 * class_ + 10 * self.sweep
+            seed = int(np.random.default_rng([*self.seeds, class_]).integers(2**62))
             _, lost = descent.improve(sign, 1.0 / stiffness, weights, alpha, self.tol, seed, ROUNDS)
             objective += lost + 0.5 * stiffness * float(weights @ weights)
             objective -= float(weights @ counted)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from models.arrays import Arrays, Int
+from models.arrays import Arrays, Int, row_blocks
 from models.method import Checkpoint, Crew, Piece, Run
 from models.methods.classifiers.classes.classifier import Trained
 from models.methods.classifiers.classes.compressed import NEGLIGIBLE, CompressedRows
@@ -21,8 +21,8 @@ from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedC
 from models.methods.classifiers.recursive.inputs import LossName
 from models.progress import Progress
 
-COLUMNS = 4096
-"""Columns of inner nodes that are solved for at a time."""
+MOST_VALUES = 1 << 23
+"""Weights of inner nodes that are solved for at a time (64 MiB)."""
 
 FIRST_TOL = {"hinge": 0.1, "logistic": 1e-3}
 """How exactly the classes of the first sweep are trained; each sweep a third of the one before."""
@@ -53,6 +53,7 @@ def minimize(
     tol: float,
     max_iter: int,
     C: float,
+    seed: int,
     crew: Crew,
     loss: LossName,
     progress: Progress,
@@ -68,7 +69,7 @@ def minimize(
     state, converged, rise = State.start(problem, blocked, checkpoint), False, 0.0
     while not converged and len(state.objectives) < max_iter:
         exact = _tightening(len(state.objectives)) == TIGHTEST
-        objective = sweep(state, C, FIRST_TOL[loss], crew, progress)
+        objective = sweep(state, C, FIRST_TOL[loss], seed, crew, progress)
         previous = state.objectives[-1] if state.objectives else np.inf
         state.objectives.append(objective)
         converged = abs(previous - objective) <= tol * objective
@@ -81,11 +82,13 @@ def minimize(
 
 
 def _tightening(n_sweeps: int) -> float:
-    """How exactly classes are trained after so many sweeps, as a share of the first one's."""
+    """How exactly classes are trained after this number of sweeps, as a share of the first one's."""
     return float(max(TIGHTEST, 3.0**-n_sweeps))
 
 
-def sweep(state: State, C: float, first_tol: float, crew: Crew, progress: Progress) -> float:
+def sweep(
+    state: State, C: float, first_tol: float, seed: int, crew: Crew, progress: Progress
+) -> float:
     """Train each block once; returns the objective."""
     n_sweeps, n_blocks, n_done = len(state.objectives), len(state.blocked.blocks), 0
     allowed, inner = first_tol * _tightening(n_sweeps), state.inner_penalty()
@@ -93,7 +96,8 @@ def sweep(state: State, C: float, first_tol: float, crew: Crew, progress: Progre
     objectives = np.zeros(n_blocks)
     for blocks in state.blocked.turns:
         pieces: list[Piece] = [
-            {"C": C, "block": block, "sweep": n_sweeps, "tol": allowed} for block in blocks
+            {"C": C, "block": block, "sweep": n_sweeps, "tol": allowed, "seed": seed}
+            for block in blocks
         ]
         for number, arrays in crew.compute(pieces, state.shared()):
             objectives[blocks[number]] = state.keep(blocks[number], arrays)
@@ -163,8 +167,9 @@ class State:
         pull, n_columns = self._pull(), self.inner.n_columns
         largest, parts = np.zeros((self.inner.n_rows, 1)), []
         # From the constant on, whose weights are large, so that little is kept that will go.
-        for begin in reversed(range(0, n_columns, COLUMNS)):
-            columns = pull[:, begin : min(begin + COLUMNS, n_columns)].toarray()
+        blocks = list(row_blocks(n_columns, self.inner.n_rows, MOST_VALUES))
+        for block in reversed(blocks):
+            columns = pull[:, block].toarray()
             weights = self.blocked.penalty.solve_inner(columns)
             size = np.abs(weights)
             np.maximum(largest, size.max(axis=1, keepdims=True), out=largest)
@@ -221,6 +226,7 @@ def train(
     C: float,
     tol: float,
     max_iter: int,
+    seed: int,
     warnings: tuple[str, ...] = (),
 ) -> Trained:
     """The classifier, which warns where the sweeps ended before the objective settled."""
@@ -230,6 +236,7 @@ def train(
         tol=tol,
         max_iter=max_iter,
         C=C,
+        seed=seed,
         crew=run.crew,
         loss=loss,
         progress=run.progress,

@@ -47,6 +47,7 @@ def fitted(
         tol=tol,
         max_iter=60,
         C=C,
+        seed=0,
         crew=crew,
         loss=loss,
         progress=silent,
@@ -235,7 +236,7 @@ def test_the_objective_of_a_sweep_is_that_of_its_weights(
         crew = Alone(lambda given, progress: piece(some, blocked, loss, given))  # noqa: B023
         for _ in range(2):
             inner = state.inner.matrix().toarray()
-            objective = sweep(state, 0.7, 1e-4, crew, silent)
+            objective = sweep(state, 0.7, 1e-4, 0, crew, silent)
             weights = np.zeros((blocked.penalty.n_nodes, some.n_columns))
             weights[blocked.penalty.inner] = inner
             weights[blocked.penalty.node] = state.class_weights(some).matrix().toarray()
