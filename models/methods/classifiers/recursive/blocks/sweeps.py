@@ -82,7 +82,7 @@ def minimize(
 
 
 def _tightening(n_sweeps: int) -> float:
-    """How exactly classes are trained after this number of sweeps, as a share of the first one's."""
+    """How exactly the next sweep trains its classes, as a share of the first one."""
     return float(max(TIGHTEST, 3.0**-n_sweeps))
 
 
