@@ -119,14 +119,16 @@ class Pieces:
         finally:
             if shared is not None and not posted:
                 with suppress(TransientError):
-                    self.unshare(claim, first)
+                    self._blobs.delete(layout.shared(attempt.tenant, *attempt[:2], first))
         if posted:
             self._invite(claim.request, len(pieces) - 1)
 
-    def unshare(self, claim: Claim, first: int) -> None:
-        """Remove what the pieces from number `first` on share."""
+    def clear(self, claim: Claim, end: int) -> None:
+        """Remove what pieces of numbers below `end` share, and what helpers stored of them."""
         attempt = _attempt(claim)
-        self._blobs.delete(layout.shared(attempt.tenant, *attempt[:2], first))
+        for key in list(self._blobs.keys(layout.pieces(attempt.tenant, *attempt[:2]))):
+            if layout.first_number(key) < end:
+                self._blobs.delete(key)
 
     def next(self, claim: Claim, n_seen: int, finished: Collection[int]) -> NextPiece:
         """What the attempt does next.

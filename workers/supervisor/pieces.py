@@ -38,8 +38,6 @@ class AttemptPieces:
         self._claim = claim
         self._settings = settings
         self._first = self._end = 0
-        # The number under which the arrays lie that the pieces share.
-        self._shared: int | None = None
         # Pieces not yet handed to the child, and pieces it has finished that the board does not
         # know of.
         self._left: set[int] = set()
@@ -60,7 +58,6 @@ class AttemptPieces:
         if shared is not None and not stat.S_ISREG(shared.lstat().st_mode):
             raise FatalError("what the pieces share is no plain file")
         self._first = self._end
-        before, self._shared = self._shared, None if shared is None else self._first
         self._end += len(pieces)
         self._left = set(range(self._first, self._end))
         self._finished = []
@@ -68,8 +65,8 @@ class AttemptPieces:
         self._invited_at = time.monotonic()
         try:
             self._pieces.post(self._claim, self._first, pieces, shared)
-            if before is not None:
-                self._pieces.unshare(self._claim, before)
+            if self._first:
+                self._pieces.clear(self._claim, self._first)
         except TransientError as error:
             _log.warning("job %s: its pieces are computed here: %s", self._claim.request.id, error)
 

@@ -63,7 +63,13 @@ def piece(tenant: str, job_id: str, fence: str, number: int, token: str) -> str:
 
 
 def shared(tenant: str, job_id: str, fence: str, first: int) -> str:
-    return f"{pieces(tenant, job_id, fence)}shared.{first}"
+    """What the pieces from number `first` on share."""
+    return f"{pieces(tenant, job_id, fence)}{first}.shared"
+
+
+def first_number(key: str) -> int:
+    """The number with which the name of a key of `piece` or `shared` begins."""
+    return int(key.rpartition("/")[2].partition(".")[0])
 
 
 def checkpoints(tenant: str, job_id: str) -> str:
