@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -31,7 +32,8 @@ PIECE = 1 << 20
 PART = 8 << 20
 _PARTS_AT_ONCE = 4
 _LONGEST_LINK_S = 7 * 24 * 3600.0
-_FULL = ("507", "StorageFull", "QuotaExceeded", "InsufficientStorage")
+_FULL = re.compile(r"(?<![\w.:])507\b|StorageFull|QuotaExceeded|InsufficientStorage")
+"""In the text of an error; 507 may also be the end of a port or of a time."""
 
 
 class S3Blobs:
@@ -272,7 +274,6 @@ def _translated(key: str) -> Iterator[None]:
     except (AlreadyExistsError, PreconditionError) as error:
         raise AlreadyThere(key) from error
     except (BaseError, OSError) as error:
-        text = str(error)
-        if any(word in text for word in _FULL):
+        if _FULL.search(str(error)):
             raise StoreFull("the object store has no room left") from error
         raise StoreUnavailable(f"the object store failed: {type(error).__name__}") from error

@@ -7,6 +7,7 @@ import os
 import socket
 import threading
 from collections.abc import AsyncIterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -247,16 +248,45 @@ def test_s3_cache_follows_changes_and_is_bounded(s3: S3Blobs, tmp_path: Path) ->
     assert len(list((tmp_path / "cache").iterdir())) == 2
 
 
-def test_unreachable_s3(tmp_path: Path, s3_endpoint: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
-    away = S3Blobs(
+def blobs_at(port: int, folder: Path) -> S3Blobs:
+    return S3Blobs(
         bucket=BUCKET,
         prefix="p",
         endpoint=f"http://127.0.0.1:{port}",
-        cache=tmp_path / "cache",
+        cache=folder / "cache",
         cache_bytes=1,
     )
+
+
+class Full(BaseHTTPRequestHandler):
+    """Answers as a store without room."""
+
+    def do_PUT(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.send_response(507)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_s3_without_room(tmp_path: Path, s3_endpoint: str) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Full) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            with pytest.raises(StoreFull):
+                blobs_at(server.server_port, tmp_path).put("a/b", b"x")
+        finally:
+            server.shutdown()
+
+
+@pytest.mark.parametrize("port", [None, 50701, 25507])
+def test_unreachable_s3(tmp_path: Path, s3_endpoint: str, port: int | None) -> None:
+    if port is None:
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            port = listening.getsockname()[1]
+    away = blobs_at(port, tmp_path)
     for call in (away.ping, lambda: away.get("a/b"), lambda: away.put("a/b", b"x", create=True)):
         with pytest.raises(StoreUnavailable):
             call()
