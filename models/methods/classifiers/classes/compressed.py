@@ -121,16 +121,25 @@ class CompressedRows:
     def _by_column(self) -> sp.csr_array:
         return sp.csr_array(self.matrix().T)
 
+    @cached_property
+    def _without_last(self) -> tuple[sp.csr_array, Float]:
+        """All columns but the last as rows, and the last, (1, n_rows)."""
+        whole, n_others = self._by_column, self.n_columns - 1
+        # Not a slice of the matrix, which would copy it.
+        end = int(whole.indptr[n_others])
+        others = sp.csr_array(
+            (whole.data[:end], whole.indices[:end], whole.indptr[:-1]),
+            shape=(n_others, self.n_rows),
+        )
+        return others, whole[[n_others]].toarray().astype(np.float64)
+
     def scores(self, features: Matrix) -> Float:
         """(n_points, n_rows) products with features, of whose constant the last column is the
         weight if they have one column less. O(nnz of the pairs), dense features O(N nnz)."""
-        n_features = features.shape[1]
-        values = features @ self._by_column[:n_features]
-        dense = values.toarray() if isinstance(values, sp.csr_array) else np.asarray(values)
-        scores = dense.astype(np.float64)
-        if self.n_columns > n_features:
-            scores += self._by_column[[n_features]].toarray()
-        return scores
+        if features.shape[1] == self.n_columns:
+            return _dense(features @ self._by_column)
+        by_column, constant = self._without_last
+        return np.asarray(_dense(features @ by_column) + constant)
 
     def arrays(self, prefix: str = "") -> Arrays:
         return {
@@ -147,6 +156,11 @@ class CompressedRows:
             np.asarray(arrays[f"{prefix}{name}"]) for name in ("start", "index", "value", "scale")
         )
         return cls(n_columns, start, index, value, scale)
+
+
+def _dense(values: Matrix) -> Float:
+    dense = values.toarray() if isinstance(values, sp.csr_array) else values
+    return np.asarray(dense, dtype=np.float64)
 
 
 def _compressed(row: Float) -> tuple[Int32, Array, float]:
