@@ -18,38 +18,23 @@ from __future__ import annotations
 
 from models.method import Paper, Run
 from models.methods.classifiers.classes.classifier import Classifier, Trained
-from models.methods.classifiers.classes.inputs import ClassifierParams, LossWeight, loss_weight
 from models.methods.classifiers.classes.problem import Problem
-from models.methods.classifiers.recursive.inputs import DecreaseShare
+from models.methods.classifiers.recursive.inputs import LogisticParams
 from models.methods.classifiers.recursive.penalty import Penalty
-from models.parameters import MaxIter
 
 
-class BLRParams(ClassifierParams):
-    C: LossWeight = 1.0
-    tol: DecreaseShare = 1e-6
-    max_iter: MaxIter = 100
-
-
-class BLR(Classifier[BLRParams]):
+class BLR(Classifier[LogisticParams]):
     """See the module's docstring."""
 
     title = "One-versus-rest logistic regression"
     paper = Paper("Trust Region Newton Method for Logistic Regression", 2008)
-    Params = BLRParams
+    Params = LogisticParams
     resumes = True
     advice = "Use fewer rows or features ('preprocess' with svd or pca), or 'bsvm'."
 
-    def _train(self, problem: Problem, params: BLRParams, run: Run) -> Trained:
+    def _train(self, problem: Problem, params: LogisticParams, run: Run) -> Trained:
         from models.methods.classifiers.recursive import logistic
 
         penalty = Penalty.of_classes(problem.n_classes)
         self._require(logistic.fit_bytes(problem, penalty))
-        return logistic.train(
-            problem,
-            penalty,
-            run,
-            C=loss_weight(params.C),
-            tol=params.tol,
-            max_iter=params.max_iter,
-        )
+        return logistic.train(problem, penalty, params.effort, run)

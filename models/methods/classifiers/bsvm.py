@@ -17,43 +17,26 @@ from __future__ import annotations
 
 from models.method import Paper, Run
 from models.methods.classifiers.classes.classifier import Classifier, Trained
-from models.methods.classifiers.classes.inputs import ClassifierParams, LossWeight, loss_weight
 from models.methods.classifiers.classes.problem import Problem
-from models.methods.classifiers.recursive.inputs import GapShare
+from models.methods.classifiers.recursive.inputs import HingeParams
 from models.methods.classifiers.recursive.penalty import Penalty
-from models.parameters import MaxIter, Seed
 
 
-class BSVMParams(ClassifierParams):
-    C: LossWeight = 1.0
-    tol: GapShare = 1e-3
-    max_iter: MaxIter = 1000
-    seed: Seed = 0
-
-
-class BSVM(Classifier[BSVMParams]):
+class BSVM(Classifier[HingeParams]):
     """See the module's docstring."""
 
     title = "One-versus-rest linear SVM"
     paper = Paper(
         "A Dual Coordinate Descent Method for Large-scale Linear SVM", 2008, "algorithm 3"
     )
-    Params = BSVMParams
+    Params = HingeParams
     resumes = True
     advice = "Use fewer features ('preprocess' with svd or pca), or 'td-svm'."
     hurry = (1e-2, 10)
 
-    def _train(self, problem: Problem, params: BSVMParams, run: Run) -> Trained:
+    def _train(self, problem: Problem, params: HingeParams, run: Run) -> Trained:
         from models.methods.classifiers.recursive import hinge
 
         penalty = Penalty.of_classes(problem.n_classes)
         self._require(hinge.fit_bytes(problem, penalty))
-        return hinge.train(
-            problem,
-            penalty,
-            run,
-            C=loss_weight(params.C),
-            tol=params.tol,
-            max_iter=params.max_iter,
-            seed=params.seed,
-        )
+        return hinge.train(problem, penalty, params.effort, run)

@@ -20,17 +20,14 @@ from __future__ import annotations
 
 from models.method import Paper, Run
 from models.methods.classifiers.classes.classifier import Trained
-from models.methods.classifiers.classes.inputs import loss_weight
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.classifier import RecursiveClassifier
-from models.methods.classifiers.recursive.inputs import DecreaseShare, RecursiveParams
+from models.methods.classifiers.recursive.inputs import LogisticParams, RecursiveParams
 from models.methods.classifiers.recursive.penalty import Penalty
-from models.parameters import MaxIter
 
 
-class RRLRParams(RecursiveParams):
-    tol: DecreaseShare = 1e-6
-    max_iter: MaxIter = 100
+class RRLRParams(LogisticParams, RecursiveParams):
+    pass
 
 
 class RRLR(RecursiveClassifier[RRLRParams]):
@@ -54,12 +51,4 @@ class RRLR(RecursiveClassifier[RRLRParams]):
         from models.methods.classifiers.recursive import logistic
 
         self._require(logistic.fit_bytes(problem, penalty))
-        return logistic.train(
-            problem,
-            penalty,
-            run,
-            C=loss_weight(params.C),
-            tol=params.tol,
-            max_iter=params.max_iter,
-            warnings=warnings,
-        )
+        return logistic.train(problem, penalty, params.effort, run, warnings)

@@ -18,18 +18,14 @@ from __future__ import annotations
 
 from models.method import Paper, Run
 from models.methods.classifiers.classes.classifier import Trained
-from models.methods.classifiers.classes.inputs import loss_weight
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.classifier import RecursiveClassifier
-from models.methods.classifiers.recursive.inputs import GapShare, RecursiveParams
+from models.methods.classifiers.recursive.inputs import HingeParams, RecursiveParams
 from models.methods.classifiers.recursive.penalty import Penalty
-from models.parameters import MaxIter, Seed
 
 
-class RRSVMParams(RecursiveParams):
-    tol: GapShare = 1e-3
-    max_iter: MaxIter = 1000
-    seed: Seed = 0
+class RRSVMParams(HingeParams, RecursiveParams):
+    pass
 
 
 class RRSVM(RecursiveClassifier[RRSVMParams]):
@@ -54,13 +50,4 @@ class RRSVM(RecursiveClassifier[RRSVMParams]):
         from models.methods.classifiers.recursive import hinge
 
         self._require(hinge.fit_bytes(problem, penalty))
-        return hinge.train(
-            problem,
-            penalty,
-            run,
-            C=loss_weight(params.C),
-            tol=params.tol,
-            max_iter=params.max_iter,
-            seed=params.seed,
-            warnings=warnings,
-        )
+        return hinge.train(problem, penalty, params.effort, run, warnings)

@@ -26,32 +26,23 @@ from models.arrays import Float, Int
 from models.method import Checkpoint, Paper, Run
 from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.classifier import Classifier, Trained
-from models.methods.classifiers.classes.inputs import ClassifierParams, LossWeight, loss_weight
 from models.methods.classifiers.classes.problem import Problem
-from models.methods.classifiers.recursive.inputs import GapShare
+from models.methods.classifiers.recursive.inputs import HingeParams
 from models.methods.classifiers.recursive.penalty import Penalty
-from models.parameters import MaxIter, Seed
 from models.progress import subprogress
 
 
-class TDSVMParams(ClassifierParams):
-    C: LossWeight = 1.0
-    tol: GapShare = 1e-3
-    max_iter: MaxIter = 1000
-    seed: Seed = 0
-
-
-class TDSVM(Classifier[TDSVMParams]):
+class TDSVM(Classifier[HingeParams]):
     """See the module's docstring."""
 
     title = "Top-down SVM"
     paper = Paper("Hierarchical Classification of Web Content", 2000)
-    Params = TDSVMParams
+    Params = HingeParams
     resumes = True
     advice = "Use fewer features ('preprocess' with svd or pca)."
     hurry = (1e-2, 10)
 
-    def _train(self, problem: Problem, params: TDSVMParams, run: Run) -> Trained:
+    def _train(self, problem: Problem, params: HingeParams, run: Run) -> Trained:
         from models.methods.classifiers.recursive.hinge import fit_bytes, minimize
 
         assert problem.tree is not None
@@ -75,15 +66,13 @@ class TDSVM(Classifier[TDSVMParams]):
                 ends[number, 3] = True
                 continue
             begin, end = ((number + step) / inner.size for step in (0, 1))
+            own_seed = int(np.random.default_rng([params.seed, node]).integers(2**62))
             fit = minimize(
                 part,
                 Penalty.of_classes(children.size),
-                loss_weight(params.C),
-                tol=params.tol,
-                max_iter=params.max_iter,
-                seed=int(np.random.default_rng([params.seed, node]).integers(2**62)),
-                progress=subprogress(run.progress, begin, end, f"node {number + 1}/{inner.size}"),
-                checkpoint=Checkpoint(),
+                replace(params.effort, seed=own_seed),
+                subprogress(run.progress, begin, end, f"node {number + 1}/{inner.size}"),
+                Checkpoint(),
             )
             weights[children] = fit.weights
             ends[number] = fit.objective, fit.gap, len(fit.duals), fit.converged

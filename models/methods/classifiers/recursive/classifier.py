@@ -8,7 +8,6 @@ from typing import TypeVar
 from models.arrays import Arrays
 from models.method import Piece, Run
 from models.methods.classifiers.classes.classifier import Classifier, Trained
-from models.methods.classifiers.classes.inputs import loss_weight
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.inputs import (
     INPUTS,
@@ -45,17 +44,7 @@ class RecursiveClassifier(Classifier[P]):
 
         blocked = BlockedClasses.of(problem, penalty, params.block_size)
         self._require(piece_bytes(problem, blocked.largest, self.loss))
-        return train(
-            problem,
-            blocked,
-            self.loss,
-            run,
-            C=loss_weight(params.C),
-            tol=params.tol,
-            max_iter=params.max_iter,
-            seed=getattr(params, "seed", 0),
-            warnings=warnings,
-        )
+        return train(problem, blocked, self.loss, params.effort, run, warnings)
 
     def _piece_of(self, problem: Problem, params: P, piece: Piece) -> Arrays:
         from models.methods.classifiers.recursive.blocks.block import piece as trained

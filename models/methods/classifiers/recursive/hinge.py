@@ -23,6 +23,7 @@ from models.methods.classifiers.classes.answers import Link
 from models.methods.classifiers.classes.classifier import Trained
 from models.methods.classifiers.classes.dual_fit import DualFit
 from models.methods.classifiers.classes.problem import Problem, has_constant
+from models.methods.classifiers.recursive.inputs import Effort
 from models.methods.classifiers.recursive.penalty import Penalty
 from models.progress import Progress
 
@@ -154,11 +155,7 @@ class Descent:
 def minimize(
     problem: Problem,
     penalty: Penalty,
-    C: float,
-    *,
-    tol: float,
-    max_iter: int,
-    seed: int,
+    effort: Effort,
     progress: Progress,
     checkpoint: Checkpoint,
 ) -> DualFit:
@@ -166,13 +163,13 @@ def minimize(
 
     Cost: O(N D) each pass over the rows of a class, or O(nnz), tens of passes; memory `fit_bytes`.
     """
-    descent, state = Descent(problem, C), _State.start(problem, penalty.n_nodes, checkpoint)
-    of_empty, message = C * descent.n_empty * problem.n_classes, ""
+    descent, state = Descent(problem, effort.C), _State.start(problem, penalty.n_nodes, checkpoint)
+    of_empty, message = effort.C * descent.n_empty * problem.n_classes, ""
     while True:
         # From the variables anew, so that no rounding adds up and a resumed fit ends the same.
         coupling = Coupling(penalty, state.sums(problem), state.weights)
         worst = loss = 0.0
-        rng = np.random.default_rng([seed, len(state.duals)])
+        rng = np.random.default_rng([effort.seed, len(state.duals)])
         n_sweeps = len(state.duals)
         for number, class_ in enumerate(rng.permutation(problem.n_classes).tolist()):
             progress(_fraction(n_sweeps + number / problem.n_classes), "fitting", message)
@@ -196,8 +193,8 @@ def minimize(
         objective = state.objectives[-1]
         gap = objective - max(state.duals)
         message = f"gap {gap / objective:.2g}"
-        converged = gap <= tol * objective
-        if converged or n_sweeps + 1 >= max_iter:
+        converged = gap <= effort.tol * objective
+        if converged or n_sweeps + 1 >= effort.max_iter:
             break
         checkpoint.save(state.arrays())
     return DualFit(
@@ -206,27 +203,10 @@ def minimize(
 
 
 def train(
-    problem: Problem,
-    penalty: Penalty,
-    run: Run,
-    *,
-    C: float,
-    tol: float,
-    max_iter: int,
-    seed: int,
-    warnings: tuple[str, ...] = (),
+    problem: Problem, penalty: Penalty, effort: Effort, run: Run, warnings: tuple[str, ...] = ()
 ) -> Trained:
     """The classifier of `minimize`."""
-    fit = minimize(
-        problem,
-        penalty,
-        C,
-        tol=tol,
-        max_iter=max_iter,
-        seed=seed,
-        progress=run.progress,
-        checkpoint=run.checkpoint,
-    )
+    fit = minimize(problem, penalty, effort, run.progress, run.checkpoint)
     link: Link = "softmax" if problem.one_each else "logistic"
     return fit.trained(fit.weights[penalty.node], link, warnings=warnings)
 

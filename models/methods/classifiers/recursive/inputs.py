@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
@@ -15,9 +16,11 @@ from models.methods.classifiers.classes.inputs import (
     NAMES,
     ClassifierParams,
     LossWeight,
+    loss_weight,
 )
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.penalty import ANCHOR, Penalty
+from models.parameters import MaxIter, Seed
 
 INPUTS = {
     "features": FEATURES,
@@ -43,12 +46,50 @@ DecreaseShare = Annotated[
 LossName: TypeAlias = Literal["hinge", "logistic"]
 
 
-class RecursiveParams(ClassifierParams):
-    """`tol` and `max_iter` are the methods' own."""
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """The weight of the loss, and when a training ends."""
+
+    C: float
+    tol: float
+    max_iter: int
+    seed: int = 0
+
+
+class SolverParams(ClassifierParams):
+    """What both solvers need; `tol` and `max_iter` are their own."""
 
     C: LossWeight = 1.0
     tol: float
     max_iter: int
+
+    @property
+    def effort(self) -> Effort:
+        return Effort(loss_weight(self.C), self.tol, self.max_iter)
+
+
+class HingeParams(SolverParams):
+    """Of `hinge`."""
+
+    tol: GapShare = 1e-3
+    max_iter: MaxIter = 1000
+    seed: Seed = 0
+
+    @property
+    def effort(self) -> Effort:
+        return replace(super().effort, seed=self.seed)
+
+
+class LogisticParams(SolverParams):
+    """Of `logistic`."""
+
+    tol: DecreaseShare = 1e-6
+    max_iter: MaxIter = 100
+
+
+class RecursiveParams(SolverParams):
+    """Of the two methods of recursive regularization."""
+
     contract: bool = Field(
         True,
         description="Whether inner nodes of the hierarchy that have one child are left out.",

@@ -21,6 +21,7 @@ from models.arrays import Array, Float, row_blocks
 from models.method import Checkpoint, Run
 from models.methods.classifiers.classes.classifier import Trained
 from models.methods.classifiers.classes.problem import Problem, has_constant
+from models.methods.classifiers.recursive.inputs import Effort
 from models.methods.classifiers.recursive.penalty import (
     BlockElimination,
     DiagonalElimination,
@@ -146,10 +147,7 @@ class LogisticLoss:
 def minimize(
     problem: Problem,
     penalty: Penalty,
-    C: float,
-    *,
-    tol: float,
-    max_iter: int,
+    effort: Effort,
     progress: Progress,
     checkpoint: Checkpoint,
 ) -> LogisticFit:
@@ -161,7 +159,7 @@ def minimize(
     Cost: O(N D K) each conjugate gradient and O(N D^2 K) each step for the matrices, at most; tens
     of the former, about ten of the latter. Memory: `fit_bytes`.
     """
-    loss = LogisticLoss(problem, C)
+    loss = LogisticLoss(problem, effort.C)
     saved = checkpoint.load()
     if saved is None:
         weights = _start(problem, penalty, loss)
@@ -175,13 +173,13 @@ def minimize(
         own, curvature = loss.gradient(scores)
         gradient[penalty.node] += own
         bound = 0.5 * float(np.vdot(gradient, penalty.solve(gradient)))
-        n_steps = len(objectives) - 1
+        n_steps, enough = len(objectives) - 1, effort.tol * objective
         progress(1.0 - 1.0 / (1.0 + 0.25 * n_steps), "fitting", f"objective {objective:.6g}")
-        converged = converged or bound <= tol * objective
-        if converged or n_steps >= max_iter:
+        converged = converged or bound <= enough
+        if converged or n_steps >= effort.max_iter:
             break
-        direction, decrease = _direction(penalty, loss, gradient, curvature, tol * objective)
-        converged = decrease <= tol * objective
+        direction, decrease = _direction(penalty, loss, gradient, curvature, enough)
+        converged = decrease <= enough
         along = loss.scores(direction[penalty.node])
         step = 1.0
         while step >= LEAST_STEP:
@@ -201,25 +199,10 @@ def minimize(
 
 
 def train(
-    problem: Problem,
-    penalty: Penalty,
-    run: Run,
-    *,
-    C: float,
-    tol: float,
-    max_iter: int,
-    warnings: tuple[str, ...] = (),
+    problem: Problem, penalty: Penalty, effort: Effort, run: Run, warnings: tuple[str, ...] = ()
 ) -> Trained:
     """The classifier of `minimize`."""
-    fit = minimize(
-        problem,
-        penalty,
-        C,
-        tol=tol,
-        max_iter=max_iter,
-        progress=run.progress,
-        checkpoint=run.checkpoint,
-    )
+    fit = minimize(problem, penalty, effort, run.progress, run.checkpoint)
     return fit.trained(penalty, warnings)
 
 

@@ -34,7 +34,7 @@ def test_answers_average_the_probabilities_of_draws() -> None:
     assert 0.5 < fitted.metrics["accept"] <= 1.0
 
 
-def test_chains_that_are_too_short_are_told() -> None:
+def test_chains_that_are_too_short_are_warned_of() -> None:
     features, has = rows()
     short = fit("corrmnl", features, has, n_samples=10, burn_in=10)
     assert "have not mixed" in short.warnings[-1]
@@ -47,12 +47,12 @@ def test_chains_that_are_too_short_are_told() -> None:
 def test_sparse_rows_and_another_seed_agree_with_each_other() -> None:
     features, has = rows()
     how = {"n_samples": 100, "burn_in": 60}
-    one = fit("corrmnl", features, has, seed=1, **how)
-    other = fit("corrmnl", features, has, sparse=True, seed=2, **how)
-    spread = one.curves["log_likelihood"]
+    dense = fit("corrmnl", features, has, seed=1, **how)
+    sparse = fit("corrmnl", features, has, sparse=True, seed=2, **how)
+    spread = dense.curves["log_likelihood"]
     deviation = float(np.std([value for _, value in spread]))
-    assert one.metrics["log_likelihood"] == pytest.approx(
-        other.metrics["log_likelihood"], abs=deviation
+    assert dense.metrics["log_likelihood"] == pytest.approx(
+        sparse.metrics["log_likelihood"], abs=deviation
     )
 
 

@@ -208,7 +208,7 @@ def test_the_scale_of_features_matters_little_and_tiny_ones_are_refused() -> Non
     assert caught.value.where == {"role": "features"}
 
 
-def test_sweeps_that_end_early_are_told() -> None:
+def test_sweeps_that_end_early_are_warned_of() -> None:
     features, code, _ = drawn(6, 60)
     fitted = fit(features, code, max_iter=2)
     assert any("Not settled after 2 sweeps" in warning for warning in fitted.warnings)

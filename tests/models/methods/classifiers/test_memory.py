@@ -21,6 +21,7 @@ from models.methods.classifiers.recursive import hinge, logistic
 from models.methods.classifiers.recursive.blocks.block import piece, piece_bytes
 from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
 from models.methods.classifiers.recursive.blocks.sweeps import State
+from models.methods.classifiers.recursive.inputs import Effort
 from models.methods.classifiers.recursive.penalty import Penalty
 from models.progress import silent
 from models.registry import method
@@ -61,7 +62,7 @@ def test_a_training_takes_no_more_than_estimated(loss: str, blocked: bool, more:
     some = words(*SIZES[more])
     assert some.tree is not None
     penalty = Penalty.of_tree(some.tree)
-    effort = {"tol": 0.1, "progress": silent, "checkpoint": Checkpoint()}
+    effort = Effort(C=1.0, tol=0.1, max_iter=3)
     if blocked:
         blocks = BlockedClasses.of(some, penalty, N_CLASSES)
         shared = State.start(some, blocks, Checkpoint()).shared()
@@ -69,10 +70,10 @@ def test_a_training_takes_no_more_than_estimated(loss: str, blocked: bool, more:
         taken = peak(lambda: piece(some, blocks, loss, given))
         estimate = piece_bytes(some, N_CLASSES, loss)
     elif loss == "hinge":
-        taken = peak(lambda: hinge.minimize(some, penalty, 1.0, max_iter=3, seed=0, **effort))
+        taken = peak(lambda: hinge.minimize(some, penalty, effort, silent, Checkpoint()))
         estimate = hinge.fit_bytes(some, penalty)
     else:
-        taken = peak(lambda: logistic.minimize(some, penalty, 1.0, max_iter=3, **effort))
+        taken = peak(lambda: logistic.minimize(some, penalty, effort, silent, Checkpoint()))
         estimate = logistic.fit_bytes(some, penalty)
     # Dual variables that are not 0 are not in the estimates; a row has some.
     assert taken <= 1.1 * estimate + 16 * 10 * some.n_rows + (1 << 18)

@@ -18,7 +18,7 @@ from models.methods.classifiers.classes.compressed import NEGLIGIBLE, Compressed
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.blocks.block import dual_sum, first_row, under
 from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
-from models.methods.classifiers.recursive.inputs import LossName
+from models.methods.classifiers.recursive.inputs import Effort, LossName
 from models.progress import Progress
 
 MOST_VALUES = 1 << 23
@@ -49,13 +49,9 @@ class BlockFit:
 def minimize(
     problem: Problem,
     blocked: BlockedClasses,
-    *,
-    tol: float,
-    max_iter: int,
-    C: float,
-    seed: int,
-    crew: Crew,
     loss: LossName,
+    effort: Effort,
+    crew: Crew,
     progress: Progress,
     checkpoint: Checkpoint,
 ) -> BlockFit:
@@ -67,15 +63,15 @@ def minimize(
     and the weights of inner nodes twice.
     """
     state, converged, rise = State.start(problem, blocked, checkpoint), False, 0.0
-    while not converged and len(state.objectives) < max_iter:
+    while not converged and len(state.objectives) < effort.max_iter:
         exact = _tightening(len(state.objectives)) == TIGHTEST
-        objective = sweep(state, C, FIRST_TOL[loss], seed, crew, progress)
+        objective = sweep(state, effort, FIRST_TOL[loss], crew, progress)
         previous = state.objectives[-1] if state.objectives else np.inf
         state.objectives.append(objective)
-        converged = abs(previous - objective) <= tol * objective
+        converged = abs(previous - objective) <= effort.tol * objective
         if exact and not converged and objective > previous:
             converged, rise = True, (objective - previous) / objective
-        if not converged and len(state.objectives) < max_iter:
+        if not converged and len(state.objectives) < effort.max_iter:
             state.move_inner()
             checkpoint.save(state.arrays())
     return BlockFit(state.class_weights(problem), state.objectives, converged, rise)
@@ -86,9 +82,7 @@ def _tightening(n_sweeps: int) -> float:
     return float(max(TIGHTEST, 3.0**-n_sweeps))
 
 
-def sweep(
-    state: State, C: float, first_tol: float, seed: int, crew: Crew, progress: Progress
-) -> float:
+def sweep(state: State, effort: Effort, first_tol: float, crew: Crew, progress: Progress) -> float:
     """Train each block once; returns the objective."""
     n_sweeps, n_blocks, n_done = len(state.objectives), len(state.blocked.blocks), 0
     allowed, inner = first_tol * _tightening(n_sweeps), state.inner_penalty()
@@ -96,7 +90,13 @@ def sweep(
     objectives = np.zeros(n_blocks)
     for blocks in state.blocked.turns:
         pieces: list[Piece] = [
-            {"C": C, "block": block, "sweep": n_sweeps, "tol": allowed, "seed": seed}
+            {
+                "C": effort.C,
+                "block": block,
+                "sweep": n_sweeps,
+                "tol": allowed,
+                "seed": effort.seed,
+            }
             for block in blocks
         ]
         for number, arrays in crew.compute(pieces, state.shared()):
@@ -221,27 +221,12 @@ def train(
     problem: Problem,
     blocked: BlockedClasses,
     loss: LossName,
+    effort: Effort,
     run: Run,
-    *,
-    C: float,
-    tol: float,
-    max_iter: int,
-    seed: int,
     warnings: tuple[str, ...] = (),
 ) -> Trained:
     """The classifier, which warns where the sweeps ended before the objective settled."""
-    fit = minimize(
-        problem,
-        blocked,
-        tol=tol,
-        max_iter=max_iter,
-        C=C,
-        seed=seed,
-        crew=run.crew,
-        loss=loss,
-        progress=run.progress,
-        checkpoint=run.checkpoint,
-    )
+    fit = minimize(problem, blocked, loss, effort, run.crew, run.progress, run.checkpoint)
     n_sweeps = len(fit.objectives)
     kept = (
         "Classes were trained in blocks: weights below a thousandth of a class's largest are left "

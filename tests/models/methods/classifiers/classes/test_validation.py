@@ -149,9 +149,9 @@ def test_auto_takes_the_c_with_the_best_f1_on_the_folds(
         for number in range(3):
             part = {**data, "features": data["features"][fold != number]}
             own = Data({**part, "labels": code[fold != number]})
-            one = used.fit(own, used._hurried(used.Params(C=C)))
+            fitted = used.fit(own, used._hurried(used.Params(C=C)))
             new = Data({"features": data["features"][fold == number]})
-            answers = used.predict(one.model, one.tree, new).classes
+            answers = used.predict(fitted.model, fitted.tree, new).classes
             right += int((answers.code == code[fold == number]).sum())
         assert curve[place] == pytest.approx(right / 80)
     assert chosen.metrics["C"] == (1e-3, 1e-1, 10.0)[int(np.argmax(list(curve.values())))]
@@ -238,7 +238,7 @@ def test_the_best_c_at_the_edge_of_the_grid_is_a_warning() -> None:
 
 
 @pytest.mark.parametrize("name", ["bsvm", "td-svm"])
-def test_a_fold_with_all_rows_of_two_labels_is_told_by_the_link_of_the_whole(
+def test_a_fold_with_all_rows_of_two_labels_is_judged_by_the_link_of_the_whole(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     links = []

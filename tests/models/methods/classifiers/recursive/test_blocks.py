@@ -19,7 +19,7 @@ from models.methods.classifiers.recursive import hinge, logistic, penalty
 from models.methods.classifiers.recursive.blocks.block import piece
 from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
 from models.methods.classifiers.recursive.blocks.sweeps import BlockFit, State, minimize, sweep
-from models.methods.classifiers.recursive.inputs import penalty_of
+from models.methods.classifiers.recursive.inputs import Effort, penalty_of
 from models.progress import silent
 from models.registry import method
 from models.tree.tree import Tree
@@ -31,6 +31,10 @@ def blocks_of(some: Problem, size: int) -> BlockedClasses:
     return BlockedClasses.of(some, penalty_of(some, False)[0], size)
 
 
+def crew_of(some: Problem, blocked: BlockedClasses, loss: Any) -> Alone:
+    return Alone(lambda given, progress: piece(some, blocked, loss, given))
+
+
 def fitted(
     some: Problem,
     size: int,
@@ -40,28 +44,18 @@ def fitted(
     C: float = 0.7,
 ) -> BlockFit:
     blocked = blocks_of(some, size)
-    crew = Alone(lambda given, progress: piece(some, blocked, loss, given))
-    return minimize(
-        some,
-        blocked,
-        tol=tol,
-        max_iter=60,
-        C=C,
-        seed=0,
-        crew=crew,
-        loss=loss,
-        progress=silent,
-        checkpoint=checkpoint or Checkpoint(),
-    )
+    effort = Effort(C, tol, max_iter=60)
+    crew = crew_of(some, blocked, loss)
+    return minimize(some, blocked, loss, effort, crew, silent, checkpoint or Checkpoint())
 
 
 def together(some: Problem, loss: Any, C: float = 0.7) -> tuple[np.ndarray, float]:
     joint, _ = penalty_of(some, False)
-    effort: dict[str, Any] = {"tol": 1e-6, "max_iter": 1000, "progress": silent}
+    effort = Effort(C, tol=1e-6, max_iter=1000)
     if loss == "hinge":
-        fit = hinge.minimize(some, joint, C, seed=0, checkpoint=Checkpoint(), **effort)
+        fit = hinge.minimize(some, joint, effort, silent, Checkpoint())
         return fit.weights[joint.node], fit.objective
-    best = logistic.minimize(some, joint, C, checkpoint=Checkpoint(), **effort)
+    best = logistic.minimize(some, joint, effort, silent, Checkpoint())
     return best.weights[joint.node], best.objective
 
 
@@ -233,10 +227,10 @@ def test_the_objective_of_a_sweep_is_that_of_its_weights(
     for some in (wide(6), linked(6), hung(6)):
         blocked = blocks_of(some, 4)
         state = State.start(some, blocked, Checkpoint())
-        crew = Alone(lambda given, progress: piece(some, blocked, loss, given))  # noqa: B023
+        crew = crew_of(some, blocked, loss)
         for _ in range(2):
             inner = state.inner.matrix().toarray()
-            objective = sweep(state, 0.7, 1e-4, 0, crew, silent)
+            objective = sweep(state, Effort(0.7, tol=0.0, max_iter=1), 1e-4, crew, silent)
             weights = np.zeros((blocked.penalty.n_nodes, some.n_columns))
             weights[blocked.penalty.inner] = inner
             weights[blocked.penalty.node] = state.class_weights(some).matrix().toarray()

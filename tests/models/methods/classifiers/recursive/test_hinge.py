@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from models.method import Checkpoint
 from models.methods.classifiers.classes.dual_fit import DualFit
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive import hinge
+from models.methods.classifiers.recursive.inputs import Effort
 from models.methods.classifiers.recursive.penalty import Penalty
 from models.progress import silent
 from tests.models.methods.classifiers.problem_kit import (
@@ -26,9 +29,9 @@ from tests.models.methods.classifiers.problem_kit import (
 )
 
 
-def fitted(some: Problem, penalty: Penalty, C: float, **how: float) -> DualFit:
-    effort = {"tol": 1e-6, "max_iter": 1000, "seed": 0, **how}
-    return hinge.minimize(some, penalty, C, **effort, progress=silent, checkpoint=Checkpoint())
+def fitted(some: Problem, penalty: Penalty, C: float, **how: Any) -> DualFit:
+    effort = replace(Effort(C, tol=1e-6, max_iter=1000), **how)
+    return hinge.minimize(some, penalty, effort, silent, Checkpoint())
 
 
 def least(some: Problem, penalty: Penalty, C: float) -> float:
@@ -89,9 +92,9 @@ def test_nodes_tied_to_0_are_linear_svms() -> None:
     alone = Penalty(sp.csr_array(sp.eye_array(3)), np.arange(3))
     fit = fitted(some, alone, 2.0, tol=1e-10)
     for class_ in range(3):
-        one = LinearSVC(C=2.0, loss="hinge", fit_intercept=False, tol=1e-9, max_iter=1_000_000)
-        one.fit(some.design, some.signs(class_))
-        np.testing.assert_allclose(fit.weights[class_], one.coef_[0], atol=1e-4)
+        machine = LinearSVC(C=2.0, loss="hinge", fit_intercept=False, tol=1e-9, max_iter=1_000_000)
+        machine.fit(some.design, some.signs(class_))
+        np.testing.assert_allclose(fit.weights[class_], machine.coef_[0], atol=1e-4)
 
 
 def test_rows_of_zeros_and_one_class_of_all_rows_do_no_harm() -> None:

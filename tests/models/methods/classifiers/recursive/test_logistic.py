@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize as scipy_minimize
@@ -10,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from models.method import Checkpoint
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive import logistic
+from models.methods.classifiers.recursive.inputs import Effort
 from models.methods.classifiers.recursive.penalty import Penalty
 from models.progress import silent
 from tests.checkpoint_kit import MemoryCheckpoint
@@ -23,9 +27,9 @@ from tests.models.methods.classifiers.problem_kit import (
 )
 
 
-def fitted(some: Problem, penalty: Penalty, C: float, **how: float) -> logistic.LogisticFit:
-    effort = {"tol": 1e-12, "max_iter": 100, **how}
-    return logistic.minimize(some, penalty, C, **effort, progress=silent, checkpoint=Checkpoint())
+def fitted(some: Problem, penalty: Penalty, C: float, **how: Any) -> logistic.LogisticFit:
+    effort = replace(Effort(C, tol=1e-12, max_iter=100), **how)
+    return logistic.minimize(some, penalty, effort, silent, Checkpoint())
 
 
 def loss(some: Problem, weights: np.ndarray) -> float:
@@ -72,10 +76,9 @@ def test_the_bound_holds_where_it_stops_early() -> None:
 def test_a_fit_lost_after_its_last_state_ends_the_same() -> None:
     some = problem(np.random.default_rng(3), tree=TREE)
     checkpoint = MemoryCheckpoint()
-    effort = {"tol": 1e-2, "max_iter": 100, "progress": silent}
+    effort = Effort(C=0.7, tol=1e-2, max_iter=100)
     expected, resumed = (
-        logistic.minimize(some, Penalty.of_tree(TREE), 0.7, checkpoint=checkpoint, **effort)
-        for _ in range(2)
+        logistic.minimize(some, Penalty.of_tree(TREE), effort, silent, checkpoint) for _ in range(2)
     )
     assert resumed.objectives == expected.objectives
     np.testing.assert_array_equal(resumed.weights, expected.weights)
