@@ -4,6 +4,6 @@ semidefinite.
 Start at `descent`.
 
 - `likelihood`: how well a metric tells the known clusters, and its gradient.
-- `regularizers`: what holds the metric, each with its proximal step on the cone.
+- `holds`: what holds the metric, each with its proximal step on the cone.
 - `descent`: the minimum of both, by accelerated proximal gradients.
 """

@@ -11,7 +11,6 @@ and its density the square's.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import logsumexp
 
 from models.arrays import Array, Float, Int
 
@@ -37,35 +36,34 @@ class ConditionalLikelihood:
         self.means: Float = (means - center).astype(np.float64)
         self._points = points - center
 
-    def value(self, matrix: Float) -> float:
-        """Minus the log likelihood. matrix : (D, D) A."""
-        return self._value(self._logits(matrix))
-
-    def value_and_gradient(self, matrix: Float) -> tuple[float, Float]:
+    def of_matrix(self, matrix: Float) -> tuple[float, Float]:
         """Minus the log likelihood, and its symmetric (D, D) gradient. O(N K D + K D^2).
 
         The gradient is that of a function of all matrices, restricted to symmetric ones: a step
         against it is steepest in the Frobenius norm.
         """
-        logits = self._logits(matrix)
-        value = self._value(logits)
-        logits -= logits.max(axis=1, keepdims=True)
-        np.exp(logits, out=logits)
-        logits /= logits.sum(axis=1, keepdims=True)
-        logits[np.arange(self._code.size), self._code] -= 1.0
-        logits *= self._weight.astype(logits.dtype)[:, None]
-        total = logits.sum(axis=0, dtype=np.float64)
-        back = (self._points.T @ logits).astype(np.float64)
+        value, back, total = self._sums(matrix @ self.means.T)
         outer = (back - 0.5 * self.means.T * total) @ self.means
         return value, 0.5 * (outer + outer.T)
 
-    def _logits(self, matrix: Float) -> Array:
-        """(N, K) up to a constant in each row."""
-        image = matrix @ self.means.T
+    def of_diagonal(self, diagonal: Float) -> tuple[float, Float]:
+        """The same for (D,) the diagonal of A. O(N K D)."""
+        value, back, total = self._sums(diagonal[:, None] * self.means.T)
+        return value, np.einsum("dk,kd->d", back - 0.5 * self.means.T * total, self.means)
+
+    def _sums(self, image: Float) -> tuple[float, Float, Float]:
+        """From (D, K) A m_k: minus the log likelihood, (D, K) the rows and (K,) the ones summed by
+        how much more likely each cluster is than it should be."""
         logits = self._points @ image.astype(self._points.dtype)
         logits -= 0.5 * np.einsum("kd,dk->k", self.means, image).astype(logits.dtype)
-        return np.asarray(logits)
-
-    def _value(self, logits: Array) -> float:
-        own = logits[np.arange(self._code.size), self._code]
-        return float(self._weight @ (logsumexp(logits, axis=1) - own).astype(np.float64))
+        own = logits[np.arange(self._code.size), self._code].astype(np.float64)
+        top = logits.max(axis=1)
+        logits -= top[:, None]
+        np.exp(logits, out=logits)
+        total = logits.sum(axis=1, dtype=np.float64)
+        value = float(self._weight @ (top + np.log(total) - own))
+        logits /= total[:, None].astype(logits.dtype)
+        logits[np.arange(self._code.size), self._code] -= 1.0
+        logits *= self._weight.astype(logits.dtype)[:, None]
+        back = (self._points.T @ logits).astype(np.float64)
+        return value, back, logits.sum(axis=0, dtype=np.float64)

@@ -1,0 +1,13 @@
+"""Methods that learn from known clusters what a cluster is, and find others among the rest.
+
+Start at `fda`, the simplest, then `tcs`.
+
+The methods:
+- `tcs`: the transformation under which a mixture tells the known clusters best.
+- `fda`, `tcs_fs`: the directions in which they differ most for their spread.
+
+What they are made of:
+- `supervision`: what all of them share, from their inputs to their result.
+- `discovery`: new clusters in the transformed space.
+- `metric`, `discriminants`: how a transformation is learned.
+"""

@@ -1,0 +1,7 @@
+"""New clusters among rows that are not labelled.
+
+Start at `finding`.
+
+- `mixture`: mixtures of one common spread, of Gaussians or of directions, some clusters known; EM.
+- `finding`: the best of several runs, the number of clusters, the result.
+"""

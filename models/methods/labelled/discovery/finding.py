@@ -1,0 +1,159 @@
+"""The likeliest mixture of several runs: known clusters with their rows, and new ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.arrays import Array, Float, Int
+from models.checks import require_distinct
+from models.clusters.placing import by_size, normalize
+from models.methods.labelled.discovery.mixture import (
+    Clusterer,
+    Mixture,
+    MixtureFit,
+    Rows,
+    climb,
+    directions,
+    maximized,
+)
+from models.progress import Progress
+
+MAX_ITER = 300
+TOL = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """New clusters, the largest first.
+
+    mixture : of the known clusters, in their order, then the new ones.
+    logits : (n_rows, n_known + n_new) log posteriors; rows that are labelled are of their cluster.
+    log_likelihoods : of all runs. log_likelihood : the highest.
+    bic : of the best run. warnings : about its end.
+    """
+
+    mixture: Mixture
+    logits: Float
+    log_likelihoods: Float
+    bic: float
+    warnings: tuple[str, ...]
+
+    @property
+    def cluster(self) -> Int:
+        return np.asarray(self.logits.argmax(axis=1))
+
+    @property
+    def log_likelihood(self) -> float:
+        return float(self.log_likelihoods.max())
+
+
+CERTAIN = -50.0
+"""The logit of a cluster that a row is known not to be of."""
+
+
+def find(
+    points: Array,
+    code: Int,
+    n_new: int,
+    *,
+    clusterer: Clusterer,
+    may_join: bool,
+    n_init: int,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Found:
+    """New clusters among the rows without a known one.
+
+    points : (n_rows, r) transformed. code : (n_rows,) the known cluster, -1 for none.
+    may_join : whether rows without a known cluster may be of a known one.
+
+    O(n_init N K r) for each of tens of iterations.
+    """
+    if clusterer == "vmf":
+        points = directions(points)
+    free = np.flatnonzero(code < 0)
+    require_distinct(points[free], n_new)
+    n_known = int(code.max()) + 1
+    rows = Rows.of(points, code) if may_join else Rows.of(points[free], code[free])
+    known = _known_means(points, code, n_known, clusterer)
+    fits = []
+    for run in range(n_init):
+        progress(run / n_init, "finding clusters", f"run {run + 1} of {n_init}")
+        start = _start(points[free], rows, known if may_join else known[:0], n_new, clusterer, rng)
+        fits.append(climb(rows, start, MAX_ITER, TOL))
+    best = max(fits, key=lambda fit: fit.log_likelihood)
+    return _result(points, code, best, fits, known, may_join)
+
+
+def _result(
+    points: Array, code: Int, best: MixtureFit, fits: list[MixtureFit], known: Float, may_join: bool
+) -> Found:
+    n_known, free = known.shape[0], np.flatnonzero(code < 0)
+    mixture = best.mixture
+    n_new = mixture.means.shape[0] - (n_known if may_join else 0)
+    bic = mixture.n_parameters * np.log(max(points.shape[0] if may_join else free.size, 1))
+    bic = float(bic - 2.0 * best.log_likelihood)
+    if not may_join:
+        share = np.bincount(code[code >= 0], minlength=n_known) / code.size
+        mixture = Mixture(
+            mixture.kind,
+            np.vstack([known, mixture.means]),
+            np.concatenate([share, mixture.weights * free.size / code.size]),
+            mixture.variance,
+        )
+    logits = mixture.log_joint(points)
+    if not may_join:
+        logits[free, :n_known] = -np.inf
+    size = np.bincount(logits[free].argmax(axis=1), minlength=n_known + n_new)[n_known:]
+    order = n_known + by_size(size, mixture.means[n_known:])
+    order = np.concatenate([np.arange(n_known), order])
+    mixture, logits = mixture.some(order), logits[:, order]
+    normalize(logits)
+    labelled = np.flatnonzero(code >= 0)
+    logits[labelled] = CERTAIN
+    logits[labelled, code[labelled]] = 0.0
+    np.maximum(logits, CERTAIN, out=logits)
+    notes = () if best.converged else (f"The best run was stopped after {MAX_ITER} iterations.",)
+    return Found(mixture, logits, np.array([fit.log_likelihood for fit in fits]), bic, notes)
+
+
+def _known_means(points: Array, code: Int, n_known: int, clusterer: Clusterer) -> Float:
+    labelled = np.flatnonzero(code >= 0)
+    posterior = np.zeros((labelled.size, n_known))
+    posterior[np.arange(labelled.size), code[labelled]] = 1.0
+    rows = Rows.of(points[labelled], code[labelled])
+    blank = Mixture(clusterer, np.zeros((n_known, points.shape[1])), np.ones(n_known), 1.0)
+    return maximized(blank, rows, posterior).means
+
+
+def _start(
+    free: Array,
+    rows: Rows,
+    known: Float,
+    n_new: int,
+    clusterer: Clusterer,
+    rng: np.random.Generator,
+) -> Mixture:
+    """Seeds by k-means++, far from known clusters that rows may join, with the spread of rows
+    around them."""
+    seeds = list(known)
+    nearest = np.full(free.shape[0], np.inf)
+    for mean in seeds:
+        np.minimum(nearest, _squares(free, mean), out=nearest)
+    for _ in range(n_new):
+        total = float(nearest.sum()) if seeds else 0.0
+        chance = nearest / total if 0.0 < total < np.inf else None
+        seed = free[rng.choice(free.shape[0], p=chance)].astype(np.float64)
+        seeds.append(seed)
+        np.minimum(nearest, _squares(free, seed), out=nearest)
+    means = np.array(seeds)
+    n_clusters = means.shape[0]
+    variance = max(float(nearest.mean()) / free.shape[1], 1e-12)
+    return Mixture(clusterer, means, np.full(n_clusters, 1.0 / n_clusters), variance)
+
+
+def _squares(rows: Array, mean: Float) -> Float:
+    away = rows - mean.astype(rows.dtype)
+    return np.asarray(np.einsum("nr,nr->n", away, away), dtype=np.float64)

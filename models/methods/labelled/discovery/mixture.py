@@ -1,0 +1,163 @@
+"""Mixtures whose clusters have one spread in common, some of them with rows known to be theirs.
+
+A Gaussian cluster has a mean m and the common variance v: its logit at a row z is log w +
+(z.m - |m|^2 / 2) / v, up to what all clusters share. A von Mises-Fisher cluster of directions has
+a mean direction m and the common concentration 1 / v: log w + z.m / v. So one E-step and one M-step
+serve both. Rows known to be of a cluster stay there (constrained EM).
+
+Source: Gopal, "Large-scale Structured Learning" (2014), §6.6.1 (GM), §5.2; Basu, Banerjee and
+Mooney, "Semi-supervised Clustering by Seeding" (2002), for rows that stay.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from models.arrays import Array, Float, Int
+from models.clusters.placing import normalize
+from models.errors import UsageError
+from models.numerics import bessel
+
+Clusterer: TypeAlias = Literal["gmm", "vmf"]
+
+LEAST_VARIANCE = 1e-9
+"""The least common variance, in shares of the rows' own."""
+
+MOST_KAPPA = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """means : (K, r), of length 1 for directions. weights : (K,) sum to 1. variance : v."""
+
+    kind: Clusterer
+    means: Float
+    weights: Float
+    variance: float
+
+    def log_joint(self, rows: Array) -> Float:
+        """(n_rows, K) log densities and weights, without what is common to a row. O(N K r)."""
+        offset = np.log(self.weights)
+        if self.kind == "gmm":
+            offset = offset - 0.5 * np.einsum("kr,kr->k", self.means, self.means) / self.variance
+        scaled = (self.means / self.variance).astype(rows.dtype)
+        return np.asarray(rows @ scaled.T, dtype=np.float64) + offset
+
+    def common(self, squares: float, n_rows: int) -> float:
+        """What `log_joint` leaves out, summed over rows with this sum of squares."""
+        n_columns = self.means.shape[1]
+        if self.kind == "vmf":
+            return n_rows * float(bessel.log_c(n_columns, 1.0 / self.variance))
+        constant = 0.5 * n_columns * math.log(2.0 * math.pi * self.variance)
+        return float(-0.5 * squares / self.variance - n_rows * constant)
+
+    @property
+    def n_parameters(self) -> int:
+        n_clusters, n_columns = self.means.shape
+        of_mean = n_columns if self.kind == "gmm" else n_columns - 1
+        return int(n_clusters * of_mean + (n_clusters - 1) + 1)
+
+    def some(self, clusters: Int) -> Mixture:
+        """With these clusters alone, in this order."""
+        weights = self.weights[clusters]
+        return replace(self, means=self.means[clusters], weights=weights / weights.sum())
+
+
+def directions(rows: Array) -> Array:
+    """Rows of length 1.
+
+    Raises UsageError for a row of zeros, and for rows of a single column, whose directions are two.
+    """
+    if rows.shape[1] < 2:
+        raise UsageError(
+            "The transformed rows have one column, so that there are only two directions; use "
+            "'clusterer' gmm.",
+            code="wrong-parameter",
+            parameter="clusterer",
+        )
+    length = np.linalg.norm(rows, axis=1)
+    zero = np.flatnonzero(length == 0.0)
+    if zero.size:
+        raise UsageError(
+            f"Row {zero[0]} (counted from 0) is transformed to zeros, which have no direction; use "
+            "'clusterer' gmm.",
+            code="wrong-input",
+            role="features",
+            row=int(zero[0]),
+        )
+    return np.asarray(rows / length[:, None].astype(rows.dtype))
+
+
+@dataclass(frozen=True, slots=True)
+class MixtureFit:
+    """log_likelihood : of all rows, those known to be of a cluster under that cluster."""
+
+    mixture: Mixture
+    log_likelihood: float
+    n_iter: int
+    converged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of a fit.
+
+    values : (N, r). code : (N,) the cluster that a row is known to be of, -1 for others.
+    squares : the sum of all squares.
+    """
+
+    values: Array
+    code: Int
+    squares: float
+
+    @classmethod
+    def of(cls, values: Array, code: Int) -> Rows:
+        return cls(values, code, float(np.square(values, dtype=np.float64).sum()))
+
+
+def climb(rows: Rows, start: Mixture, max_iter: int, tol: float) -> MixtureFit:
+    """EM from a mixture until the mean log-likelihood of a row rises by less than `tol`.
+
+    O(N K r) each iteration; memory 16 N K bytes.
+    """
+    mixture, before = start, -math.inf
+    known = np.flatnonzero(rows.code >= 0)
+    for n_iter in range(1, max_iter + 1):
+        posterior = mixture.log_joint(rows.values)
+        own = posterior[known, rows.code[known]]
+        evidence = normalize(posterior)
+        evidence[known] = own
+        log_likelihood = float(evidence.sum()) + mixture.common(rows.squares, rows.code.size)
+        if log_likelihood - before <= tol * rows.code.size:
+            return MixtureFit(mixture, log_likelihood, n_iter, True)
+        before = log_likelihood
+        np.exp(posterior, out=posterior)
+        posterior[known] = 0.0
+        posterior[known, rows.code[known]] = 1.0
+        mixture = maximized(mixture, rows, posterior)
+    return MixtureFit(mixture, before, max_iter, False)
+
+
+def maximized(mixture: Mixture, rows: Rows, posterior: Float) -> Mixture:
+    """The likeliest mixture for posteriors (N, K)."""
+    mass = posterior.sum(axis=0)
+    sums = np.asarray(posterior.astype(rows.values.dtype).T @ rows.values, dtype=np.float64)
+    n_rows, n_columns = rows.values.shape
+    filled = mass > 1e-12 * n_rows
+    weights = np.where(filled, mass, 1e-12 * n_rows)
+    weights /= weights.sum()
+    if mixture.kind == "gmm":
+        means = np.where(filled[:, None], sums / np.maximum(mass, 1e-300)[:, None], mixture.means)
+        within = rows.squares - float((mass[:, None] * means * means)[filled].sum())
+        floor = LEAST_VARIANCE * rows.squares / rows.values.size
+        return Mixture("gmm", means, weights, max(within / (n_rows * n_columns), floor, 1e-300))
+    length = np.linalg.norm(sums, axis=1)
+    turned = length > 0.0
+    means = np.where(turned[:, None], sums / np.maximum(length, 1e-300)[:, None], mixture.means)
+    resultant = min(float(length.sum()) / n_rows, 1.0 - 1e-12)
+    kappa = min(float(bessel.concentration(n_columns, resultant)), MOST_KAPPA)
+    return Mixture("vmf", means, weights, 1.0 / max(kappa, 1e-6))

@@ -1,0 +1,1 @@
+"""Directions from means and spreads of known clusters: `fisher`."""

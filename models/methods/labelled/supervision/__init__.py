@@ -1,0 +1,9 @@
+"""What methods share that learn from known clusters, from their inputs to their result.
+
+Start at `method`.
+
+- `inputs`: roles and parameters. `known`: the labelled rows as clusters.
+- `preparation`: rows on one scale, wide ones cut to a few columns.
+- `transformation`: what is learned, applied to rows.
+- `method`: the base of the methods: prepare, learn, find the new clusters, give the result.
+"""

@@ -1,0 +1,60 @@
+"""Roles and parameters of the methods that learn from known clusters."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from models.clusters.choosing import Count
+from models.method import Input
+from models.parameters import Seed
+
+INPUTS = {
+    "features": Input(sparse=True, description="One row per point."),
+    "labels": Input(
+        fit_only=True,
+        description="The known cluster of each row; null or -1 where it is not known.",
+    ),
+    "names": Input(
+        required=False,
+        fit_only=True,
+        description="Where labels are the numbers 0, 1, ...: what they are called.",
+    ),
+}
+
+WIDE = 200
+"""The most columns that are kept by default, and the number that wider rows are cut to."""
+CUT_TO = 30
+
+
+class DiscoveryParams(Count):
+    """How new clusters are found among the rows that are not labelled."""
+
+    choose: Literal["bic", "silhouette"] | None = Field(
+        None,
+        description="Choose the number of new clusters between 'min_clusters' and 'max_clusters': "
+        "the lowest 'bic' or the highest mean 'silhouette' of the transformed rows.",
+    )
+    may_join: bool = Field(
+        False,
+        description="Whether rows that are not labelled may also belong to known clusters. "
+        "False: all of them belong to new ones.",
+    )
+    clusterer: Literal["gmm", "vmf"] = Field(
+        "gmm",
+        description="How transformed rows are clustered: a mixture of Gaussians ('gmm') or of von "
+        "Mises-Fisher distributions of their directions ('vmf'), with one spread for all clusters.",
+    )
+    n_init: int = Field(
+        50,
+        ge=1,
+        le=1000,
+        description="Number of runs of the mixture from different seeds; the likeliest is kept.",
+    )
+    n_components: int | Literal["auto"] | None = Field(
+        "auto",
+        description="Number of columns that rows are cut to by SVD before all else. "
+        f"'auto': {CUT_TO} where there are more than {WIDE}; null: never.",
+    )
+    seed: Seed = 0

@@ -1,0 +1,208 @@
+"""The base of methods that learn a transformation from known clusters, and find new ones in it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from models.arrays import Array, Float
+from models.checks import require_columns, require_squares, require_width
+from models.clusters.choosing import Choice, check_count, highest, lowest
+from models.clusters.placing import empty_cluster_warnings, normalize, placed
+from models.data import Data, require_finite
+from models.errors import UsageError
+from models.method import Fitted, Method, Model, Predictions, Run, Shapes
+from models.methods.labelled.discovery.finding import Found, find
+from models.methods.labelled.discovery.mixture import Mixture, directions
+from models.methods.labelled.supervision.inputs import INPUTS, DiscoveryParams
+from models.methods.labelled.supervision.known import KnownClusters, Labels, read_labels
+from models.methods.labelled.supervision.preparation import prepare
+from models.methods.labelled.supervision.transformation import Transformation
+from models.progress import Progress, subprogress
+from models.tree.build import from_partition
+from models.tree.tree import Tree
+
+P = TypeVar("P", bound=DiscoveryParams)
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """matrix : (r, p) L, by which prepared rows are multiplied.
+
+    metrics, curves, warnings : as in `Fitted`.
+    """
+
+    matrix: Float
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    curves: Mapping[str, list[tuple[int, float]]] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """points : (n_rows, p) prepared rows. labels : of all rows."""
+
+    points: Array
+    labels: Labels
+
+    @property
+    def known(self) -> KnownClusters:
+        rows = np.flatnonzero(self.labels.code >= 0)
+        return KnownClusters(self.points[rows], self.labels.code[rows], self.labels.n_clusters)
+
+    @property
+    def free(self) -> Array:
+        """The rows that are not labelled."""
+        return self.points[self.labels.free]
+
+
+class LabelledMethod(Method[P]):
+    """A subclass says how it learns."""
+
+    inputs = INPUTS
+    outputs = ("tree", "model", "logits")
+    advice = "Use a sample of the rows, or cut them to fewer columns ('n_components')."
+
+    @abstractmethod
+    def _learn(self, prepared: Prepared, params: P, run: Run, progress: Progress) -> Learned:
+        """Hook: the transformation."""
+
+    def _memory(self, shapes: Shapes, params: P) -> int:
+        if len(shapes.get("features", ())) != 2:
+            return 0
+        n_rows, n_columns = shapes["features"]
+        return 8 * n_rows * (3 * min(n_columns, 1000) + 4 * (params.most + 20)) + 48 * n_columns**2
+
+    def _check(self, data: Data, params: P) -> None:
+        features = data.matrix("features")
+        require_columns(features)
+        require_finite(features, "features")
+        require_squares(features)
+        labels = read_labels(data, features.shape[0])
+        if params.choose is not None:
+            check_count(Data({"features": features}), params)
+        if labels.free.size < params.fewest:
+            raise UsageError(
+                f"Parameter {params.count_parameter!r} is {params.fewest}, but only "
+                f"{labels.free.size} row(s) are not labelled.",
+                code="too-few-points",
+                parameter=params.count_parameter,
+            )
+
+    def _fit(self, data: Data, params: P, run: Run) -> Fitted:
+        features = data.matrix("features")
+        labels = read_labels(data, features.shape[0])
+        run.progress(0.02, "preparing")
+        preparation, points, notes = prepare(features, params.n_components, params.seed)
+        prepared = Prepared(points, labels)
+        learned = self._learn(prepared, params, run, subprogress(run.progress, 0.05, 0.6))
+        if not learned.matrix.size:
+            raise UsageError(
+                "The learned transformation is 0, so that all rows fall together; use a smaller "
+                "'gamma'.",
+                code="wrong-parameter",
+                parameter="gamma",
+            )
+        folded = np.asarray(points @ learned.matrix.T.astype(points.dtype))
+        choice, found = self._found(folded, labels, params, run)
+        n_new = found.logits.shape[1] - labels.n_clusters
+        names = [*labels.names, *(f"new {number + 1}" for number in range(n_new))]
+        transformation = Transformation.of(preparation, learned.matrix)
+        mixture = found.mixture
+        return Fitted(
+            tree=from_partition(found.cluster, len(names), names=names),
+            model=Model(
+                {
+                    **transformation.arrays,
+                    "means": mixture.means,
+                    "weights": mixture.weights,
+                    "variance": np.array([mixture.variance]),
+                },
+                {"kind": mixture.kind, "n_known": labels.n_clusters},
+            ),
+            logits=found.logits,
+            metrics={
+                "n_components": float(learned.matrix.shape[0]),
+                "log_likelihood": found.log_likelihood,
+                "log_likelihood_mean": float(found.log_likelihoods.mean()),
+                "bic": found.bic,
+                **choice.metrics,
+                **learned.metrics,
+            },
+            curves={**choice.curves, **learned.curves},
+            warnings=(
+                *notes,
+                *labels.warnings,
+                *learned.warnings,
+                *choice.warnings,
+                *found.warnings,
+                *empty_cluster_warnings(found.cluster, len(names)),
+            ),
+        )
+
+    def _found(self, folded: Array, labels: Labels, params: P, run: Run) -> tuple[Choice, Found]:
+        """The new clusters, and how their number was chosen."""
+        numbers = (
+            [params.n_clusters]
+            if params.choose is None
+            else range(params.min_clusters, min(params.max_clusters, labels.free.size - 1) + 1)
+        )
+        founds = []
+        for place, number in enumerate(numbers):
+            begin, end = (0.6 + 0.38 * (place + step) / len(numbers) for step in (0, 1))
+            founds.append(
+                find(
+                    folded,
+                    labels.code,
+                    number,
+                    clusterer=params.clusterer,
+                    may_join=params.may_join,
+                    n_init=params.n_init,
+                    rng=run.rng,
+                    progress=subprogress(run.progress, begin, end),
+                )
+            )
+        if params.choose is None:
+            return Choice.given(params.n_clusters), founds[0]
+        if params.choose == "bic":
+            choice = lowest("bic", numbers, [found.bic for found in founds])
+        else:
+            free = labels.free
+            values = [_silhouette(folded[free], found.cluster[free]) for found in founds]
+            choice = highest("silhouette", numbers, values)
+        return choice, founds[list(numbers).index(choice.n_clusters)]
+
+    def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
+        logits = self._logits(model, data)
+        return placed(tree, logits.argmax(axis=1), logits)
+
+    def _logits(self, model: Model, data: Data) -> Float:
+        features = data.matrix("features")
+        require_width(features, model.arrays["projection"].shape[0])
+        require_finite(features, "features")
+        rows = Transformation.of_arrays(model.arrays).apply(features)
+        if model.facts["kind"] == "vmf":
+            rows = directions(rows)
+        arrays: Mapping[str, Any] = model.arrays
+        mixture = Mixture(
+            model.facts["kind"], arrays["means"], arrays["weights"], float(arrays["variance"][0])
+        )
+        logits = mixture.log_joint(rows)
+        normalize(logits)
+        return logits
+
+
+def _silhouette(points: Array, cluster: Array) -> float:
+    """The mean silhouette, of at most 2,000 rows of them; -1 for a single cluster."""
+    from sklearn.metrics import silhouette_score
+
+    if np.unique(cluster).size < 2:
+        return -1.0
+    rows = np.linspace(0, cluster.size - 1, min(cluster.size, 2000)).astype(np.int64)
+    if np.unique(cluster[rows]).size < 2:
+        return -1.0
+    return float(silhouette_score(points[rows], cluster[rows]))

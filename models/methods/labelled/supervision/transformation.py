@@ -1,0 +1,56 @@
+"""The linear transformation that a method learns, applied to rows as they came."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.arrays import Array, Arrays, Float, Matrix
+from models.methods.labelled.supervision.preparation import Preparation
+
+NEGLIGIBLE = 1e-10
+"""The share of a metric's largest eigenvalue below which one counts as 0."""
+
+
+def factor(metric: Float) -> Float:
+    """(r, D) L with L'L = A for a semidefinite A, of its rank r; longest rows first. O(D^3)."""
+    eigenvalues, vectors = np.linalg.eigh(metric)
+    kept = eigenvalues > NEGLIGIBLE * max(float(eigenvalues[-1]), 0.0)
+    rows = np.sqrt(eigenvalues[kept])[:, None] * vectors.T[kept]
+    # Signs are arbitrary: each row's largest entry is positive.
+    peak = np.abs(rows).argmax(axis=1)
+    rows *= np.sign(rows[np.arange(rows.shape[0]), peak])[:, None]
+    return np.ascontiguousarray(rows[::-1])
+
+
+@dataclass(frozen=True, slots=True)
+class Transformation:
+    """Rows x become x P - c.
+
+    projection : (D, r) P. offset : (r,) c.
+    """
+
+    projection: Float
+    offset: Float
+
+    @classmethod
+    def of(cls, preparation: Preparation, matrix: Float) -> Transformation:
+        """What prepares rows and multiplies them by (r, p) L."""
+        projection = matrix.T / preparation.scale
+        offset = preparation.center @ projection
+        if preparation.basis is not None:
+            projection = preparation.basis @ projection
+        return cls(np.ascontiguousarray(projection), offset)
+
+    @classmethod
+    def of_arrays(cls, arrays: Arrays) -> Transformation:
+        return cls(np.asarray(arrays["projection"]), np.asarray(arrays["offset"]))
+
+    @property
+    def arrays(self) -> dict[str, Float]:
+        return {"projection": self.projection, "offset": self.offset}
+
+    def apply(self, rows: Matrix) -> Array:
+        """(n_rows, r). O(N D r), or for sparse rows O(nnz r)."""
+        return np.asarray(rows @ self.projection - self.offset)
