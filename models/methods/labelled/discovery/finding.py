@@ -16,7 +16,6 @@ from models.methods.labelled.discovery.mixture import (
     Rows,
     climb,
     directions,
-    maximized,
 )
 from models.progress import Progress
 
@@ -120,12 +119,13 @@ def _result(
 
 
 def _known_means(points: Array, code: Int, n_known: int, clusterer: Clusterer) -> Float:
+    """(n_known, r) means of the known clusters, of length 1 for directions."""
     labelled = np.flatnonzero(code >= 0)
-    posterior = np.zeros((labelled.size, n_known))
-    posterior[np.arange(labelled.size), code[labelled]] = 1.0
-    rows = Rows.of(points[labelled], code[labelled])
-    blank = Mixture(clusterer, np.zeros((n_known, points.shape[1])), np.ones(n_known), 1.0)
-    return maximized(blank, rows, posterior).means
+    means = np.zeros((n_known, points.shape[1]))
+    np.add.at(means, code[labelled], points[labelled])
+    size = np.bincount(code[labelled], minlength=n_known)[:, None]
+    length = np.linalg.norm(means, axis=1, keepdims=True)
+    return np.asarray(means / (size if clusterer == "gmm" else np.maximum(length, 1e-300)))
 
 
 def _start(
