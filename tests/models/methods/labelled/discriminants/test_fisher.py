@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
+from models.arrays import Float
 from models.errors import UsageError
 from models.methods.labelled.discriminants.fisher import discriminants, of_means, of_pairs
 from models.methods.labelled.supervision.known import KnownClusters
@@ -34,7 +37,7 @@ def test_the_squares_between_clusters_are_as_defined() -> None:
 
 
 @pytest.mark.parametrize("between", [of_means, of_pairs])
-def test_directions_solve_the_eigenvalue_problem(between) -> None:  # type: ignore[no-untyped-def]
+def test_directions_solve_the_eigenvalue_problem(between: Callable[[KnownClusters], Float]) -> None:
     some = known()
     learned = discriminants(some, between(some), 0.5)
     matrix, ratios = learned.matrix, [value for _, value in learned.curves["ratio"]]
