@@ -53,7 +53,8 @@ def test_predictions_of_the_same_rows_are_their_clusters(clusterer: str) -> None
 def test_the_number_of_new_clusters_is_chosen(choose: str) -> None:
     rng = np.random.default_rng(1)
     truth = np.repeat(np.arange(6), 30)
-    points = 9.0 * rng.normal(size=(6, 2))[truth] + rng.normal(size=(180, 2))
+    centers = np.array([[0, 0], [9, 0], [0, 9], [9, 9], [18, 0], [0, 18]])
+    points = centers[truth] + rng.normal(size=(180, 2))
     data = Data({"features": points, "labels": np.where(truth < 3, truth, -1)})
     fit = fitted(data, choose=choose, min_clusters=2, max_clusters=6)
     assert fit.metrics["n_clusters"] == 3
