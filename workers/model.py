@@ -56,7 +56,7 @@ def made_at(own_id: str) -> datetime | None:
 
 
 def sibling(job_id: str, prefix: Literal["tr", "md", "ds", "job", "cmp"]) -> str:
-    """The id of a job's tree, model, dataset or comparison, or back: the same suffix, another prefix."""
+    """The id of what a job made, or back: the same suffix, another prefix."""
     return f"{prefix}_{job_id.partition('_')[2]}"
 
 

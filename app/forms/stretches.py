@@ -112,9 +112,7 @@ def _drawn(export: StretchesExport) -> str:
         values=export.values[columns].tolist(),
         caption=_MEANING[query.by] + shown,
     )
-    return bars.svg(
-        drawn, px=query.px, palette=query.palette, theme=query.theme, title=query.title
-    )
+    return bars.svg(drawn, px=query.px, palette=query.palette, theme=query.theme, title=query.title)
 
 
 FORMS: tuple[Form[StretchesExport], ...] = (

@@ -57,7 +57,9 @@ def svg(
     ):
         y, long = top + (place + 0.5) * row, most * value / full
         marks.text(left - margin, y, short, font, anchor="end", whole=name)
-        bar = f"M{points(left, y - 0.36 * row)}h{number(long)}v{number(0.72 * row)}h{number(-long)}Z"
+        bar = (
+            f"M{points(left, y - 0.36 * row)}h{number(long)}v{number(0.72 * row)}h{number(-long)}Z"
+        )
         marks.area(bar, own.tint(own.colours[0], 0.12))
         marks.text(left + long + margin / 2, y, text, font, colour=own.faint)
     bottom = top + len(names) * row

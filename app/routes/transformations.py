@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 from app.forms.stored import record_of
 from app.http.addresses import address
 from app.http.bodies import StrictRoute
-from app.http.dependencies import ModelId, Service, is_id
+from app.http.dependencies import ModelId, Service
 from app.http.etags import answer
 from app.http.problems import not_found, responses
 from app.http.waiting import Prefer
@@ -114,7 +114,11 @@ def _name(service: Service, model: TreeRecord, inputs: Inputs) -> str | None:
     """The name of the transformed rows: after their dataset, else after the model; None if neither
     has a name. Blocks."""
     for given in inputs.values():
-        dataset = service.datasets.get(model.tenant, given) if is_id(given, "ds") else None
+        dataset = service.datasets.get(model.tenant, given) if isinstance(given, str) else None
         if dataset is not None and dataset.name:
-            return dataset.name[: _LONGEST - len(_SUFFIX)] + _SUFFIX
-    return model.name[: _LONGEST - len(_SUFFIX)] + _SUFFIX if model.name else None
+            return _named_after(dataset.name)
+    return _named_after(model.name) if model.name else None
+
+
+def _named_after(name: str) -> str:
+    return name[: _LONGEST - len(_SUFFIX)] + _SUFFIX

@@ -197,7 +197,9 @@ class JobBody(BaseModel):
     model_config = ConfigDict(title="Job")
 
     id: str
-    kind: str = Field(description="`fit`, `predict`, `transform`, `evaluate`, `compare` or `import`.")
+    kind: str = Field(
+        description="`fit`, `predict`, `transform`, `evaluate`, `compare` or `import`."
+    )
     method: str
     name: str | None
     status: Status
