@@ -13,11 +13,11 @@ from models.errors import UsageError
 from models.method import Fitted, handed_on
 from models.registry import method
 
-# Two known clusters apart on the first column, which has a unit a thousand times the others'.
+# Two known clusters and two new ones, apart on the first column, which has another unit.
 _rng = np.random.default_rng(3)
 LABELS = np.repeat([0, 1, -1, -1], 15)
 ROWS = _rng.normal(size=(60, 3)) + 9.0 * np.outer(np.repeat(np.arange(4), 15), [1.0, 0.0, 0.0])
-ROWS = ROWS / [1000.0, 1.0, 1.0]
+ROWS = ROWS / [10.0, 1.0, 1.0]
 
 
 def fitted(features: Any, **inputs: Any) -> Fitted:
@@ -90,7 +90,7 @@ def test_single_precision_stays(dtype: str) -> None:
     ],
 )
 def test_rows_that_cannot_be_transformed(method_id: str, features: Any, code: str) -> None:
-    result = fitted(ROWS)
+    result = fitted(ROWS / 1000.0)
     assert result.model is not None
     with pytest.raises(UsageError) as caught:
         method(method_id).transform(result.model, Data({"features": features}))
