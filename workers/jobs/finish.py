@@ -11,7 +11,7 @@ from workers.artifacts.datasets import Dataset, Datasets
 from workers.artifacts.trees import tree_record
 from workers.errors import Missing, Problem, problem
 from workers.jobs.deliveries import read_delivery
-from workers.model import End, Request, sibling
+from workers.model import End, Request
 from workers.settings import WorkerSettings
 from workers.stores.erasure import erase_job
 from workers.stores.objects import layout
@@ -68,8 +68,6 @@ class Endings:
             # Before the record: who reads that the job has succeeded finds its dataset.
             self._adopt_dataset(request, end)
         outcome = self._records.end(job_id, end, tree, quiet=quiet, delivery=delivery)
-        if request.kind == "transform" and outcome == "gone" and self.deleted(tenant, job_id):
-            self._datasets.delete(tenant, sibling(job_id, "ds"))
         if request.webhook is not None:
             self._webhook_due()
         self._blobs.delete(layout.open_marker(tenant, job_id))

@@ -111,7 +111,7 @@ def test_a_method_without_logits_has_no_then(jobs: JobsInFolder) -> None:
 
 
 LABELLED = {
-    "features": np.concatenate([POINTS, POINTS + 0.01, POINTS + [20.0, 0.0]]),
+    "features": np.concatenate([POINTS, POINTS + 0.01, POINTS + 20.0]),
     "labels": ["left", "left", None, None, "right", "right"] * 2 + [None] * 6,
 }
 FDA: dict[str, Any] = {"method": "fda", "params": {"n_clusters": 2, "n_init": 2}}
