@@ -21,6 +21,7 @@ from models.data import Data, doubled
 from models.errors import UsageError
 from models.parameters import Params
 from models.progress import PieceProgress, Progress, silent
+from models.stretches import FeatureStretches
 from models.tree.tree import Tree
 
 P = TypeVar("P", bound=Params)
@@ -157,6 +158,8 @@ class Fitted:
     model : present where the method predicts.
     logits : (n_points, n_clusters) soft assignment in log space, where the method makes one; `then`
         runs on it.
+    features : (n_points, n_components) the rows transformed, where the method learns a
+        transformation; `then` runs on them, too.
     metrics : what the method measured itself (inertia, number of iterations, ...).
     curves : by criterion the values that a choice compared, as (number of clusters, value); or the
         objective by step.
@@ -168,6 +171,7 @@ class Fitted:
     tree: Tree
     model: Model | None = None
     logits: Array | None = None
+    features: Array | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
     curves: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)
     point_columns: Arrays = field(default_factory=dict)
@@ -249,7 +253,7 @@ class Method(ABC, Generic[P]):
     Params : the parameters, a subclass of `Params`. A field named `seed` seeds the generator.
     inputs : the roles it takes.
     one_of : roles of which exactly one must be present; empty where there is no such choice.
-    outputs : what a job of it produces: "tree", "model", "logits".
+    outputs : what a job of it produces: "tree", "model", "logits", "transformation".
     queue : "cpu" or "gpu"; `queue_for` gives that of a job's parameters.
     advice : what to use instead, for the message that refuses data that are too large.
     resumes : whether it uses `Run.checkpoint`.
@@ -282,6 +286,15 @@ class Method(ABC, Generic[P]):
     @property
     def predicts(self) -> bool:
         return "model" in self.outputs
+
+    @property
+    def transforms(self) -> bool:
+        return "transformation" in self.outputs
+
+    @property
+    def names_labels(self) -> bool:
+        """Whether the input `names` says what labels are called, not clusters."""
+        return {"names", "labels"} <= self.inputs.keys()
 
     def queue_for(self, params: Mapping[str, Any]) -> Literal["cpu", "gpu"]:
         """The queue of a job with these parameters."""
@@ -369,6 +382,28 @@ class Method(ABC, Generic[P]):
         return self._logits(model, data)
 
     @final
+    def transform(self, model: Model, data: Data) -> Array:
+        """(n_rows, n_components) new rows transformed; float32 where they are, else float64.
+
+        Raises UsageError where the method learns no transformation, and for a row that overflows.
+        """
+        if not self.transforms:
+            raise UsageError(
+                f"Method {self.id!r} learns no transformation of rows.", code="cannot-transform"
+            )
+        self._check_inputs(data, predicting=True)
+        transformed = self._transform(model, data)
+        far = np.flatnonzero(~np.isfinite(transformed).all(axis=1))
+        if far.size:
+            raise UsageError(
+                f"Row {far[0]} (counted from 0) has values so large that the transformation "
+                f"exceeds the range of {transformed.dtype}.",
+                code="unusable-input",
+                row=int(far[0]),
+            )
+        return transformed
+
+    @final
     def check_size(self, shapes: Shapes, params: P, room: int) -> None:
         """Refuse jobs that would not fit in memory, before any data are read.
 
@@ -427,6 +462,10 @@ class Method(ABC, Generic[P]):
         """Hook: the paths of the model's clusters over time; None where they do not move."""
         return None
 
+    def stretches(self, model: Model) -> FeatureStretches | None:
+        """Hook: how the model's transformation stretches features; None where it has none."""
+        return None
+
     def _memory(self, shapes: Shapes, params: P) -> int:
         """Hook: about how many bytes a fit takes besides its inputs as they are stored.
 
@@ -456,3 +495,32 @@ class Method(ABC, Generic[P]):
 
     def _logits(self, model: Model, data: Data) -> Array:
         raise NotImplementedError(f"{self.id} lists logits but has no _logits")
+
+    def _transform(self, model: Model, data: Data) -> Array:
+        raise NotImplementedError(f"{self.id} lists a transformation but has no _transform")
+
+
+def handed_on(first: Method[Any], second: Method[Any]) -> Literal["logits", "features"]:
+    """The role under which a second method takes what the first gives: its logits, else the
+    transformed rows.
+
+    Raises UsageError where neither fits.
+    """
+    gives_logits = "logits" in first.outputs
+    others = [role for role in second.needed(predicting=False) if role != "features"]
+    if gives_logits and "logits" in second.inputs:
+        return "logits"
+    if first.transforms and "features" in second.inputs and not others:
+        return "features"
+    if not gives_logits and not first.transforms:
+        reason = f"method {first.id!r} gives neither"
+    elif first.transforms and "features" in second.inputs:
+        reason = f"method {second.id!r} also needs the input {others[0]!r}"
+    else:
+        given = "logits or transformed rows" if first.transforms else "logits alone"
+        reason = f"method {first.id!r} gives {given}, which method {second.id!r} does not take"
+    raise UsageError(
+        f"`then` runs on the logits, or on the transformed rows, of the first method; {reason}.",
+        code="wrong-input",
+        parameter="then",
+    )

@@ -18,12 +18,12 @@ from workers.errors import Problem
 Status = Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
 ENDED: frozenset[str] = frozenset({"succeeded", "failed", "cancelled"})
 
-Kind = Literal["fit", "predict", "evaluate", "compare", "import", "inspect"]
-"""`fit` runs a method; `predict` and `evaluate` use a tree; `compare` measures several methods;
-`import` parses an uploaded tree; `inspect` opens an uploaded dataset. `import` and `inspect` are
-not listed to clients."""
+Kind = Literal["fit", "predict", "transform", "evaluate", "compare", "import", "inspect"]
+"""`fit` runs a method; `predict` and `evaluate` use a tree; `transform` makes a dataset by a model;
+`compare` measures several methods; `import` parses an uploaded tree; `inspect` opens an uploaded
+dataset. `import` and `inspect` are not listed to clients."""
 
-LISTED: frozenset[str] = frozenset({"fit", "predict", "evaluate", "compare"})
+LISTED: frozenset[str] = frozenset({"fit", "predict", "transform", "evaluate", "compare"})
 
 MOST_PIECES = 4096
 """The largest number of pieces that a fit may be cut into."""
@@ -55,8 +55,8 @@ def made_at(own_id: str) -> datetime | None:
         return None
 
 
-def sibling(job_id: str, prefix: Literal["tr", "md", "job", "cmp"]) -> str:
-    """The id of a job's tree, model or comparison, or back: the same suffix, another prefix."""
+def sibling(job_id: str, prefix: Literal["tr", "md", "ds", "job", "cmp"]) -> str:
+    """The id of what a job made, or back: the same suffix, another prefix."""
     return f"{prefix}_{job_id.partition('_')[2]}"
 
 
@@ -85,6 +85,7 @@ class Request(_Frozen):
     name_by : the input by which the tree's nodes are named; the method may not take it.
     support : a `workers.child.support.Support`, if support is requested.
     options : what else the kind needs: `predict` {"tree": id, "top_k", "threshold", "confidence"};
+        `transform` {"model": id};
         `evaluate` {"tree": id, "metrics", "cut", "kernel", "sample", "seed", "measured",
         "per_node", "n_exemplars"}, or for a classifier {"tree": id, "model": id, "metrics", "by",
         "top_k", "threshold", "bootstrap", "seed"}; `compare` a

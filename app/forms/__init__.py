@@ -6,6 +6,7 @@ Start with `form`: `mount` makes the pair of routes by suffix and by `Accept`.
 - `tree`: the forms of a tree, Newick to PNG.
 - `paths`: the forms of clusters over time.
 - `cluster_paths`: these paths, for chosen clusters and a few periods at a time.
+- `stretches`: the forms of features that a transformation stretches.
 - `parts`: parts of a tree as JSON, written piece by piece.
 - `coloring`: the categories that colour a tree.
 - `stored`: stored trees for routes.

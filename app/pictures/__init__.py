@@ -1,4 +1,4 @@
-"""Trees and clusters over time as SVG and PNG, and as text for a terminal.
+"""Trees, clusters over time and bars as SVG and PNG, and trees as text for a terminal.
 
 Start with `svg`, the picture of a tree, or `stream`, that of clusters over time.
 
@@ -6,6 +6,7 @@ Start with `svg`, the picture of a tree, or `stream`, that of clusters over time
 - `circular`, `rectangular`, `icicle`: the three shapes of a tree.
 - `part`: the folded part of a tree with places, labels and colours.
 - `stream`, `panels`, `moving`, `timeline`: the picture of clusters over time.
+- `bars`: numbers by name.
 - `marks`, `lettering`: SVG elements, text inside them.
 - `palette`: colours.
 - `png`, `render`: SVG to PNG, in a separate process.

@@ -10,6 +10,7 @@ Start with `jobs`.
 - `assignments`, `evaluations`, `predictions`: a tree's rows, its quality, new rows.
 - `models`, `model_evaluations`, `paths`: fitted models, what they do on rows with known labels,
   and clusters over time.
+- `transformations`, `stretches`: rows transformed by a model, and the features that it stretches.
 - `health`: liveness, readiness, metrics.
 - `dashboard`: the page and its files.
 """

@@ -76,7 +76,8 @@ _JOB = {"application/json": {"example": EXAMPLE}}
 async def create_job(
     body: NewJob, submission: SubmissionDep, prefer: waiting.Prefer = None
 ) -> Response:
-    """One run of one method and, with `then`, of a second method on the logits of the first.
+    """One run of one method and, with `then`, of a second method on the logits of the first or
+    on the rows that it transformed.
 
     An accepted job always ends: `succeeded`, `failed` or `cancelled`, whatever process dies.
     """

@@ -9,5 +9,6 @@
 - `evaluations`, `predictions`: measured trees and placed rows.
 - `models`, `model_evaluations`, `paths`: fitted models, classifiers measured, and clusters over
   time.
+- `transformations`, `stretches`: rows transformed, and the features that are stretched.
 - `pages`, `problems`, `health`: pages of lists, problems, health.
 """

@@ -139,8 +139,8 @@ class NewJob(BaseModel):
     )
     then: MethodId | StepBody | None = Field(
         None,
-        description="A method to run on the logits that the first one gives; the id alone means "
-        "default parameters.",
+        description="A method to run on the logits that the first one gives, or on the rows that "
+        "it transformed; the id alone means default parameters.",
     )
     support: Support | None = Field(
         None,
@@ -197,7 +197,9 @@ class JobBody(BaseModel):
     model_config = ConfigDict(title="Job")
 
     id: str
-    kind: str = Field(description="`fit`, `predict`, `evaluate`, `compare` or `import`.")
+    kind: str = Field(
+        description="`fit`, `predict`, `transform`, `evaluate`, `compare` or `import`."
+    )
     method: str
     name: str | None
     status: Status
@@ -211,8 +213,8 @@ class JobBody(BaseModel):
     name_by: str | None
     result: dict[str, Any] | None = Field(
         description="`tree`, `model` and `metrics`; `evaluation` (with the address of its `tables` "
-        "for a classifier) or the address of `predictions` for jobs of these kinds. Null until the "
-        "job has succeeded."
+        "for a classifier), the address of `predictions`, or the id of the `dataset` for jobs of "
+        "these kinds. Null until the job has succeeded."
     )
     warnings: list[str]
     error: dict[str, Any] | None = Field(description="The problem, if it failed.")

@@ -76,7 +76,7 @@ class MethodBody(BaseModel):
     one_of: list[str] = Field(description="Roles of which exactly one must be given; often empty.")
     params: dict[str, Any] = Field(description="JSON Schema of `params`, with defaults.")
     outputs: list[str] = Field(
-        description="What a job of the method produces: tree, model, logits."
+        description="What a job of the method produces: tree, model, logits, transformation."
     )
     predicts: bool = Field(description="Whether it can place new rows.")
     classifies: bool = Field(

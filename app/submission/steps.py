@@ -13,7 +13,7 @@ from app.schemas.jobs import NewJob, StepBody
 from app.submission.inputs import ids
 from models import registry
 from models.errors import UsageError
-from models.method import Input, Method, Shapes
+from models.method import Input, Method, Shapes, handed_on
 from models.preprocess.pipeline import (
     DOCUMENTS,
     ROLE,
@@ -74,7 +74,7 @@ def check_steps(body: NewJob) -> tuple[MethodStep, MethodStep | None]:
     if body.then is not None:
         then = _second_step(body.then, method)
         names = find_method(then.method).inputs.get("names")
-        if names is not None:
+        if names is not None and not method.names_labels:
             accepted["names"] = names
     if body.name_by is not None and not _named_by_words(body, preprocess):
         _check_name_by(body, body.name_by)
@@ -96,14 +96,13 @@ def check_steps(body: NewJob) -> tuple[MethodStep, MethodStep | None]:
 
 
 def _second_step(then: str | StepBody, first: Method[Any]) -> MethodStep:
-    """The step that runs on the logits of the first one."""
+    """The step that runs on the logits, or the transformed rows, of the first one."""
     body = then if isinstance(then, StepBody) else StepBody(method=then)
     step = step_of(body.method, body.params, ("then",))
-    second = find_method(body.method, ("then",))
-    for method, roles, verb in ((first, first.outputs, "gives"), (second, second.inputs, "takes")):
-        if "logits" not in roles:
-            detail = f"`then` runs on logits, and method {method.id!r} {verb} none."
-            raise refused_at("wrong-input", detail, "then")
+    try:
+        handed_on(first, find_method(body.method, ("then",)))
+    except UsageError as error:
+        raise refused_at(error.code, error.detail, "then") from None
     return step
 
 

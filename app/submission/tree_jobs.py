@@ -1,4 +1,5 @@
-"""Work on a tree that is answered directly if possible: evaluations, predictions, imports.
+"""Work on a tree or model that is answered directly if possible: evaluations, predictions,
+transformations, imports.
 
 Each is a job in the ledger like any other, so a large one outlives the request and no crash loses
 it. The request waits briefly for its end.
@@ -33,7 +34,7 @@ REFUSALS = (
 
 
 async def result_of(
-    kind: Literal["predict", "evaluate", "import"],
+    kind: Literal["predict", "transform", "evaluate", "import"],
     submission: Submission,
     fingerprint: bytes,
     draft: Callable[[], Draft],

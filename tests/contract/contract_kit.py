@@ -138,6 +138,9 @@ def assert_same(result: Fitted, expected: Fitted) -> None:
     assert (result.logits is None) == (expected.logits is None)
     if result.logits is not None:
         np.testing.assert_array_equal(result.logits, expected.logits)
+    assert (result.features is None) == (expected.features is None)
+    if result.features is not None:
+        np.testing.assert_array_equal(result.features, expected.features)
     assert result.metrics == expected.metrics
     assert result.curves == expected.curves
     assert result.warnings == expected.warnings

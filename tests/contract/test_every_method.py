@@ -45,6 +45,7 @@ def test_the_tree_is_valid_and_holds_every_point(
     assert fitted.tree.validate().n_points == N_POINTS
     assert (fitted.model is not None) == method.predicts
     assert (fitted.logits is not None) == ("logits" in method.outputs)
+    assert (fitted.features is not None) == method.transforms
     assert all(isinstance(value, float) and np.isfinite(value) for value in fitted.metrics.values())
     assert all(np.isfinite(curve).all() for curve in fitted.curves.values())
     assert all(warning.endswith(".") for warning in fitted.warnings)
@@ -153,6 +154,26 @@ def test_logits_of_the_training_rows_are_those_of_the_fit(
 
 
 @every_run
+def test_training_rows_are_transformed_as_in_the_fit(
+    method: Method[Any], roles: tuple[str, ...]
+) -> None:
+    data = example(method, roles)
+    fitted = fitted_example(method, roles)
+    if fitted.features is None:
+        with pytest.raises(UsageError) as caught:
+            method.transform(fitted.model, data)
+        assert caught.value.code == "cannot-transform"
+        return
+    again = method.transform(fitted.model, data)
+    assert again.shape == (N_POINTS, fitted.features.shape[1])
+    np.testing.assert_allclose(again, fitted.features, rtol=1e-9, atol=1e-9)
+    stretches = method.stretches(fitted.model)
+    assert stretches is not None
+    assert stretches.stretch.shape == stretches.spread.shape == (data.shapes()["features"][1],)
+    assert stretches.n_components == again.shape[1]
+
+
+@every_run
 def test_a_model_of_plain_arrays_and_json_predicts_the_same(
     method: Method[Any], roles: tuple[str, ...]
 ) -> None:
@@ -174,7 +195,7 @@ def test_the_catalogue_entry_is_complete(method: Method[Any]) -> None:
     assert method.queue in ("cpu", "gpu")
     assert method.inputs
     assert all(accepted.description for accepted in method.inputs.values())
-    assert set(method.outputs) <= {"tree", "model", "logits"}
+    assert set(method.outputs) <= {"tree", "model", "logits", "transformation"}
     assert "tree" in method.outputs
     package = type(method).__module__.split(".")
     assert method.family == package[-2], "the family is the folder the method lies in"

@@ -91,6 +91,20 @@ class Datasets:
                 self._remove(dataset.tenant, dataset.id)
             raise
 
+    def adopt(self, dataset: Dataset, key: str) -> None:
+        """Move the object at `key`, which a job published, into a new dataset.
+
+        May be called again: nothing happens once the object has been moved, even if the dataset was
+        deleted since.
+        """
+        try:
+            path = self._blobs.local_path(key)
+            self._blobs.put_file(self.content_key(dataset.tenant, dataset.id), path)
+        except Missing:
+            return
+        self.create(dataset)
+        self._blobs.delete(key)
+
     def discard(self, tenant: str, dataset_id: str) -> None:
         """Remove the content of a dataset that was not created."""
         self._blobs.delete_under(layout.dataset(tenant, dataset_id))

@@ -4,10 +4,12 @@ tree.arrow          node columns (`models.tree.columns`)
 leaf_of_point.npy   (n_points,) int32
 model.safetensors   the stages' arrays, named "<stage>.<array>"; its metadata entry `umbel` is JSON:
                     {"stages": [{"method", "params", "facts"}, ...], "inputs": [roles],
+                    "places": whether it places rows in the tree,
                     "preprocess": [{"steps", "n_features"}, ...]}, one entry for each matrix of
                     features; its arrays are named "preprocess.<matrix>.<step>.<array>"
 predictions.arrow   one row per predicted row: leaf, path, probabilities, the method's own columns;
                     for a classifier also node, label, labels and, if requested, top
+transformed.npy     rows that a model transformed; moved into a dataset when the job has ended
 state.safetensors   what a later job needs to grow from this one
 points.safetensors  the method's columns of points
 piece.safetensors   the arrays of a piece of a fit; not part of a result
@@ -31,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from models.arrays import Arrays, Int
+from models.arrays import Array, Arrays, Int
 from models.method import ClassAnswers, Model, Predictions
 from models.preprocess.pipeline import Pipeline
 from models.tree.tree import Tree
@@ -47,6 +49,7 @@ TREE = "tree.arrow"
 LEAF_OF_POINT = "leaf_of_point.npy"
 MODEL = "model.safetensors"
 PREDICTIONS = "predictions.arrow"
+TRANSFORMED = "transformed.npy"
 STATE = "state.safetensors"
 PIECE = "piece.safetensors"
 POINTS = "points.safetensors"
@@ -70,12 +73,14 @@ class FittedModel:
     """Everything that a prediction needs.
 
     stages : in order. inputs : the roles that they expect. prepared : how features are prepared, a
-        pipeline for each matrix; empty if they are used as they are.
+        pipeline for each matrix; empty if they are used as they are. places : whether it places
+        rows in the tree; a method that ran last may not, while the first transforms rows.
     """
 
     stages: list[Stage]
     inputs: list[str]
     prepared: tuple[Pipeline, ...] = ()
+    places: bool = True
 
 
 def save_tree(tree: Tree, folder: Path) -> None:
@@ -84,9 +89,7 @@ def save_tree(tree: Tree, folder: Path) -> None:
 
     # One batch, so that whole columns can be mapped back.
     save_arrow(to_table(tree), folder / TREE, batch_rows=None)
-    with (folder / LEAF_OF_POINT).open("wb") as file:
-        # Given an open file, numpy loses the reason why it cannot be written.
-        np.save(SimpleNamespace(write=file.write), tree.leaf_of_point)
+    _save_npy(tree.leaf_of_point, folder / LEAF_OF_POINT)
 
 
 def load_tree(tree_path: Path, leaf_path: Path) -> Tree:
@@ -117,8 +120,13 @@ def save_model(model: FittedModel, folder: Path) -> None:
         preprocess.append({"steps": steps, "n_features": pipeline.n_features})
         for name, array in pipeline.arrays().items():
             arrays[f"preprocess.{number}.{name}"] = array
-    facts = json.dumps({"stages": described, "inputs": model.inputs, "preprocess": preprocess})
-    _save(arrays, folder / MODEL, {_FACTS: facts})
+    facts = {
+        "stages": described,
+        "inputs": model.inputs,
+        "places": model.places,
+        "preprocess": preprocess,
+    }
+    _save(arrays, folder / MODEL, {_FACTS: json.dumps(facts)})
 
 
 def load_model(path: Path) -> FittedModel:
@@ -132,7 +140,8 @@ def load_model(path: Path) -> FittedModel:
     for number, stage in enumerate(described["stages"]):
         fitted = Model(_under(f"{number}.", arrays), stage["facts"])
         stages.append(Stage(stage["method"], stage["params"], fitted))
-    return FittedModel(stages, described["inputs"], _prepared(described, arrays))
+    prepared = _prepared(described, arrays)
+    return FittedModel(stages, described["inputs"], prepared, described.get("places", True))
 
 
 def map_first_stage(path: Path) -> Stage:
@@ -354,6 +363,17 @@ def _mapped(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         if name != "__metadata__"
     }
     return entries, arrays
+
+
+def save_transformed(rows: Array, folder: Path) -> None:
+    """Write rows that a model transformed."""
+    _save_npy(rows, folder / TRANSFORMED)
+
+
+def _save_npy(array: Array, path: Path) -> None:
+    with path.open("wb") as file:
+        # Given an open file, numpy loses the reason why it cannot be written.
+        np.save(SimpleNamespace(write=file.write), array)
 
 
 def _save(arrays: Arrays, path: Path, metadata: dict[str, str] | None = None) -> None:

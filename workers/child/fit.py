@@ -1,5 +1,5 @@
-"""A fit: features are prepared, a method runs on them, and optionally a second one on its
-logits."""
+"""A fit: features are prepared, a method runs on them, and optionally a second one on its logits
+or on the rows that it transformed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from models.data import Data, Value
-from models.errors import UsageError
-from models.method import Checkpoint, Crew, Fitted, Method
+from models.method import Checkpoint, Crew, Fitted, Method, handed_on
 from models.parameters import Params
 from models.preprocess.inputs import TERMS, Preparation, feature_matrix, fit_inputs
 from models.preprocess.pipeline import ROLE
@@ -22,7 +21,7 @@ from workers.model import MethodStep
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The methods to run: one, or a second one on the logits of the first."""
+    """The methods to run: one, or a second one on what the first gives."""
 
     method: str
     params: Mapping[str, Any]
@@ -77,8 +76,7 @@ def run_plan(
     fitted: Fitted | None = None
     for number, step in enumerate(steps):
         used, is_first = method(step.method), number == 0
-        step_inputs = inputs if fitted is None else _after(plan, fitted, inputs)
-        data = Data(step_inputs if number == len(steps) - 1 else unnamed(step_inputs))
+        data = Data(first_inputs(plan, inputs) if fitted is None else _after(plan, fitted, inputs))
         params = used.Params.model_validate(step.params)
         step_progress = StepProgress(progress, number, len(steps))
         fitted = used.fit(
@@ -109,20 +107,25 @@ def prepared_inputs(
 
 
 def _after(plan: Plan, fitted: Fitted, inputs: Mapping[str, Value]) -> dict[str, Value]:
-    """The inputs of the second step: the logits of the first, and the names."""
-    if fitted.logits is None:
-        raise UsageError(
-            f"Method {plan.method!r} gives no logits, so nothing can be run on them.",
-            code="wrong-input",
-            parameter="then",
-        )
-    names = {role: value for role, value in inputs.items() if role == "names"}
-    return {"logits": fitted.logits, **names}
+    """The inputs of the second step: the logits of the first or the rows that it transformed, and
+    the names."""
+    assert plan.then is not None
+    first, second = method(plan.method), method(plan.then.method)
+    role = handed_on(first, second)
+    given = fitted.logits if role == "logits" else fitted.features
+    assert given is not None
+    names = {} if first.names_labels else {key: inputs[key] for key in inputs if key == "names"}
+    if first.names_labels and role == "logits" and "names" in second.inputs:
+        # The leaves of its partition are the columns of its logits.
+        names = {"names": [str(name) for name in fitted.tree.name[fitted.tree.leaves]]}
+    return {role: given, **names}
 
 
-def unnamed(values: Mapping[str, Value]) -> dict[str, Value]:
-    """The inputs of a step before the last: names go to the last step."""
-    return {role: value for role, value in values.items() if role != "names"}
+def first_inputs(plan: Plan, inputs: Mapping[str, Value]) -> dict[str, Value]:
+    """The inputs of the first step: names go to the last one, unless they name labels."""
+    if plan.then is None or method(plan.method).names_labels:
+        return dict(inputs)
+    return {role: value for role, value in inputs.items() if role != "names"}
 
 
 def curves_of(result: PlanResult) -> dict[str, list[tuple[int, float]]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from models.arrays import Arrays
 from models.data import Data, Value, doubled
 from models.errors import UsageError
 from models.label_sets import LabelSets
-from models.method import SHARED, Method, Piece, PredictionOptions
+from models.method import SHARED, Method, Piece, PredictionOptions, handed_on
 from models.naming import by_labels, by_terms
 from models.parameters import Params
 from models.preprocess.inputs import Preparation
@@ -34,9 +35,9 @@ from workers.child.fit import (
     PlanResult,
     StepProgress,
     curves_of,
+    first_inputs,
     prepared_inputs,
     run_plan,
-    unnamed,
 )
 from workers.child.sources import Source, many_of, of_role, tree_of, values_of
 from workers.child.support import Replicates, Support
@@ -98,6 +99,7 @@ def run(spec: Spec, report: Report, coordinator: Coordinator | None = None) -> O
             return _compare(spec, report, coordinator)
         work = {
             "predict": _predict,
+            "transform": _transform,
             "evaluate": _evaluate,
             "import": _import,
             "inspect": _inspect,
@@ -174,20 +176,20 @@ def _write_fit(spec: Spec, result: PlanResult, given: Mapping[str, Value]) -> di
         results.save_state(fitted.state, spec.folder)
     if fitted.point_columns:
         results.save_points(fitted.point_columns, spec.folder)
-    # Each step must have left a model.
-    predicts = len(result.stages) == (1 if request.then is None else 2)
-    if predicts:
-        first = method(request.method)
+    first = method(request.method)
+    # Each step must have left a model to place rows; the first one's is enough to transform them.
+    places = len(result.stages) == (1 if request.then is None else 2)
+    if places or first.transforms:
         choice = {role for role in first.one_of if not first.inputs[role].fit_only}
         roles = [*first.needed(predicting=True), *(choice & set(given))]
         preparation = result.preparation
         model = results.FittedModel(
-            result.stages, preparation.roles_given(roles), preparation.pipelines
+            result.stages, preparation.roles_given(roles), preparation.pipelines, places
         )
         results.save_model(model, spec.folder)
     curves = curves_of(result)
     return {
-        "model": sibling(request.id, "md") if predicts else None,
+        "model": sibling(request.id, "md") if places or first.transforms else None,
         "metrics": result.metrics,
         **({"curves": curves} if curves else {}),
     }
@@ -256,7 +258,7 @@ def _fit_piece(spec: Spec, piece: Piece) -> Outcome:
         results.save_arrays(replicates.compute(piece, silent), spec.folder)
         return Outcome()
     _, inputs, _ = prepared_inputs(plan, values)
-    data = Data(inputs if request.then is None else unnamed(inputs))
+    data = Data(first_inputs(plan, inputs))
     params = used.Params.model_validate(request.params)
     if spec.shared is not None:
         piece = {**piece, SHARED: results.mapped_arrays(spec.shared)}
@@ -295,18 +297,28 @@ def _fitted(spec: Spec) -> tuple[Tree, results.FittedModel]:
             "the catalogue.",
             code="cannot-predict",
         )
-    return tree_of(source), results.load_model(source.files[results.MODEL])
+    model = results.load_model(source.files[results.MODEL])
+    if not model.places:
+        raise UsageError(
+            "The tree is by a second method, which does not predict, so new rows cannot be placed "
+            "in it; the model can transform them.",
+            code="cannot-predict",
+        )
+    return tree_of(source), model
 
 
 def _predict(spec: Spec, report: Report) -> Outcome:
     report(Advance(stage="reading"))
     tree, model = _fitted(spec)
-    *earlier, last = model.stages
+    last = model.stages[-1]
     values = values_of(spec.sources, but="tree", many=many_of(model.stages[0].method))
     data = Data(Preparation(model.prepared).apply(values))
     report(Advance(fraction=0.1, stage="predicting"))
-    for stage in earlier:
-        data = Data({"logits": method(stage.method).logits(stage.model, data)})
+    for stage, following in pairwise(model.stages):
+        used = method(stage.method)
+        role = handed_on(used, method(following.method))
+        give = used.logits if role == "logits" else used.transform
+        data = Data({role: give(stage.model, data)})
     options = _prediction_options(spec.request.options)
     predictions = method(last.method).predict(last.model, tree, data, options)
     report(Advance(fraction=0.9, stage="writing"))
@@ -314,6 +326,28 @@ def _predict(spec: Spec, report: Report) -> Outcome:
     result = {
         "tree": spec.request.options["tree"],
         "predictions": {"n_rows": int(predictions.leaf.shape[0])},
+    }
+    return Outcome(result=result)
+
+
+def _transform(spec: Spec, report: Report) -> Outcome:
+    report(Advance(stage="reading"))
+    request = spec.request
+    (source,) = (source for source in spec.sources if source.kind == "model")
+    model = results.load_model(source.file)
+    first = model.stages[0]
+    given = [source for source in spec.sources if source.kind != "model"]
+    values = values_of(given, many=many_of(first.method))
+    data = Data(Preparation(model.prepared).apply(values))
+    report(Advance(fraction=0.1, stage="transforming"))
+    rows = method(first.method).transform(first.model, data)
+    report(Advance(fraction=0.9, stage="writing"))
+    results.save_transformed(rows, spec.folder)
+    result = {
+        "model": request.options["model"],
+        "dataset": sibling(request.id, "ds"),
+        "shape": list(rows.shape),
+        "dtype": str(rows.dtype),
     }
     return Outcome(result=result)
 

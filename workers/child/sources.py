@@ -22,8 +22,8 @@ class Source(BaseModel):
     """The location of one input.
 
     kind : "dataset" (`path` in one of `workers.formats`), "inline" (`path` holds JSON, or the
-        content of an import), "tree" (`files` by name, as in `workers.artifacts.results`) or "job"
-        (also `files`, with its `method` and `params`).
+        content of an import), "model" (`path` is its file), "tree" (`files` by name, as in
+        `workers.artifacts.results`) or "job" (also `files`, with its `method` and `params`).
         before : for a "job", the inputs by rows of that job and of those that it grew from, oldest
             first; None for a deleted one.
         link : in place of `path`, if the object stays in the store and is read in parts.

@@ -7,7 +7,7 @@ from typing import Literal
 
 from workers.artifacts import results
 from workers.artifacts.checkpoints import Checkpoints
-from workers.artifacts.datasets import Datasets
+from workers.artifacts.datasets import Dataset, Datasets
 from workers.artifacts.trees import tree_record
 from workers.errors import Missing, Problem, problem
 from workers.jobs.deliveries import read_delivery
@@ -64,6 +64,9 @@ class Endings:
         if quiet and request.webhook is not None:
             delivery = read_delivery(self._blobs, tenant, job_id)
         tree = self._tree(request, end, quiet)
+        if request.kind == "transform":
+            # Before the record: who reads that the job has succeeded finds its dataset.
+            self._adopt_dataset(request, end)
         outcome = self._records.end(job_id, end, tree, quiet=quiet, delivery=delivery)
         if request.webhook is not None:
             self._webhook_due()
@@ -113,6 +116,30 @@ class Endings:
             dtype=facts.get("dtype"),
             problem=None if end.status == "succeeded" else end.error or _not_opened(),
             job_id=request.id,
+        )
+
+    def _adopt_dataset(self, request: Request, end: End) -> None:
+        """Make a dataset of the rows that the job transformed."""
+        file = next((file for file in end.files if file.name == results.TRANSFORMED), None)
+        if end.result is None or file is None:
+            return
+        self._datasets.adopt(
+            Dataset(
+                id=end.result["dataset"],
+                tenant=request.tenant,
+                name=request.name,
+                role="features",
+                status="ready",
+                format="npy",
+                member=None,
+                shape=tuple(end.result["shape"]),
+                dtype=end.result["dtype"],
+                bytes=file.size,
+                sha256=file.sha256,
+                created_at=end.finished_at,
+                problem=None,
+            ),
+            layout.attempt(request.tenant, request.id, end.fence, file.name),
         )
 
     def _tree(self, request: Request, end: End, quiet: bool) -> str | None:

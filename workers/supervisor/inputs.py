@@ -38,6 +38,8 @@ def prepare(
     ]
     if "tree" in request.options:
         sources.append(inputs.tree("tree", request.options["tree"], model=True))
+    if request.kind == "transform":
+        sources.append(inputs.model("model", request.options["model"]))
     if request.kind == "import":
         sources.append(inputs.inline("content"))
     if request.kind == "inspect":
@@ -97,6 +99,12 @@ class _Inputs:
         if results.TREE not in files or results.LEAF_OF_POINT not in files:
             raise _deleted(role, tree_id)
         return Source(role=role, kind="tree", path=files[results.TREE], files=files)
+
+    def model(self, role: str, model_id: str) -> Source:
+        path = self.trees.file(self.request.tenant, model_id, results.MODEL)
+        if path is None:
+            raise _deleted(role, model_id)
+        return Source(role=role, kind="model", path=path)
 
     def job(self, role: str, job_id: str) -> Source:
         """An earlier job, with the remaining inputs of that job and of the jobs it grew from."""

@@ -130,7 +130,7 @@ def test_then_may_be_an_id_and_takes_names(api: Api) -> None:
     assert answer.json()["then"] == {"method": "l2h", "params": DEFAULTS}
 
 
-def test_then_needs_logits(api: Api) -> None:
+def test_then_needs_what_the_first_method_gives(api: Api) -> None:
     problem_of(api.client.post("/v1/jobs", json=new_job(then="hac")), 422, "wrong-input")
     job = {"method": "hac", "inputs": {"features": LOGITS}, "then": "l2h"}
     body = problem_of(api.client.post("/v1/jobs", json=job), 422, "wrong-input")
@@ -277,7 +277,7 @@ def test_a_failed_job_shows_its_problem(api: Api) -> None:
 
 
 def test_the_listed_kinds() -> None:
-    assert {"fit", "predict", "evaluate", "compare"} == LISTED
+    assert {"fit", "predict", "transform", "evaluate", "compare"} == LISTED
 
 
 def test_features_are_prepared_by_steps_with_defaults_filled_in(api: Api) -> None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from models import registry
+from models.data import Data
 from models.tree.walk import path
 from tests.workers.child.job_kit import JobsInFolder, code_of, predicted, tree_of
 from workers.artifacts import results
@@ -107,6 +108,81 @@ def test_a_method_without_logits_has_no_then(jobs: JobsInFolder) -> None:
     outcome, folder = jobs.run("fit", {"features": POINTS}, method="hac", then=L2H)
     assert code_of(outcome) == "wrong-input"
     assert not list(folder.iterdir())
+
+
+LABELLED = {
+    "features": np.concatenate([POINTS, POINTS + 0.01, POINTS + 20.0]),
+    "labels": ["left", "left", None, None, "right", "right"] * 2 + [None] * 6,
+}
+FDA: dict[str, Any] = {"method": "fda", "params": {"n_clusters": 2, "n_init": 2}}
+
+
+def transform(jobs: JobsInFolder, fitted: Path, *inputs: Source) -> tuple[Outcome, Path]:
+    model = Source(role="model", kind="model", path=fitted / results.MODEL)
+    sources = {str(number): source for number, source in enumerate((*inputs, model))}
+    return jobs.run("transform", sources, method="fda", options={"model": "md_x"})
+
+
+def test_rows_are_transformed(jobs: JobsInFolder) -> None:
+    _, fitted = jobs.run("fit", LABELLED, preprocess=PREPARED[:1], **FDA)
+    model = results.load_model(fitted / results.MODEL)
+    assert model.places
+    rows = LABELLED["features"][:5].astype(np.float32)
+    outcome, folder = transform(jobs, fitted, jobs.source("features", rows))
+    assert outcome.result == {
+        "model": "md_x",
+        "dataset": f"ds_{2:026d}",
+        "shape": [5, 1],
+        "dtype": "float32",
+    }
+    assert {item.name for item in folder.iterdir()} == {results.TRANSFORMED}
+    features = LABELLED["features"]
+    standardized = (rows - features.mean(axis=0)) / features.std(axis=0)
+    arrays = model.stages[0].model.arrays
+    np.testing.assert_allclose(
+        np.load(folder / results.TRANSFORMED),
+        standardized @ arrays["projection"] - arrays["offset"],
+        rtol=1e-4,
+        atol=1e-5,
+    )
+
+
+def test_an_input_called_model_is_refused_as_any_other(jobs: JobsInFolder) -> None:
+    _, fitted = jobs.run("fit", LABELLED, **FDA)
+    given = (jobs.source("features", POINTS), jobs.source("model", POINTS))
+    refused, folder = transform(jobs, fitted, *given)
+    assert code_of(refused) == "wrong-input"
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("then", ["gmm", "kmeans", "hmmc"])
+def test_then_runs_on_transformed_rows(jobs: JobsInFolder, then: str) -> None:
+    second = registry.method(then)
+    params = second.Params(**second.example)
+    step = MethodStep(method=then, params=params.model_dump(mode="json"))
+    outcome, folder = jobs.run("fit", LABELLED, then=step, **FDA)
+    assert outcome.error is None, outcome.error
+    model, tree = results.load_model(folder / results.MODEL), loaded(folder)
+    assert [stage.method for stage in model.stages] == ["fda", then]
+    data = Data({"features": LABELLED["features"]})
+    rows = registry.method("fda").transform(model.stages[0].model, data)
+    alone = second.fit(Data({"features": rows}), params)
+    assert (tree.leaf_of_point == alone.tree.leaf_of_point).all()
+    inputs = {"tree": tree_of(folder), "features": LABELLED["features"]}
+    placed, where = jobs.run("predict", inputs, options=TREE)
+    assert placed.error is None
+    assert [row["leaf"] for row in predicted(where)] == tree.leaf_of_point.tolist()
+
+
+def test_then_that_does_not_predict_leaves_the_transformation(jobs: JobsInFolder) -> None:
+    outcome, folder = jobs.run("fit", LABELLED, then=MethodStep(method="hac"), **FDA)
+    assert outcome.result is not None
+    assert outcome.result["model"] is not None
+    model = results.load_model(folder / results.MODEL)
+    assert ([stage.method for stage in model.stages], model.places) == (["fda"], False)
+    inputs = {"tree": tree_of(folder), "features": LABELLED["features"]}
+    refused, _ = jobs.run("predict", inputs, options=TREE)
+    assert code_of(refused) == "cannot-predict"
 
 
 def test_a_method_that_does_not_predict_saves_no_model(jobs: JobsInFolder) -> None:

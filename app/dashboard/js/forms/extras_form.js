@@ -56,8 +56,9 @@ export async function extrasForm(method, { values = {}, onchange = () => {}, onl
       : null;
   /** @type {Part[]} */
   const parts = preprocess ? [preprocess] : [];
-  if (method.outputs.includes("logits") && isWanted("then")) {
-    parts.push(thenPart(list, values.then, () => onchange("then")));
+  const after = list.filter((second) => canFollow(method, second));
+  if (after.length > 0 && isWanted("then")) {
+    parts.push(thenPart(after, values.then, () => onchange("then")));
   }
   if (isWanted("support")) {
     parts.push(supportPart(known.Support, values.support, () => onchange("support")));
@@ -253,15 +254,26 @@ const stepsIn = (value, known) =>
     : [];
 
 /**
- * A second method on the logits.
+ * Whether `second` can run on what `first` gives: logits, or transformed rows and nothing besides.
  *
- * @param {Method[]} list
+ * @param {Method} first
+ * @param {Method} second
+ */
+const canFollow = ({ outputs }, { inputs }) =>
+  (outputs.includes("logits") && "logits" in inputs) ||
+  (outputs.includes("transformation") &&
+    "features" in inputs &&
+    Object.entries(inputs).every(([role, { required }]) => role === "features" || !required));
+
+/**
+ * A second method on the logits or the transformed rows.
+ *
+ * @param {Method[]} after
  * @param {unknown} initial
  * @param {() => unknown} onchange
  * @returns {Part}
  */
-function thenPart(list, initial, onchange) {
-  const after = list.filter((method) => "logits" in method.inputs);
+function thenPart(after, initial, onchange) {
   const chosen = isObject(initial) ? initial : { method: initial, params: {} };
   const place = el("div");
   /** @type {SchemaForm | null} */
@@ -282,8 +294,8 @@ function thenPart(list, initial, onchange) {
     replace(place, form?.element);
   };
   draw(isObject(chosen.params) ? chosen.params : {});
-  const row = field("Then, on the resulting logits", choice, {
-    help: "A hierarchy on top of flat clusters.",
+  const row = field("Then, on the result", choice, {
+    help: "On the logits, a hierarchy on top of flat clusters; or on the transformed rows.",
   });
   return {
     name: "then",

@@ -15,6 +15,7 @@
  *   curves?: Record<string, [x: number, y: number][]>,
  *   evaluation?: Evaluation & Partial<Omit<ClassifierEvaluation, "tables">>,
  *   tables?: string,
+ *   dataset?: string,
  * }} Result `tables`: the address of the tables of a classifier's evaluation
  * @typedef {import("./problem.js").ProblemDetails} ProblemDetails
  */

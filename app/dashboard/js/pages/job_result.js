@@ -48,6 +48,7 @@ export function jobResult(job, params, signal) {
     job.kind === "compare" && comparisonLink(job),
     job.kind === "evaluate" && metricsCard(evaluation?.metrics ?? {}, job),
     job.kind === "predict" && predictionsCard(job, signal),
+    job.kind === "transform" && datasetLink(job),
     isFit && clustersCard(job, signal),
     el("div", { class: "halves" }, metricsCard(metrics ?? {}, job), curvesCard(curves ?? {})),
     isFit && model && predictionCard(job, model, signal),
@@ -120,6 +121,18 @@ async function drawPreview(place, tree, signal) {
     else place.remove();
   }
 }
+
+/** @param {Job} job */
+const datasetLink = ({ result }) =>
+  el(
+    "section",
+    { class: "card" },
+    el(
+      "a",
+      { class: "button primary", href: router.href(`/datasets/${result?.dataset}`) },
+      "Open the transformed rows",
+    ),
+  );
 
 /** @param {Job} job */
 const comparisonLink = (job) =>

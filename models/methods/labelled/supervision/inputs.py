@@ -21,6 +21,11 @@ INPUTS = {
         fit_only=True,
         description="Where labels are the numbers 0, 1, ...: what they are called.",
     ),
+    "feature_names": Input(
+        required=False,
+        fit_only=True,
+        description="One name per column, for the features that the transformation stretches.",
+    ),
 }
 
 WIDE = 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,9 +10,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from models.arrays import Array, Float
+from models.arrays import Array, Arrays, Float
 from models.checks import require_columns, require_squares, require_width
 from models.clusters.choosing import Choice, check_count, highest, lowest
+from models.clusters.counts import term_names
 from models.clusters.placing import empty_cluster_warnings, normalize, placed
 from models.data import Data, require_finite
 from models.errors import UsageError
@@ -20,9 +22,10 @@ from models.methods.labelled.discovery.finding import Found, find
 from models.methods.labelled.discovery.mixture import Mixture, directions
 from models.methods.labelled.supervision.inputs import INPUTS, DiscoveryParams
 from models.methods.labelled.supervision.known import KnownClusters, Labels, read_labels
-from models.methods.labelled.supervision.preparation import prepare
+from models.methods.labelled.supervision.preparation import prepare, spreads
 from models.methods.labelled.supervision.transformation import Transformation
 from models.progress import Progress, subprogress
+from models.stretches import FeatureStretches
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 
@@ -64,7 +67,7 @@ class LabelledMethod(Method[P]):
     """A subclass says how it learns."""
 
     inputs = INPUTS
-    outputs = ("tree", "model", "logits")
+    outputs = ("tree", "model", "logits", "transformation")
     advice = "Use a sample of the rows, or cut them to fewer columns ('n_components')."
 
     @abstractmethod
@@ -82,6 +85,7 @@ class LabelledMethod(Method[P]):
         require_columns(features)
         require_finite(features, "features")
         require_squares(features)
+        term_names(data, features.shape[1])
         labels = read_labels(data, features.shape[0])
         if params.choose is not None:
             check_count(Data({"features": features}), params)
@@ -118,6 +122,8 @@ class LabelledMethod(Method[P]):
             model=Model(
                 {
                     **transformation.arrays,
+                    "spread": spreads(features),
+                    **_stored_names(term_names(data, features.shape[1])),
                     "means": mixture.means,
                     "weights": mixture.weights,
                     "variance": np.array([mixture.variance]),
@@ -125,6 +131,7 @@ class LabelledMethod(Method[P]):
                 {"kind": mixture.kind, "n_known": labels.n_clusters},
             ),
             logits=found.logits,
+            features=folded,
             metrics={
                 "n_components": float(learned.matrix.shape[0]),
                 "log_likelihood": found.log_likelihood,
@@ -181,10 +188,7 @@ class LabelledMethod(Method[P]):
         return placed(tree, logits.argmax(axis=1), logits)
 
     def _logits(self, model: Model, data: Data) -> Float:
-        features = data.matrix("features")
-        require_width(features, model.arrays["projection"].shape[0])
-        require_finite(features, "features")
-        rows = Transformation.of_arrays(model.arrays).apply(features)
+        rows = _transformed(model, data)
         if model.facts["kind"] == "vmf":
             rows = directions(rows)
         arrays: Mapping[str, Any] = model.arrays
@@ -194,6 +198,44 @@ class LabelledMethod(Method[P]):
         logits = mixture.log_joint(rows)
         normalize(logits)
         return logits
+
+    def _transform(self, model: Model, data: Data) -> Array:
+        single = data.matrix("features").dtype == np.float32
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows = _transformed(model, data)
+            return rows.astype(np.float32) if single else rows
+
+    def stretches(self, model: Model) -> FeatureStretches:
+        transformation = Transformation.of_arrays(model.arrays)
+        return FeatureStretches(
+            stretch=transformation.stretch,
+            spread=np.asarray(model.arrays["spread"]),
+            n_components=transformation.projection.shape[1],
+            names=_read_names(model.arrays),
+        )
+
+
+def _transformed(model: Model, data: Data) -> Array:
+    """(n_rows, r) float64."""
+    features = data.matrix("features")
+    require_width(features, model.arrays["projection"].shape[0])
+    require_finite(features, "features")
+    return Transformation.of_arrays(model.arrays).apply(features)
+
+
+def _stored_names(names: list[str] | None) -> dict[str, Array]:
+    """Names as an array of a model; nothing without them."""
+    if names is None:
+        return {}
+    return {"feature_names": np.frombuffer(json.dumps(names).encode(), dtype=np.uint8).copy()}
+
+
+def _read_names(arrays: Arrays) -> list[str] | None:
+    stored = arrays.get("feature_names")
+    if stored is None:
+        return None
+    names: list[str] = json.loads(stored.tobytes())
+    return names
 
 
 def _silhouette(points: Array, cluster: Array) -> float:

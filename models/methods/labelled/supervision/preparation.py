@@ -66,6 +66,24 @@ def prepare(
     return Preparation(basis, center, scale), points, notes
 
 
+def spreads(features: Matrix) -> Float:
+    """(D,) the standard deviation of each column. O(N D), for sparse rows O(nnz + D)."""
+    n_rows, n_columns = features.shape
+    mean = np.asarray(features.mean(axis=0, dtype=np.float64)).ravel()
+    squares = np.zeros(n_columns)
+    if isinstance(features, sp.csr_array):
+        if not features.has_canonical_format:
+            features = features.copy()
+            features.sum_duplicates()
+        column = features.indices
+        squares += np.bincount(column, (features.data - mean[column]) ** 2, n_columns)
+        squares += (n_rows - np.bincount(column, minlength=n_columns)) * mean**2
+    else:
+        for block in _blocks(features):
+            squares += ((features[block] - mean) ** 2).sum(axis=0)
+    return np.asarray(np.sqrt(squares / n_rows))
+
+
 def _blocks(points: Array) -> list[slice]:
     return list(row_blocks(*points.shape))
 

@@ -51,6 +51,11 @@ class Transformation:
     def arrays(self) -> dict[str, Float]:
         return {"projection": self.projection, "offset": self.offset}
 
+    @property
+    def stretch(self) -> Float:
+        """(D,) the length of each row of P: how far a row moves when one feature grows by 1."""
+        return np.asarray(np.hypot.reduce(self.projection, axis=1))
+
     def apply(self, rows: Matrix) -> Array:
         """(n_rows, r). O(N D r), or for sparse rows O(nnz r)."""
         return np.asarray(rows @ self.projection - self.offset)

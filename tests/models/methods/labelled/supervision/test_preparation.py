@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from models.errors import UsageError
 from models.methods.labelled.supervision.inputs import CUT_TO, WIDE
-from models.methods.labelled.supervision.preparation import prepare
+from models.methods.labelled.supervision.preparation import prepare, spreads
 from models.methods.labelled.supervision.transformation import Transformation, factor
 
 
@@ -68,3 +68,22 @@ def test_the_factor_of_a_metric_has_its_rank() -> None:
     np.testing.assert_allclose(matrix.T @ matrix, half.T @ half, atol=1e-12)
     assert np.linalg.norm(matrix[0]) > np.linalg.norm(matrix[1])
     assert factor(np.zeros((3, 3))).shape == (0, 3)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int64])
+def test_spreads_are_standard_deviations(kind: Any) -> None:
+    rng = np.random.default_rng(1)
+    dense = (rng.normal(5, [1, 10, 100], (50, 3)) * (rng.random((50, 3)) < 0.4)).astype(kind)
+    expected = dense.astype(np.float64).std(axis=0)
+    np.testing.assert_allclose(spreads(dense), expected)
+    np.testing.assert_allclose(spreads(sp.csr_array(dense)), expected, rtol=1e-6)
+    # Each value stored as two that add up to it.
+    rows, columns = np.nonzero(dense)
+    parts = np.concatenate([dense[rows, columns], dense[rows, columns]])
+    where = (np.tile(rows, 2), np.tile(columns, 2))
+    order = np.lexsort((where[1], where[0]))
+    start = np.searchsorted(where[0][order], np.arange(51))
+    doubled = sp.csr_array((parts[order], where[1][order], start), dense.shape)
+    assert doubled.nnz == 2 * rows.size
+    np.testing.assert_allclose(spreads(doubled), 2 * expected, rtol=1e-6)
+    assert doubled.nnz == 2 * rows.size

@@ -1,0 +1,68 @@
+"""Numbers by name as SVG: a horizontal bar for each, one below the other, all on one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.pictures.lettering import clip, width
+from app.pictures.marks import Marks, number, page, points
+from app.pictures.palette import Palette, Theme, style
+
+MOST_SHOWN = 60
+
+_FONT, _SMALL = 12.5, 10.5
+_ROW = 22.0
+_MARGIN = 12.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """What to draw, from top to bottom.
+
+    values : at least 0, as many as `names`. caption : what they are, above the bars.
+    """
+
+    names: Sequence[str]
+    values: Sequence[float]
+    caption: str
+
+
+def svg(
+    bars: Bars,
+    *,
+    px: int = 1000,
+    palette: Palette = "okabe-ito",
+    theme: Theme = "light",
+    title: str | None = None,
+) -> str:
+    """A picture of the first `MOST_SHOWN` bars, `px` pixels wide; its height follows from them."""
+    own, unit = style(theme, palette), px / 1000
+    names, values = bars.names[:MOST_SHOWN], bars.values[:MOST_SHOWN]
+    marks = Marks(own)
+    font, margin, row = _FONT * unit, _MARGIN * unit, _ROW * unit
+    head = 46 * unit if title else 0.0
+    if title:
+        marks.heading(title, px, head)
+    shown = [clip(name, font, 0.3 * px) for name in names]
+    written = [f"{value:.3g}" for value in values]
+    left = 2 * margin + max((width(text, font) for text in shown), default=0.0)
+    most = px - margin - left - max((width(text, font) for text in written), default=0.0) - margin
+    top = head + 30 * unit
+    caption = clip(bars.caption, _SMALL * unit, px - left - margin)
+    marks.text(left, head + 16 * unit, caption, _SMALL * unit, colour=own.faint)
+    full = max(values, default=0.0) or 1.0
+    for place, (value, name, short, text) in enumerate(
+        zip(values, names, shown, written, strict=True)
+    ):
+        y, long = top + (place + 0.5) * row, most * value / full
+        marks.text(left - margin, y, short, font, anchor="end", whole=name)
+        bar = (
+            f"M{points(left, y - 0.36 * row)}h{number(long)}v{number(0.72 * row)}h{number(-long)}Z"
+        )
+        marks.area(bar, own.tint(own.colours[0], 0.12))
+        marks.text(left + long + margin / 2, y, text, font, colour=own.faint)
+    bottom = top + len(names) * row
+    marks.stroke(f"M{points(left, top)}V{number(bottom)}", own.guide, 1.2 * unit)
+    described = f"{title or bars.caption}, {len(names)} bars"[:200]
+    return page(px, bottom + margin, described, own, marks.write())
