@@ -58,6 +58,11 @@ OWN: Mapping[str, Mapping[str, Any]] = {
         name: {"graph": np.array([["0", "1"], ["1", "2"]], dtype=object)}
         for name in ("rr-svm", "rr-lr")
     },
+    **{
+        name: {"labels": np.where(_group == N_GROUPS - 1, -1, _group)}
+        for name, method in registry.methods().items()
+        if method.family == "labelled"
+    },
     "bvmf": {"features": _unit},
     "hvmf": {"features": _unit},
     "lda": {"features": _counts},
@@ -65,7 +70,8 @@ OWN: Mapping[str, Mapping[str, Any]] = {
     "tvmf": {"features": _unit},
     "vmf": {"features": _unit},
 }
-"""Examples for methods that accept only a kind of values: counts, unit rows, edges of classes."""
+"""Examples for methods that accept only a kind of values: counts, unit rows, edges of classes,
+labels of some rows."""
 
 
 def ways(method: Method[Any]) -> list[tuple[str, ...]]:
