@@ -1,7 +1,7 @@
-"""The conditional likelihood of known clusters of gamma distributed columns, under a transformation.
+"""The conditional likelihood of known clusters whose columns are gamma distributed.
 
-A row u = L x, L >= 0, has in cluster k the density prod_p Gamma(u_p; shape alpha_kp, rate
-alpha_kp / a_kp), where a_kp is the mean of the cluster's u_p. The likeliest shape solves
+A transformed row u = L x, L >= 0, has in cluster k the density prod_p Gamma(u_p; shape alpha_kp,
+rate alpha_kp / a_kp), where a_kp is the mean of the cluster's u_p. The likeliest shape solves
 log alpha - digamma(alpha) = log a_kp - mean log u_p. Shapes and means are part of the objective and
 of its gradient (the shape's by the implicit function theorem), so that one function of L is
 minimised; the thesis alternates between shapes and L.
@@ -17,9 +17,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.special import digamma, gammaln, polygamma
 
-from models.arrays import Array, Float, Int
+from models.arrays import Array, Float, Int, Matrix
+from models.errors import UsageError
+from models.methods.labelled.densities.minimum import Effort, LocalMinimum, local_minimum
+from models.methods.labelled.densities.penalties import identity, penalized
+from models.methods.labelled.supervision.known import KnownClusters
+from models.progress import Progress
 
 LARGEST_SHAPE = 1e4
 """A cluster whose rows hardly differ in a column is taken to have this shape there: a standard
@@ -45,6 +51,18 @@ def shapes(spread: Float) -> Float:
     return np.asarray(shape)
 
 
+LEAST_DIAGONAL = 1e-3
+
+
+def least_entries(n_columns: int) -> Float:
+    """(D, D) bounds of L: nothing is negative, and each row keeps a share of its own column.
+
+    Without the share a row could shrink to 0, where it has no density: no length of it changes the
+    likelihood, and a row without its own column is the closer to the identity the shorter it is.
+    """
+    return LEAST_DIAGONAL * np.eye(n_columns)
+
+
 LEAST_SPREAD = float(np.log(LARGEST_SHAPE) - digamma(LARGEST_SHAPE))
 
 
@@ -62,7 +80,10 @@ class Shaped:
 
 
 class GammaLikelihood:
-    """points : (N, D) positive. code : (N,) the cluster of each. Products are in double precision."""
+    """points : (N, D) positive. code : (N,) the cluster of each.
+
+    Products are in double precision.
+    """
 
     def __init__(self, points: Array, code: Int, n_clusters: int) -> None:
         self._points = points.astype(np.float64)
@@ -102,3 +123,33 @@ class GammaLikelihood:
         of_rows = direct + (of_means / self._member.sum(axis=0)[:, None])[self._code]
         of_shapes = surplus * (np.log(rate) + 1.0 - digamma(shape)) + excess.T @ logs - sums / means
         return Shaped(value, of_rows, of_shapes)
+
+
+def fitted(known: KnownClusters, gamma: float, effort: Effort, progress: Progress) -> LocalMinimum:
+    """(D, D) L near the identity, held by `gamma` |L - I|^2; the clusters' rows are positive."""
+    likelihood = GammaLikelihood(known.points, known.code, known.n_clusters)
+    n_columns = known.points.shape[1]
+    return local_minimum(
+        penalized(likelihood.of_matrix, identity, gamma),
+        np.eye(n_columns),
+        least=least_entries(n_columns),
+        effort=effort,
+        progress=progress,
+    )
+
+
+def require_positive(features: Matrix) -> None:
+    """Raises UsageError for a value that is not above 0."""
+    if sp.issparse(features):
+        n_positive = np.asarray((features > 0).sum(axis=1)).ravel()
+    else:
+        n_positive = np.count_nonzero(features > 0, axis=1)
+    low = np.flatnonzero(n_positive < features.shape[1])
+    if low.size:
+        raise UsageError(
+            f"Input 'features' has a value that is not above 0 in row {low[0]} (counted from 0); "
+            "density 'gamma' takes values above 0. Add a small number to counts or shares first.",
+            code="wrong-input",
+            role="features",
+            row=int(low[0]),
+        )

@@ -3,8 +3,8 @@
 With L of `rank` rows, A = L'L has at most that rank. The objective of A (`metric`) is convex, that
 of L is not: its gradient is 2 L times the objective's gradient at A. Several starts are compared.
 Where `rank` is above that of the best metric (K - 1 for K known clusters bounds it for 'l2' and
-'nuclear'), local minima of L are minima of A as well (Journée et al. 2010, "Low-rank optimization on
-the cone of positive semidefinite matrices"); below, they need not be the best of that rank.
+'nuclear'), local minima of L are minima of A as well (Journée et al., "Low-rank optimization on the
+cone of positive semidefinite matrices", 2010); below, they need not be the best of that rank.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from models.arrays import Float
-from models.methods.labelled.densities.minimum import LocalMinimum, local_minimum
+from models.errors import UsageError
+from models.methods.labelled.densities.minimum import Effort, LocalMinimum, local_minimum
+from models.methods.labelled.metric.likelihood import ConditionalLikelihood
 from models.methods.labelled.supervision.known import KnownClusters
 from models.progress import Progress, subprogress
 
@@ -64,14 +66,32 @@ def starts(known: KnownClusters, rank: int, rng: np.random.Generator) -> list[Fl
     return [np.ascontiguousarray(first), *drawn]
 
 
-def minimize(
-    of_rows: Loss, starts: list[Float], *, tol: float, max_iter: int, progress: Progress
+def fitted(
+    known: KnownClusters,
+    rank: int,
+    regularizer: str,
+    gamma: float,
+    effort: Effort,
+    rng: np.random.Generator,
+    progress: Progress,
 ) -> LocalMinimum:
-    """The lowest of the local minima near the starts."""
-    minima = []
-    for number, start in enumerate(starts):
-        within = subprogress(progress, number / len(starts), (number + 1) / len(starts))
-        minima.append(
-            local_minimum(of_rows, start, tol=tol, max_iter=max_iter, progress=within)
+    """(rank, D) L, the lowest of the local minima near the starts.
+
+    regularizer : a name in `REGULARIZERS`.
+
+    Raises UsageError for a rank above the number of columns.
+    """
+    points = known.points.astype(np.float64)
+    if rank > points.shape[1]:
+        raise UsageError(
+            f"Parameter 'rank' is {rank}, but rows have {points.shape[1]} columns.",
+            code="wrong-parameter",
+            parameter="rank",
         )
+    likelihood = ConditionalLikelihood(points, known.code, known.n_clusters)
+    of_rows = objective(likelihood.of_matrix, regularizer, gamma)
+    minima = []
+    for number, start in enumerate(starts(known, rank, rng)):
+        within = subprogress(progress, number / N_STARTS, (number + 1) / N_STARTS)
+        minima.append(local_minimum(of_rows, start, effort=effort, progress=within))
     return min(minima, key=lambda minimum: minimum.objectives[-1])

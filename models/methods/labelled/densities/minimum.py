@@ -16,6 +16,15 @@ SHARE_OF_TOL = 1e-3
 """Steps end where one lowers the objective by less than this share of `tol`: a single step tells
 little of how far the minimum is."""
 
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """tol : steps end where the objective falls by less than `SHARE_OF_TOL` of this share."""
+
+    tol: float
+    max_iter: int
+
+
 Objective = Callable[[Float], tuple[float, Float]]
 
 
@@ -42,8 +51,7 @@ def local_minimum(
     start: Float,
     *,
     least: Float | None = None,
-    tol: float,
-    max_iter: int,
+    effort: Effort,
     progress: Progress,
 ) -> LocalMinimum:
     """The point that steps from the start end at.
@@ -71,9 +79,9 @@ def local_minimum(
         bounds=None if least is None else [(low, None) for low in least.ravel().tolist()],
         callback=after_step,
         options={
-            "maxiter": max_iter,
-            "maxfun": 20 * max_iter,
-            "ftol": SHARE_OF_TOL * tol,
+            "maxiter": effort.max_iter,
+            "maxfun": 20 * effort.max_iter,
+            "ftol": SHARE_OF_TOL * effort.tol,
             "gtol": 0.0,
         },
     )

@@ -13,7 +13,7 @@ import numpy as np
 
 from models.arrays import Float
 
-Penalty = Callable[[Float], tuple[float, Float]]
+Function = Callable[[Float], tuple[float, Float]]
 """From (D, D) L, or (D,) its diagonal, to a value and its gradient."""
 
 
@@ -40,4 +40,15 @@ def logdet(matrix: Float) -> tuple[float, Float]:
     return squares - 2.0 * float(log), 2.0 * (matrix - np.linalg.inv(matrix).T)
 
 
-PENALTIES: Mapping[str, Penalty] = {"identity": identity, "logdet": logdet}
+PENALTIES: Mapping[str, Function] = {"identity": identity, "logdet": logdet}
+
+
+def penalized(loss: Function, penalty: Function, gamma: float) -> Function:
+    """The loss and `gamma` times the penalty."""
+
+    def objective(matrix: Float) -> tuple[float, Float]:
+        value, gradient = loss(matrix)
+        held, slope = penalty(matrix)
+        return value + gamma * held, gradient + gamma * slope
+
+    return objective

@@ -1,9 +1,10 @@
 """The conditional likelihood of known clusters whose rows are directions, under a transformation.
 
-A row x is turned to n = L x / |L x|. A cluster's mean direction mu_k is that of the sum of its
-turned rows, the likeliest one, and a row of cluster k has the probability softmax_k(kappa mu_k.n).
-The mean directions are part of the objective and of its gradient, so that one function of L is
-minimised; the printed algorithm alternates between mu and L by two steps that share no objective.
+A row x, measured from the mean of all rows, is turned to n = L x / |L x|. A cluster's mean direction
+mu_k is that of the sum of its turned rows, the likeliest one, and a row of cluster k has the
+probability softmax_k(kappa mu_k.n). The mean directions are part of the objective and of its
+gradient, so that one function of L is minimised; the printed algorithm alternates between mu and L
+by two steps that share no objective.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), §6.4.2 (TCS-VM), algorithm 4.
 """
@@ -14,6 +15,10 @@ import numpy as np
 
 from models.arrays import Array, Float, Int
 from models.errors import UsageError
+from models.methods.labelled.densities.minimum import Effort, LocalMinimum, local_minimum
+from models.methods.labelled.densities.penalties import PENALTIES, penalized
+from models.methods.labelled.supervision.known import KnownClusters
+from models.progress import Progress
 
 LEAST_RESULTANT = 1e-12
 """The mean of a cluster's directions that counts as none."""
@@ -80,3 +85,46 @@ class DirectionLikelihood:
         back = excess @ means + (of_means / resultant)[self._code]
         back -= np.einsum("nr,nr->n", back, turned)[:, None] * turned
         return value, back / length
+
+
+def fitted(
+    known: KnownClusters,
+    kappa: float,
+    diagonal: bool,
+    penalty: str,
+    gamma: float,
+    effort: Effort,
+    progress: Progress,
+) -> LocalMinimum:
+    """(D, D) L near the identity, or (D,) its diagonal. penalty : a name in `PENALTIES`."""
+    likelihood = DirectionLikelihood(known.points, known.code, known.n_clusters, kappa)
+    loss = likelihood.of_diagonal if diagonal else likelihood.of_matrix
+    n_columns = known.points.shape[1]
+    return local_minimum(
+        penalized(loss, PENALTIES[penalty], gamma),
+        np.ones(n_columns) if diagonal else np.eye(n_columns),
+        effort=effort,
+        progress=progress,
+    )
+
+
+def require_directions(points: Array) -> None:
+    """Raises UsageError for rows of one column, and for a row of zeros.
+
+    points : (N, D) measured from their mean.
+    """
+    if points.shape[1] < 2:
+        raise UsageError(
+            "Rows have one column, so that there are only two directions; use density 'gaussian'.",
+            code="wrong-parameter",
+            parameter="density",
+        )
+    zero = np.flatnonzero(~points.any(axis=1))
+    if zero.size:
+        raise UsageError(
+            f"Row {zero[0]} (counted from 0) is the mean of all rows and has no direction from "
+            "it; leave it out, or use density 'gaussian'.",
+            code="wrong-input",
+            role="features",
+            row=int(zero[0]),
+        )

@@ -179,7 +179,9 @@ def maximized(mixture: Mixture, rows: Rows, posterior: Float) -> Mixture:
         means = np.where(filled[:, None], sums / np.maximum(mass, 1e-300)[:, None], mixture.means)
         within = rows.squares - float((mass[:, None] * means * means)[filled].sum())
         floor = LEAST_VARIANCE * rows.squares / rows.values.size
-        return Mixture(mixture.kind, means, weights, max(within / (n_rows * n_columns), floor, 1e-300))
+        return Mixture(
+            mixture.kind, means, weights, max(within / (n_rows * n_columns), floor, 1e-300)
+        )
     length = np.linalg.norm(sums, axis=1)
     turned = length > 0.0
     means = np.where(turned[:, None], sums / np.maximum(length, 1e-300)[:, None], mixture.means)

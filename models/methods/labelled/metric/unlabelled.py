@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -32,23 +33,40 @@ N_INIT = 10
 SAME = 1.0 - 1e-12
 
 
+class Likelihood(Protocol):
+    """Of a metric: minus a log likelihood, with its gradient."""
+
+    @property
+    def n_columns(self) -> int: ...
+
+    def of_matrix(self, matrix: Float) -> tuple[float, Float]: ...
+
+    def of_diagonal(self, diagonal: Float) -> tuple[float, Float]: ...
+
+
 @dataclass(frozen=True, slots=True)
-class SumOfLikelihoods:
-    parts: tuple[ConditionalLikelihood, ...]
+class Both:
+    """The sum of two likelihoods."""
+
+    first: Likelihood
+    second: Likelihood
+
+    @property
+    def n_columns(self) -> int:
+        return self.first.n_columns
 
     def of_matrix(self, matrix: Float) -> tuple[float, Float]:
-        return _sum([part.of_matrix(matrix) for part in self.parts])
+        return _sum(self.first.of_matrix(matrix), self.second.of_matrix(matrix))
 
     def of_diagonal(self, diagonal: Float) -> tuple[float, Float]:
-        return _sum([part.of_diagonal(diagonal) for part in self.parts])
+        return _sum(self.first.of_diagonal(diagonal), self.second.of_diagonal(diagonal))
 
 
-def _sum(parts: list[tuple[float, Float]]) -> tuple[float, Float]:
-    values, gradients = zip(*parts, strict=True)
-    return sum(values), np.asarray(sum(gradients))
+def _sum(one: tuple[float, Float], other: tuple[float, Float]) -> tuple[float, Float]:
+    return one[0] + other[0], one[1] + other[1]
 
 
-Learner = Callable[[SumOfLikelihoods, Float | None, Progress], MetricFit]
+Learner = Callable[[Likelihood, Float | None, Progress], MetricFit]
 """From a likelihood, and a metric to start from, to the best metric."""
 
 
@@ -89,7 +107,7 @@ def learn_by_rounds(
     n_known = int(code.max()) + 1
     of_known = ConditionalLikelihood(points[known], code[known], n_known)
     free = np.flatnonzero(code < 0)
-    fit = learn(SumOfLikelihoods((of_known,)), None, subprogress(progress, 0.0, 0.2))
+    fit = learn(of_known, None, subprogress(progress, 0.0, 0.2))
     cluster_before: Int | None = None
     agreements: list[float] = []
     for number in range(1, MOST_ROUNDS + 1):
@@ -119,13 +137,11 @@ def learn_by_rounds(
         _, code_new = np.unique(cluster[cluster >= n_known], return_inverse=True)
         n_present = int(code_new.max(initial=-1)) + 1
         if n_present < 2:
-            told = "fewer than two, so that nothing can be learned from them,"
-            return RoundsFit(fit, agreements, (_ended(f"{told} in round {number}"),))
+            told = f"fewer than two in round {number}, too few to learn from"
+            return RoundsFit(fit, agreements, (_ended(told),))
         share = weight * min(1.0, number / RISING_ROUNDS)
         of_new = ConditionalLikelihood(points[new], code_new, n_present, np.full(new.size, share))
-        fit = learn(
-            SumOfLikelihoods((of_known, of_new)), fit.metric, subprogress(progress, middle, end)
-        )
+        fit = learn(Both(of_known, of_new), fit.metric, subprogress(progress, middle, end))
     changing = f"still changing after {MOST_ROUNDS} rounds"
     if agreements:
         changing += f" (adjusted Rand index with the round before {agreements[-1]:.3f})"

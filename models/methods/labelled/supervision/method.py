@@ -74,9 +74,7 @@ class LabelledMethod(Method[P]):
     def _learn(self, prepared: Prepared, params: P, run: Run, progress: Progress) -> Learned:
         """Hook: the transformation."""
 
-    def _prepare(
-        self, features: Matrix, params: P
-    ) -> tuple[Preparation, Array, tuple[str, ...]]:
+    def _prepare(self, features: Matrix, params: P) -> tuple[Preparation, Array, tuple[str, ...]]:
         """Hook: the preparation, the prepared rows, warnings."""
         return prepare(features, params.n_components, params.seed)
 
@@ -189,7 +187,8 @@ class LabelledMethod(Method[P]):
             choice = lowest("bic", numbers, [found.bic for found in founds])
         else:
             free = labels.free
-            values = [_silhouette(folded[free], found.cluster[free]) for found in founds]
+            seen = clustered(folded[free], self._clusterer(params))
+            values = [_silhouette(seen, found.cluster[free]) for found in founds]
             choice = highest("silhouette", numbers, values)
         return choice, founds[list(numbers).index(choice.n_clusters)]
 
