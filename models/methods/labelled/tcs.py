@@ -106,7 +106,8 @@ class TCSParams(DiscoveryParams):
         "auto",
         description="What holds the transformation's square A: its distance from the identity or "
         "from 0 ('l2'), its trace ('nuclear'), trace - log det, or the entries of |A - I| ('l1'). "
-        "'auto': chosen by validation on known clusters, doing nothing included.",
+        "'auto': chosen by validation on known clusters, doing nothing included; with a density "
+        "other than 'gaussian' the identity.",
     )
     gamma: Annotated[float, Field(gt=0, le=1e12)] | Literal["auto"] = Field(
         "auto",
@@ -221,14 +222,15 @@ class TCS(LabelledMethod[TCSParams]):
         """What is compared; one setting where nothing is to be chosen."""
         n_rows = known.code.size
         gammas = GAMMAS if params.gamma == "auto" else (params.gamma / n_rows,)
-        if params.regularizer != "auto":
-            some = [Setting(params.regularizer, gamma) for gamma in gammas]
+        regularizer = params.regularizer
+        if regularizer == "auto" and params.density != "gaussian":
+            regularizer = "identity"
+        if regularizer != "auto":
+            some = [Setting(regularizer, gamma) for gamma in gammas]
             return some if len(some) == 1 else [Setting(None, 0.0), *some]
-        # Other densities have one regularizer to choose, and discriminants are of no other form.
-        names = AUTOMATIC if params.density == "gaussian" else ("identity",)
-        several = [Setting(name, gamma) for name in names for gamma in gammas]
-        plain = params.density == "gaussian" and params.form == "full"
-        fisher = [Setting("fisher", gamma) for gamma in gammas if plain]
+        several = [Setting(name, gamma) for name in AUTOMATIC for gamma in gammas]
+        # Discriminants mix all columns.
+        fisher = [Setting("fisher", gamma) for gamma in gammas if params.form == "full"]
         return [Setting(None, 0.0), *several, *fisher]
 
     def _chosen(
@@ -243,7 +245,8 @@ class TCS(LabelledMethod[TCSParams]):
         if known.n_clusters < FEWEST:
             name, gamma = CAUTIOUS
             cautious = next((some for some in settings if some.regularizer == name), settings[1])
-            cautious = Setting(cautious.regularizer, gamma)
+            if params.gamma == "auto":
+                cautious = Setting(cautious.regularizer, gamma)
             return (
                 cautious,
                 (

@@ -1,6 +1,6 @@
 """The conditional likelihood of known clusters whose rows are directions, under a transformation.
 
-A row x, measured from the mean of all rows, is turned to n = L x / |L x|. A cluster's mean direction
+A row x, measured from the mean of all rows, is turned to n = L x / |L x|. A cluster's direction
 mu_k is that of the sum of its turned rows, the likeliest one, and a row of cluster k has the
 probability softmax_k(kappa mu_k.n). The mean directions are part of the objective and of its
 gradient, so that one function of L is minimised; the printed algorithm alternates between mu and L
@@ -111,7 +111,7 @@ def fitted(
 def require_directions(points: Array) -> None:
     """Raises UsageError for rows of one column, and for a row of zeros.
 
-    points : (N, D) measured from their mean.
+    points : (N, D) measured from their mean, on one scale: their mean square is 1.
     """
     if points.shape[1] < 2:
         raise UsageError(
@@ -119,7 +119,8 @@ def require_directions(points: Array) -> None:
             code="wrong-parameter",
             parameter="density",
         )
-    zero = np.flatnonzero(~points.any(axis=1))
+    length = np.linalg.norm(points, axis=1)
+    zero = np.flatnonzero(length <= 100.0 * np.finfo(points.dtype).eps)
     if zero.size:
         raise UsageError(
             f"Row {zero[0]} (counted from 0) is the mean of all rows and has no direction from "
