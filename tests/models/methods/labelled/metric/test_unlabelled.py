@@ -69,7 +69,7 @@ def test_a_direction_that_only_new_clusters_show_is_learned() -> None:
     # Known clusters differ on the first axis alone.
     assert alone[1, 1] < 0.2 * alone[0, 0]
     assert together.fit.metric[1, 1] > 0.3 * together.fit.metric[0, 0]
-    assert together.fit.metric[2, 2] < 0.05 * together.fit.metric[0, 0]
+    assert together.fit.metric[2, 2] < 0.2 * together.fit.metric[0, 0]
     assert together.agreements[-1] == pytest.approx(1)
     (warning,) = together.warnings
     assert f"the same from round {len(together.agreements)} to" in warning
