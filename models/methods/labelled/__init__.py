@@ -9,5 +9,5 @@ The methods:
 What they are made of:
 - `supervision`: what all of them share, from their inputs to their result.
 - `discovery`: new clusters in the transformed space.
-- `metric`, `discriminants`: how a transformation is learned.
+- `metric`, `densities`, `discriminants`: how a transformation is learned.
 """

@@ -15,32 +15,52 @@ mixture with one spread for all clusters. By default ('auto') regularizer and ga
 validation on known clusters held out (`choosing.validation`), among doing nothing, 'identity',
 'l2', 'nuclear' and Fisher discriminants; the choice is told in the warnings.
 
-Source: Gopal, "Large-scale Structured Learning" (2014), §6.4; Gopal and Yang (2014). The printed
-density and gradient lack factors 1/2. Rows are put on one scale first, since 'identity' is not free
-of scale. Cost: O(N K D + D^3) for each of tens to hundreds of steps, then `n_init` runs of EM;
-'auto' some twenty candidates on six splits of at most 4,000 rows. Memory: a few copies of the
-rows, O(N K + D^2).
+`form` 'low-rank' learns L of `rank` rows itself, which is not convex: the best of several starts.
+With `use_unlabeled` the rows without a label are clustered and learned from by turns
+(`metric.unlabelled`).
+
+Other densities (`densities`) are not convex either. L starts as the identity and ends in a local
+minimum near it; the objective never rises. 'vmf': rows become directions L x / |L x|, with the
+concentration `kappa` about each cluster's mean direction, and are clustered by directions. 'gamma':
+rows are positive, L >= 0, columns of L x have gamma distributions, and their logarithms are
+clustered, since the length of a row of L changes no gamma density (on generated mixtures that finds
+far more than clustering L x). There the regularizer is of L: |L - I|^2 ('identity'), for 'vmf'
+also that of L'L in 'logdet'; penalties that only shrink L have no minimum.
+
+Source: Gopal, "Large-scale Structured Learning" (2014), §6.4, §6.8.3, §C.2; Gopal and Yang (2014).
+The printed density and gradient lack factors 1/2. Rows are put on one scale first, since 'identity'
+is not free of scale. Cost: O(N K D + D^3) for each of tens to hundreds of steps (densities other
+than Gaussian: O(N D^2 + N K D)), then `n_init` runs of EM; 'auto' some twenty candidates on six
+splits of at most 4,000 rows. Memory: a few copies of the rows, O(N K + D^2).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
-from models.arrays import Float
+from models.arrays import Array, Float, Matrix
+from models.data import Data
+from models.errors import UsageError
 from models.method import Checkpoint, Paper, Run
 from models.methods.labelled.choosing.validation import FEWEST, Candidate, Learner, validate
+from models.methods.labelled.densities import gamma as of_gamma
+from models.methods.labelled.densities import low_rank, vmf
+from models.methods.labelled.densities.minimum import Effort, LocalMinimum
+from models.methods.labelled.discovery.mixture import Clusterer
 from models.methods.labelled.discriminants.fisher import discriminants, of_means
 from models.methods.labelled.metric.descent import MetricFit, minimize
 from models.methods.labelled.metric.holds import RegularizerName, hold
 from models.methods.labelled.metric.likelihood import ConditionalLikelihood
+from models.methods.labelled.metric.unlabelled import Likelihood, learn_by_rounds
 from models.methods.labelled.supervision.inputs import DiscoveryParams
 from models.methods.labelled.supervision.known import KnownClusters
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
+from models.methods.labelled.supervision.preparation import Preparation, prepare
 from models.methods.labelled.supervision.transformation import factor
 from models.parameters import MaxIter
 from models.progress import Progress, silent, subprogress
@@ -55,23 +75,64 @@ ROUGHLY = (1e-3, 300)
 CAUTIOUS = ("identity", 1e-1)
 """What is done where nothing can be validated."""
 
+FORMS = {
+    "gaussian": ("full", "diagonal", "low-rank"),
+    "vmf": ("full", "diagonal"),
+    "gamma": ("full",),
+}
+WHY_FORM = {
+    "vmf": "the others are for density 'gaussian'",
+    "gamma": "the scale of a column changes nothing there",
+}
+REGULARIZERS = {"vmf": ("auto", "identity", "logdet"), "gamma": ("auto", "identity")}
+"""By density, where not all of them have a minimum."""
+
 
 class TCSParams(DiscoveryParams):
+    density: Literal["gaussian", "vmf", "gamma"] = Field(
+        "gaussian",
+        description="What a cluster's transformed rows follow: a Gaussian; a von Mises-Fisher "
+        "distribution of their directions ('vmf'; they are then clustered by directions); or a "
+        "gamma distribution of each column ('gamma', for features above 0; the logarithms are then "
+        "clustered).",
+    )
+    kappa: float = Field(
+        10.0,
+        gt=0,
+        le=1e6,
+        description="With density 'vmf': the concentration of each known cluster's directions.",
+    )
     regularizer: Literal["auto", "identity", "l2", "nuclear", "logdet", "l1"] = Field(
         "auto",
         description="What holds the transformation's square A: its distance from the identity or "
         "from 0 ('l2'), its trace ('nuclear'), trace - log det, or the entries of |A - I| ('l1'). "
-        "'auto': chosen by validation on known clusters, doing nothing included.",
+        "'auto': chosen by validation on known clusters, doing nothing included; with a density "
+        "other than 'gaussian' the identity.",
     )
-    gamma: float | Literal["auto"] = Field(
+    gamma: Annotated[float, Field(gt=0, le=1e12)] | Literal["auto"] = Field(
         "auto",
         description="Weight of the regularizer against the sum of log-likelihoods of known rows. "
         "'auto': chosen by validation on known clusters.",
     )
-    form: Literal["full", "diagonal"] = Field(
+    form: Literal["full", "diagonal", "low-rank"] = Field(
         "full",
-        description="Whether the transformation mixes columns ('full') or stretches each by itself "
-        "('diagonal').",
+        description="Whether the transformation mixes columns ('full'), stretches each by itself "
+        "('diagonal') or mixes them to 'rank' columns ('low-rank').",
+    )
+    rank: int | None = Field(
+        None, ge=1, le=100_000, description="Number of columns of form 'low-rank'."
+    )
+    use_unlabeled: bool = Field(
+        False,
+        description="Whether to learn from rows without a label as well, clustered and learned "
+        "from by turns.",
+    )
+    unlabeled_weight: float = Field(
+        0.5,
+        gt=0,
+        le=1,
+        description="With 'use_unlabeled': the weight of an unlabelled row's log-likelihood after "
+        "the last rise; a known row's is 1.",
     )
     tol: float = Field(
         1e-6,
@@ -108,46 +169,68 @@ class TCS(LabelledMethod[TCSParams]):
     resumes = True
     example = {"n_clusters": 2, "n_init": 2, "regularizer": "l2", "gamma": 1.0}
 
+    def _check(self, data: Data, params: TCSParams) -> None:
+        super()._check(data, params)
+        _check_options(params)
+        if params.density == "gamma":
+            of_gamma.require_positive(data.matrix("features"))
+
+    def _prepare(
+        self, features: Matrix, params: TCSParams
+    ) -> tuple[Preparation, Array, tuple[str, ...]]:
+        if params.density == "gamma":
+            return prepare(features, None, params.seed, centered=False)
+        preparation, points, notes = super()._prepare(features, params)
+        if params.density == "vmf":
+            vmf.require_directions(points)
+            if params.clusterer != "vmf":
+                notes = (*notes, "Rows are clustered by their directions, as density 'vmf' asks.")
+        return preparation, points, notes
+
+    def _clusterer(self, params: TCSParams) -> Clusterer:
+        if params.density == "gaussian":
+            return params.clusterer
+        return "vmf" if params.density == "vmf" else "log-gmm"
+
     def _learn(
         self, prepared: Prepared, params: TCSParams, run: Run, progress: Progress
     ) -> Learned:
         known = prepared.known
         settings = self._settings(known, params)
         notes: tuple[str, ...] = ()
+        curves: Mapping[str, list[tuple[int, float]]] = {}
+        chosen, begin = settings[0], 0.0
         if len(settings) > 1:
             chosen, notes, curves = self._chosen(known, settings, params, run, progress)
+            begin = 0.8
+        within = subprogress(progress, begin, 1.0)
+        effort = Effort(params.tol, params.max_iter)
+        if not params.use_unlabeled:
+            learned = _learned(known, chosen, params, effort, within, run.checkpoint)
+        elif chosen.regularizer in (None, "fisher"):
+            learned = _learned(known, chosen, params, effort, within, run.checkpoint)
+            notes = (*notes, f"'use_unlabeled' has no effect with what was chosen ({chosen.name}).")
         else:
-            chosen, curves = settings[0], {}
-        if chosen.regularizer is None:
-            return Learned(np.eye(known.points.shape[1]), curves=curves, warnings=notes)
-        if chosen.regularizer == "fisher":
-            learned = discriminants(known, of_means(known), chosen.gamma * known.code.size)
-            return Learned(learned.matrix, curves={**curves, **learned.curves}, warnings=notes)
-        within = subprogress(progress, 0.8 if len(settings) > 1 else 0.0, 1.0)
-        fit = _fit(known, chosen, params, (params.tol, params.max_iter), within, run.checkpoint)
-        matrix = _matrix(fit.metric)
-        return Learned(
-            matrix,
-            metrics={
-                "objective": fit.objectives[-1],
-                "bound": fit.bound,
-                "n_iter": float(len(fit.objectives) - 1),
-                "rank": float(matrix.shape[0]),
-                "gamma": chosen.gamma * known.code.size,
-            },
-            curves={**curves, "objective": list(enumerate(fit.objectives))},
-            warnings=(*notes, *fit.warnings),
+            learned = _learned_by_rounds(
+                prepared, chosen, params, self._clusterer(params), run.rng, within
+            )
+        return replace(
+            learned, curves={**curves, **learned.curves}, warnings=(*notes, *learned.warnings)
         )
 
     def _settings(self, known: KnownClusters, params: TCSParams) -> list[Setting]:
         """What is compared; one setting where nothing is to be chosen."""
         n_rows = known.code.size
         gammas = GAMMAS if params.gamma == "auto" else (params.gamma / n_rows,)
-        if params.regularizer != "auto":
-            some = [Setting(params.regularizer, gamma) for gamma in gammas]
+        regularizer = params.regularizer
+        if regularizer == "auto" and params.density != "gaussian":
+            regularizer = "identity"
+        if regularizer != "auto":
+            some = [Setting(regularizer, gamma) for gamma in gammas]
             return some if len(some) == 1 else [Setting(None, 0.0), *some]
         several = [Setting(name, gamma) for name in AUTOMATIC for gamma in gammas]
-        fisher = [Setting("fisher", gamma) for gamma in gammas]
+        # Discriminants mix all columns.
+        fisher = [Setting("fisher", gamma) for gamma in gammas if params.form == "full"]
         return [Setting(None, 0.0), *several, *fisher]
 
     def _chosen(
@@ -162,7 +245,8 @@ class TCS(LabelledMethod[TCSParams]):
         if known.n_clusters < FEWEST:
             name, gamma = CAUTIOUS
             cautious = next((some for some in settings if some.regularizer == name), settings[1])
-            cautious = Setting(cautious.regularizer, gamma)
+            if params.gamma == "auto":
+                cautious = Setting(cautious.regularizer, gamma)
             return (
                 cautious,
                 (
@@ -176,7 +260,7 @@ class TCS(LabelledMethod[TCSParams]):
             for some in settings
         ]
         within = subprogress(progress, 0.0, 0.8)
-        validated = validate(known, candidates, params.clusterer, run.rng, within)
+        validated = validate(known, candidates, self._clusterer(params), run.rng, within)
         means = validated.scores.mean(axis=1)
         best = settings[validated.best]
         told = (
@@ -188,38 +272,87 @@ class TCS(LabelledMethod[TCSParams]):
 
 def _learner(setting: Setting, params: TCSParams) -> Learner:
     def learn(known: KnownClusters) -> Float:
-        if setting.regularizer == "fisher":
-            gamma = setting.gamma * known.code.size
-            return discriminants(known, of_means(known), gamma).matrix
-        fit = _fit(known, setting, params, ROUGHLY, silent, Checkpoint())
-        return _matrix(fit.metric)
+        return _learned(known, setting, params, Effort(*ROUGHLY), silent, Checkpoint()).matrix
 
     return learn
 
 
-def _fit(
+def _learned(
     known: KnownClusters,
     setting: Setting,
     params: TCSParams,
-    effort: tuple[float, int],
+    effort: Effort,
+    progress: Progress,
+    checkpoint: Checkpoint,
+) -> Learned:
+    """What the known clusters alone give."""
+    gamma = setting.gamma * known.code.size
+    if setting.regularizer is None:
+        return Learned(np.eye(known.points.shape[1]))
+    if setting.regularizer == "fisher":
+        return discriminants(known, of_means(known), gamma)
+    if params.density == "gaussian" and params.form != "low-rank":
+        likelihood = ConditionalLikelihood(known.points, known.code, known.n_clusters)
+        fit = _metric(
+            likelihood, setting.regularizer, gamma, params, effort, None, progress, checkpoint
+        )
+        return _of_metric(fit, gamma)
+    minimum = _local(known, setting.regularizer, gamma, params, effort, progress)
+    matrix = minimum.point if minimum.point.ndim == 2 else np.diag(minimum.point)
+    if params.form == "low-rank":
+        matrix = factor(matrix.T @ matrix)
+    return Learned(
+        matrix,
+        metrics={
+            "objective": minimum.objectives[-1],
+            "n_iter": float(len(minimum.objectives) - 1),
+            "rank": float(matrix.shape[0]),
+            "gamma": gamma,
+        },
+        curves={"objective": list(enumerate(minimum.objectives))},
+        warnings=minimum.warnings,
+    )
+
+
+def _metric(
+    likelihood: Likelihood,
+    regularizer: RegularizerName,
+    gamma: float,
+    params: TCSParams,
+    effort: Effort,
+    start: Float | None,
     progress: Progress,
     checkpoint: Checkpoint,
 ) -> MetricFit:
-    assert setting.regularizer is not None
-    assert setting.regularizer != "fisher"
-    likelihood = ConditionalLikelihood(known.points, known.code, known.n_clusters)
-    n_columns = known.points.shape[1]
+    """The convex minimum. start : a metric; None: the identity."""
     diagonal = params.form == "diagonal"
-    tol, max_iter = effort
+    if start is None:
+        start = np.ones(likelihood.n_columns) if diagonal else np.eye(likelihood.n_columns)
     return minimize(
         likelihood.of_diagonal if diagonal else likelihood.of_matrix,
-        hold(setting.regularizer, diagonal),
-        setting.gamma * known.code.size,
-        np.ones(n_columns) if diagonal else np.eye(n_columns),
-        tol=tol,
-        max_iter=max_iter,
+        hold(regularizer, diagonal),
+        gamma,
+        start,
+        tol=effort.tol,
+        max_iter=effort.max_iter,
         progress=progress,
         checkpoint=checkpoint,
+    )
+
+
+def _of_metric(fit: MetricFit, gamma: float) -> Learned:
+    matrix = _matrix(fit.metric)
+    return Learned(
+        matrix,
+        metrics={
+            "objective": fit.objectives[-1],
+            "bound": fit.bound,
+            "n_iter": float(len(fit.objectives) - 1),
+            "rank": float(matrix.shape[0]),
+            "gamma": gamma,
+        },
+        curves={"objective": list(enumerate(fit.objectives))},
+        warnings=fit.warnings,
     )
 
 
@@ -231,3 +364,109 @@ def _matrix(metric: Float) -> Float:
     matrix = np.zeros((kept.size, metric.size))
     matrix[np.arange(kept.size), kept] = np.sqrt(metric[kept])
     return matrix
+
+
+def _learned_by_rounds(
+    prepared: Prepared,
+    setting: Setting,
+    params: TCSParams,
+    clusterer: Clusterer,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Learned:
+    """What the known clusters and the rows without a label give."""
+    regularizer = setting.regularizer
+    assert regularizer is not None
+    assert regularizer != "fisher"
+    gamma = setting.gamma * prepared.known.code.size
+    effort = Effort(params.tol, params.max_iter)
+
+    def learn(likelihood: Likelihood, start: Float | None, within: Progress) -> MetricFit:
+        # A round is short, so that a lost fit starts again.
+        return _metric(likelihood, regularizer, gamma, params, effort, start, within, Checkpoint())
+
+    rounds = learn_by_rounds(
+        prepared.points,
+        prepared.labels.code,
+        params.n_clusters,
+        params.unlabeled_weight,
+        learn=learn,
+        factor=_matrix,
+        clusterer=clusterer,
+        may_join=params.may_join,
+        rng=rng,
+        progress=progress,
+    )
+    learned = _of_metric(rounds.fit, gamma)
+    return replace(
+        learned,
+        curves={**learned.curves, "agreement": list(enumerate(rounds.agreements, 2))},
+        warnings=(*learned.warnings, *rounds.warnings),
+    )
+
+
+def _local(
+    known: KnownClusters,
+    regularizer: RegularizerName,
+    gamma: float,
+    params: TCSParams,
+    effort: Effort,
+    progress: Progress,
+) -> LocalMinimum:
+    """The local minimum of a density or form that is not convex."""
+    if params.density == "gamma":
+        return of_gamma.fitted(known, gamma, effort, progress)
+    if params.density == "vmf":
+        diagonal = params.form == "diagonal"
+        return vmf.fitted(known, params.kappa, diagonal, regularizer, gamma, effort, progress)
+    assert params.rank is not None
+    rng = np.random.default_rng(params.seed)
+    return low_rank.fitted(known, params.rank, regularizer, gamma, effort, rng, progress)
+
+
+def _check_options(params: TCSParams) -> None:
+    """Raises UsageError for options that do not go together."""
+    density, low = params.density, params.form == "low-rank"
+    if params.form not in FORMS[density]:
+        raise _wrong(
+            "form", f"density {density!r} takes {_listed(FORMS[density])} ({WHY_FORM[density]})"
+        )
+    if params.regularizer not in REGULARIZERS.get(density, (params.regularizer,)):
+        raise _wrong(
+            "regularizer",
+            f"density {density!r} takes {_listed(REGULARIZERS[density])}: it does not depend on "
+            "the length of the transformation, so that what only shrinks it has no minimum but 0",
+        )
+    if low and params.regularizer in ("logdet", "l1"):
+        raise _wrong(
+            "regularizer",
+            "form 'low-rank' takes 'auto', 'identity', 'l2' and 'nuclear': trace - log det is "
+            "infinite there, and 'l1' has no gradient",
+        )
+    if low != (params.rank is not None):
+        raise _wrong("rank", "it is needed for form 'low-rank', and for that alone")
+    if density == "gamma" and params.clusterer != "gmm":
+        raise _wrong("clusterer", "density 'gamma' takes 'gmm', of logarithms")
+    if density == "gamma" and params.n_components not in ("auto", None):
+        raise _wrong("n_components", "density 'gamma' takes 'auto' and null: no column is cut")
+    if params.use_unlabeled:
+        if density != "gaussian" or low:
+            raise _wrong("use_unlabeled", "it needs density 'gaussian', form 'full' or 'diagonal'")
+        if params.choose is not None:
+            raise _wrong("use_unlabeled", "it needs 'n_clusters', and 'choose' null")
+        if params.n_clusters < 2:
+            raise _wrong(
+                "use_unlabeled", "it needs two new clusters or more ('n_clusters') to tell apart"
+            )
+
+
+def _listed(accepted: Sequence[str]) -> str:
+    return " or ".join(repr(name) for name in accepted)
+
+
+def _wrong(parameter: str, why: str) -> UsageError:
+    return UsageError(
+        f"Parameter {parameter!r} does not go with the others: {why}.",
+        code="wrong-parameter",
+        parameter=parameter,
+    )

@@ -15,7 +15,7 @@ from models.methods.labelled.discovery.mixture import (
     MixtureFit,
     Rows,
     climb,
-    directions,
+    clustered,
 )
 from models.progress import Progress
 
@@ -70,8 +70,7 @@ def find(
 
     O(n_init N K r) for each of tens of iterations.
     """
-    if clusterer == "vmf":
-        points = directions(points)
+    points = clustered(points, clusterer)
     free = np.flatnonzero(code < 0)
     require_distinct(points[free], n_new)
     n_known = int(code.max()) + 1
@@ -125,7 +124,7 @@ def _known_means(points: Array, code: Int, n_known: int, clusterer: Clusterer) -
     np.add.at(means, code[labelled], points[labelled])
     size = np.bincount(code[labelled], minlength=n_known)[:, None]
     length = np.linalg.norm(means, axis=1, keepdims=True)
-    return np.asarray(means / (size if clusterer == "gmm" else np.maximum(length, 1e-300)))
+    return np.asarray(means / (np.maximum(length, 1e-300) if clusterer == "vmf" else size))
 
 
 def _start(

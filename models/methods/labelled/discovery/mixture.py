@@ -22,7 +22,8 @@ from models.clusters.placing import normalize
 from models.errors import UsageError
 from models.numerics import bessel
 
-Clusterer: TypeAlias = Literal["gmm", "vmf"]
+Clusterer: TypeAlias = Literal["gmm", "vmf", "log-gmm"]
+"""Of rows as they are, of their directions, or of the logarithms of positive rows."""
 
 LEAST_VARIANCE = 1e-9
 """The least common variance, in shares of the rows' own."""
@@ -42,7 +43,7 @@ class Mixture:
     def log_joint(self, rows: Array) -> Float:
         """(n_rows, K) log densities and weights, without what is common to a row. O(N K r)."""
         offset = np.log(self.weights)
-        if self.kind == "gmm":
+        if self.kind != "vmf":
             offset = offset - 0.5 * np.einsum("kr,kr->k", self.means, self.means) / self.variance
         scaled = (self.means / self.variance).astype(rows.dtype)
         return np.asarray(rows @ scaled.T, dtype=np.float64) + offset
@@ -58,13 +59,37 @@ class Mixture:
     @property
     def n_parameters(self) -> int:
         n_clusters, n_columns = self.means.shape
-        of_mean = n_columns if self.kind == "gmm" else n_columns - 1
+        of_mean = n_columns - 1 if self.kind == "vmf" else n_columns
         return int(n_clusters * of_mean + (n_clusters - 1) + 1)
 
     def some(self, clusters: Int) -> Mixture:
         """With these clusters alone, in this order."""
         weights = self.weights[clusters]
         return replace(self, means=self.means[clusters], weights=weights / weights.sum())
+
+
+def clustered(rows: Array, clusterer: Clusterer) -> Array:
+    """What the mixture is one of: the rows, their directions or their logarithms.
+
+    Raises UsageError for a row that has none.
+    """
+    if clusterer == "gmm":
+        return rows
+    return directions(rows) if clusterer == "vmf" else logarithms(rows)
+
+
+def logarithms(rows: Array) -> Array:
+    """Raises UsageError for a row with a value that is not above 0."""
+    low = np.flatnonzero((rows <= 0.0).any(axis=1))
+    if low.size:
+        raise UsageError(
+            f"Row {low[0]} (counted from 0) is transformed to a value that is not above 0 and has "
+            "no logarithm; density 'gamma' takes positive features only.",
+            code="wrong-input",
+            role="features",
+            row=int(low[0]),
+        )
+    return np.asarray(np.log(rows))
 
 
 def directions(rows: Array) -> Array:
@@ -150,11 +175,13 @@ def maximized(mixture: Mixture, rows: Rows, posterior: Float) -> Mixture:
     filled = mass > 1e-12 * n_rows
     weights = np.where(filled, mass, 1e-12 * n_rows)
     weights /= weights.sum()
-    if mixture.kind == "gmm":
+    if mixture.kind != "vmf":
         means = np.where(filled[:, None], sums / np.maximum(mass, 1e-300)[:, None], mixture.means)
         within = rows.squares - float((mass[:, None] * means * means)[filled].sum())
         floor = LEAST_VARIANCE * rows.squares / rows.values.size
-        return Mixture("gmm", means, weights, max(within / (n_rows * n_columns), floor, 1e-300))
+        return Mixture(
+            mixture.kind, means, weights, max(within / (n_rows * n_columns), floor, 1e-300)
+        )
     length = np.linalg.norm(sums, axis=1)
     turned = length > 0.0
     means = np.where(turned[:, None], sums / np.maximum(length, 1e-300)[:, None], mixture.means)

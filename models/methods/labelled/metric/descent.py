@@ -75,7 +75,7 @@ def minimize(
     if not objectives:
         objectives = [loss(metric)[0] + gamma * hold.value(metric)]
     bound, converged, modulus = np.inf, False, gamma * hold.modulus
-    while not converged and len(objectives) <= max_iter:
+    while True:
         following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * beta * beta))
         ahead = metric + (beta - 1.0) / following * (metric - before)
         value, gradient = loss(ahead)
@@ -100,6 +100,9 @@ def minimize(
         objectives.append(min(objective, objectives[-1]))
         curvature *= SHRINK
         progress(1.0 - 1.0 / (1.0 + 0.02 * len(objectives)), "learning", f"{objective:.6g}")
+        if converged or len(objectives) > max_iter:
+            # A fit that resumes takes the last step again, and so ends with its bound.
+            break
         checkpoint.save(
             {
                 "metric": metric,

@@ -36,6 +36,10 @@ class ConditionalLikelihood:
         self.means: Float = (means - center).astype(np.float64)
         self._points = points - center
 
+    @property
+    def n_columns(self) -> int:
+        return int(self.means.shape[1])
+
     def of_matrix(self, matrix: Float) -> tuple[float, Float]:
         """Minus the log likelihood, and its symmetric (D, D) gradient. O(N K D + K D^2).
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from models.arrays import Array, Arrays, Float
+from models.arrays import Array, Arrays, Float, Matrix
 from models.checks import require_columns, require_squares, require_width
 from models.clusters.choosing import Choice, check_count, highest, lowest
 from models.clusters.counts import term_names
@@ -19,10 +19,10 @@ from models.data import Data, require_finite
 from models.errors import UsageError
 from models.method import Fitted, Method, Model, Predictions, Run, Shapes
 from models.methods.labelled.discovery.finding import Found, find
-from models.methods.labelled.discovery.mixture import Mixture, directions
+from models.methods.labelled.discovery.mixture import Clusterer, Mixture, clustered
 from models.methods.labelled.supervision.inputs import INPUTS, DiscoveryParams
 from models.methods.labelled.supervision.known import KnownClusters, Labels, read_labels
-from models.methods.labelled.supervision.preparation import prepare, spreads
+from models.methods.labelled.supervision.preparation import Preparation, prepare, spreads
 from models.methods.labelled.supervision.transformation import Transformation
 from models.progress import Progress, subprogress
 from models.stretches import FeatureStretches
@@ -74,6 +74,14 @@ class LabelledMethod(Method[P]):
     def _learn(self, prepared: Prepared, params: P, run: Run, progress: Progress) -> Learned:
         """Hook: the transformation."""
 
+    def _prepare(self, features: Matrix, params: P) -> tuple[Preparation, Array, tuple[str, ...]]:
+        """Hook: the preparation, the prepared rows, warnings."""
+        return prepare(features, params.n_components, params.seed)
+
+    def _clusterer(self, params: P) -> Clusterer:
+        """Hook: how transformed rows are clustered."""
+        return params.clusterer
+
     def _memory(self, shapes: Shapes, params: P) -> int:
         if len(shapes.get("features", ())) != 2:
             return 0
@@ -101,7 +109,7 @@ class LabelledMethod(Method[P]):
         features = data.matrix("features")
         labels = read_labels(data, features.shape[0])
         run.progress(0.02, "preparing")
-        preparation, points, notes = prepare(features, params.n_components, params.seed)
+        preparation, points, notes = self._prepare(features, params)
         prepared = Prepared(points, labels)
         learned = self._learn(prepared, params, run, subprogress(run.progress, 0.05, 0.6))
         if not learned.matrix.size:
@@ -166,7 +174,7 @@ class LabelledMethod(Method[P]):
                     folded,
                     labels.code,
                     number,
-                    clusterer=params.clusterer,
+                    clusterer=self._clusterer(params),
                     may_join=params.may_join,
                     n_init=params.n_init,
                     rng=run.rng,
@@ -179,7 +187,8 @@ class LabelledMethod(Method[P]):
             choice = lowest("bic", numbers, [found.bic for found in founds])
         else:
             free = labels.free
-            values = [_silhouette(folded[free], found.cluster[free]) for found in founds]
+            seen = clustered(folded[free], self._clusterer(params))
+            values = [_silhouette(seen, found.cluster[free]) for found in founds]
             choice = highest("silhouette", numbers, values)
         return choice, founds[list(numbers).index(choice.n_clusters)]
 
@@ -188,9 +197,7 @@ class LabelledMethod(Method[P]):
         return placed(tree, logits.argmax(axis=1), logits)
 
     def _logits(self, model: Model, data: Data) -> Float:
-        rows = _transformed(model, data)
-        if model.facts["kind"] == "vmf":
-            rows = directions(rows)
+        rows = clustered(_transformed(model, data), model.facts["kind"])
         arrays: Mapping[str, Any] = model.arrays
         mixture = Mixture(
             model.facts["kind"], arrays["means"], arrays["weights"], float(arrays["variance"][0])

@@ -16,10 +16,10 @@ from models.preprocess import pipeline
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """Rows x become (x B - c) / s.
+    """Rows x become (x B - c) / s, where c may be 0.
 
-    basis : (D, p) B; None: the columns stay. center : (p,) c. scale : s, so that the mean variance
-        of a column is 1.
+    basis : (D, p) B; None: the columns stay. center : (p,) c. scale : s, so that the mean square
+        of a value is 1.
     """
 
     basis: Float | None
@@ -28,9 +28,15 @@ class Preparation:
 
 
 def prepare(
-    features: Matrix, n_components: int | Literal["auto"] | None, seed: int
+    features: Matrix,
+    n_components: int | Literal["auto"] | None,
+    seed: int,
+    *,
+    centered: bool = True,
 ) -> tuple[Preparation, Array, tuple[str, ...]]:
     """The preparation, (n_rows, p) the prepared rows, and warnings.
+
+    centered : whether rows are moved to their mean.
 
     Rows in single precision stay so. Sparse rows are cut without being moved first.
 
@@ -54,8 +60,10 @@ def prepare(
         )
     points = rows.toarray() if isinstance(rows, sp.csr_array) else np.asarray(rows)
     points = points.astype(np.float32 if points.dtype == np.float32 else np.float64)
-    center = points.mean(axis=0, dtype=np.float64)
-    points -= center.astype(points.dtype)
+    center = np.zeros(points.shape[1])
+    if centered:
+        center = points.mean(axis=0, dtype=np.float64)
+        points -= center.astype(points.dtype)
     squares = (float(np.square(points[b], dtype=np.float64).sum()) for b in _blocks(points))
     scale = float(np.sqrt(sum(squares) / points.size))
     if not scale > 0.0:

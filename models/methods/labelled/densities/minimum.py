@@ -1,0 +1,89 @@
+"""The local minimum near a start, by L-BFGS (SciPy's L-BFGS-B)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+from scipy.optimize import minimize as scipy_minimize
+
+from models.arrays import Array, Float
+from models.progress import Progress
+
+SHARE_OF_TOL = 1e-3
+"""Steps end where one lowers the objective by less than this share of `tol`: a single step tells
+little of how far the minimum is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """tol : steps end where the objective falls by less than `SHARE_OF_TOL` of this share."""
+
+    tol: float
+    max_iter: int
+
+
+Objective = Callable[[Float], tuple[float, Float]]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalMinimum:
+    """point : where it is, shaped like the start. objectives : from the start on, never rising."""
+
+    point: Float
+    objectives: list[float]
+    converged: bool
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        if self.converged:
+            return ()
+        return (
+            f"Not converged after {len(self.objectives) - 1} steps, at the objective "
+            f"{self.objectives[-1]:.6g}. Raise 'max_iter' or 'tol'.",
+        )
+
+
+def local_minimum(
+    objective: Objective,
+    start: Float,
+    *,
+    least: Float | None = None,
+    effort: Effort,
+    progress: Progress,
+) -> LocalMinimum:
+    """The point that steps from the start end at.
+
+    objective : from a point to its value and gradient. least : of each entry; None: no bounds.
+
+    One or two values of the objective with its gradient a step; memory of twenty points.
+    """
+    objectives = [objective(start)[0]]
+
+    def flat(point: Array) -> tuple[float, Array]:
+        value, gradient = objective(point.reshape(start.shape))
+        return value, gradient.ravel()
+
+    def after_step(intermediate_result: OptimizeResult) -> None:
+        objectives.append(float(intermediate_result.fun))
+        done = 1.0 - 1.0 / (1.0 + 0.02 * len(objectives))
+        progress(done, "learning", f"{objectives[-1]:.6g}")
+
+    result = scipy_minimize(
+        flat,
+        start.ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=None if least is None else [(low, None) for low in least.ravel().tolist()],
+        callback=after_step,
+        options={
+            "maxiter": effort.max_iter,
+            "maxfun": 20 * effort.max_iter,
+            "ftol": SHARE_OF_TOL * effort.tol,
+            "gtol": 0.0,
+        },
+    )
+    # A line search that finds nothing lower (status 2) ends at the limit of rounding.
+    return LocalMinimum(np.asarray(result.x).reshape(start.shape), objectives, result.status != 1)

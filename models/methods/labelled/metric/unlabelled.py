@@ -1,0 +1,152 @@
+"""Rows without a label help to learn: they are clustered and learned from by turns.
+
+A first metric is learned from the known rows. Then, round by round, the other rows are clustered in
+the transformed space, and the metric is learned again from the known rows and, by a weight that
+grows, from these clusters as if they were known. The softmax of an unlabelled row is over the new
+clusters only. Each round's metric is the minimum of a convex objective, but the rounds together
+have none that they lower.
+
+Source: Gopal, "Large-scale Structured Learning" (2014), §6.8.3 (TCS-GM-UL).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from models.arrays import Array, Float, Int
+from models.methods.labelled.discovery.finding import find
+from models.methods.labelled.discovery.mixture import Clusterer
+from models.methods.labelled.metric.descent import MetricFit
+from models.methods.labelled.metric.likelihood import ConditionalLikelihood
+from models.metrics.flat import ari, contingency
+from models.progress import Progress, subprogress
+
+RISING_ROUNDS = 5
+"""The weight is whole from this round on; before, it grows by the same amount each round."""
+
+MOST_ROUNDS = 10
+N_INIT = 10
+SAME = 1.0 - 1e-12
+
+
+class Likelihood(Protocol):
+    """Of a metric: minus a log likelihood, with its gradient."""
+
+    @property
+    def n_columns(self) -> int: ...
+
+    def of_matrix(self, matrix: Float) -> tuple[float, Float]: ...
+
+    def of_diagonal(self, diagonal: Float) -> tuple[float, Float]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """The sum of two likelihoods."""
+
+    first: Likelihood
+    second: Likelihood
+
+    @property
+    def n_columns(self) -> int:
+        return self.first.n_columns
+
+    def of_matrix(self, matrix: Float) -> tuple[float, Float]:
+        return _sum(self.first.of_matrix(matrix), self.second.of_matrix(matrix))
+
+    def of_diagonal(self, diagonal: Float) -> tuple[float, Float]:
+        return _sum(self.first.of_diagonal(diagonal), self.second.of_diagonal(diagonal))
+
+
+def _sum(one: tuple[float, Float], other: tuple[float, Float]) -> tuple[float, Float]:
+    return one[0] + other[0], one[1] + other[1]
+
+
+Learner = Callable[[Likelihood, Float | None, Progress], MetricFit]
+"""From a likelihood, and a metric to start from, to the best metric."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundsFit:
+    """fit : of the last round. agreements : the adjusted Rand index of each round's clusters with
+    those of the round before, from the second round on. warnings : how it ended."""
+
+    fit: MetricFit
+    agreements: list[float]
+    warnings: tuple[str, ...]
+
+
+def learn_by_rounds(
+    points: Array,
+    code: Int,
+    n_new: int,
+    weight: float,
+    *,
+    learn: Learner,
+    factor: Callable[[Float], Float],
+    clusterer: Clusterer,
+    may_join: bool,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> RoundsFit:
+    """The metric of the last round: once the clusters stay the same under the whole weight, or
+    after `MOST_ROUNDS`.
+
+    points : (n_rows, D). code : (n_rows,) the known cluster, -1 for none. weight : of an unlabelled
+        row's log-likelihood in the end; a known row's is 1.
+    factor : from a metric to L. may_join : whether unlabelled rows may be of known clusters; those
+        that are so in a round are not learned from.
+
+    Cost: a round learns once, from the metric before, and runs EM `N_INIT` times.
+    """
+    known = np.flatnonzero(code >= 0)
+    n_known = int(code.max()) + 1
+    of_known = ConditionalLikelihood(points[known], code[known], n_known)
+    free = np.flatnonzero(code < 0)
+    fit = learn(of_known, None, subprogress(progress, 0.0, 0.2))
+    cluster_before: Int | None = None
+    agreements: list[float] = []
+    for number in range(1, MOST_ROUNDS + 1):
+        begin, middle, end = (0.2 + 0.8 * (number - 1 + part) / MOST_ROUNDS for part in (0, 0.5, 1))
+        matrix = factor(fit.metric)
+        if not matrix.size:
+            return RoundsFit(fit, agreements, ())
+        found = find(
+            np.asarray(points @ matrix.T.astype(points.dtype)),
+            code,
+            n_new,
+            clusterer=clusterer,
+            may_join=may_join,
+            n_init=N_INIT,
+            rng=rng,
+            progress=subprogress(progress, begin, middle),
+        )
+        cluster = found.cluster[free]
+        if cluster_before is not None:
+            n_all = n_known + n_new
+            agreements.append(ari(contingency(cluster, cluster_before, n_all, n_all)) or 0.0)
+            if agreements[-1] >= SAME and number > RISING_ROUNDS:
+                told = f"the same from round {number - 1} to {number}"
+                return RoundsFit(fit, agreements, (_ended(told),))
+        cluster_before = cluster
+        new = free[cluster >= n_known]
+        _, code_new = np.unique(cluster[cluster >= n_known], return_inverse=True)
+        n_present = int(code_new.max(initial=-1)) + 1
+        if n_present < 2:
+            told = f"fewer than two in round {number}, too few to learn from"
+            return RoundsFit(fit, agreements, (_ended(told),))
+        share = weight * min(1.0, number / RISING_ROUNDS)
+        of_new = ConditionalLikelihood(points[new], code_new, n_present, np.full(new.size, share))
+        fit = learn(Both(of_known, of_new), fit.metric, subprogress(progress, middle, end))
+    changing = f"still changing after {MOST_ROUNDS} rounds"
+    if agreements:
+        changing += f" (adjusted Rand index with the round before {agreements[-1]:.3f})"
+    return RoundsFit(fit, agreements, (_ended(changing),))
+
+
+def _ended(how: str) -> str:
+    return f"Rows without labels helped to learn; their clusters were {how}."

@@ -1,0 +1,56 @@
+"""Local minima by L-BFGS: the minimum, bounds, how they end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from models.arrays import Float
+from models.errors import Cancelled
+from models.methods.labelled.densities.minimum import Effort, local_minimum
+from models.progress import silent
+
+START = np.array([[-1.2, 1.0], [-1.0, 2.0]])
+
+
+def rosenbrock(point: Float) -> tuple[float, Float]:
+    """Of each row; the minimum is at ones."""
+    x, y = point.T
+    steep = y - x * x
+    gradient = np.stack([-400.0 * x * steep - 2.0 * (1.0 - x), 200.0 * steep], axis=1)
+    return float((100.0 * steep**2 + (1.0 - x) ** 2).sum()), gradient
+
+
+def test_the_minimum_of_a_curved_valley() -> None:
+    minimum = local_minimum(rosenbrock, START, effort=Effort(1e-12, 1000), progress=silent)
+    assert minimum.converged
+    assert minimum.warnings == ()
+    np.testing.assert_allclose(minimum.point, np.ones((2, 2)), atol=1e-4)
+    assert (np.diff(minimum.objectives) <= 0).all()
+    assert minimum.objectives[0] == rosenbrock(START)[0]
+    assert minimum.objectives[-1] == pytest.approx(rosenbrock(minimum.point)[0])
+
+
+def test_bounds_hold() -> None:
+    least = np.array([[-2.0, 2.0], [-2.0, -2.0]])
+    start = np.array([[-1.2, 2.0], [0.0, 0.0]])
+    effort = Effort(1e-12, 1000)
+    minimum = local_minimum(rosenbrock, start, least=least, effort=effort, progress=silent)
+    assert (minimum.point >= least).all()
+    assert minimum.point[0, 1] == 2.0
+    np.testing.assert_allclose(minimum.point[1], 1.0, atol=1e-4)
+
+
+def test_an_end_before_the_minimum_is_told() -> None:
+    minimum = local_minimum(rosenbrock, START, effort=Effort(1e-12, 3), progress=silent)
+    assert not minimum.converged
+    (warning,) = minimum.warnings
+    assert "Not converged after 3 steps" in warning
+
+
+def test_a_cancelled_fit_ends() -> None:
+    def cancelled(fraction: float, stage: str, message: str = "") -> None:
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        local_minimum(rosenbrock, START, effort=Effort(1e-12, 100), progress=cancelled)
