@@ -71,6 +71,29 @@ class LabelledMethod(Method[P]):
     def _learn(self, prepared: Prepared, params: P, run: Run, progress: Progress) -> Learned:
         """Hook: the transformation."""
 
+    def _clustered(
+        self,
+        prepared: Prepared,
+        learned: Learned,
+        n_new: int,
+        params: P,
+        run: Run,
+        progress: Progress,
+    ) -> tuple[Learned, Found]:
+        """Hook: the new clusters, and the transformation that they were found under, which may be
+        another than the learned one."""
+        found = find(
+            _folded(prepared.points, learned),
+            prepared.labels.code,
+            n_new,
+            clusterer=params.clusterer,
+            may_join=params.may_join,
+            n_init=params.n_init,
+            rng=run.rng,
+            progress=progress,
+        )
+        return learned, found
+
     def _memory(self, shapes: Shapes, params: P) -> int:
         if len(shapes.get("features", ())) != 2:
             return 0
@@ -107,8 +130,7 @@ class LabelledMethod(Method[P]):
                 code="wrong-parameter",
                 parameter="gamma",
             )
-        folded = np.asarray(points @ learned.matrix.T.astype(points.dtype))
-        choice, found = self._found(folded, labels, params, run)
+        choice, learned, found = self._found(prepared, learned, params, run)
         n_new = found.logits.shape[1] - labels.n_clusters
         names = [*labels.names, *(f"new {number + 1}" for number in range(n_new))]
         transformation = Transformation.of(preparation, learned.matrix)
@@ -144,37 +166,32 @@ class LabelledMethod(Method[P]):
             ),
         )
 
-    def _found(self, folded: Array, labels: Labels, params: P, run: Run) -> tuple[Choice, Found]:
-        """The new clusters, and how their number was chosen."""
+    def _found(
+        self, prepared: Prepared, learned: Learned, params: P, run: Run
+    ) -> tuple[Choice, Learned, Found]:
+        """The new clusters with their transformation, and how their number was chosen."""
+        free = prepared.labels.free
         numbers = (
             [params.n_clusters]
             if params.choose is None
-            else range(params.min_clusters, min(params.max_clusters, labels.free.size - 1) + 1)
+            else range(params.min_clusters, min(params.max_clusters, free.size - 1) + 1)
         )
-        founds = []
+        results = []
         for place, number in enumerate(numbers):
             begin, end = (0.6 + 0.38 * (place + step) / len(numbers) for step in (0, 1))
-            founds.append(
-                find(
-                    folded,
-                    labels.code,
-                    number,
-                    clusterer=params.clusterer,
-                    may_join=params.may_join,
-                    n_init=params.n_init,
-                    rng=run.rng,
-                    progress=subprogress(run.progress, begin, end),
-                )
-            )
+            progress = subprogress(run.progress, begin, end)
+            results.append(self._clustered(prepared, learned, number, params, run, progress))
         if params.choose is None:
-            return Choice.given(params.n_clusters), founds[0]
+            return Choice.given(params.n_clusters), *results[0]
         if params.choose == "bic":
-            choice = lowest("bic", numbers, [found.bic for found in founds])
+            choice = lowest("bic", numbers, [found.bic for _, found in results])
         else:
-            free = labels.free
-            values = [_silhouette(folded[free], found.cluster[free]) for found in founds]
+            rows = prepared.free
+            values = [
+                _silhouette(_folded(rows, under), found.cluster[free]) for under, found in results
+            ]
             choice = highest("silhouette", numbers, values)
-        return choice, founds[list(numbers).index(choice.n_clusters)]
+        return choice, *results[list(numbers).index(choice.n_clusters)]
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         logits = self._logits(model, data)
@@ -194,6 +211,11 @@ class LabelledMethod(Method[P]):
         logits = mixture.log_joint(rows)
         normalize(logits)
         return logits
+
+
+def _folded(points: Array, learned: Learned) -> Array:
+    """(n_rows, r)."""
+    return np.asarray(points @ learned.matrix.T.astype(points.dtype))
 
 
 def _silhouette(points: Array, cluster: Array) -> float:
