@@ -33,7 +33,8 @@ from pydantic import Field
 
 from models.arrays import Float
 from models.method import Checkpoint, Paper, Run
-from models.methods.labelled.choosing.validation import FEWEST, Candidate, Learner, validate
+from models.methods.labelled.choosing.choice import choose
+from models.methods.labelled.choosing.validation import Candidate, Learner
 from models.methods.labelled.discriminants.fisher import discriminants, of_means
 from models.methods.labelled.metric.descent import MetricFit, minimize
 from models.methods.labelled.metric.holds import RegularizerName, hold
@@ -52,8 +53,8 @@ AUTOMATIC: tuple[RegularizerName, ...] = ("identity", "l2", "nuclear")
 ROUGHLY = (1e-3, 300)
 """Tolerance and most steps in validation."""
 
-CAUTIOUS = ("identity", 1e-1)
-"""What is done where nothing can be validated."""
+CAUTIOUS = "identity"
+"""What is learned, with the first gamma, where nothing can be validated."""
 
 
 class TCSParams(DiscoveryParams):
@@ -159,31 +160,15 @@ class TCS(LabelledMethod[TCSParams]):
         progress: Progress,
     ) -> tuple[Setting, tuple[str, ...], dict[str, list[tuple[int, float]]]]:
         """The setting to learn by, what to say of it, and the scores by number of setting."""
-        if known.n_clusters < FEWEST:
-            name, gamma = CAUTIOUS
-            cautious = next((some for some in settings if some.regularizer == name), settings[1])
-            cautious = Setting(cautious.regularizer, gamma)
-            return (
-                cautious,
-                (
-                    f"{known.n_clusters} known clusters are too few to validate on ({FEWEST} are "
-                    f"needed), so the transformation was learned with {cautious.name}.",
-                ),
-                {},
-            )
         candidates = [
             Candidate(some.name, None if some.regularizer is None else _learner(some, params))
             for some in settings
         ]
+        names = [some.regularizer for some in settings]
+        cautious = names.index(CAUTIOUS) if CAUTIOUS in names else 1
         within = subprogress(progress, 0.0, 0.8)
-        validated = validate(known, candidates, params.clusterer, run.rng, within)
-        means = validated.scores.mean(axis=1)
-        best = settings[validated.best]
-        told = (
-            f"Chosen by validation on known clusters: {best.name} (normalized mutual information "
-            f"{means[validated.best]:.3f}, {means[0]:.3f} without a transformation)."
-        )
-        return best, (told,), {"validation_nmi": list(enumerate(means.tolist()))}
+        choice = choose(known, candidates, cautious, params.clusterer, run.rng, within)
+        return settings[choice.number], choice.warnings, choice.curves
 
 
 def _learner(setting: Setting, params: TCSParams) -> Learner:

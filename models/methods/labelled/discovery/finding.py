@@ -120,6 +120,8 @@ def _result(
 
 
 def _known_means(points: Array, code: Int, n_known: int, clusterer: Clusterer) -> Float:
+    if n_known == 0:
+        return np.empty((0, points.shape[1]))
     labelled = np.flatnonzero(code >= 0)
     posterior = np.zeros((labelled.size, n_known))
     posterior[np.arange(labelled.size), code[labelled]] = 1.0
