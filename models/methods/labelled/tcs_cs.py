@@ -74,6 +74,10 @@ class TCSCS(LabelledMethod[TCSCSParams]):
     title = "Cluster separability criterion and a mixture"
     paper = Paper("Large-scale Structured Learning", 2014, "section 6.5")
     Params = TCSCSParams
+    advice = (
+        "Use another 'solver' than clarabel, a sample of the rows, or cut them to fewer columns "
+        "('n_components')."
+    )
     example = {"n_clusters": 2, "n_init": 2, "gamma": 4.0}
 
     def _memory(self, shapes: Shapes, params: TCSCSParams) -> int:

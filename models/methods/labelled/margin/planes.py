@@ -27,7 +27,9 @@ from models.methods.labelled.margin.clusterings import Plane
 from models.methods.labelled.metric.cone import on_cone
 from models.progress import Progress
 
-PRECISE = 1e-10
+PRECISE = 1e-15
+"""The change of the dual at which steps end: the gap is of the order of its root."""
+
 MOST_STEPS = 500
 
 Search = Callable[[Float], Plane]
