@@ -17,9 +17,9 @@ Below four known clusters it is twice that.
 Source: Gopal, "Large-scale Structured Learning" (2014), §6.5. Rows are put on one scale first,
 since the distance from the identity is not free of scale. Directions in which known rows do not
 differ are left as they are, exactly. Cost: O(N D^2), then the solver's (`separability.nearest`):
-'clarabel', an interior-point method, takes a second at 30 columns and a minute at 90; 'scs' a
-hundredth of that; 'dual', which candidates are compared with, a thousandth. Memory: O(K D^2), for
-'clarabel' O(D^4).
+with 10 known clusters and 30, 60, 90 columns 'clarabel', an interior-point method, takes 0.2, 3 and
+16 seconds, 'scs' at most 0.5 and 'dual' 0.02. 'auto' compares candidates by 'dual'. Memory:
+O(K D^2), for 'clarabel' 16 D^4 bytes.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class TCSCS(LabelledMethod[TCSCSParams]):
         rows = super()._memory(shapes, params)
         if params.solver != "clarabel" or not rows:
             return rows
-        return rows + 8 * n_kept(shapes["features"], params.n_components) ** 4
+        return rows + 16 * n_kept(shapes["features"], params.n_components) ** 4
 
     def _learn(
         self, prepared: Prepared, params: TCSCSParams, run: Run, progress: Progress
@@ -120,7 +120,7 @@ class TCSCS(LabelledMethod[TCSCSParams]):
                 "trace": float(np.trace(found.metric)),
                 "n_active": float(np.count_nonzero(found.multipliers > ACTIVE)),
                 "gamma": gamma,
-                "least_separation": least,
+                **({"least_separation": least} if np.isfinite(least) else {}),
             },
             curves=curves,
             warnings=(*notes, *found.warnings),

@@ -162,6 +162,12 @@ def _candidate(gamma: float, rng: np.random.Generator) -> Candidate:
 
 
 def _warnings(fit: MarginFit) -> tuple[str, ...]:
+    if not fit.planes:
+        told = (
+            "Rows are left as they were: under none of the clusterings that k-means found does the "
+            "known one lack its margin."
+        )
+        return (told,)
     told = (
         f"The known clustering has its margin against {len(fit.planes)} other clustering(s) that "
         "k-means found; none better is known, but the worst cannot be found for certain."

@@ -84,7 +84,7 @@ def nearest(
     'dual' : limited-memory quasi-Newton steps, O(D^3 + K D^2 + K^2 D) each, tens to hundreds.
     'clarabel' : an interior-point method, some 15 steps of O(D^6). 'scs' : operator splitting,
     hundreds of steps of O(D^3 + P D^2) for P constraints. Both hold the constraints that matter,
-    8 P D^2 bytes several times over, and 'clarabel' O(D^4) more.
+    8 P D^2 bytes several times over, and 'clarabel' some 16 D^4 bytes more.
 
     Raises UsageError where a solver gives no point.
     """

@@ -53,6 +53,17 @@ def test_a_large_gamma_leaves_rows_as_they_are() -> None:
     assert across == pytest.approx(along, rel=1e-5)
 
 
+def test_clusters_far_apart_leave_rows_as_they_are() -> None:
+    code = np.arange(40) % 4
+    points = 9.0 * np.eye(4)[code] + np.random.default_rng(0).normal(size=(40, 4))
+    labels = np.where(code < 3, code, -1)
+    data = Data({"features": points, "labels": labels})
+    result = fitted(data, n_clusters=1, gamma=1.0)
+    assert "left as they were" in result.warnings[0]
+    assert np.ptp(axes_of(result)) <= 1e-12
+    assert "objective" in result.curves
+
+
 def test_its_objective_never_falls_and_bounds_what_was_found() -> None:
     result = fitted(overlapping(), n_clusters=2, gamma=0.1)
     rounds, objectives = zip(*result.curves["objective"], strict=True)

@@ -35,7 +35,7 @@ def by_cvxpy(some: list[Plane], gamma: float) -> tuple[float, np.ndarray]:
         [slack >= 0]
         + [cp.sum(cp.multiply(plane.normal, metric)) >= plane.loss - slack for plane in some],
     )
-    problem.solve(solver="CLARABEL", tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+    problem.solve(solver="CLARABEL", tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
     return float(problem.value), metric.value
 
 

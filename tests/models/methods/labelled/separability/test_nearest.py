@@ -75,10 +75,10 @@ def test_an_optimum_by_its_conditions(seed: int, multiple: float, solver: Solver
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("seed", range(4))
 def test_an_independent_solver_gives_the_same(seed: int, solver: Solver) -> None:
-    pairs, matrices = problem(seed, 6.0, n_clusters=6, n_columns=5)
+    pairs, matrices = problem(seed, 2.0, n_clusters=6, n_columns=5)
     expected = by_plain_dual(matrices)
     found = nearest(pairs, solver, silent)
-    assert np.abs(expected - np.eye(5)).max() > 0.1
+    assert 1.0 < np.trace(expected) < 4.9
     assert found.metric == pytest.approx(expected, abs=1e-6)
     assert found.bound <= 1e-6
 

@@ -30,6 +30,13 @@ def test_as_many_directions_as_rows_differ_in(
     assert moved @ moved.T == pytest.approx(away @ away.T, abs=1e-9)
 
 
+def test_rounding_of_single_precision_is_no_direction() -> None:
+    rows = known(5, 9, 9)
+    single = KnownClusters(rows.points.astype(np.float32), rows.code, 2)
+    assert Span.of(single).basis.shape == (9, 4)
+    assert Span.of(single).within(single).points.dtype == np.float32
+
+
 def test_other_directions_stay_as_they_are() -> None:
     rows = known(5, 9, 9)
     span = Span.of(rows)
