@@ -4,6 +4,8 @@ Start at `fda`, the simplest, then `tcs`.
 
 The methods:
 - `tcs`: the transformation under which a mixture tells the known clusters best.
+- `tcs_cs`: the least change of distances under which known clusters are separable.
+- `tcs_mm`: the known clusters a better clustering than all others, by a margin.
 - `fda`, `tcs_fs`: the directions in which they differ most for their spread.
 - `lmnn`, `pcc`: metrics under which their rows are near, and rows of other clusters far.
 - `bp`: one covariance for known and new clusters.
@@ -11,5 +13,6 @@ The methods:
 What they are made of:
 - `supervision`: what all of them share, from their inputs to their result.
 - `discovery`: new clusters in the transformed space.
-- `metric`, `densities`, `discriminants`: how a transformation is learned.
+- `metric`, `densities`, `discriminants`, `separability`, `margin`: how a transformation is learned.
+- `choosing`: which one to learn, by validation.
 """

@@ -69,7 +69,7 @@ class BP(LabelledMethod[BPParams]):
         known = prepared.known
         sample = _sample(prepared)
         _, covariance = sample.empirical(params.shrinkage, known.within)
-        return Learned(factor(np.linalg.inv(covariance)))
+        return Learned(factor(np.asarray(np.linalg.inv(covariance), dtype=np.float64)))
 
     def _clustered(
         self,

@@ -47,7 +47,8 @@ from models.arrays import Array, Float, Matrix
 from models.data import Data
 from models.errors import UsageError
 from models.method import Checkpoint, Paper, Run
-from models.methods.labelled.choosing.validation import FEWEST, Candidate, Learner, validate
+from models.methods.labelled.choosing.choice import choose
+from models.methods.labelled.choosing.validation import Candidate, Learner
 from models.methods.labelled.densities import gamma as of_gamma
 from models.methods.labelled.densities import low_rank, vmf
 from models.methods.labelled.densities.minimum import Effort, LocalMinimum
@@ -65,7 +66,7 @@ from models.methods.labelled.supervision.transformation import factor
 from models.parameters import MaxIter
 from models.progress import Progress, silent, subprogress
 
-GAMMAS = (1e-1, 1e-2, 1e-3, 1e-4)
+GAMMAS = (1.0, 1e-1, 1e-2, 1e-3)
 """What 'auto' tries, in shares of the number of known rows."""
 
 AUTOMATIC: tuple[RegularizerName, ...] = ("identity", "l2", "nuclear")
@@ -73,7 +74,7 @@ ROUGHLY = (1e-3, 300)
 """Tolerance and most steps in validation."""
 
 CAUTIOUS = ("identity", 1e-1)
-"""What is done where nothing can be validated."""
+"""What is learned where nothing can be validated, if it is among what is compared."""
 
 FORMS = {
     "gaussian": ("full", "diagonal", "low-rank"),
@@ -242,32 +243,15 @@ class TCS(LabelledMethod[TCSParams]):
         progress: Progress,
     ) -> tuple[Setting, tuple[str, ...], dict[str, list[tuple[int, float]]]]:
         """The setting to learn by, what to say of it, and the scores by number of setting."""
-        if known.n_clusters < FEWEST:
-            name, gamma = CAUTIOUS
-            cautious = next((some for some in settings if some.regularizer == name), settings[1])
-            if params.gamma == "auto":
-                cautious = Setting(cautious.regularizer, gamma)
-            return (
-                cautious,
-                (
-                    f"{known.n_clusters} known clusters are too few to validate on ({FEWEST} are "
-                    f"needed), so the transformation was learned with {cautious.name}.",
-                ),
-                {},
-            )
         candidates = [
             Candidate(some.name, None if some.regularizer is None else _learner(some, params))
             for some in settings
         ]
+        pairs = [(some.regularizer, some.gamma) for some in settings]
+        cautious = pairs.index(CAUTIOUS) if CAUTIOUS in pairs else 1
         within = subprogress(progress, 0.0, 0.8)
-        validated = validate(known, candidates, self._clusterer(params), run.rng, within)
-        means = validated.scores.mean(axis=1)
-        best = settings[validated.best]
-        told = (
-            f"Chosen by validation on known clusters: {best.name} (normalized mutual information "
-            f"{means[validated.best]:.3f}, {means[0]:.3f} without a transformation)."
-        )
-        return best, (told,), {"validation_nmi": list(enumerate(means.tolist()))}
+        choice = choose(known, candidates, cautious, self._clusterer(params), run.rng, within)
+        return settings[choice.number], choice.warnings, choice.curves
 
 
 def _learner(setting: Setting, params: TCSParams) -> Learner:

@@ -60,7 +60,7 @@ class Sample:
 
     @property
     def n_rows(self) -> int:
-        return self.free.shape[0] + int(self.size.sum())
+        return int(self.free.shape[0] + self.size.sum())
 
     def empirical(self, shrinkage: float, within: Float) -> tuple[Prior, Float]:
         """The prior from the known clusters alone, and the mode of the covariance there.

@@ -124,8 +124,8 @@ class LargeMargin:
 
     def _distances(self, image: Float, row: Int, other: Int) -> Float:
         """Squared distances of pairs, from (N, D) the rows times the metric."""
-        squares = np.einsum("nd,nd->n", image, self._points)
-        away = squares[row] + squares[other]
+        squares: Float = np.einsum("nd,nd->n", image, self._points)
+        away: Float = squares[row] + squares[other]
         for block in row_blocks(row.size, image.shape[1], BLOCK):
             product = np.einsum("pd,pd->p", image[row[block]], self._points[other[block]])
             away[block] -= 2.0 * product
@@ -137,8 +137,8 @@ class LargeMargin:
         weights = sp.csr_array((weight, (row, other)), shape=(n_rows, n_rows))
         degree = np.bincount(row, weight, n_rows) + np.bincount(other, weight, n_rows)
         cross = np.asarray(self._points.T @ (weights @ self._points))
-        total: Float = self._points.T @ (degree[:, None] * self._points)
-        return total - cross - cross.T
+        total = np.asarray(self._points.T @ (degree[:, None] * self._points))
+        return np.asarray(total - cross - cross.T)
 
 
 def _hinges(margin: Float, row: Int, away: Float) -> tuple[float, Float, Float]:

@@ -5,5 +5,6 @@ Start at `method`.
 - `inputs`: roles and parameters. `known`: the labelled rows as clusters.
 - `preparation`: rows on one scale, wide ones cut to a few columns.
 - `transformation`: what is learned, applied to rows.
+- `span`: the directions in which known rows differ at all.
 - `method`: the base of the methods: prepare, learn, find the new clusters, give the result.
 """

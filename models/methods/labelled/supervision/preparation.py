@@ -43,7 +43,7 @@ def prepare(
     Raises UsageError for rows that are all equal. O(N D^2) where they are cut, see
     `models.preprocess.steps`; else O(N D).
     """
-    kept = _n_kept(features.shape, n_components)
+    kept = n_kept(features.shape, n_components)
     basis: Float | None = None
     notes: tuple[str, ...] = ()
     rows = features
@@ -96,7 +96,8 @@ def _blocks(points: Array) -> list[slice]:
     return list(row_blocks(*points.shape))
 
 
-def _n_kept(shape: tuple[int, ...], n_components: int | Literal["auto"] | None) -> int:
+def n_kept(shape: tuple[int, ...], n_components: int | Literal["auto"] | None) -> int:
+    """The number of columns that rows of a (n_rows, n_columns) matrix are cut to."""
     n_rows, n_columns = shape
     if n_components == "auto":
         n_components = CUT_TO if n_columns > WIDE else n_columns

@@ -1,0 +1,181 @@
+"""Known clusters a better clustering than all others, by a margin; then new ones are found.
+
+With the mean squared distance of a row to its cluster's mean as what makes a clustering bad, A,
+semidefinite, minimises gamma |A - I|^2 + slack, such that under A the known clustering of the
+labelled rows is better than any other of as many clusters, by the other's loss minus the slack. The
+loss is 1 minus the adjusted Rand index. Rows are then multiplied by L, L'L = A, and those that are
+not labelled are clustered by a mixture.
+
+Other clusterings are too many to list. Each round takes the A that is best against those found so
+far and adds the one that lacks most of `n_searches` runs of k-means under it; rounds end when it
+lacks less than `tol`. The worst clustering itself is NP-hard to find, so the margin is only against
+clusterings that were tried: a warning says how many. By default ('auto') gamma is chosen by
+validation on known clusters held out (`choosing.validation`), doing nothing included.
+
+Source: Gopal, "Large-scale Structured Learning" (2014), §7.3.2. Its constraint lacks the loss and
+has the sign of the slack wrong, so that it is unbounded; its C is 1 here, since A depends on
+gamma / C alone. Squares are divided by the number of rows, so that gamma does not depend on it.
+Rows are put on one scale first. Cost: a round takes `n_searches` runs of k-means on the labelled
+rows, O(N K D) a step, and tens of O(D^3 + n D^2) for n rounds so far. Memory: 16 n D^2 bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from models.arrays import Float
+from models.errors import UsageError
+from models.method import Paper, Run, Shapes
+from models.methods.labelled.choosing.choice import choose
+from models.methods.labelled.choosing.validation import Candidate
+from models.methods.labelled.margin.clusterings import Clusterings, Plane
+from models.methods.labelled.margin.planes import MarginFit, separate
+from models.methods.labelled.supervision.inputs import DiscoveryParams
+from models.methods.labelled.supervision.known import KnownClusters
+from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
+from models.methods.labelled.supervision.preparation import n_kept
+from models.methods.labelled.supervision.span import Span
+from models.methods.labelled.supervision.transformation import factor
+from models.progress import Progress, silent, subprogress
+
+GAMMAS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
+"""What 'auto' tries; the first where nothing can be validated.
+
+A is the identity plus <= 1 / (2 gamma) times differences of variances, of rows whose mean variance
+of a column is 1."""
+
+ROUGHLY = (3, 1e-2, 20)
+"""Searches a round, tolerance and most rounds in validation."""
+
+
+class TCSMMParams(DiscoveryParams):
+    gamma: Annotated[float, Field(gt=0, le=1e12)] | Literal["auto"] = Field(
+        "auto",
+        description="Weight of the squared distance of the transformation's square A from the "
+        "identity, against the slack of the margin. 'auto': chosen by validation on known "
+        "clusters, doing nothing included.",
+    )
+    n_searches: int = Field(
+        10,
+        ge=1,
+        le=1000,
+        description="Number of runs of k-means that look for a better clustering in each round.",
+    )
+    tol: float = Field(
+        1e-3,
+        gt=0,
+        le=1,
+        description="Rounds end when no clustering is found that lacks more than this, in units "
+        "of the loss, which is 1 for a clustering drawn by chance.",
+    )
+    max_iter: int = Field(100, ge=1, le=1000, description="Largest number of rounds.")
+
+
+class TCSMM(LabelledMethod[TCSMMParams]):
+    """See the module's docstring."""
+
+    title = "Max-margin transformation and a mixture"
+    paper = Paper("Large-scale Structured Learning", 2014, "section 7.3.2")
+    Params = TCSMMParams
+    example = {"n_clusters": 2, "n_init": 2, "gamma": 0.1, "n_searches": 2, "max_iter": 10}
+
+    def _memory(self, shapes: Shapes, params: TCSMMParams) -> int:
+        rows = super()._memory(shapes, params)
+        if not rows:
+            return rows
+        return rows + 16 * params.max_iter * n_kept(shapes["features"], params.n_components) ** 2
+
+    def _learn(
+        self, prepared: Prepared, params: TCSMMParams, run: Run, progress: Progress
+    ) -> Learned:
+        known = prepared.known
+        n_columns = known.points.shape[1]
+        notes: tuple[str, ...] = ()
+        curves: dict[str, list[tuple[int, float]]] = {}
+        if params.gamma == "auto":
+            choice = choose(
+                known,
+                [Candidate("nothing", None), *(_candidate(gamma, run.rng) for gamma in GAMMAS)],
+                1,
+                params.clusterer,
+                run.rng,
+                subprogress(progress, 0.0, 0.8),
+            )
+            if choice.number == 0:
+                return Learned(np.eye(n_columns), curves=choice.curves, warnings=choice.warnings)
+            gamma, notes, curves = GAMMAS[choice.number - 1], choice.warnings, choice.curves
+            progress = subprogress(progress, 0.8, 1.0)
+        else:
+            gamma = params.gamma
+        span = Span.of(known)
+        effort = (params.n_searches, params.tol, params.max_iter)
+        fit = _fit(span.within(known), gamma, effort, run.rng, progress)
+        matrix = span.transformation(fit.master.metric)
+        if not matrix.size:
+            raise UsageError(
+                f"The learned transformation is 0 with 'gamma' {gamma:g}: no other tells the "
+                "known clusters better than clusterings that were found; use a larger 'gamma'.",
+                code="wrong-parameter",
+                parameter="gamma",
+            )
+        return Learned(
+            matrix,
+            metrics={
+                "objective": fit.master.objective,
+                "bound": fit.master.bound,
+                "slack": fit.master.slack,
+                "n_iter": float(len(fit.planes)),
+                "gamma": gamma,
+            },
+            curves={**curves, "objective": list(enumerate(fit.bounds, 1))},
+            warnings=(*notes, *_warnings(fit)),
+        )
+
+
+def _fit(
+    known: KnownClusters,
+    gamma: float,
+    effort: tuple[int, float, int],
+    rng: np.random.Generator,
+    progress: Progress,
+) -> MarginFit:
+    clusterings = Clusterings(known)
+    n_searches, tol, max_iter = effort
+
+    def search(metric: Float) -> Plane:
+        return clusterings.worst(factor(metric), metric, n_searches, rng)
+
+    n_columns = known.points.shape[1]
+    return separate(search, n_columns, gamma, tol=tol, max_iter=max_iter, progress=progress)
+
+
+def _candidate(gamma: float, rng: np.random.Generator) -> Candidate:
+    def learn(known: KnownClusters) -> Float:
+        span = Span.of(known)
+        fit = _fit(span.within(known), gamma, ROUGHLY, rng, silent)
+        return span.transformation(fit.master.metric)
+
+    return Candidate(f"gamma {gamma:g}", learn)
+
+
+def _warnings(fit: MarginFit) -> tuple[str, ...]:
+    if not fit.planes:
+        told = (
+            "Rows are left as they were: under none of the clusterings that k-means found does the "
+            "known one lack its margin."
+        )
+        return (told,)
+    told = (
+        f"The known clustering has its margin against {len(fit.planes)} other clustering(s) that "
+        "k-means found; none better is known, but the worst cannot be found for certain."
+    )
+    if fit.converged:
+        return (told,)
+    return (
+        told,
+        f"Not converged after {len(fit.planes)} rounds: the last clustering found lacked "
+        f"{fit.lacks:.2g}. Raise 'max_iter' or 'tol'.",
+    )

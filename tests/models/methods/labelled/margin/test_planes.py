@@ -1,0 +1,113 @@
+"""Cutting planes and their master problem."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from models.errors import Cancelled
+from models.methods.labelled.margin.clusterings import Plane
+from models.methods.labelled.margin.planes import Search, separate, solve
+from models.progress import silent
+
+
+def planes(seed: int, n_planes: int, n_columns: int = 4) -> list[Plane]:
+    """Differences of squares, as of clusterings: neither semidefinite nor of one sign."""
+    rng = np.random.default_rng(seed)
+    roots = rng.normal(size=(n_planes, 2, n_columns, 2))
+    squares = roots @ roots.transpose(0, 1, 3, 2)
+    losses = rng.uniform(0.2, 1.0, n_planes)
+    return [
+        Plane(normal, float(loss))
+        for normal, loss in zip(squares[:, 0] - squares[:, 1], losses, strict=True)
+    ]
+
+
+def by_cvxpy(some: list[Plane], gamma: float) -> tuple[float, np.ndarray]:
+    """The least objective and its metric, as the problem is written."""
+    import cvxpy as cp
+
+    n_columns = some[0].normal.shape[0]
+    metric = cp.Variable((n_columns, n_columns), PSD=True)
+    slack = cp.Variable()
+    problem = cp.Problem(
+        cp.Minimize(gamma * cp.sum_squares(metric - np.eye(n_columns)) + slack),
+        [slack >= 0]
+        + [cp.sum(cp.multiply(plane.normal, metric)) >= plane.loss - slack for plane in some],
+    )
+    problem.solve(solver="CLARABEL", tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
+    return float(problem.value), metric.value
+
+
+@pytest.mark.parametrize("gamma", [0.01, 0.3, 3.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_master_problem_agrees_with_a_cone_solver(seed: int, gamma: float) -> None:
+    some = planes(seed, 6)
+    objective, metric = by_cvxpy(some, gamma)
+    master = solve(some, 4, gamma, np.zeros(6))
+    assert master.objective == pytest.approx(objective, abs=2e-6)
+    assert master.bound == pytest.approx(objective, abs=2e-6)
+    assert master.metric == pytest.approx(metric, abs=3e-3 if gamma == 0.01 else 1e-3)
+    assert master.multipliers.min() >= 0.0
+    assert master.multipliers.sum() <= 1.0 + 1e-12
+
+
+def test_the_bound_is_below_the_objective_from_any_multipliers() -> None:
+    some = planes(1, 6)
+    objective, _ = by_cvxpy(some, 0.1)
+    for seed in range(5):
+        start = np.random.default_rng(seed).dirichlet(np.ones(6))
+        master = solve(some, 4, 0.1, start)
+        assert master.bound <= objective + 1e-7 <= master.objective + 2e-7
+
+
+def test_without_planes_the_metric_is_the_identity() -> None:
+    master = solve([], 3, 1.0, np.zeros(0))
+    assert (master.metric == np.eye(3)).all()
+    assert master.objective == master.bound == master.slack == 0.0
+
+
+def worst_of(some: list[Plane]) -> Search:
+    return lambda metric: max(some, key=lambda plane: plane.lacks(metric))
+
+
+@pytest.mark.parametrize("gamma", [0.05, 1.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_rounds_end_at_the_optimum_of_all_planes(seed: int, gamma: float) -> None:
+    some = planes(seed, 40)
+    objective, _ = by_cvxpy(some, gamma)
+    fit = separate(worst_of(some), 4, gamma, tol=1e-5, max_iter=200, progress=silent)
+    assert fit.converged
+    assert 1 < len(fit.planes) < 40
+    assert fit.master.objective == pytest.approx(objective, abs=2e-5)
+    # It never falls as planes are added, and all that were found are kept.
+    assert (np.diff(fit.bounds) >= -1e-12).all()
+    for plane in some:
+        assert plane.lacks(fit.master.metric) <= fit.master.slack + 1e-5
+
+
+def test_rounds_that_were_stopped_say_what_lacks() -> None:
+    some = planes(0, 40)
+    fit = separate(worst_of(some), 4, 0.05, tol=1e-5, max_iter=2, progress=silent)
+    assert not fit.converged
+    assert len(fit.planes) == len(fit.bounds) == 2
+    most = max(plane.lacks(fit.master.metric) for plane in some)
+    assert fit.lacks == pytest.approx(most - fit.master.slack)
+    assert fit.lacks > 1e-5
+
+
+def test_a_metric_that_keeps_all_is_left_as_it_is() -> None:
+    fit = separate(
+        lambda metric: Plane(np.eye(3), 0.5), 3, 1.0, tol=1e-3, max_iter=5, progress=silent
+    )
+    assert fit.converged
+    assert fit.planes == ()
+    assert (fit.master.metric == np.eye(3)).all()
+
+
+def test_it_can_be_cancelled() -> None:
+    def cancel(fraction: float, stage: str, message: str = "") -> None:
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        separate(worst_of(planes(0, 9)), 4, 0.1, tol=1e-5, max_iter=9, progress=cancel)

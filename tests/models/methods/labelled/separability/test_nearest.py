@@ -1,0 +1,130 @@
+"""The nearest metric: conditions of an optimum, and the same from solvers of different kinds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from models.errors import UsageError
+from models.methods.labelled.separability import nearest as module
+from models.methods.labelled.separability.nearest import Solver, nearest
+from models.methods.labelled.separability.pairs import Moments, Pairs
+from models.progress import silent
+from tests.models.methods.labelled.separability.separability_kit import drawn, literal
+
+SOLVERS: tuple[Solver, ...] = ("dual", "clarabel", "scs")
+
+
+def problem(seed: int, multiple: float, **size: int) -> tuple[Pairs, np.ndarray]:
+    """The constraints, and (n_pairs, D, D) their matrices, of length 1."""
+    known = drawn(seed, **size, apart=3.0)
+    gamma = multiple * Moments.of(known).least_separation
+    matrices = literal(known, gamma)
+    matrices /= np.linalg.norm(matrices, axis=(1, 2))[:, None, None]
+    return Pairs(Moments.of(known), gamma), matrices
+
+
+def by_plain_dual(matrices: np.ndarray) -> np.ndarray:
+    """The metric by maximising the dual, as written: P(I + sum of a G / 2), a >= 0."""
+    identity = np.eye(matrices.shape[1])
+
+    def metric(multipliers: np.ndarray) -> np.ndarray:
+        shifted = identity + 0.5 * np.einsum("p,pde->de", multipliers, matrices)
+        values, vectors = np.linalg.eigh(shifted)
+        return (vectors * np.maximum(values, 0.0)) @ vectors.T
+
+    def minus_dual(multipliers: np.ndarray) -> tuple[float, np.ndarray]:
+        at = metric(multipliers)
+        kept = np.einsum("pde,de->p", matrices, at)
+        return float(multipliers @ kept - np.square(at - identity).sum()), kept
+
+    best = minimize(
+        minus_dual,
+        np.zeros(len(matrices)),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0, None)] * len(matrices),
+        options={"maxiter": 20000, "maxfun": 40000, "ftol": 0.0, "gtol": 1e-9},
+    )
+    return metric(best.x)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("multiple", [1.2, 1.5, 2.0])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_an_optimum_by_its_conditions(seed: int, multiple: float, solver: Solver) -> None:
+    pairs, matrices = problem(seed, multiple)
+    found = nearest(pairs, solver, silent)
+    metric, multipliers = found.metric, found.multipliers
+    assert found.warnings == ()
+    # It may change, and it did.
+    assert metric.any()
+    assert found.objective > 1e-3
+    kept = np.einsum("pde,de->p", matrices, metric)
+    assert kept.min() >= -1e-6
+    assert np.linalg.eigvalsh(metric).min() >= -1e-12
+    assert multipliers.min() >= 0.0
+    assert np.abs(multipliers * kept).max() <= 1e-6
+    # 2 (A - I) = sum of a G + S, and the cone's own multiplier S is semidefinite, orthogonal to A.
+    cone = 2.0 * (metric - np.eye(4)) - np.einsum("p,pde->de", multipliers, matrices)
+    assert np.linalg.eigvalsh(cone).min() >= -1e-5
+    assert abs(np.vdot(cone, metric)) <= 1e-5
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("seed", range(4))
+def test_an_independent_solver_gives_the_same(seed: int, solver: Solver) -> None:
+    pairs, matrices = problem(seed, 2.0, n_clusters=6, n_columns=5)
+    expected = by_plain_dual(matrices)
+    found = nearest(pairs, solver, silent)
+    assert 1.0 < np.trace(expected) < 4.9
+    assert found.metric == pytest.approx(expected, abs=1e-6)
+    assert found.bound <= 1e-6
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("multiple", [1.5, 2.0, 3.0, 6.0])
+def test_it_is_0_or_its_trace_is_its_square_and_at_least_1(seed: int, multiple: float) -> None:
+    found = nearest(problem(seed, multiple)[0], "dual", silent)
+    trace = float(np.trace(found.metric))
+    assert found.warnings == ()
+    assert trace == pytest.approx(np.square(found.metric).sum(), abs=1e-6)
+    assert trace == 0.0 or trace > 1.0 - 1e-6
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_nothing_but_0_keeps_the_constraints_of_a_large_gamma(solver: Solver) -> None:
+    found = nearest(problem(0, 1e4)[0], solver, silent)
+    assert not found.metric.any()
+    assert found.objective == 4.0
+    assert found.bound == 0.0
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_nothing_changes_up_to_the_least_separation(solver: Solver) -> None:
+    found = nearest(problem(0, 1.0 - 1e-9)[0], solver, silent)
+    assert (found.metric == np.eye(4)).all()
+    assert found.status == "identity"
+
+
+def test_a_solver_that_was_stopped_says_how_far_it_is() -> None:
+    pairs, _ = problem(1, 2.0)
+    best = nearest(pairs, "dual", silent)
+    stopped = nearest(pairs, "dual", silent, most_steps=1)
+    (told,) = stopped.warnings
+    assert "did not converge" in told
+    assert stopped.objective - stopped.bound <= best.objective
+
+
+def test_a_cone_solver_that_was_stopped_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(module.OPTIONS, "scs", {"max_iters": 3})
+    (told,) = nearest(problem(1, 2.0)[0], "scs", silent).warnings
+    assert "did not converge" in told
+
+
+def test_a_solver_without_a_point_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    # So loose a tolerance makes it take the problem for infeasible.
+    monkeypatch.setitem(module.OPTIONS, "scs", {"eps_infeas": 1e6})
+    with pytest.raises(UsageError, match="without a usable metric"):
+        nearest(problem(1, 2.0)[0], "scs", silent)
