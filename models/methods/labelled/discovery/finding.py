@@ -29,12 +29,13 @@ class Found:
 
     mixture : of the known clusters, in their order, then the new ones.
     logits : (n_rows, n_known + n_new) log posteriors; rows that are labelled are of their cluster.
-    log_likelihoods : of all runs. log_likelihood : the highest.
-    bic : of the best run. warnings : about its end.
+    log_likelihood, bic : of the best run. log_likelihoods : of all runs.
+    warnings : about the best run's end.
     """
 
     mixture: Mixture
     logits: Float
+    log_likelihood: float
     log_likelihoods: Float
     bic: float
     warnings: tuple[str, ...]
@@ -42,10 +43,6 @@ class Found:
     @property
     def cluster(self) -> Int:
         return np.asarray(self.logits.argmax(axis=1))
-
-    @property
-    def log_likelihood(self) -> float:
-        return float(self.log_likelihoods.max())
 
 
 CERTAIN = -50.0
@@ -90,7 +87,6 @@ def _result(
 ) -> Found:
     n_known, free = known.shape[0], np.flatnonzero(code < 0)
     mixture = best.mixture
-    n_new = mixture.means.shape[0] - (n_known if may_join else 0)
     bic = mixture.n_parameters * np.log(max(points.shape[0] if may_join else free.size, 1))
     bic = float(bic - 2.0 * best.log_likelihood)
     if not may_join:
@@ -101,10 +97,34 @@ def _result(
             np.concatenate([share, mixture.weights * free.size / code.size]),
             mixture.variance,
         )
+    mixture, logits = assigned(points, code, mixture, n_known, may_join)
+    return Found(
+        mixture,
+        logits,
+        best.log_likelihood,
+        np.array([fit.log_likelihood for fit in fits]),
+        bic,
+        () if best.converged else unconverged(),
+    )
+
+
+def unconverged() -> tuple[str, ...]:
+    return (f"The best run was stopped after {MAX_ITER} iterations.",)
+
+
+def assigned(
+    points: Array, code: Int, mixture: Mixture, n_known: int, may_join: bool
+) -> tuple[Mixture, Float]:
+    """The mixture with its new clusters in order of size, and (n_rows, K) log posteriors as in
+    `Found`.
+
+    mixture : of the known clusters, then the new ones. O(N K r).
+    """
+    free = np.flatnonzero(code < 0)
     logits = mixture.log_joint(points)
     if not may_join:
         logits[free, :n_known] = -np.inf
-    size = np.bincount(logits[free].argmax(axis=1), minlength=n_known + n_new)[n_known:]
+    size = np.bincount(logits[free].argmax(axis=1), minlength=logits.shape[1])[n_known:]
     order = n_known + by_size(size, mixture.means[n_known:])
     order = np.concatenate([np.arange(n_known), order])
     mixture, logits = mixture.some(order), logits[:, order]
@@ -113,8 +133,7 @@ def _result(
     logits[labelled] = CERTAIN
     logits[labelled, code[labelled]] = 0.0
     np.maximum(logits, CERTAIN, out=logits)
-    notes = () if best.converged else (f"The best run was stopped after {MAX_ITER} iterations.",)
-    return Found(mixture, logits, np.array([fit.log_likelihood for fit in fits]), bic, notes)
+    return mixture, logits
 
 
 def _known_means(points: Array, code: Int, n_known: int, clusterer: Clusterer) -> Float:
@@ -135,22 +154,29 @@ def _start(
     clusterer: Clusterer,
     rng: np.random.Generator,
 ) -> Mixture:
-    """Seeds by k-means++, far from known clusters that rows may join, with the spread of rows
-    around them."""
-    seeds = list(known)
-    nearest = np.full(free.shape[0], np.inf)
-    for mean in seeds:
-        np.minimum(nearest, _squares(free, mean), out=nearest)
-    for _ in range(n_new):
-        total = float(nearest.sum()) if seeds else 0.0
-        chance = nearest / total if 0.0 < total < np.inf else None
-        seed = free[rng.choice(free.shape[0], p=chance)].astype(np.float64)
-        seeds.append(seed)
-        np.minimum(nearest, _squares(free, seed), out=nearest)
-    means = np.array(seeds)
+    """Seeds far from known clusters that rows may join, with the spread of rows around them."""
+    seeds, nearest = distant(free, known, n_new, rng)
+    means = np.concatenate([known, free[seeds].astype(np.float64)])
     n_clusters = means.shape[0]
     variance = max(float(nearest.mean()) / free.shape[1], 1e-12)
     return Mixture(clusterer, means, np.full(n_clusters, 1.0 / n_clusters), variance)
+
+
+def distant(
+    rows: Array, centers: Float, n_seeds: int, rng: np.random.Generator
+) -> tuple[Int, Float]:
+    """Numbers of rows drawn by k-means++, far from each other and from centers, and (n_rows,) the
+    squared distance of each row to the nearest of these. O(N K r)."""
+    seeds: list[int] = []
+    nearest = np.full(rows.shape[0], np.inf)
+    for center in centers:
+        np.minimum(nearest, _squares(rows, center), out=nearest)
+    for _ in range(n_seeds):
+        total = float(nearest.sum())
+        chance = nearest / total if 0.0 < total < np.inf else None
+        seeds.append(int(rng.choice(rows.shape[0], p=chance)))
+        np.minimum(nearest, _squares(rows, rows[seeds[-1]]), out=nearest)
+    return np.array(seeds, dtype=np.int64), nearest
 
 
 def _squares(rows: Array, mean: Float) -> Float:

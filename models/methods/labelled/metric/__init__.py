@@ -4,7 +4,9 @@ semidefinite.
 Start at `descent`.
 
 - `likelihood`: how well a metric tells the known clusters, and its gradient.
+- `margin`: large margins between neighbours in a cluster and rows of others, and their gradient.
+- `scatter`: means of squares and products over pairs.
 - `holds`: what holds the metric, each with its proximal step on the cone.
-- `descent`: the minimum of both, by accelerated proximal gradients.
+- `descent`: the minimum of a loss and a hold, by accelerated proximal gradients.
 - `unlabelled`: rows without a label, clustered and learned from by turns.
 """

@@ -82,6 +82,29 @@ class LabelledMethod(Method[P]):
         """Hook: how transformed rows are clustered."""
         return params.clusterer
 
+    def _clustered(
+        self,
+        prepared: Prepared,
+        learned: Learned,
+        n_new: int,
+        params: P,
+        run: Run,
+        progress: Progress,
+    ) -> tuple[Learned, Found]:
+        """Hook: the new clusters, and the transformation that they were found under, which may be
+        another than the learned one."""
+        found = find(
+            _folded(prepared.points, learned),
+            prepared.labels.code,
+            n_new,
+            clusterer=self._clusterer(params),
+            may_join=params.may_join,
+            n_init=params.n_init,
+            rng=run.rng,
+            progress=progress,
+        )
+        return learned, found
+
     def _memory(self, shapes: Shapes, params: P) -> int:
         if len(shapes.get("features", ())) != 2:
             return 0
@@ -119,8 +142,7 @@ class LabelledMethod(Method[P]):
                 code="wrong-parameter",
                 parameter="gamma",
             )
-        folded = np.asarray(points @ learned.matrix.T.astype(points.dtype))
-        choice, found = self._found(folded, labels, params, run)
+        choice, learned, found = self._found(prepared, learned, params, run)
         n_new = found.logits.shape[1] - labels.n_clusters
         names = [*labels.names, *(f"new {number + 1}" for number in range(n_new))]
         transformation = Transformation.of(preparation, learned.matrix)
@@ -139,7 +161,7 @@ class LabelledMethod(Method[P]):
                 {"kind": mixture.kind, "n_known": labels.n_clusters},
             ),
             logits=found.logits,
-            features=folded,
+            features=_folded(points, learned),
             metrics={
                 "n_components": float(learned.matrix.shape[0]),
                 "log_likelihood": found.log_likelihood,
@@ -159,38 +181,36 @@ class LabelledMethod(Method[P]):
             ),
         )
 
-    def _found(self, folded: Array, labels: Labels, params: P, run: Run) -> tuple[Choice, Found]:
-        """The new clusters, and how their number was chosen."""
+    def _found(
+        self, prepared: Prepared, learned: Learned, params: P, run: Run
+    ) -> tuple[Choice, Learned, Found]:
+        """The new clusters with their transformation, and how their number was chosen."""
+        free = prepared.labels.free
         numbers = (
             [params.n_clusters]
             if params.choose is None
-            else range(params.min_clusters, min(params.max_clusters, labels.free.size - 1) + 1)
+            else range(params.min_clusters, min(params.max_clusters, free.size - 1) + 1)
         )
-        founds = []
+        results = []
         for place, number in enumerate(numbers):
             begin, end = (0.6 + 0.38 * (place + step) / len(numbers) for step in (0, 1))
-            founds.append(
-                find(
-                    folded,
-                    labels.code,
-                    number,
-                    clusterer=self._clusterer(params),
-                    may_join=params.may_join,
-                    n_init=params.n_init,
-                    rng=run.rng,
-                    progress=subprogress(run.progress, begin, end),
-                )
-            )
+            progress = subprogress(run.progress, begin, end)
+            results.append(self._clustered(prepared, learned, number, params, run, progress))
         if params.choose is None:
-            return Choice.given(params.n_clusters), founds[0]
+            return Choice.given(params.n_clusters), *results[0]
         if params.choose == "bic":
-            choice = lowest("bic", numbers, [found.bic for found in founds])
+            choice = lowest("bic", numbers, [found.bic for _, found in results])
         else:
-            free = labels.free
-            seen = clustered(folded[free], self._clusterer(params))
-            values = [_silhouette(seen, found.cluster[free]) for found in founds]
+            seen = [
+                clustered(_folded(prepared.free, under), self._clusterer(params))
+                for under, _ in results
+            ]
+            values = [
+                _silhouette(rows, found.cluster[free])
+                for rows, (_, found) in zip(seen, results, strict=True)
+            ]
             choice = highest("silhouette", numbers, values)
-        return choice, founds[list(numbers).index(choice.n_clusters)]
+        return choice, *results[list(numbers).index(choice.n_clusters)]
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         logits = self._logits(model, data)
@@ -243,6 +263,11 @@ def _read_names(arrays: Arrays) -> list[str] | None:
         return None
     names: list[str] = json.loads(stored.tobytes())
     return names
+
+
+def _folded(points: Array, learned: Learned) -> Array:
+    """(n_rows, r)."""
+    return np.asarray(points @ learned.matrix.T.astype(points.dtype))
 
 
 def _silhouette(points: Array, cluster: Array) -> float:
