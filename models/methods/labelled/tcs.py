@@ -17,8 +17,8 @@ validation on known clusters held out (`choosing.validation`), among doing nothi
 
 `form` 'low-rank' learns L of `rank` rows itself, which is not convex: the best of several starts.
 With `use_unlabeled` the rows without a label are clustered and learned from by turns
-(`metric.unlabelled`); on generated mixtures that helped 'l2' where few clusters were known, and cost
-a little elsewhere.
+(`metric.unlabelled`); on generated mixtures that helped 'l2' where few clusters were known, and
+mostly cost a little elsewhere.
 
 Other densities (`densities`) are not convex either. L starts as the identity and ends in a local
 minimum near it; the objective never rises. 'vmf': rows, measured from their mean, become directions
