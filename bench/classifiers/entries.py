@@ -69,7 +69,12 @@ ON_IMCLEF: dict[Size, tuple[Entry, ...]] = {
 _PAIRS = (BSVM, BLR, MLR, RR_SVM, RR_LR)
 ELSEWHERE = {
     "WordNet nouns": (*_PAIRS, *_with_weight(0.01, *_PAIRS), M3_MAP),
-    "TinyImageNet": (*_with_weight(0.001, *_PAIRS), M3_MAP),
+    "TinyImageNet": (
+        *_with_weight(0.001, BLR, MLR, RR_LR),
+        *_with_weight(0.01, BSVM, RR_SVM),
+        *_with_weight(0.1, BSVM, RR_SVM),
+        M3_MAP,
+    ),
 }
 """On the sets that the thesis does not have. The more features, the smaller are useful C."""
 

@@ -2,12 +2,13 @@
 
 Given the weights of their neighbours, classes that are not neighbours of each other are
 independent, so blocks of them are pieces that any worker computes: on a tree all classes, on a
-graph those of one colour, colour by colour. Given the classes, the weights of all inner nodes
-(those that are no class) follow in closed form. The two take turns. Start in `sweeps`.
+graph those of one colour, colour by colour. Given the classes, all inner nodes (those that are no
+class) move at once. The two take turns. Start in `sweeps`.
 
 - `blocked_classes`: the blocks, and the neighbours of a class.
 - `block`: a piece, the classes of one block.
 - `newton`: the classes of a block by the logistic loss.
+- `inner_nodes`: the inner nodes between the turns of the classes.
 - `sweeps`: the turns, what is kept between them, and the classifier at their end.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), §2.4.3 and §3.3.3. There odd and even

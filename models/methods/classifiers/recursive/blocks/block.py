@@ -19,6 +19,10 @@ from models.methods.classifiers.recursive.inputs import LossName
 ROUNDS = 8
 """How often at most a class looks for the rows that matter to it in one sweep."""
 
+LEAST_HELD = 0.01
+"""A class that holds to its place in a column by less than this, in shares of its tie to its
+parent, follows the parent there."""
+
 CACHED = 8
 """Neighbours' weights that a piece keeps dense."""
 
@@ -39,7 +43,8 @@ def piece(problem: Problem, blocked: BlockedClasses, loss: LossName, given: Piec
     """Train the classes of one block.
 
     Returns what they add to the objective, what the next sweep starts from (`weights` or `dual`),
-    and on a tree the sums of their weights by parent (`sums`).
+    and on a tree the sums of their weights by parent (`sums`), with the logistic loss also of how
+    much each holds its place when the parent moves (`held`).
     """
     number, shared = int(given["block"]), given[SHARED]
     block = _Block(
@@ -162,7 +167,7 @@ class _Block:
             "dual.start": np.concatenate([[0], np.cumsum([row.size for row in rows])]),
             "dual.row": np.concatenate(rows),
             "dual.value": np.concatenate(values),
-            **(sums.arrays() if self.blocked.nested else kept.arrays("weights.")),
+            **(sums.arrays("sums.") if self.blocked.nested else kept.arrays("weights.")),
         }
 
     def train_logistic(self) -> Arrays:
@@ -182,6 +187,8 @@ class _Block:
             start[-1] = logistic.log_odds(problem)
         weights, own = newton.minimize(problem, stiffness, center, start, self.C, self.tol)
         sums, objective = _Sums(self.blocked, problem.n_columns), float(own.sum())
+        held = _Sums(self.blocked, problem.n_columns)
+        bound = newton.curvature_bound(problem, weights, self.C) if self.blocked.drawn else None
         compressed = []
         for place, class_ in enumerate(self.classes.tolist()):
             row, middle = (part[:, place].astype(np.float64) for part in (weights, center))
@@ -192,15 +199,18 @@ class _Block:
             compressed.append(CompressedRows.of([row], problem.n_columns))
             if self.blocked.nested:
                 sums.add(class_, row)
+            if bound is not None:
+                held.add(class_, _held(bound[:, place].astype(np.float64), stiffness[place]))
         return {
             "objective": np.array([objective]),
-            **sums.arrays(),
+            **sums.arrays("sums."),
+            **held.arrays("held."),
             **CompressedRows.stacked(compressed, problem.n_columns).arrays("weights."),
         }
 
 
 class _Sums:
-    """The sums of classes' weights by parent; classes of one parent come after each other."""
+    """The sums of classes' rows by parent; classes of one parent come after each other."""
 
     def __init__(self, blocked: BlockedClasses, n_columns: int) -> None:
         self._blocked, self._n_columns = blocked, n_columns
@@ -220,12 +230,20 @@ class _Sums:
             self._done.append(CompressedRows.of([self._sum], self._n_columns))
             self._sum = np.zeros(self._n_columns)
 
-    def arrays(self) -> Arrays:
+    def arrays(self, prefix: str) -> Arrays:
         if not self._parents:
             return {}
         self._close()
         rows = CompressedRows.stacked(self._done, self._n_columns)
-        return {"parent": np.array(self._parents), **rows.arrays("sums.")}
+        return {"parent": np.array(self._parents), **rows.arrays(prefix)}
+
+
+def _held(bound: Float, stiffness: float) -> Float:
+    """s h / (s + h): how stiffly a class with the curvatures h holds to its place, where it is tied
+    to its parent by s; 0 where that is next to nothing."""
+    held = stiffness * bound / (stiffness + bound)
+    held[held < LEAST_HELD * stiffness] = 0.0
+    return held
 
 
 def _of_classes(problem: Problem, classes: Int) -> Problem:

@@ -48,6 +48,11 @@ class BlockedClasses:
         n_neighbors = np.diff(self.penalty.matrix.indptr)[self.penalty.node] - 1
         return bool((n_neighbors == 1).all()) and self.to_inner.nnz == self.n_classes
 
+    @property
+    def drawn(self) -> bool:
+        """Whether classes that hold to their places draw their parents less: on a tree."""
+        return self.nested and self.penalty.parent is not None
+
     @cached_property
     def stiffness(self) -> Float:
         """(n_classes,) the diagonal of the penalty's matrix."""

@@ -9,20 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
-from models.arrays import Arrays, Int, row_blocks
+from models.arrays import Arrays
 from models.method import Checkpoint, Crew, Piece, Run
 from models.methods.classifiers.classes.classifier import Trained
-from models.methods.classifiers.classes.compressed import NEGLIGIBLE, CompressedRows
+from models.methods.classifiers.classes.compressed import CompressedRows
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.blocks.block import dual_sum, first_row, under
 from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
+from models.methods.classifiers.recursive.blocks.inner_nodes import InnerNodes, momentum
 from models.methods.classifiers.recursive.inputs import Effort, LossName
 from models.progress import Progress
-
-MOST_VALUES = 1 << 23
-"""Weights of inner nodes that are solved for at a time (64 MiB)."""
 
 FIRST_TOL = {"hinge": 0.1, "logistic": 1e-3}
 """How exactly the classes of the first sweep are trained; each sweep a third of the one before."""
@@ -67,9 +64,10 @@ def minimize(
         exact = _tightening(len(state.objectives)) == TIGHTEST
         objective = sweep(state, effort, FIRST_TOL[loss], crew, progress)
         previous = state.objectives[-1] if state.objectives else np.inf
+        ahead = state.inner.reached is not None and momentum(state.objectives) > 0.0
         state.objectives.append(objective)
         converged = abs(previous - objective) <= effort.tol * objective
-        if exact and not converged and objective > previous:
+        if exact and not ahead and not converged and objective > previous:
             converged, rise = True, (objective - previous) / objective
         if not converged and len(state.objectives) < effort.max_iter:
             state.move_inner()
@@ -85,7 +83,7 @@ def _tightening(n_sweeps: int) -> float:
 def sweep(state: State, effort: Effort, first_tol: float, crew: Crew, progress: Progress) -> float:
     """Train each block once; returns the objective."""
     n_sweeps, n_blocks, n_done = len(state.objectives), len(state.blocked.blocks), 0
-    allowed, inner = first_tol * _tightening(n_sweeps), state.inner_penalty()
+    allowed, inner = first_tol * _tightening(n_sweeps), state.inner.penalty
     # In the order of blocks, whichever ends first: a kill must not change the sums' rounding.
     objectives = np.zeros(n_blocks)
     for blocks in state.blocked.turns:
@@ -108,14 +106,11 @@ def sweep(state: State, effort: Effort, first_tol: float, crew: Crew, progress: 
 
 
 class State:
-    """inner : weights of the inner nodes. blocks : what each block keeps."""
+    """blocks : what each block keeps."""
 
-    def __init__(
-        self, blocked: BlockedClasses, inner: CompressedRows, objectives: list[float]
-    ) -> None:
+    def __init__(self, blocked: BlockedClasses, inner: InnerNodes, objectives: list[float]) -> None:
         self.blocked, self.inner, self.objectives = blocked, inner, objectives
         self.blocks: list[Arrays] = [{} for _ in blocked.blocks]
-        self._sums: dict[int, tuple[Int, CompressedRows]] = {}
 
     @classmethod
     def start(cls, problem: Problem, blocked: BlockedClasses, checkpoint: Checkpoint) -> State:
@@ -123,8 +118,9 @@ class State:
         if saved is None:
             first = CompressedRows.of([first_row(problem)], n_columns)
             n_inner = blocked.penalty.inner.size
-            return cls(blocked, first.take(np.zeros(n_inner, dtype=np.int64)), [])
-        inner = CompressedRows.of_arrays(saved, n_columns, "inner.")
+            weights = first.take(np.zeros(n_inner, dtype=np.int64))
+            return cls(blocked, InnerNodes(blocked, weights), [])
+        inner = InnerNodes.of_arrays(blocked, saved, n_columns)
         state = cls(blocked, inner, saved["objectives"].tolist())
         state.blocks = [under(f"{block}.", saved) for block in range(len(state.blocks))]
         return state
@@ -136,10 +132,11 @@ class State:
             for block, kept in enumerate(self.blocks)
             for name, array in kept.items()
         }
-        return {**self.inner.arrays("inner."), **own}
+        return {**self.inner.weights.arrays("inner."), **own}
 
     def arrays(self) -> Arrays:
-        return {**self.shared(), "objectives": np.array(self.objectives)}
+        objectives = np.array(self.objectives)
+        return {**self.shared(), **self.inner.arrays(), "objectives": objectives}
 
     def keep(self, block: int, arrays: Arrays) -> float:
         """Take what a piece returned; gives its part of the objective."""
@@ -148,60 +145,24 @@ class State:
             for name, array in arrays.items()
             if name.startswith(("dual.", "weights."))
         }
-        if "parent" in arrays:
-            sums = CompressedRows.of_arrays(arrays, self.inner.n_columns, "sums.")
-            self._sums[block] = np.asarray(arrays["parent"]), sums
+        self.inner.keep(block, arrays)
         return float(arrays["objective"][0])
 
-    def inner_penalty(self) -> float:
-        """The penalty's part of the objective that is the inner nodes' own."""
-        penalty = self.blocked.penalty
-        weights = self.inner.matrix().astype(np.float64)
-        form = penalty.matrix[penalty.inner][:, penalty.inner] @ weights
-        return 0.5 * float((weights * form).sum())
-
     def move_inner(self) -> None:
-        """Give the inner nodes the best weights for those of the classes. O(n_inner D)."""
-        if not self.inner.n_rows:
-            return
-        pull, n_columns = self._pull(), self.inner.n_columns
-        largest, parts = np.zeros((self.inner.n_rows, 1)), []
-        # From the constant on, whose weights are large, so that little is kept that will go.
-        blocks = list(row_blocks(n_columns, self.inner.n_rows, MOST_VALUES))
-        for block in reversed(blocks):
-            columns = pull[:, block].toarray()
-            weights = self.blocked.penalty.solve_inner(columns)
-            size = np.abs(weights)
-            np.maximum(largest, size.max(axis=1, keepdims=True), out=largest)
-            weights[size <= NEGLIGIBLE * largest] = 0.0
-            parts.append(sp.csr_array(weights.astype(np.float32)))
-        whole = sp.csr_array(sp.hstack(parts[::-1], format="csr"))
-        whole.data[np.abs(whole.data) <= NEGLIGIBLE * np.repeat(largest, np.diff(whole.indptr))] = 0
-        whole.eliminate_zeros()
-        self.inner = CompressedRows.of_matrix(whole)
-
-    def _pull(self) -> sp.csc_array:
-        """(n_inner, n_columns) how the classes pull at the inner nodes."""
-        if not self._sums:
-            return sp.csc_array(-(self.blocked.to_inner @ self._kept_weights().matrix()))
-        parents, sums = zip(*(self._sums[block] for block in sorted(self._sums)), strict=True)
-        parent = np.concatenate(parents)
-        place = sp.csr_array(
-            (np.ones(parent.size, dtype=np.float32), (parent, np.arange(parent.size))),
-            shape=(self.inner.n_rows, parent.size),
-        )
-        rows = CompressedRows.stacked(list(sums), self.inner.n_columns)
-        return sp.csc_array(place @ rows.matrix())
+        """Give the inner nodes the weights of the next sweep."""
+        if self.inner.weights.n_rows:
+            classes = None if self.blocked.nested else self._kept_weights()
+            self.inner.move(classes, momentum(self.objectives))
 
     def _kept_weights(self) -> CompressedRows:
         """The weights of the classes, in their order."""
-        n_columns = self.inner.n_columns
+        n_columns = self.inner.weights.n_columns
         rows = [CompressedRows.of_arrays(kept, n_columns, "weights.") for kept in self.blocks]
         return self._in_order(rows)
 
     def _in_order(self, parts: list[CompressedRows]) -> CompressedRows:
         order = np.argsort(np.concatenate(self.blocked.blocks))
-        return CompressedRows.stacked(parts, self.inner.n_columns).take(order)
+        return CompressedRows.stacked(parts, self.inner.weights.n_columns).take(order)
 
     def class_weights(self, problem: Problem) -> CompressedRows:
         """The weights of the classes as the last sweep left them, in their order."""
@@ -211,7 +172,7 @@ class State:
         for classes, kept in zip(self.blocked.blocks, self.blocks, strict=True):
             for place, class_ in enumerate(classes.tolist()):
                 ((_, parent, _),) = self.blocked.neighbors(class_)
-                pull = self.inner.row(parent) + dual_sum(problem, kept, place, class_)
+                pull = self.inner.weights.row(parent) + dual_sum(problem, kept, place, class_)
                 weights = pull / self.blocked.stiffness[class_]
                 rows.append(CompressedRows.of([weights], problem.n_columns))
         return self._in_order(rows)

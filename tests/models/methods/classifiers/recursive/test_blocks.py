@@ -229,7 +229,7 @@ def test_the_objective_of_a_sweep_is_that_of_its_weights(
         state = State.start(some, blocked, Checkpoint())
         crew = crew_of(some, blocked, loss)
         for _ in range(2):
-            inner = state.inner.matrix().toarray()
+            inner = state.inner.weights.matrix().toarray()
             objective = sweep(state, Effort(0.7, tol=0.0, max_iter=1), 1e-4, crew, silent)
             weights = np.zeros((blocked.penalty.n_nodes, some.n_columns))
             weights[blocked.penalty.inner] = inner

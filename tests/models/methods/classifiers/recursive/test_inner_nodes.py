@@ -1,0 +1,133 @@
+"""How far inner nodes move between the turns of the classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.special import expit
+
+from models.method import Alone, Checkpoint
+from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.classes.compressed import CompressedRows
+from models.methods.classifiers.classes.problem import Problem
+from models.methods.classifiers.recursive import logistic
+from models.methods.classifiers.recursive.blocks import newton
+from models.methods.classifiers.recursive.blocks.block import piece
+from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
+from models.methods.classifiers.recursive.blocks.inner_nodes import InnerNodes, momentum
+from models.methods.classifiers.recursive.blocks.sweeps import minimize
+from models.methods.classifiers.recursive.inputs import Effort
+from models.methods.classifiers.recursive.penalty import Penalty
+from models.progress import silent
+
+
+def families(n_rows: int = 120, n_columns: int = 12, n_classes: int = 24) -> Problem:
+    """Classes in two families of twelve, with a few rows each."""
+    parent = np.array([-1, 0, 0, *[1] * 12, *[2] * 12])
+    tree = ClassTree(parent, np.arange(3, 27))
+    rng = np.random.default_rng(0)
+    code = np.arange(n_rows) % n_classes
+    means = rng.normal(size=(2, n_columns))[code // 12] + 0.5 * rng.normal(size=(n_rows, n_columns))
+    design = sp.csr_array(np.column_stack([means, np.ones(n_rows)]))
+    return Problem(design, np.arange(n_rows + 1), code, n_classes, tree)
+
+
+def blocks(some: Problem) -> BlockedClasses:
+    assert some.tree is not None
+    return BlockedClasses.of(some, Penalty.of_tree(some.tree), 8)
+
+
+def told(rows: np.ndarray, held: np.ndarray, blocked: BlockedClasses) -> dict[str, Any]:
+    """What one block of all classes tells by parent."""
+    parent = np.array([1, 2])
+    sums = np.stack([rows[:12].sum(axis=0), rows[12:].sum(axis=0)])
+    by_parent = np.stack([held[:12].sum(axis=0), held[12:].sum(axis=0)])
+    n_columns = rows.shape[1]
+    return {
+        "parent": parent,
+        **CompressedRows.of(list(sums), n_columns).arrays("sums."),
+        **CompressedRows.of(list(by_parent), n_columns).arrays("held."),
+    }
+
+
+def test_they_go_where_classes_with_these_curvatures_would_follow_to() -> None:
+    some = families()
+    blocked = blocks(some)
+    rng = np.random.default_rng(1)
+    before, classes = rng.normal(size=(3, 13)), rng.normal(size=(24, 13))
+    curvature = rng.uniform(0, 3, (24, 13))
+    nodes = InnerNodes(blocked, CompressedRows.of(list(before), 13))
+    held = curvature / (1.0 + curvature)
+    nodes.keep(0, told(classes, held, blocked))
+    nodes.move(None, 0.0)
+    # The minimum of penalty + sum of curvature (w - classes)^2 / 2 + loss's slope, column by
+    # column, where classes are best for what was before: their slope is that of the penalty.
+    matrix = blocked.penalty.matrix.toarray()
+    start = np.vstack([before, classes])
+    expected = np.empty((3, 13))
+    for column in range(13):
+        gradient = matrix @ start[:, column]
+        gradient[3:] = 0.0
+        hessian = matrix + np.diag(np.concatenate([np.zeros(3), curvature[:, column]]))
+        expected[:, column] = (start[:, column] - np.linalg.solve(hessian, gradient))[:3]
+    np.testing.assert_allclose(nodes.weights.matrix().toarray(), expected, atol=5e-3)
+    assert nodes.reached is nodes.weights
+
+
+def test_momentum_goes_on_the_same_way() -> None:
+    blocked = blocks(families())
+    rng = np.random.default_rng(2)
+    classes, held = rng.normal(size=(24, 13)), np.full((24, 13), 0.5)
+    ends = []
+    for factor in (0.0, 0.5):
+        nodes = InnerNodes(blocked, CompressedRows.of(list(np.ones((3, 13))), 13))
+        nodes.keep(0, told(classes, held, blocked))
+        nodes.move(None, 0.0)
+        first = nodes.weights.matrix().toarray()
+        nodes.move(None, factor)
+        assert nodes.reached is not None
+        ends.append(nodes.weights.matrix().toarray())
+    np.testing.assert_allclose(ends[1], ends[0] + 0.5 * (ends[0] - first), atol=5e-3)
+    again = InnerNodes.of_arrays(blocked, nodes.arrays(), 13)
+    np.testing.assert_array_equal(again.weights.value, nodes.weights.value)
+    assert again.reached is not None
+    np.testing.assert_array_equal(again.reached.value, nodes.reached.value)
+
+
+def test_momentum_grows_and_starts_anew_after_a_rise() -> None:
+    assert momentum([]) == 0
+    assert momentum([5.0]) == 0
+    assert momentum([5.0, 4.0]) == pytest.approx(1 / 4)
+    assert momentum([5.0, 4.0, 3.0]) == pytest.approx(2 / 5)
+    assert momentum([5.0, 4.0, 4.5]) == 0
+    assert momentum([5.0, 4.0, 4.5, 4.0]) == pytest.approx(1 / 4)
+
+
+def test_the_bound_is_above_the_curvature() -> None:
+    some = families()
+    rng = np.random.default_rng(3)
+    weights = rng.normal(size=(13, 24)).astype(np.float32)
+    bound = newton.curvature_bound(some, weights, 2.0)
+    design = some.design.toarray()
+    chance = expit(design @ weights)
+    for class_ in range(24):
+        rows = chance[:, class_] * (1 - chance[:, class_])
+        hessian = 2.0 * design.T @ (rows[:, None] * design)
+        assert np.linalg.eigvalsh(np.diag(bound[:, class_]) - hessian)[0] > -1e-4
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0])
+def test_large_families_get_to_the_minimum_in_few_sweeps(C: float) -> None:
+    some = families()
+    blocked = blocks(some)
+    assert some.tree is not None
+    effort = Effort(C, tol=1e-6, max_iter=12)
+    crew = Alone(lambda given, progress: piece(some, blocked, "logistic", given))
+    fit = minimize(some, blocked, "logistic", effort, crew, silent, Checkpoint())
+    joint = logistic.minimize(
+        some, blocked.penalty, Effort(C, tol=1e-9, max_iter=100), silent, Checkpoint()
+    )
+    assert fit.objectives[-1] == pytest.approx(joint.objective, rel=1e-3)
