@@ -2,8 +2,7 @@
 
 Given the weights of their neighbours, classes that are not neighbours of each other are
 independent, so blocks of them are pieces that any worker computes: on a tree all classes, on a
-graph those of one colour, colour by colour. Given the classes, all inner nodes (those that are no
-class) move at once. The two take turns. Start in `sweeps`.
+graph those of one colour in turn. Then all inner nodes move at once. Start in `sweeps`.
 
 - `blocked_classes`: the blocks, and the neighbours of a class.
 - `block`: a piece, the classes of one block.
