@@ -11,4 +11,5 @@ below a family hold what its methods are made of.
 - `sphere`: mixtures of von Mises-Fisher distributions.
 - `tasks`: predictors of several tasks that learn how the tasks relate.
 - `classifiers`: classifiers into a hierarchy or a graph of classes.
+- `labelled`: new clusters like those that a user knows.
 """

@@ -1,8 +1,7 @@
 """Methods that learn from known clusters what a cluster is, and find others among the rest.
 
-Start at `fda`, the simplest, then `tcs`.
+Start at `fda`, the simplest, then `tcs`. The methods:
 
-The methods:
 - `tcs`: the transformation under which a mixture tells the known clusters best.
 - `tcs_cs`: the least change of distances under which known clusters are separable.
 - `tcs_mm`: the known clusters a better clustering than all others, by a margin.
@@ -10,7 +9,7 @@ The methods:
 - `lmnn`, `pcc`: metrics under which their rows are near, and rows of other clusters far.
 - `bp`: one covariance for known and new clusters.
 
-What they are made of:
+Below:
 - `supervision`: what all of them share, from their inputs to their result.
 - `discovery`: new clusters in the transformed space.
 - `metric`, `densities`, `discriminants`, `separability`, `margin`: how a transformation is learned.

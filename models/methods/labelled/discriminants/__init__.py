@@ -1,1 +1,4 @@
-"""Directions from means and spreads of known clusters: `fisher`."""
+"""Directions from the means and spreads of known clusters.
+
+- `fisher`: generalized eigenvectors.
+"""
