@@ -1,8 +1,7 @@
 """Recursive regularization by blocks of classes, for problems too large for one process.
 
-Given the weights of their neighbours, classes that are not neighbours of each other are
-independent, so blocks of them are pieces that any worker computes: on a tree all classes, on a
-graph those of one colour in turn. Then all inner nodes move at once. Start in `sweeps`.
+Classes that are not neighbours are independent given all others, so blocks of them are pieces: on a
+tree all classes, on a graph those of one colour in turn. Then the inner nodes move. See `sweeps`.
 
 - `blocked_classes`: the blocks, and the neighbours of a class.
 - `block`: a piece, the classes of one block.
