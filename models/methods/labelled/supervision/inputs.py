@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -57,7 +57,7 @@ class DiscoveryParams(Count):
         le=1000,
         description="Number of runs of the mixture from different seeds; the likeliest is kept.",
     )
-    n_components: int | Literal["auto"] | None = Field(
+    n_components: Annotated[int, Field(ge=1, le=10_000)] | Literal["auto"] | None = Field(
         "auto",
         description="Number of columns that rows are cut to by SVD before all else. "
         f"'auto': {CUT_TO} where there are more than {WIDE}; null: never.",

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from models.arrays import Array, Arrays, Float, Matrix
-from models.checks import require_columns, require_squares, require_width
+from models.checks import require_columns, require_rows, require_squares, require_width
 from models.clusters.choosing import Choice, check_count, highest, lowest
 from models.clusters.counts import term_names
 from models.clusters.placing import empty_cluster_warnings, normalize, placed
@@ -114,6 +114,7 @@ class LabelledMethod(Method[P]):
     def _check(self, data: Data, params: P) -> None:
         features = data.matrix("features")
         require_columns(features)
+        require_rows(features, 2)
         require_finite(features, "features")
         require_squares(features)
         term_names(data, features.shape[1])
