@@ -28,7 +28,7 @@ from models.method import Paper, Run, Shapes
 from models.methods.labelled.choosing.validation import sample
 from models.methods.labelled.metric.descent import minimize
 from models.methods.labelled.metric.holds import hold
-from models.methods.labelled.metric.margin import LargeMargin, target_neighbours
+from models.methods.labelled.metric.neighbours import LargeMargin, target_neighbours
 from models.methods.labelled.supervision.inputs import DiscoveryParams
 from models.methods.labelled.supervision.known import KnownClusters
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
@@ -56,7 +56,7 @@ class LMNNParams(DiscoveryParams):
         "target neighbours is 1 - mu.",
     )
     tol: float = Field(
-        1e-4,
+        1e-3,
         gt=0,
         le=1,
         description="Learning ends when the objective can fall by this share at most.",

@@ -12,7 +12,7 @@ from models.arrays import Float, Int
 from models.method import Checkpoint
 from models.methods.labelled.metric.descent import MetricFit, minimize
 from models.methods.labelled.metric.holds import hold
-from models.methods.labelled.metric.margin import (
+from models.methods.labelled.metric.neighbours import (
     NO_TARGET,
     REACH,
     SMOOTH,
