@@ -17,15 +17,17 @@ validation on known clusters held out (`choosing.validation`), among doing nothi
 
 `form` 'low-rank' learns L of `rank` rows itself, which is not convex: the best of several starts.
 With `use_unlabeled` the rows without a label are clustered and learned from by turns
-(`metric.unlabelled`).
+(`metric.unlabelled`); on generated mixtures that helped 'l2' where few clusters were known, and
+mostly cost a little elsewhere.
 
 Other densities (`densities`) are not convex either. L starts as the identity and ends in a local
-minimum near it; the objective never rises. 'vmf': rows become directions L x / |L x|, with the
-concentration `kappa` about each cluster's mean direction, and are clustered by directions. 'gamma':
-rows are positive, L >= 0, columns of L x have gamma distributions, and their logarithms are
-clustered, since the length of a row of L changes no gamma density (on generated mixtures that finds
-far more than clustering L x). There the regularizer is of L: |L - I|^2 ('identity'), for 'vmf'
-also that of L'L in 'logdet'; penalties that only shrink L have no minimum.
+minimum near it; the objective never rises. 'vmf': rows, measured from their mean, become directions
+L x / |L x|, with the concentration `kappa` about each cluster's mean direction, and are clustered
+by directions. 'gamma': rows are positive, L >= 0, columns of L x have gamma distributions, and
+their logarithms are clustered, since the length of a row of L changes no gamma density (on
+generated mixtures that finds far more than clustering L x). There the regularizer is of L:
+|L - I|^2 ('identity'), for 'vmf' also that of L'L in 'logdet'; penalties that only shrink L have no
+minimum.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), §6.4, §6.8.3, §C.2; Gopal and Yang (2014).
 The printed density and gradient lack factors 1/2. Rows are put on one scale first, since 'identity'
@@ -46,7 +48,7 @@ from pydantic import Field
 from models.arrays import Array, Float, Matrix
 from models.data import Data
 from models.errors import UsageError
-from models.method import Checkpoint, Paper, Run
+from models.method import Checkpoint, Paper, Run, Shapes
 from models.methods.labelled.choosing.choice import choose
 from models.methods.labelled.choosing.validation import Candidate, Learner
 from models.methods.labelled.densities import gamma as of_gamma
@@ -175,6 +177,16 @@ class TCS(LabelledMethod[TCSParams]):
         _check_options(params)
         if params.density == "gamma":
             of_gamma.require_positive(data.matrix("features"))
+
+    def _memory(self, shapes: Shapes, params: TCSParams) -> int:
+        memory = super()._memory(shapes, params)
+        if not memory or (params.density == "gaussian" and params.form != "low-rank"):
+            return memory
+        n_rows, n_columns = shapes["features"]
+        if params.density != "gamma":  # which alone is never cut
+            n_columns = min(n_columns, 1000)
+        # Rows in double precision with their gradients, and what L-BFGS keeps.
+        return memory + 56 * n_rows * n_columns + 200 * n_columns**2
 
     def _prepare(
         self, features: Matrix, params: TCSParams

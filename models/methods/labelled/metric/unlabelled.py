@@ -1,4 +1,4 @@
-"""Rows without a label help to learn: they are clustered and learned from by turns.
+"""Rows without a label, clustered and learned from by turns.
 
 A first metric is learned from the known rows. Then, round by round, the other rows are clustered in
 the transformed space, and the metric is learned again from the known rows and, by a weight that
@@ -142,11 +142,12 @@ def learn_by_rounds(
         share = weight * min(1.0, number / RISING_ROUNDS)
         of_new = ConditionalLikelihood(points[new], code_new, n_present, np.full(new.size, share))
         fit = learn(Both(of_known, of_new), fit.metric, subprogress(progress, middle, end))
-    changing = f"still changing after {MOST_ROUNDS} rounds"
-    if agreements:
-        changing += f" (adjusted Rand index with the round before {agreements[-1]:.3f})"
-    return RoundsFit(fit, agreements, (_ended(changing),))
+    told = (
+        f"still changing after {MOST_ROUNDS} rounds (adjusted Rand index with the round before "
+        f"{agreements[-1]:.3f})"
+    )
+    return RoundsFit(fit, agreements, (_ended(told),))
 
 
 def _ended(how: str) -> str:
-    return f"Rows without labels helped to learn; their clusters were {how}."
+    return f"Rows without labels were clustered and learned from by turns; the clusters were {how}."

@@ -195,7 +195,7 @@ def test_rows_without_labels_help() -> None:
         alone = fit(points, labels, **params)
         together = fit(points, labels, use_unlabeled=True, **params)
         gained.append(score(together, labels, code) - score(alone, labels, code))
-        assert any("Rows without labels helped" in warning for warning in together.warnings)
+        assert any("Rows without labels were clustered" in warning for warning in together.warnings)
         assert together.curves["agreement"][0][0] == 2
     assert np.mean(gained) > 0.05
 
@@ -207,7 +207,7 @@ def test_rows_without_labels_and_a_choice_that_cannot_use_them() -> None:
     told = [w for w in fitted.warnings if "Chosen by validation" in w]
     assert len(told) == 1
     no_effect = any("'use_unlabeled' has no effect" in w for w in fitted.warnings)
-    learned = any("Rows without labels helped" in w for w in fitted.warnings)
+    learned = any("Rows without labels were clustered" in w for w in fitted.warnings)
     assert no_effect != learned
 
 
