@@ -86,7 +86,7 @@ class BP(LabelledMethod[BPParams]):
         prior, covariance = sample.empirical(params.shrinkage, prepared.known.within)
         known = sample.sums / sample.size[:, None]
         folded = sample.free @ learned.matrix.T
-        centers = known[: labels.n_clusters if params.may_join else 0] @ learned.matrix.T
+        centers = (known if params.may_join else known[:0]) @ learned.matrix.T
         fits: list[PriorFit] = []
         for number in range(params.n_init):
             progress(number / params.n_init, "finding clusters", f"run {number + 1}")

@@ -11,7 +11,7 @@ Source: Weinberger and Saul, "Distance Metric Learning for Large Margin Nearest 
 Classification" (2009), eq. 11 to 13; Gopal, "Large-scale Structured Learning" (2014), §6.6.1, with
 50 target neighbours. Deviations: the cost of a shortfall is rounded off below 0.1, so that it has a
 gradient; distances are squared, as in the first source. Rows are put on one scale first, since the
-margin is not free of it.
+margin is not free of it. Steps are taken where rows spread evenly, which changes no minimum.
 
 Cost: hundreds of steps of O(P (D + n_neighbors) + D^3), where P pairs of rows are or may become too
 near, and now and then O(N^2 D) to find these; then `n_init` runs of EM. P is at most N^2 and far
@@ -23,12 +23,13 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
+from models.arrays import Array, Float
 from models.errors import UsageError
 from models.method import Paper, Run, Shapes
 from models.methods.labelled.choosing.validation import sample
 from models.methods.labelled.metric.descent import minimize
 from models.methods.labelled.metric.holds import hold
-from models.methods.labelled.metric.margin import LargeMargin, target_neighbours
+from models.methods.labelled.metric.neighbours import LargeMargin, target_neighbours
 from models.methods.labelled.supervision.inputs import DiscoveryParams
 from models.methods.labelled.supervision.known import KnownClusters
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
@@ -38,6 +39,8 @@ from models.progress import Progress
 
 MOST_ROWS = 2000
 BYTES_OF_PAIR = 60
+LEAST_SHARE = 0.01
+"""Of the mean variance, added to each: directions of less spread are not made even."""
 
 
 class LMNNParams(DiscoveryParams):
@@ -56,7 +59,7 @@ class LMNNParams(DiscoveryParams):
         "target neighbours is 1 - mu.",
     )
     tol: float = Field(
-        1e-4,
+        1e-3,
         gt=0,
         le=1,
         description="Learning ends when the objective can fall by this share at most.",
@@ -85,19 +88,19 @@ class LMNN(LabelledMethod[LMNNParams]):
         known = prepared.known
         some = sample(known, MOST_ROWS, run.rng)
         targets = target_neighbours(some.points, some.code, params.n_neighbors)
-        n_columns = some.points.shape[1]
+        even, identity = _even(some.points)
         fit = minimize(
-            LargeMargin(some.points, some.code, targets, params.mu).of_matrix,
+            LargeMargin(some.points @ even, some.code, targets, params.mu).of_matrix,
             # Without a weight it holds the metric on the cone alone.
             hold("nuclear", diagonal=False),
             0.0,
-            np.eye(n_columns),
+            identity,
             tol=params.tol,
             max_iter=params.max_iter,
             progress=progress,
             checkpoint=run.checkpoint,
         )
-        matrix = factor(fit.metric)
+        matrix = factor(even @ fit.metric @ even.T)
         if not matrix.size:
             raise UsageError(
                 "The learned metric is 0, so that all rows fall together: rows that should be near "
@@ -116,6 +119,18 @@ class LMNN(LabelledMethod[LMNNParams]):
             curves={"objective": list(enumerate(fit.objectives))},
             warnings=(*_drawn(known, some), *_cut(some, params.n_neighbors), *fit.warnings),
         )
+
+
+def _even(points: Array) -> tuple[Float, Float]:
+    """(D, D) T by which rows spread about evenly in all directions, and the metric of rows times T
+    under which distances are those of the rows as they are.
+
+    A metric A' there is T A' T' here. The minimum is the same and takes far fewer steps.
+    """
+    away = points - points.mean(axis=0)
+    variances, axes = np.linalg.eigh(np.asarray(away.T @ away, dtype=np.float64) / len(points))
+    variances = np.maximum(variances, 0.0) + max(LEAST_SHARE * float(variances.mean()), 1e-12)
+    return axes / np.sqrt(variances), np.diag(variances)
 
 
 def _drawn(known: KnownClusters, some: KnownClusters) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ class PCCParams(DiscoveryParams):
         1.0, ge=0, le=1e6, description="Weight of pairs of rows of different known clusters."
     )
     floor: float = Field(
-        0.01,
+        1e-3,
         gt=0,
         le=1e6,
         description="The least eigenvalue that M may have, in mean variances of a column; a "

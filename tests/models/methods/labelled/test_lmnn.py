@@ -9,9 +9,13 @@ import pytest
 
 from models.data import Data
 from models.errors import UsageError
-from models.method import Fitted
+from models.method import Checkpoint, Fitted
 from models.methods.labelled import lmnn
+from models.methods.labelled.metric.descent import minimize
+from models.methods.labelled.metric.holds import hold
+from models.methods.labelled.metric.neighbours import LargeMargin, target_neighbours
 from models.metrics.flat import ari, contingency
+from models.progress import silent
 from models.registry import method
 from tests.models.methods.labelled.bimodal_kit import half_known
 
@@ -55,6 +59,42 @@ def test_of_many_known_rows_some_are_drawn_with_a_warning(
     first, second = (fitted(data, n_neighbors=5) for _ in range(2))
     assert "39 of the 180 labelled rows" in first.warnings[0]
     np.testing.assert_array_equal(first.logits, second.logits)
+
+
+def test_the_metric_has_the_least_loss_of_rows_as_they_are() -> None:
+    """From the identity, without the coordinates in which the method takes its steps."""
+    rng = np.random.default_rng(2)
+    truth = np.repeat(np.arange(4), 12)
+    points = (rng.normal(size=(4, 3))[truth] + rng.normal(size=(48, 3))) @ np.diag([9.0, 2.0, 0.5])
+    fit = fitted(
+        Data({"features": points, "labels": np.where(truth < 3, truth, -1)}),
+        n_clusters=2,
+        n_neighbors=4,
+        tol=1e-6,
+    )
+    points = points - points.mean(axis=0)
+    scale = np.sqrt(np.square(points).mean())
+    points /= scale
+    known, code = points[truth < 3], truth[truth < 3]
+    loss = LargeMargin(known, code, target_neighbours(known, code, 4), 0.5)
+    plain = minimize(
+        loss.of_matrix,
+        hold("nuclear", diagonal=False),
+        0.0,
+        np.eye(3),
+        tol=1e-6,
+        max_iter=5000,
+        progress=silent,
+        checkpoint=Checkpoint(),
+    )
+    assert plain.converged
+    assert fit.metrics["objective"] == pytest.approx(plain.objectives[-1], rel=2e-6)
+    assert fit.curves["objective"][0][1] == pytest.approx(plain.objectives[0])
+    assert fit.model is not None
+    folded = known @ np.asarray(fit.model.arrays["projection"]) * scale
+    learned = LargeMargin(folded, code, target_neighbours(known, code, 4), 0.5)
+    value, _ = learned.of_matrix(np.eye(folded.shape[1]))
+    assert value == pytest.approx(fit.metrics["objective"], rel=1e-6)
 
 
 def test_a_metric_of_zeros_is_refused() -> None:

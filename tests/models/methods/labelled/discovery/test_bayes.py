@@ -63,7 +63,7 @@ def test_the_posterior_is_the_literal_one(first: int) -> None:
         points, code = rows(seed)
         fit = climbed(points, code, seed, first, max_iter=seed)
         log_likelihood, log_posterior = literal(
-            points, code, fit.means, np.linalg.inv(fit.precision), first
+            points, code, fit.means, np.asarray(np.linalg.inv(fit.precision)), first
         )
         assert fit.log_likelihood == pytest.approx(log_likelihood, rel=1e-10)
         assert fit.log_posteriors[-1] == pytest.approx(log_posterior, rel=1e-10)
@@ -83,7 +83,7 @@ def test_it_ends_at_a_mode(first: int) -> None:
     points, code = rows(1)
     fit = climbed(points, code, 1, first, tol=1e-13)
     assert fit.converged
-    covariance = np.linalg.inv(fit.precision)
+    covariance = np.asarray(np.linalg.inv(fit.precision), dtype=np.float64)
     top = literal(points, code, fit.means, covariance, first)[1]
     rng = np.random.default_rng(0)
     for _ in range(10):

@@ -16,7 +16,8 @@ def literal(known: KnownClusters, cross_weight: float) -> Float:
     points, code = known.points, known.code
     means = [points[code == k].mean(axis=0) for k in range(known.n_clusters)]
     about_means = [np.outer(x - means[k], x - means[k]) for x, k in zip(points, code, strict=True)]
-    same, cross = [], []
+    same: list[Float] = []
+    cross: list[Float] = []
     for i in range(code.size):
         for j in range(i + 1, code.size):
             product = np.outer(points[i] - points[j], points[i] - points[j])
