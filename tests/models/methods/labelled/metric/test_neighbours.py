@@ -31,19 +31,18 @@ def hinge(z: float) -> float:
 
 
 def literal(points: Float, code: Int, targets: Int, mu: float, matrix: Float) -> float:
-    def squared(i: int, j: int) -> float:
-        return float((points[i] - points[j]) @ matrix @ (points[i] - points[j]))
-
+    away = points[:, None] - points
+    squared = np.einsum("ijd,de,ije->ij", away, matrix, away).tolist()
     total, n_pairs = 0.0, 0
     for i in range(code.size):
         for j in targets[i]:
             if j == NO_TARGET:
                 continue
             n_pairs += 1
-            total += (1 - mu) * squared(i, j)
+            total += (1 - mu) * squared[i][j]
             for other in range(code.size):
                 if code[other] != code[i]:
-                    total += mu * hinge(1 + squared(i, j) - squared(i, other))
+                    total += mu * hinge(1 + squared[i][j] - squared[i][other])
     return total / n_pairs
 
 
