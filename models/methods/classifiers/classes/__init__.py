@@ -8,6 +8,7 @@ Start at `classifier`, the base of the family's methods.
 - `problem`: the rows, their classes and that structure: what a classifier is trained on.
 - `dual_fit`: the end of a training that has a duality gap.
 - `compressed`: weights of very many classes, with what matters of them.
+- `path_sums`: the same as sums along the paths of a tree.
 - `scorer`: from features to scores, of classes or down the tree.
 - `answers`: from scores to labels, probabilities and paths.
 - `validation`: what is chosen on held-out rows: the weight of the loss, probabilities, cut-offs.

@@ -33,9 +33,9 @@ from models.methods.classifiers.classes.answers import BLOCK, Link, Rule, answer
 from models.methods.classifiers.classes.arrangement import Arrangement
 from models.methods.classifiers.classes.class_graph import ClassGraph
 from models.methods.classifiers.classes.class_tree import ClassTree
-from models.methods.classifiers.classes.compressed import CompressedRows
 from models.methods.classifiers.classes.inputs import FLAT_INPUTS, ClassifierParams
 from models.methods.classifiers.classes.intervals import intervals
+from models.methods.classifiers.classes.path_sums import PathSums
 from models.methods.classifiers.classes.problem import (
     Problem,
     arrangement_of,
@@ -72,7 +72,7 @@ class Trained:
     metrics, curves, warnings : as in `Fitted`.
     """
 
-    weights: Array | CompressedRows
+    weights: Array | PathSums
     link: Link
     covariance: Array | None = None
     tree: ClassTree | None = None
@@ -82,7 +82,7 @@ class Trained:
 
     def scorer(self, one_each: bool) -> Scorer:
         """From features to scores, with single-precision weights as they are stored."""
-        if isinstance(self.weights, CompressedRows):
+        if isinstance(self.weights, PathSums):
             return Scorer(self.weights, one_each)
         return Scorer(self.weights.astype(np.float32), one_each, self.tree)
 

@@ -117,6 +117,10 @@ class CompressedRows:
             shape=(self.n_rows, self.n_columns),
         )
 
+    def columns(self, some: slice) -> Float:
+        """(n_rows, n_some) some columns, dense."""
+        return np.asarray(self._by_column[some].toarray().T, dtype=np.float64)
+
     @cached_property
     def _by_column(self) -> sp.csr_array:
         return sp.csr_array(self.matrix().T)

@@ -13,7 +13,7 @@ import numpy as np
 from models.arrays import Array, Arrays, Float, Int, Matrix
 from models.methods.classifiers.classes.answers import Scored, scores
 from models.methods.classifiers.classes.class_tree import ClassTree
-from models.methods.classifiers.classes.compressed import CompressedRows
+from models.methods.classifiers.classes.path_sums import PathSums
 from models.numerics.softmax import log_softmax
 
 
@@ -31,7 +31,7 @@ class Scorer:
       logarithm of its mean softmax probability.
     """
 
-    weights: Array | CompressedRows
+    weights: Array | PathSums
     one_each: bool
     tree: ClassTree | None = None
 
@@ -39,7 +39,8 @@ class Scorer:
     def of_model(cls, arrays: Mapping[str, Array], one_each: bool) -> Scorer:
         """That of a model with the arrays of `arrays()`."""
         if "n_columns" in arrays:
-            return cls(CompressedRows.of_arrays(arrays, int(arrays["n_columns"][0])), one_each)
+            n_columns = int(arrays["n_columns"][0])
+            return cls(PathSums.of_arrays(arrays, n_columns, "weights."), one_each)
         tree = None
         if "parent" in arrays:
             parent, leaf = np.asarray(arrays["parent"]), np.asarray(arrays["leaf"])
@@ -48,9 +49,10 @@ class Scorer:
 
     def arrays(self) -> Arrays:
         """Of the model: `weights`, and of a tree `parent` by node and `leaf` by class; or those of
-        `CompressedRows` with `n_columns`."""
-        if isinstance(self.weights, CompressedRows):
-            return {**self.weights.arrays(), "n_columns": np.array([self.weights.n_columns])}
+        `PathSums`, and `n_columns`."""
+        if isinstance(self.weights, PathSums):
+            n_columns = np.array([self.weights.n_columns])
+            return {**self.weights.arrays("weights."), "n_columns": n_columns}
         if self.tree is None:
             return {"weights": self.weights}
         return {"weights": self.weights, "parent": self.tree.parent, "leaf": self.tree.node}
@@ -58,19 +60,19 @@ class Scorer:
     @property
     def width(self) -> int:
         """The number of values that a row takes at a time."""
-        if isinstance(self.weights, CompressedRows):
+        if isinstance(self.weights, PathSums):
             return self.weights.n_rows
         return int(self.weights.shape[-2])
 
     @property
     def dense(self) -> Array:
         """The weights, of a model whose weights are not compressed."""
-        assert not isinstance(self.weights, CompressedRows)
+        assert not isinstance(self.weights, PathSums)
         return self.weights
 
     def __call__(self, features: Matrix) -> Scored:
         """The scores of rows. O(N D W) for W rows of weights, or O(nnz W)."""
-        if isinstance(self.weights, CompressedRows):
+        if isinstance(self.weights, PathSums):
             return Scored.by_largest(self.weights.scores(features))
         if self.tree is not None:
             return _top_down(scores(features, self.weights), self.tree, self.one_each)

@@ -10,6 +10,7 @@ import numpy as np
 from models.arrays import Arrays, Float, Int
 from models.method import SHARED, Piece
 from models.methods.classifiers.classes.compressed import CompressedRows
+from models.methods.classifiers.classes.path_sums import PathSums
 from models.methods.classifiers.classes.problem import Problem, has_constant
 from models.methods.classifiers.recursive import hinge, logistic
 from models.methods.classifiers.recursive.blocks import newton
@@ -42,9 +43,10 @@ def piece_bytes(problem: Problem, size: int, loss: LossName) -> int:
 def piece(problem: Problem, blocked: BlockedClasses, loss: LossName, given: Piece) -> Arrays:
     """Train the classes of one block.
 
-    Returns what they add to the objective, what the next sweep starts from (`weights` or `dual`),
-    and on a tree the sums of their weights by parent (`sums`), with the logistic loss also of how
-    much each holds its place when the parent moves (`held`).
+    Returns what they add to the objective, and what the next sweep starts from: `dual` variables or
+    `weights`. On a tree these are what classes add to their parent's; then it also returns their
+    sums by parent (`sums`), with the logistic loss also of how much each holds its place when the
+    parent moves (`held`).
     """
     number, shared = int(given["block"]), given[SHARED]
     block = _Block(
@@ -95,7 +97,7 @@ class _Neighbors:
     def __init__(self, problem: Problem, blocked: BlockedClasses, shared: Arrays) -> None:
         self._blocked, self._shared = blocked, shared
         self._n_columns = problem.n_columns
-        self._inner = CompressedRows.of_arrays(shared, problem.n_columns, "inner.")
+        self._inner = PathSums.of_arrays(shared, problem.n_columns, "inner.")
         self._first = first_row(problem)
         self._weights = lru_cache(CACHED)(self._weights_of)
 
@@ -146,19 +148,18 @@ class _Block:
             pull, counted = self.neighbors.pull(class_)
             stiffness = float(self.blocked.stiffness[class_])
             sign, alpha = problem.signs(class_), np.zeros(problem.n_rows)
+            weights = pull / stiffness
             if self.state:
                 row, value = _dual(self.state, place)
                 alpha[row] = value
-                pull = pull + dual_sum(problem, self.state, place, class_)
-            weights = pull / stiffness
+                weights += dual_sum(problem, self.state, place, class_) / stiffness
             seed = int(np.random.default_rng([*self.seeds, class_]).integers(2**62))
             _, lost = descent.improve(sign, 1.0 / stiffness, weights, alpha, self.tol, seed, ROUNDS)
-            objective += lost + 0.5 * stiffness * float(weights @ weights)
-            objective -= float(weights @ counted)
+            objective += lost + self._tie(class_, weights, counted)
             rows.append(np.flatnonzero(alpha).astype(np.int32))
             values.append(alpha[rows[-1]])
             if self.blocked.nested:
-                sums.add(class_, weights)
+                sums.add(class_, weights - pull)
             else:
                 compressed.append(CompressedRows.of([weights], n_columns))
         kept = CompressedRows.stacked(compressed, n_columns)
@@ -169,6 +170,14 @@ class _Block:
             "dual.value": np.concatenate(values),
             **(sums.arrays("sums.") if self.blocked.nested else kept.arrays("weights.")),
         }
+
+    def _tie(self, class_: int, weights: Float, counted: Float) -> float:
+        """The penalty of a class's edges but for what its counted neighbours alone decide; on a
+        tree, half the square of what it adds to its parent."""
+        stiffness = float(self.blocked.stiffness[class_])
+        if self.blocked.nested:
+            return 0.5 * stiffness * float(np.square(weights - counted / stiffness).sum())
+        return 0.5 * stiffness * float(weights @ weights) - float(counted @ weights)
 
     def train_logistic(self) -> Arrays:
         """Newton's method, in single precision."""
@@ -181,26 +190,29 @@ class _Block:
         start = center.copy()
         if self.state:
             before = CompressedRows.of_arrays(self.state, problem.n_columns, "weights.")
+            if not self.blocked.nested:
+                start[:] = 0.0
             for place in range(before.n_rows):
-                start[:, place] = before.row(place)
+                start[:, place] += before.row(place)
         elif has_constant(problem.design):
             start[-1] = logistic.log_odds(problem)
         weights, own = newton.minimize(problem, stiffness, center, start, self.C, self.tol)
         sums, objective = _Sums(self.blocked, problem.n_columns), float(own.sum())
         held = _Sums(self.blocked, problem.n_columns)
-        bound = newton.curvature_bound(problem, weights, self.C) if self.blocked.drawn else None
+        bound = newton.curvature_bound(problem, weights, self.C) if self.blocked.nested else None
         compressed = []
         for place, class_ in enumerate(self.classes.tolist()):
             row, middle = (part[:, place].astype(np.float64) for part in (weights, center))
-            # The edges that other classes count are left out.
-            counted = self.neighbors.pull(class_)[1]
-            objective += float(stiffness[place]) * float(middle @ row - 0.5 * middle @ middle)
-            objective -= float(counted @ row)
-            compressed.append(CompressedRows.of([row], problem.n_columns))
-            if self.blocked.nested:
+            if bound is None:
+                # The edges that other classes count are left out.
+                counted = self.neighbors.pull(class_)[1]
+                objective += self._tie(class_, row, counted)
+                objective -= 0.5 * float(stiffness[place]) * float(np.square(row - middle).sum())
+            else:
+                row -= middle
                 sums.add(class_, row)
-            if bound is not None:
                 held.add(class_, _held(bound[:, place].astype(np.float64), stiffness[place]))
+            compressed.append(CompressedRows.of([row], problem.n_columns))
         return {
             "objective": np.array([objective]),
             **sums.arrays("sums."),

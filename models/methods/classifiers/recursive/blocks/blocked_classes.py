@@ -44,14 +44,24 @@ class BlockedClasses:
 
     @cached_property
     def nested(self) -> bool:
-        """Whether each class has one neighbour and that is an inner node: a parent."""
+        """Whether each class has a parent, an inner node, and no other neighbour: on a tree."""
         n_neighbors = np.diff(self.penalty.matrix.indptr)[self.penalty.node] - 1
-        return bool((n_neighbors == 1).all()) and self.to_inner.nnz == self.n_classes
+        hung = bool((n_neighbors == 1).all()) and self.to_inner.nnz == self.n_classes
+        return hung and self.penalty.parent is not None
 
-    @property
-    def drawn(self) -> bool:
-        """Whether classes that hold to their places draw their parents less: on a tree."""
-        return self.nested and self.penalty.parent is not None
+    @cached_property
+    def inner_parent(self) -> Int:
+        """(n_inner,) the parent of each inner node among them; -1 for the root, and on a graph."""
+        inner, parent = self.penalty.inner, self.penalty.parent
+        if parent is None:
+            return np.full(inner.size, -1, dtype=np.int64)
+        above = parent[inner]
+        return np.where(above < 0, -1, np.searchsorted(inner, above))
+
+    @cached_property
+    def class_parent(self) -> Int:
+        """(n_classes,) the inner node that each class is tied to, where they are nested."""
+        return np.asarray(sp.csc_array(self.to_inner).indices, dtype=np.int64)
 
     @cached_property
     def stiffness(self) -> Float:

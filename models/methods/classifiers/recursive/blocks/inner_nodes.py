@@ -22,6 +22,7 @@ import scipy.sparse as sp
 
 from models.arrays import Arrays, Float, Int, row_blocks
 from models.methods.classifiers.classes.compressed import NEGLIGIBLE, CompressedRows
+from models.methods.classifiers.classes.path_sums import PathSums
 from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
 from models.methods.classifiers.recursive.penalty import DiagonalElimination, Penalty
 
@@ -50,17 +51,25 @@ class InnerNodes:
     """
 
     blocked: BlockedClasses
-    weights: CompressedRows
-    reached: CompressedRows | None = None
+    weights: PathSums
+    reached: PathSums | None = None
     _sums: dict[int, tuple[Int, CompressedRows]] = field(default_factory=dict)
     _held: dict[int, tuple[Int, CompressedRows]] = field(default_factory=dict)
 
     @classmethod
+    def equal(cls, blocked: BlockedClasses, row: Float) -> InnerNodes:
+        """All with the same weights, (n_columns,)."""
+        parent = blocked.inner_parent
+        rows = (row if above < 0 else np.zeros_like(row) for above in parent.tolist())
+        own = CompressedRows.of(rows, row.size)
+        return cls(blocked, PathSums(own, parent, np.arange(parent.size)))
+
+    @classmethod
     def of_arrays(cls, blocked: BlockedClasses, arrays: Arrays, n_columns: int) -> InnerNodes:
-        weights = CompressedRows.of_arrays(arrays, n_columns, "inner.")
+        weights = PathSums.of_arrays(arrays, n_columns, "inner.")
         if "reached.start" not in arrays:
             return cls(blocked, weights)
-        return cls(blocked, weights, CompressedRows.of_arrays(arrays, n_columns, "reached."))
+        return cls(blocked, weights, PathSums.of_arrays(arrays, n_columns, "reached."))
 
     def arrays(self) -> Arrays:
         """Of both."""
@@ -76,40 +85,54 @@ class InnerNodes:
 
     @property
     def penalty(self) -> float:
-        """The part of the objective that is the inner nodes' own."""
-        weights = self.weights.matrix().astype(np.float64)
-        return 0.5 * float((weights * (self._form @ weights)).sum())
+        """The part of the objective that classes do not count: on a tree, half the squares of what
+        nodes add to their parents."""
+        if self.blocked.nested:
+            own = self.weights.own
+            sizes = np.repeat(own.scale.astype(np.float64), np.diff(own.start))
+            return 0.5 * float(np.square(own.value.astype(np.float64) * sizes).sum())
+        total = 0.0
+        for columns in self._blocks():
+            weights = self.weights.columns(columns)
+            total += float((weights * (self._form @ weights)).sum())
+        return 0.5 * total
 
     def move(self, classes: CompressedRows | None, factor: float) -> None:
         """Move to where the classes draw them. O(n_inner D).
 
-        classes : the classes' weights, where blocks tell no sums. factor : of the momentum.
+        classes : the classes' weights, on a graph. factor : of the momentum.
         """
-        if classes is None:
-            pull = self._by_parent(self._sums)
-        else:
+        if classes is not None:
             pull = sp.csc_array(-(self.blocked.to_inner @ classes.matrix()))
-        if not self._held:
-            self.weights = self._compressed(
-                lambda columns: self.blocked.penalty.solve_inner(pull[:, columns].toarray())
-            )
+            self.weights = self._compressed(lambda columns: self._best(pull[:, columns].toarray()))
             return
-        held, before = self._by_parent(self._held), sp.csc_array(self.weights.matrix())
-        reached = self._compressed(lambda columns: self._followed(pull, held, before, columns))
+        added = self._by_parent(self._sums)
+        if not self._held:
+            self.weights = self._compressed(lambda columns: self._drawn(added, columns))
+            return
+        held = self._by_parent(self._held)
+        reached = self._compressed(lambda columns: self._followed(added, held, columns))
         if self.reached is None or not factor:
             self.weights = reached
         else:
-            ends = [sp.csc_array(rows.matrix()) for rows in (reached, self.reached)]
-            self.weights = self._compressed(lambda columns: _ahead(ends, factor, columns))
+            ends = reached, self.reached
+            self.weights = self._compressed(lambda columns: _ahead(*ends, factor, columns))
         self.reached = reached
 
-    def _followed(
-        self, pull: sp.csc_array, held: sp.csc_array, before: sp.csc_array, columns: slice
-    ) -> Float:
-        weights = before[:, columns].toarray().astype(np.float64)
-        gradient = self._form @ weights - pull[:, columns].toarray()
+    def _best(self, pull: Float) -> Float:
+        return self.blocked.penalty.solve_inner(pull)
+
+    def _drawn(self, added: sp.csc_array, columns: slice) -> Float:
+        """The best weights for classes that stay where they are."""
+        before = self.weights.columns(columns)
+        return self._best(added[:, columns].toarray() + self._n_classes[:, None] * before)
+
+    def _followed(self, added: sp.csc_array, held: sp.csc_array, columns: slice) -> Float:
+        """The best weights for classes that follow as far as they do not hold to their places."""
+        before = self.weights.columns(columns)
+        gradient = self._alone.matrix @ before - added[:, columns].toarray()
         system = DiagonalElimination(self._alone, held[:, columns].toarray())
-        return np.asarray(weights - system(gradient))
+        return np.asarray(before - system(gradient))
 
     @cached_property
     def _form(self) -> sp.csr_array:
@@ -118,14 +141,16 @@ class InnerNodes:
         return sp.csr_array(penalty.matrix[penalty.inner][:, penalty.inner])
 
     @cached_property
+    def _n_classes(self) -> Float:
+        """(n_inner,) of which each is the parent."""
+        n_inner = self.blocked.penalty.inner.size
+        return np.bincount(self.blocked.class_parent, minlength=n_inner).astype(np.float64)
+
+    @cached_property
     def _alone(self) -> Penalty:
         """The penalty of a tree without its classes."""
-        penalty = self.blocked.penalty
-        ties = sp.diags_array(-np.asarray(self.blocked.to_inner.sum(axis=1)).ravel())
-        assert penalty.parent is not None
-        above = penalty.parent[penalty.inner]
-        parent = np.where(above < 0, -1, np.searchsorted(penalty.inner, above))
-        return Penalty(sp.csr_array(self._form - ties), np.arange(penalty.inner.size), parent)
+        matrix = sp.csr_array(self._form - sp.diags_array(self._n_classes))
+        return Penalty(matrix, np.arange(matrix.shape[0]), self.blocked.inner_parent)
 
     def _by_parent(self, kept: dict[int, tuple[Int, CompressedRows]]) -> sp.csc_array:
         """(n_inner, n_columns) the sums of what blocks told."""
@@ -138,24 +163,30 @@ class InnerNodes:
         rows = CompressedRows.stacked(list(sums), self.weights.n_columns)
         return sp.csc_array(place @ rows.matrix())
 
-    def _compressed(self, solved: Columns) -> CompressedRows:
+    def _blocks(self) -> list[slice]:
+        return list(row_blocks(self.weights.n_columns, self.weights.n_rows, MOST_VALUES))
+
+    def _compressed(self, solved: Columns) -> PathSums:
         """Weights that are computed for some columns at a time."""
-        n_rows, n_columns = self.weights.n_rows, self.weights.n_columns
-        largest, parts = np.zeros((n_rows, 1)), []
+        parent = self.blocked.inner_parent
+        below = np.flatnonzero(parent >= 0)
+        largest, parts = np.zeros((parent.size, 1)), []
         # From the constant on, whose weights are large, so that little is kept that will go.
-        for columns in reversed(list(row_blocks(n_columns, n_rows, MOST_VALUES))):
+        for columns in reversed(self._blocks()):
             weights = solved(columns)
-            size = np.abs(weights)
+            own = weights.copy()
+            own[below] -= weights[parent[below]]
+            size = np.abs(own)
             np.maximum(largest, size.max(axis=1, keepdims=True), out=largest)
-            weights[size <= NEGLIGIBLE * largest] = 0.0
-            parts.append(sp.csr_array(weights.astype(np.float32)))
+            own[size <= NEGLIGIBLE * largest] = 0.0
+            parts.append(sp.csr_array(own.astype(np.float32)))
         whole = sp.csr_array(sp.hstack(parts[::-1], format="csr"))
         whole.data[np.abs(whole.data) <= NEGLIGIBLE * np.repeat(largest, np.diff(whole.indptr))] = 0
         whole.eliminate_zeros()
-        return CompressedRows.of_matrix(whole)
+        return PathSums(CompressedRows.of_matrix(whole), parent, np.arange(parent.size))
 
 
-def _ahead(ends: list[sp.csc_array], factor: float, columns: slice) -> Float:
+def _ahead(end: PathSums, start: PathSums, factor: float, columns: slice) -> Float:
     """From the last of two ends on, by a factor of the way between them."""
-    end, start = (rows[:, columns].toarray().astype(np.float64) for rows in ends)
-    return np.asarray(end + factor * (end - start))
+    last = end.columns(columns)
+    return np.asarray(last + factor * (last - start.columns(columns)))

@@ -1,6 +1,7 @@
 """The turns of classes and inner nodes, and what is kept between them.
 
-Weights that a sweep starts from are kept as `CompressedRows`, and with the hinge loss the dual
+Weights that a sweep starts from are kept as `CompressedRows`, on a tree what nodes add to their
+parents', and with the hinge loss the dual
 variables of the classes. A sweep is saved when it ends, and a lost worker costs its block.
 """
 
@@ -14,6 +15,7 @@ from models.arrays import Arrays
 from models.method import Checkpoint, Crew, Piece, Run
 from models.methods.classifiers.classes.classifier import Trained
 from models.methods.classifiers.classes.compressed import CompressedRows
+from models.methods.classifiers.classes.path_sums import PathSums
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.blocks.block import dual_sum, first_row, under
 from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
@@ -37,7 +39,7 @@ class BlockFit:
     rise : the share by which the last sweep raised it, if that ended the sweeps; else 0.
     """
 
-    weights: CompressedRows
+    weights: PathSums
     objectives: list[float]
     converged: bool
     rise: float = 0.0
@@ -116,10 +118,7 @@ class State:
     def start(cls, problem: Problem, blocked: BlockedClasses, checkpoint: Checkpoint) -> State:
         saved, n_columns = checkpoint.load(), problem.n_columns
         if saved is None:
-            first = CompressedRows.of([first_row(problem)], n_columns)
-            n_inner = blocked.penalty.inner.size
-            weights = first.take(np.zeros(n_inner, dtype=np.int64))
-            return cls(blocked, InnerNodes(blocked, weights), [])
+            return cls(blocked, InnerNodes.equal(blocked, first_row(problem)), [])
         inner = InnerNodes.of_arrays(blocked, saved, n_columns)
         state = cls(blocked, inner, saved["objectives"].tolist())
         state.blocks = [under(f"{block}.", saved) for block in range(len(state.blocks))]
@@ -164,18 +163,25 @@ class State:
         order = np.argsort(np.concatenate(self.blocked.blocks))
         return CompressedRows.stacked(parts, self.inner.weights.n_columns).take(order)
 
-    def class_weights(self, problem: Problem) -> CompressedRows:
+    def class_weights(self, problem: Problem) -> PathSums:
         """The weights of the classes as the last sweep left them, in their order."""
+        if not self.blocked.nested:
+            return PathSums.alone(self._kept_weights())
+        inner, parent = self.inner.weights, self.blocked.class_parent
         if any("weights.start" in kept for kept in self.blocks):
-            return self._kept_weights()
-        rows = []
-        for classes, kept in zip(self.blocked.blocks, self.blocks, strict=True):
-            for place, class_ in enumerate(classes.tolist()):
-                ((_, parent, _),) = self.blocked.neighbors(class_)
-                pull = self.inner.weights.row(parent) + dual_sum(problem, kept, place, class_)
-                weights = pull / self.blocked.stiffness[class_]
-                rows.append(CompressedRows.of([weights], problem.n_columns))
-        return self._in_order(rows)
+            added = self._kept_weights()
+        else:
+            rows = (
+                dual_sum(problem, kept, place, class_)
+                for classes, kept in zip(self.blocked.blocks, self.blocks, strict=True)
+                for place, class_ in enumerate(classes.tolist())
+            )
+            added = self._in_order([CompressedRows.of(rows, problem.n_columns)])
+        return PathSums(
+            CompressedRows.stacked([inner.own, added], problem.n_columns),
+            np.concatenate([inner.parent, parent]),
+            inner.n_rows + np.arange(parent.size),
+        )
 
 
 def train(

@@ -83,7 +83,7 @@ def test_blocks_reach_the_minimum(loss: Any, size: int) -> None:
     weights, objective = together(some, loss)
     assert fit.converged
     assert fit.objectives[-1] == pytest.approx(objective, rel=2e-3)
-    difference = fit.weights.matrix().toarray() - weights
+    difference = fit.weights.columns(slice(None)) - weights
     assert np.abs(difference).max() < 0.05 * np.abs(weights).max()
 
 
@@ -121,7 +121,7 @@ def test_a_lost_fit_goes_on_at_its_sweep(loss: Any) -> None:
     again = MemoryCheckpoint(lost.state)
     resumed = fitted(some, 5, loss, again)
     assert resumed.objectives == expected.objectives
-    np.testing.assert_array_equal(resumed.weights.value, expected.weights.value)
+    np.testing.assert_array_equal(resumed.weights.own.value, expected.weights.own.value)
     assert len(again.states) == len(expected.objectives) - 1 - 2
 
 
@@ -168,7 +168,7 @@ def test_a_model_of_blocks_answers_as_one_of_all_classes(name: str, sparse: bool
         for size in (None, 5)
     )
     assert "trained in blocks" in " ".join(blocked.warnings)
-    assert set(blocked.model.arrays) > {"index", "value", "scale"}
+    assert set(blocked.model.arrays) > {"weights.index", "weights.value", "weights.scale"}
     assert blocked.metrics["objective"] == pytest.approx(exact.metrics["objective"], rel=0.02)
     new = Data({"features": values["features"]})
     answers = [
@@ -229,11 +229,11 @@ def test_the_objective_of_a_sweep_is_that_of_its_weights(
         state = State.start(some, blocked, Checkpoint())
         crew = crew_of(some, blocked, loss)
         for _ in range(2):
-            inner = state.inner.weights.matrix().toarray()
+            inner = state.inner.weights.columns(slice(None))
             objective = sweep(state, Effort(0.7, tol=0.0, max_iter=1), 1e-4, crew, silent)
             weights = np.zeros((blocked.penalty.n_nodes, some.n_columns))
             weights[blocked.penalty.inner] = inner
-            weights[blocked.penalty.node] = state.class_weights(some).matrix().toarray()
+            weights[blocked.penalty.node] = state.class_weights(some).columns(slice(None))
             margin = np.array(margins(some, weights[blocked.penalty.node]))
             losses = np.maximum(1.0 - margin, 0.0) if loss == "hinge" else np.logaddexp(0, -margin)
             literal = blocked.penalty.value(weights) + 0.7 * losses.sum()

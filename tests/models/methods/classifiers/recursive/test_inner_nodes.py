@@ -40,12 +40,12 @@ def blocks(some: Problem) -> BlockedClasses:
     return BlockedClasses.of(some, Penalty.of_tree(some.tree), 8)
 
 
-def told(rows: np.ndarray, held: np.ndarray, blocked: BlockedClasses) -> dict[str, Any]:
+def told(added: np.ndarray, held: np.ndarray) -> dict[str, Any]:
     """What one block of all classes tells by parent."""
     parent = np.array([1, 2])
-    sums = np.stack([rows[:12].sum(axis=0), rows[12:].sum(axis=0)])
+    sums = np.stack([added[:12].sum(axis=0), added[12:].sum(axis=0)])
     by_parent = np.stack([held[:12].sum(axis=0), held[12:].sum(axis=0)])
-    n_columns = rows.shape[1]
+    n_columns = added.shape[1]
     return {
         "parent": parent,
         **CompressedRows.of(list(sums), n_columns).arrays("sums."),
@@ -57,44 +57,46 @@ def test_they_go_where_classes_with_these_curvatures_would_follow_to() -> None:
     some = families()
     blocked = blocks(some)
     rng = np.random.default_rng(1)
-    before, classes = rng.normal(size=(3, 13)), rng.normal(size=(24, 13))
+    row, added = rng.normal(size=13), rng.normal(size=(24, 13))
     curvature = rng.uniform(0, 3, (24, 13))
-    nodes = InnerNodes(blocked, CompressedRows.of(list(before), 13))
+    nodes = InnerNodes.equal(blocked, row)
+    before = nodes.weights.columns(slice(None))
+    np.testing.assert_allclose(before, np.tile(row, (3, 1)), atol=2e-3)
     held = curvature / (1.0 + curvature)
-    nodes.keep(0, told(classes, held, blocked))
+    nodes.keep(0, told(added, held))
     nodes.move(None, 0.0)
     # The minimum of penalty + sum of curvature (w - classes)^2 / 2 + loss's slope, column by
     # column, where classes are best for what was before: their slope is that of the penalty.
     matrix = blocked.penalty.matrix.toarray()
-    start = np.vstack([before, classes])
+    start = np.vstack([before, row + added])
     expected = np.empty((3, 13))
     for column in range(13):
         gradient = matrix @ start[:, column]
         gradient[3:] = 0.0
         hessian = matrix + np.diag(np.concatenate([np.zeros(3), curvature[:, column]]))
         expected[:, column] = (start[:, column] - np.linalg.solve(hessian, gradient))[:3]
-    np.testing.assert_allclose(nodes.weights.matrix().toarray(), expected, atol=5e-3)
+    np.testing.assert_allclose(nodes.weights.columns(slice(None)), expected, atol=5e-3)
     assert nodes.reached is nodes.weights
 
 
 def test_momentum_goes_on_the_same_way() -> None:
     blocked = blocks(families())
     rng = np.random.default_rng(2)
-    classes, held = rng.normal(size=(24, 13)), np.full((24, 13), 0.5)
+    added, held = rng.normal(size=(24, 13)), np.full((24, 13), 0.5)
     ends = []
     for factor in (0.0, 0.5):
-        nodes = InnerNodes(blocked, CompressedRows.of(list(np.ones((3, 13))), 13))
-        nodes.keep(0, told(classes, held, blocked))
+        nodes = InnerNodes.equal(blocked, np.ones(13))
+        nodes.keep(0, told(added, held))
         nodes.move(None, 0.0)
-        first = nodes.weights.matrix().toarray()
+        first = nodes.weights.columns(slice(None))
         nodes.move(None, factor)
         assert nodes.reached is not None
-        ends.append(nodes.weights.matrix().toarray())
+        ends.append(nodes.weights.columns(slice(None)))
     np.testing.assert_allclose(ends[1], ends[0] + 0.5 * (ends[0] - first), atol=5e-3)
     again = InnerNodes.of_arrays(blocked, nodes.arrays(), 13)
-    np.testing.assert_array_equal(again.weights.value, nodes.weights.value)
+    np.testing.assert_array_equal(again.weights.own.value, nodes.weights.own.value)
     assert again.reached is not None
-    np.testing.assert_array_equal(again.reached.value, nodes.reached.value)
+    np.testing.assert_array_equal(again.reached.own.value, nodes.reached.own.value)
 
 
 def test_momentum_grows_and_starts_anew_after_a_rise() -> None:
