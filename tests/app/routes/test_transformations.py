@@ -175,7 +175,7 @@ def test_a_model_without_a_transformation(working: Working) -> None:
     answer = transform(working, model_of(tree), {"features": ROWS.tolist()})
     detail = problem_of(answer, 422, "cannot-transform")["detail"]
     assert "'kmeans'" in detail
-    assert "fda, tcs" in detail
+    assert "bp, fda" in detail
     assert len(working.work.sent) == n_sent
 
 
