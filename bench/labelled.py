@@ -145,9 +145,9 @@ def outcome(features: Array, code: Int, entry: Entry, seed: int) -> Outcome:
         began = time.perf_counter()
         fitted = used.fit(data, params)
         seconds = time.perf_counter() - began
-    found = np.unique(fitted.tree.leaf_of_point[free], return_inverse=True)[1]
+    cluster = np.unique(fitted.tree.leaf_of_point[free], return_inverse=True)[1]
     truth = np.unique(code[free], return_inverse=True)[1]
-    counts = flat.contingency(found, truth, int(found.max()) + 1, hidden.size)
+    counts = flat.contingency(cluster, truth, int(cluster.max()) + 1, hidden.size)
     return Outcome({name: measure(counts) or 0.0 for name, measure in MEASURES.items()}, seconds)
 
 

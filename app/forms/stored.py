@@ -1,4 +1,4 @@
-"""Stored trees for routes: the record, the tree, the turn of work on it; 404 if there is none."""
+"""Stored trees and models for routes: records, the tree, the turn of work on it; else 404."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from app.http.dependencies import Service
 from app.http.problems import not_found
 from app.http.streaming import Turn, turn
 from models.tree.tree import Tree
+from workers.artifacts import results
 from workers.artifacts.trees import TreeRecord
+from workers.model import sibling
 
 
 async def record_of(service: Service, tenant: str, tree_id: str) -> TreeRecord:
@@ -17,6 +19,13 @@ async def record_of(service: Service, tenant: str, tree_id: str) -> TreeRecord:
     if record is None:
         raise not_found("tree", tree_id)
     return record
+
+
+async def model_tree_record(service: Service, tenant: str, model_id: str) -> TreeRecord:
+    """The facts of the tree that a model came with. Raises Refused `not-found`."""
+    if await to_thread.run_sync(service.trees.file, tenant, model_id, results.MODEL) is None:
+        raise not_found("model", model_id)
+    return await record_of(service, tenant, sibling(model_id, "tr"))
 
 
 def tree_of(service: Service, tenant: str, tree_id: str) -> Tree:

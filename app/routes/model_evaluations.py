@@ -9,7 +9,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Response
 
 from app.forms.parts import json_object
-from app.forms.stored import record_of
+from app.forms.stored import model_tree_record
 from app.http.bodies import StrictRoute
 from app.http.dependencies import JobId, ModelId, Service, ServiceDep, Tenant
 from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
@@ -63,10 +63,7 @@ async def evaluate_model(
     `result.tables` is the address of the tables.
     """
     service, tenant = submission.service, submission.tenant
-    if await to_thread.run_sync(service.trees.file, tenant, model_id, results.MODEL) is None:
-        raise not_found("model", model_id)
-    tree_id = sibling(model_id, "tr")
-    record = await record_of(service, tenant, tree_id)
+    record = await model_tree_record(service, tenant, model_id)
     _require_classifier(model_id, record.method)
     if "labels" in body.inputs:
         raise refused_at("wrong-input", "Give the labels beside `inputs`.", "inputs", "labels")
@@ -74,7 +71,7 @@ async def evaluate_model(
     def draft() -> Draft:
         inputs = resolve(service, tenant, {**body.inputs, "labels": body.labels})
         given = body.model_dump(include=_OPTIONS, exclude_none=True)
-        options = {"tree": tree_id, "model": model_id, **given}
+        options = {"tree": record.id, "model": model_id, **given}
         fields = {"method": record.method, "inputs": inputs.refs, "options": options}
         return Draft(fields, inputs.inline)
 

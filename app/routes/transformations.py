@@ -5,7 +5,7 @@ from __future__ import annotations
 from anyio import to_thread
 from fastapi import APIRouter, Response
 
-from app.forms.stored import record_of
+from app.forms.stored import model_tree_record
 from app.http.addresses import address
 from app.http.bodies import StrictRoute
 from app.http.dependencies import ModelId, Service
@@ -21,7 +21,6 @@ from app.submission.tree_jobs import REFUSALS, result_of
 from app.submission.uploads import require_room
 from models.errors import UsageError
 from models.registry import methods
-from workers.artifacts import results
 from workers.artifacts.trees import TreeRecord
 from workers.model import Record, sibling
 
@@ -70,9 +69,7 @@ async def transform_with_model(
     `result.dataset` is the dataset's id.
     """
     service, tenant = submission.service, submission.tenant
-    if await to_thread.run_sync(service.trees.file, tenant, model_id, results.MODEL) is None:
-        raise not_found("model", model_id)
-    record = await record_of(service, tenant, sibling(model_id, "tr"))
+    record = await model_tree_record(service, tenant, model_id)
     _require_transformation(model_id, record.method)
 
     def draft() -> Draft:

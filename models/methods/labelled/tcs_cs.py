@@ -1,5 +1,5 @@
 """Known clusters made separable: the least change of distances that does it; then new ones are
-found.
+solution.
 
 A, semidefinite, is the nearest to the identity for which every two known clusters are separable:
 (m_i - m_j)' A (m_i - m_j) >= gamma (tr(A C_i) + tr(A C_j)), m their means, C their covariances (0
@@ -93,8 +93,8 @@ class TCSCS(LabelledMethod[TCSCSParams]):
         least = Moments.of(known).least_separation
         if least in (0.0, np.inf) and params.gamma == "auto":
             reason = "Two have the same mean" if least == 0.0 else "Their rows do not spread"
-            told = f"{reason}, so no 'gamma' could be tried: rows are left as they were."
-            return Learned(np.eye(known.points.shape[1]), warnings=(told,))
+            message = f"{reason}, so no 'gamma' could be tried: rows are left as they were."
+            return Learned(np.eye(known.points.shape[1]), warnings=(message,))
         if params.gamma == "auto":
             gammas = (0.0, *_possible(known, [multiple * least for multiple in MULTIPLES]))
             choice = choose(
@@ -110,20 +110,20 @@ class TCSCS(LabelledMethod[TCSCSParams]):
         else:
             gamma, notes, curves = params.gamma, (), {}
         span = Span.of(known)
-        found = nearest(_pairs(known, span, gamma), params.solver, progress)
+        solution = nearest(_pairs(known, span, gamma), params.solver, progress)
         return Learned(
-            span.transformation(found.metric),
+            span.transformation(solution.metric),
             metrics={
-                "objective": found.objective,
-                "bound": found.bound,
-                "violation": found.violation,
-                "trace": float(np.trace(found.metric)),
-                "n_active": float(np.count_nonzero(found.multipliers > ACTIVE)),
+                "objective": solution.objective,
+                "bound": solution.bound,
+                "violation": solution.violation,
+                "trace": float(np.trace(solution.metric)),
+                "n_active": float(np.count_nonzero(solution.multipliers > ACTIVE)),
                 "gamma": gamma,
                 **({"least_separation": least} if np.isfinite(least) else {}),
             },
             curves=curves,
-            warnings=(*notes, *found.warnings),
+            warnings=(*notes, *solution.warnings),
         )
 
 
@@ -136,8 +136,8 @@ def _possible(known: KnownClusters, gammas: Sequence[float]) -> list[float]:
     span = Span.of(known)
     possible: list[float] = []
     for gamma in gammas:
-        found = nearest(_pairs(known, span, gamma), "dual", silent, MOST_STEPS_ROUGHLY)
-        if not found.metric.any():
+        solution = nearest(_pairs(known, span, gamma), "dual", silent, MOST_STEPS_ROUGHLY)
+        if not solution.metric.any():
             break
         possible.append(gamma)
     return possible
@@ -146,7 +146,7 @@ def _possible(known: KnownClusters, gammas: Sequence[float]) -> list[float]:
 def _candidate(gamma: float) -> Candidate:
     def learn(known: KnownClusters) -> Float:
         span = Span.of(known)
-        found = nearest(_pairs(known, span, gamma), "dual", silent, MOST_STEPS_ROUGHLY)
-        return span.transformation(found.metric)
+        solution = nearest(_pairs(known, span, gamma), "dual", silent, MOST_STEPS_ROUGHLY)
+        return span.transformation(solution.metric)
 
     return Candidate(f"gamma {gamma:.4g}", learn)

@@ -163,19 +163,19 @@ def _candidate(gamma: float, rng: np.random.Generator) -> Candidate:
 
 def _warnings(fit: MarginFit) -> tuple[str, ...]:
     if not fit.planes:
-        told = (
+        oracle = (
             "Rows are left as they were: under none of the clusterings that k-means found does the "
             "known one lack its margin."
         )
-        return (told,)
-    told = (
+        return (oracle,)
+    oracle = (
         f"The known clustering has its margin against {len(fit.planes)} other clustering(s) that "
         "k-means found; none better is known, but the worst cannot be found for certain."
     )
     if fit.converged:
-        return (told,)
+        return (oracle,)
     return (
-        told,
+        oracle,
         f"Not converged after {len(fit.planes)} rounds: the last clustering found lacked "
         f"{fit.lacks:.2g}. Raise 'max_iter' or 'tol'.",
     )

@@ -37,15 +37,15 @@ def choose(
     Cost: see `validate`.
     """
     if known.n_clusters < FEWEST:
-        told = (
+        message = (
             f"{known.n_clusters} known clusters are too few to validate on ({FEWEST} are needed), "
             f"so the transformation was learned with {candidates[cautious].name}."
         )
-        return Choice(cautious, (told,), {})
+        return Choice(cautious, (message,), {})
     validated = validate(known, candidates, clusterer, rng, progress)
     means = validated.scores.mean(axis=1)
-    told = (
+    message = (
         f"Chosen by validation on known clusters: {candidates[validated.best].name} (normalized "
         f"mutual information {means[validated.best]:.3f}, {means[0]:.3f} without a transformation)."
     )
-    return Choice(validated.best, (told,), {"validation_nmi": list(enumerate(means.tolist()))})
+    return Choice(validated.best, (message,), {"validation_nmi": list(enumerate(means.tolist()))})

@@ -80,14 +80,14 @@ def minimize(
         ahead = metric + (beta - 1.0) / following * (metric - before)
         value, gradient = loss(ahead)
         while True:
-            moved = hold.step(ahead - gradient / curvature, gamma / curvature)
+            moved, held = hold.step(ahead - gradient / curvature, gamma / curvature)
             away = moved - ahead
             value_there, gradient_there = loss(moved)
             model = value + np.vdot(gradient, away) + 0.5 * curvature * np.vdot(away, away)
             if value_there <= model + ROUNDING * abs(value):
                 break
             curvature *= 2.0
-        objective = value_there + gamma * hold.value(moved)
+        objective = value_there + gamma * held
         length = float(np.linalg.norm(gradient_there - gradient - curvature * away))
         radius = length / modulus if modulus else np.inf
         bound = length * min(radius, float(np.linalg.norm(moved)))

@@ -85,8 +85,9 @@ class Hold(ABC):
         """Of a metric in the set."""
 
     @abstractmethod
-    def step(self, metric: Float, weight: float) -> Float:
-        """The metric x in the set that minimises |x - metric|^2 / 2 + weight value(x)."""
+    def step(self, metric: Float, weight: float) -> tuple[Float, float]:
+        """The metric x in the set that minimises |x - metric|^2 / 2 + weight value(x), and
+        value(x)."""
 
 
 class SpectralHold(Hold):
@@ -98,10 +99,11 @@ class SpectralHold(Hold):
     def value(self, metric: Float) -> float:
         return self._regularizer.value(np.maximum(np.linalg.eigvalsh(metric), 0.0))
 
-    def step(self, metric: Float, weight: float) -> Float:
+    def step(self, metric: Float, weight: float) -> tuple[Float, float]:
         eigenvalues, vectors = np.linalg.eigh(metric)
         eigenvalues = self._regularizer.step(eigenvalues, weight)
-        return np.asarray((vectors * eigenvalues) @ vectors.T)
+        moved = np.asarray((vectors * eigenvalues) @ vectors.T)
+        return moved, self._regularizer.value(eigenvalues)
 
 
 class DiagonalHold(Hold):
@@ -113,8 +115,9 @@ class DiagonalHold(Hold):
     def value(self, metric: Float) -> float:
         return self._regularizer.value(metric)
 
-    def step(self, metric: Float, weight: float) -> Float:
-        return self._regularizer.step(metric, weight)
+    def step(self, metric: Float, weight: float) -> tuple[Float, float]:
+        moved = self._regularizer.step(metric, weight)
+        return moved, self._regularizer.value(moved)
 
 
 class EntrywiseHold(Hold):
@@ -129,7 +132,7 @@ class EntrywiseHold(Hold):
     def value(self, metric: Float) -> float:
         return float(np.abs(metric - np.eye(metric.shape[0])).sum())
 
-    def step(self, metric: Float, weight: float) -> Float:
+    def step(self, metric: Float, weight: float) -> tuple[Float, float]:
         identity = np.eye(metric.shape[0])
         moved, of_shrinking, of_cone = metric, np.zeros_like(metric), np.zeros_like(metric)
         scale = max(float(np.linalg.norm(metric)), 1.0)
@@ -144,7 +147,7 @@ class EntrywiseHold(Hold):
             moved = on_cone
             if away <= self.ENOUGH * scale:
                 break
-        return moved
+        return moved, self.value(moved)
 
 
 def hold(name: RegularizerName, diagonal: bool) -> Hold:

@@ -115,7 +115,7 @@ def learn_by_rounds(
         matrix = factor(fit.metric)
         if not matrix.size:
             return RoundsFit(fit, agreements, ())
-        found = find(
+        discovery = find(
             np.asarray(points @ matrix.T.astype(points.dtype)),
             code,
             n_new,
@@ -125,29 +125,31 @@ def learn_by_rounds(
             rng=rng,
             progress=subprogress(progress, begin, middle),
         )
-        cluster = found.cluster[free]
+        cluster = discovery.cluster[free]
         if cluster_before is not None:
             n_all = n_known + n_new
             agreements.append(ari(contingency(cluster, cluster_before, n_all, n_all)) or 0.0)
             if agreements[-1] >= SAME and number > RISING_ROUNDS:
-                told = f"the same from round {number - 1} to {number}"
-                return RoundsFit(fit, agreements, (_ended(told),))
+                ending = f"the same from round {number - 1} to {number}"
+                return RoundsFit(fit, agreements, (_ended(ending),))
         cluster_before = cluster
         new = free[cluster >= n_known]
         _, code_new = np.unique(cluster[cluster >= n_known], return_inverse=True)
         n_present = int(code_new.max(initial=-1)) + 1
         if n_present < 2:
-            told = f"fewer than two in round {number}, too few to learn from"
-            return RoundsFit(fit, agreements, (_ended(told),))
+            ending = f"fewer than two in round {number}, too few to learn from"
+            return RoundsFit(fit, agreements, (_ended(ending),))
         share = weight * min(1.0, number / RISING_ROUNDS)
         of_new = ConditionalLikelihood(points[new], code_new, n_present, np.full(new.size, share))
         fit = learn(Both(of_known, of_new), fit.metric, subprogress(progress, middle, end))
-    told = (
+    ending = (
         f"still changing after {MOST_ROUNDS} rounds (adjusted Rand index with the round before "
         f"{agreements[-1]:.3f})"
     )
-    return RoundsFit(fit, agreements, (_ended(told),))
+    return RoundsFit(fit, agreements, (_ended(ending),))
 
 
-def _ended(how: str) -> str:
-    return f"Rows without labels were clustered and learned from by turns; the clusters were {how}."
+def _ended(ending: str) -> str:
+    return (
+        f"Rows without labels were clustered and learned from by turns; the clusters were {ending}."
+    )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
-from models.arrays import Array, Arrays, Float, Matrix
+from models.arrays import Array, Arrays, Float, Matrix, row_blocks
 from models.methods.labelled.supervision.preparation import Preparation
 
 NEGLIGIBLE = 1e-10
@@ -57,5 +58,12 @@ class Transformation:
         return np.asarray(np.hypot.reduce(self.projection, axis=1))
 
     def apply(self, rows: Matrix) -> Array:
-        """(n_rows, r). O(N D r), or for sparse rows O(nnz r)."""
-        return np.asarray(rows @ self.projection - self.offset)
+        """(n_rows, r) float64. O(N D r), or for sparse rows O(nnz r); dense rows in single
+        precision are widened a block at a time."""
+        if isinstance(rows, sp.csr_array):
+            return np.asarray(rows @ self.projection - self.offset)
+        applied = np.empty((rows.shape[0], self.offset.size))
+        for block in row_blocks(*rows.shape):
+            np.matmul(rows[block], self.projection, out=applied[block])
+        applied -= self.offset
+        return applied

@@ -67,7 +67,7 @@ def test_a_step_of_a_diagonal_is_the_numeric_minimum(
     numeric = minimize_scalar(
         objective, bounds=(0.0, 10.0), method="bounded", options={"xatol": 1e-10}
     )
-    (step,) = held.step(np.array([value]), weight)
+    (step,), _ = held.step(np.array([value]), weight)
     assert step == pytest.approx(numeric.x, abs=2e-5)
     assert objective(step) <= numeric.fun + 1e-12
 
@@ -96,9 +96,10 @@ def test_a_step_of_a_matrix_is_the_numeric_minimum(
         ),
         key=lambda result: result.fun,
     )
-    step = hold(name, False).step(target, weight)
+    step, value = hold(name, False).step(target, weight)
     assert np.linalg.eigvalsh(step)[0] >= -1e-9
     assert objective(step) == pytest.approx(numeric.fun, abs=1e-7)
+    assert value == pytest.approx(hold(name, False).value(step), abs=1e-9)
     np.testing.assert_allclose(step, lower(numeric.x), atol=1e-3)
 
 
