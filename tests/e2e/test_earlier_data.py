@@ -48,7 +48,7 @@ class Earlier:
         return self.service.client.get(f"/v1/trees/{job['result']['tree']}.nwk").text
 
 
-@pytest.fixture(scope="module", params=[LEFT, REBUILT])
+@pytest.fixture(scope="module", params=[LEFT, pytest.param(REBUILT, marks=pytest.mark.slow)])
 def earlier(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Earlier]:

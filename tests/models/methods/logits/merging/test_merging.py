@@ -36,7 +36,7 @@ from tests.models.methods.logits.merging.cases import (
 from tests.pairwise_kit import pairwise
 
 
-@settings(max_examples=2000)
+@settings(max_examples=400)
 @given(cases())
 def test_small_inputs(drawn: Case) -> None:
     assert_same(drawn)
