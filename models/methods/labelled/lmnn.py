@@ -28,7 +28,7 @@ from models.arrays import Array, Float
 from models.errors import UsageError
 from models.method import Paper, Run, Shapes
 from models.methods.labelled.choosing.validation import sample
-from models.methods.labelled.metric.descent import minimize
+from models.methods.labelled.metric.descent import Direct, minimize
 from models.methods.labelled.metric.holds import hold
 from models.methods.labelled.metric.neighbours import LargeMargin, target_neighbours
 from models.methods.labelled.supervision.inputs import DiscoveryParams
@@ -91,7 +91,7 @@ class LMNN(LabelledMethod[LMNNParams]):
         targets = target_neighbours(some.points, some.code, params.n_neighbors)
         even, identity = _even(some.points)
         fit = minimize(
-            LargeMargin(some.points @ even, some.code, targets, params.mu).of_matrix,
+            Direct(LargeMargin(some.points @ even, some.code, targets, params.mu).of_matrix),
             # Without a weight it holds the metric on the cone alone.
             hold("nuclear", diagonal=False),
             0.0,

@@ -31,9 +31,10 @@ minimum.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), §6.4, §6.8.3, §C.2; Gopal and Yang (2014).
 The printed density and gradient lack factors 1/2. Rows are put on one scale first, since 'identity'
-is not free of scale. Cost: O(N K D + D^3) for each of tens to hundreds of steps (densities other
-than Gaussian: O(N D^2 + N K D)), then `n_init` runs of EM; 'auto' some twenty candidates on six
-splits of at most 4,000 rows. Memory: a few copies of the rows, O(N K + D^2).
+is not free of scale. What 'l2' and 'nuclear' leave of A beyond its K - 1 largest eigenvalues, which
+is 0 at the minimum, is cut. Cost: O(N K D + D^3) for each of tens to hundreds of steps (densities
+other than Gaussian: O(N D^2 + N K D)), then `n_init` runs of EM; 'auto' some twenty candidates on
+six splits of at most 4,000 rows. Memory: a few copies of the rows, O(N K + D^2).
 """
 
 from __future__ import annotations
@@ -292,7 +293,7 @@ def _learned(
         fit = _metric(
             likelihood, setting.regularizer, gamma, params, effort, None, progress, checkpoint
         )
-        return _of_metric(fit, gamma)
+        return _of_metric(fit, gamma, _most_rank(setting.regularizer, known.n_clusters - 1))
     minimum = _local(known, setting.regularizer, gamma, params, effort, progress)
     matrix = minimum.point if minimum.point.ndim == 2 else np.diag(minimum.point)
     if params.form == "low-rank":
@@ -325,7 +326,7 @@ def _metric(
     if start is None:
         start = np.ones(likelihood.n_columns) if diagonal else np.eye(likelihood.n_columns)
     return minimize(
-        likelihood.of_diagonal if diagonal else likelihood.of_matrix,
+        likelihood.loss(diagonal),
         hold(regularizer, diagonal),
         gamma,
         start,
@@ -336,8 +337,16 @@ def _metric(
     )
 
 
-def _of_metric(fit: MetricFit, gamma: float) -> Learned:
-    matrix = _matrix(fit.metric)
+def _most_rank(regularizer: RegularizerName, n_differences: int) -> int | None:
+    """Of the best metric; None: that of any. n_differences : of known means that are independent.
+
+    What is short of the minimum leaves small eigenvalues beyond, at which clustering would look.
+    """
+    return n_differences if regularizer in ("l2", "nuclear") else None
+
+
+def _of_metric(fit: MetricFit, gamma: float, most_rank: int | None) -> Learned:
+    matrix = _matrix(fit.metric, most_rank)
     return Learned(
         matrix,
         metrics={
@@ -352,10 +361,10 @@ def _of_metric(fit: MetricFit, gamma: float) -> Learned:
     )
 
 
-def _matrix(metric: Float) -> Float:
-    """(r, D) L with L'L = A, of a matrix A or a diagonal."""
+def _matrix(metric: Float, most_rank: int | None = None) -> Float:
+    """(r, D) L with L'L = A, of a matrix A, which has at most this rank, or of a diagonal."""
     if metric.ndim == 2:
-        return factor(metric)
+        return factor(metric, most_rank)
     kept = np.flatnonzero(metric > 1e-10 * max(float(metric.max()), 0.0))
     matrix = np.zeros((kept.size, metric.size))
     matrix[np.arange(kept.size), kept] = np.sqrt(metric[kept])
@@ -393,7 +402,7 @@ def _learned_by_rounds(
         rng=rng,
         progress=progress,
     )
-    learned = _of_metric(rounds.fit, gamma)
+    learned = _of_metric(rounds.fit, gamma, None)
     return replace(
         learned,
         curves={**learned.curves, "agreement": list(enumerate(rounds.agreements, 2))},

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -23,8 +24,42 @@ SHRINK = 0.9
 ROUNDING = 1e-12
 FIRST_CURVATURE = 1.0
 
-Loss = Callable[[Float], tuple[float, Float]]
-"""From a metric to a convex value and its gradient."""
+LOOKS = 10
+"""Steps between looks at the bound, which takes a gradient of its own."""
+
+NEAR = 10.0
+"""A step that lowers the objective by less than this many times `tol` is followed by a look."""
+
+
+class Loss(Protocol):
+    """A convex function of a metric, by way of an image of it.
+
+    The image is affine in the metric, so that of a step's end and of the step before is that of
+    what lies ahead of both.
+    """
+
+    def image(self, metric: Float) -> Float: ...
+
+    def value(self, image: Float) -> float: ...
+
+    def slope(self, image: Float) -> tuple[float, Float]:
+        """The value, and its gradient by the metric."""
+
+
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """A loss that is its own image's. function : from a metric to its value and gradient."""
+
+    function: Callable[[Float], tuple[float, Float]]
+
+    def image(self, metric: Float) -> Float:
+        return metric
+
+    def value(self, image: Float) -> float:
+        return self.function(image)[0]
+
+    def slope(self, image: Float) -> tuple[float, Float]:
+        return self.function(image)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,39 +103,47 @@ def minimize(
     distance to the best metric is what the objective can still fall by, and that distance is at
     most the subgradient's length over the curvature, or about the metric's own length.
 
-    Cost: one or two values of the loss and of its gradient a step, and O(D^3) for a matrix; tens to
-    hundreds of steps.
+    Cost: an image, two values and a gradient of the loss a step, now and then one more gradient,
+    and O(D^3) for a matrix; tens to hundreds of steps.
     """
     metric, before, beta, curvature, objectives = _start(start, checkpoint)
+    image, image_before = loss.image(metric), loss.image(before)
     if not objectives:
-        objectives = [loss(metric)[0] + gamma * hold.value(metric)]
+        objectives = [loss.value(image) + gamma * hold.value(metric)]
     bound, converged, modulus = np.inf, False, gamma * hold.modulus
     while True:
         following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * beta * beta))
-        ahead = metric + (beta - 1.0) / following * (metric - before)
-        value, gradient = loss(ahead)
+        factor = (beta - 1.0) / following
+        ahead = metric + factor * (metric - before)
+        value, gradient = loss.slope(image + factor * (image - image_before))
         while True:
             moved, held = hold.step(ahead - gradient / curvature, gamma / curvature)
             away = moved - ahead
-            value_there, gradient_there = loss(moved)
+            image_moved = loss.image(moved)
+            value_there = loss.value(image_moved)
             model = value + np.vdot(gradient, away) + 0.5 * curvature * np.vdot(away, away)
             if value_there <= model + ROUNDING * abs(value):
                 break
             curvature *= 2.0
         objective = value_there + gamma * held
-        length = float(np.linalg.norm(gradient_there - gradient - curvature * away))
-        radius = length / modulus if modulus else np.inf
-        bound = length * min(radius, float(np.linalg.norm(moved)))
-        converged = bound <= tol * abs(objective)
+        last = len(objectives) >= max_iter
+        near = objectives[-1] - objective <= NEAR * tol * abs(objective)
+        if near or last or len(objectives) % LOOKS == 0:
+            there = loss.slope(image_moved)[1]
+            length = float(np.linalg.norm(there - gradient - curvature * away))
+            radius = length / modulus if modulus else np.inf
+            bound = length * min(radius, float(np.linalg.norm(moved)))
+            converged = bound <= tol * abs(objective)
         if objective > objectives[-1] and beta > 1.0 and not converged:
             # Momentum went too far: from the best metric on without it.
-            before, beta = metric, 1.0
+            before, image_before, beta = metric, image, 1.0
             continue
         metric, before, beta = moved, metric, following
+        image, image_before = image_moved, image
         objectives.append(min(objective, objectives[-1]))
         curvature *= SHRINK
         progress(1.0 - 1.0 / (1.0 + 0.02 * len(objectives)), "learning", f"{objective:.6g}")
-        if converged or len(objectives) > max_iter:
+        if converged or last:
             # A fit that resumes takes the last step again, and so ends with its bound.
             break
         checkpoint.save(

@@ -20,7 +20,7 @@ import numpy as np
 from models.arrays import Array, Float, Int
 from models.methods.labelled.discovery.finding import find
 from models.methods.labelled.discovery.mixture import Clusterer
-from models.methods.labelled.metric.descent import MetricFit
+from models.methods.labelled.metric.descent import Loss, MetricFit
 from models.methods.labelled.metric.likelihood import ConditionalLikelihood
 from models.metrics.flat import ari, contingency
 from models.progress import Progress, subprogress
@@ -34,14 +34,12 @@ SAME = 1.0 - 1e-12
 
 
 class Likelihood(Protocol):
-    """Of a metric: minus a log likelihood, with its gradient."""
+    """Of a metric: minus a log likelihood."""
 
     @property
     def n_columns(self) -> int: ...
 
-    def of_matrix(self, matrix: Float) -> tuple[float, Float]: ...
-
-    def of_diagonal(self, diagonal: Float) -> tuple[float, Float]: ...
+    def loss(self, diagonal: bool) -> Loss: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +53,35 @@ class Both:
     def n_columns(self) -> int:
         return self.first.n_columns
 
-    def of_matrix(self, matrix: Float) -> tuple[float, Float]:
-        return _sum(self.first.of_matrix(matrix), self.second.of_matrix(matrix))
-
-    def of_diagonal(self, diagonal: Float) -> tuple[float, Float]:
-        return _sum(self.first.of_diagonal(diagonal), self.second.of_diagonal(diagonal))
+    def loss(self, diagonal: bool) -> Loss:
+        return SumLoss(self.first.loss(diagonal), self.second.loss(diagonal))
 
 
-def _sum(one: tuple[float, Float], other: tuple[float, Float]) -> tuple[float, Float]:
-    return one[0] + other[0], one[1] + other[1]
+class SumLoss:
+    """The sum of two losses; its image are the values of theirs."""
+
+    def __init__(self, first: Loss, second: Loss) -> None:
+        self._losses = first, second
+        self._shapes: list[tuple[int, ...]] = []
+
+    def image(self, metric: Float) -> Float:
+        images = [loss.image(metric) for loss in self._losses]
+        self._shapes = [image.shape for image in images]
+        return np.concatenate([image.ravel() for image in images])
+
+    def value(self, image: Float) -> float:
+        return sum(loss.value(part) for loss, part in self._parts(image))
+
+    def slope(self, image: Float) -> tuple[float, Float]:
+        (one, of_one), (other, of_other) = (loss.slope(part) for loss, part in self._parts(image))
+        return one + other, of_one + of_other
+
+    def _parts(self, image: Float) -> list[tuple[Loss, Float]]:
+        split = np.split(image, [int(np.prod(self._shapes[0]))])
+        return [
+            (loss, part.reshape(shape))
+            for loss, part, shape in zip(self._losses, split, self._shapes, strict=True)
+        ]
 
 
 Learner = Callable[[Likelihood, Float | None, Progress], MetricFit]

@@ -14,10 +14,15 @@ NEGLIGIBLE = 1e-10
 """The share of a metric's largest eigenvalue below which one counts as 0."""
 
 
-def factor(metric: Float) -> Float:
-    """(r, D) L with L'L = A for a semidefinite A, of its rank r; longest rows first. O(D^3)."""
+def factor(metric: Float, most: int | None = None) -> Float:
+    """(r, D) L with L'L = A for a semidefinite A, of its rank r; longest rows first. O(D^3).
+
+    most : rows that are kept at most; the shortest are left out.
+    """
     eigenvalues, vectors = np.linalg.eigh(metric)
     kept = eigenvalues > NEGLIGIBLE * max(float(eigenvalues[-1]), 0.0)
+    if most is not None:
+        kept[: max(0, eigenvalues.size - most)] = False
     rows = np.sqrt(eigenvalues[kept])[:, None] * vectors.T[kept]
     # Signs are arbitrary: each row's largest entry is positive.
     peak = np.abs(rows).argmax(axis=1)

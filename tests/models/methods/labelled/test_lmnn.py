@@ -11,7 +11,7 @@ from models.data import Data
 from models.errors import UsageError
 from models.method import Checkpoint, Fitted
 from models.methods.labelled import lmnn
-from models.methods.labelled.metric.descent import minimize
+from models.methods.labelled.metric.descent import Direct, minimize
 from models.methods.labelled.metric.holds import hold
 from models.methods.labelled.metric.neighbours import LargeMargin, target_neighbours
 from models.metrics.flat import ari, contingency
@@ -78,7 +78,7 @@ def test_the_metric_has_the_least_loss_of_rows_as_they_are() -> None:
     known, code = points[truth < 3], truth[truth < 3]
     loss = LargeMargin(known, code, target_neighbours(known, code, 4), 0.5)
     plain = minimize(
-        loss.of_matrix,
+        Direct(loss.of_matrix),
         hold("nuclear", diagonal=False),
         0.0,
         np.eye(3),

@@ -39,9 +39,9 @@ def test_of_the_rank_of_the_best_metric_or_above_the_minimum_is_the_convex_one(
     seed: int, regularizer: RegularizerName, rank: int
 ) -> None:
     known = clusters(seed, n_rows=100)
-    loss = ConditionalLikelihood(known.points, known.code, 3).of_matrix
+    likelihood = ConditionalLikelihood(known.points, known.code, 3)
     convex = minimize(
-        loss,
+        likelihood.loss(diagonal=False),
         hold(regularizer, False),
         2.0,
         np.eye(4),

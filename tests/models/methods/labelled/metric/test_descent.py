@@ -36,7 +36,7 @@ def fit(
     likelihood = ConditionalLikelihood(known.points, known.code, known.n_clusters)
     diagonal = start.ndim == 1
     return minimize(
-        likelihood.of_diagonal if diagonal else likelihood.of_matrix,
+        likelihood.loss(diagonal),
         hold(name, diagonal),
         gamma,
         start,

@@ -10,7 +10,7 @@ from scipy.optimize import minimize as scipy_minimize
 
 from models.arrays import Float, Int
 from models.method import Checkpoint
-from models.methods.labelled.metric.descent import MetricFit, minimize
+from models.methods.labelled.metric.descent import Direct, MetricFit, minimize
 from models.methods.labelled.metric.holds import hold
 from models.methods.labelled.metric.neighbours import (
     NO_TARGET,
@@ -63,7 +63,7 @@ def metric(rng: np.random.Generator, n_columns: int, rank: int) -> Float:
 
 def learned(loss: LargeMargin, start: Float, tol: float = 1e-9) -> MetricFit:
     return minimize(
-        loss.of_matrix,
+        Direct(loss.of_matrix),
         hold("nuclear", diagonal=False),
         0.0,
         start,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -25,7 +27,7 @@ from tests.models.methods.labelled.gradient_kit import clusters, numeric_gradien
 
 def learn(likelihood: Likelihood, start: Float | None, progress: Progress) -> MetricFit:
     return minimize(
-        likelihood.of_matrix,
+        likelihood.loss(diagonal=False),
         hold("l2", False),
         1.0,
         np.eye(likelihood.n_columns) if start is None else start,
@@ -93,14 +95,23 @@ def test_too_few_new_clusters_end_the_rounds() -> None:
     assert "fewer than two in round 1" in warning
 
 
+def at(likelihood: Likelihood, metric: Float) -> tuple[float, Float]:
+    """The value there, and the gradient."""
+    loss = likelihood.loss(diagonal=metric.ndim == 1)
+    image = loss.image(metric)
+    value, gradient = loss.slope(image)
+    assert loss.value(image) == pytest.approx(value)
+    return value, gradient
+
+
 def test_both_is_the_sum() -> None:
     parts = [clusters(seed) for seed in (0, 1)]
     first, second = (ConditionalLikelihood(p.points, p.code, p.n_clusters) for p in parts)
     both, metric = Both(first, second), 0.5 * np.eye(4)
-    value, gradient = both.of_matrix(metric)
+    value, gradient = at(both, metric)
     assert value == pytest.approx(first.of_matrix(metric)[0] + second.of_matrix(metric)[0])
-    numeric = numeric_gradient(both.of_matrix, metric)
+    numeric = numeric_gradient(partial(at, both), metric)
     np.testing.assert_allclose(gradient, 0.5 * (numeric + numeric.T), atol=1e-5)
     diagonal = np.diag(metric).copy()
-    assert both.of_diagonal(diagonal)[0] == pytest.approx(value)
-    np.testing.assert_allclose(both.of_diagonal(diagonal)[1], np.diag(gradient), atol=1e-9)
+    assert at(both, diagonal)[0] == pytest.approx(value)
+    np.testing.assert_allclose(at(both, diagonal)[1], np.diag(gradient), atol=1e-9)
