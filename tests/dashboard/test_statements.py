@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from typing import TYPE_CHECKING, Any
@@ -59,6 +60,10 @@ def test_the_whole_loop(look: Open, api: Api, halves: str, axe: Axe) -> None:
     small, large = sorted((1, 2), key=sizes(api, halves).__getitem__)
     page = look(f"/trees/{halves}")
     settled(page)
+    choose(page, small)
+    panel(page).get_by_role("button", name="These are one").click()
+    assert "two or more" in panel(page).get_by_role("alert").inner_text()
+    panel(page).get_by_role("button", name="Leave out").click()
     # A cluster that is known, and two points that do not belong together.
     choose(page, small)
     panel(page).get_by_role("button", name="A cluster I know").click()
@@ -75,7 +80,7 @@ def test_the_whole_loop(look: Open, api: Api, halves: str, axe: Axe) -> None:
     first, second = (next(row for row in rows if row // 20 == one) for one in sorted(blob))
     for row in (first, second):
         page.get_by_label(f"Choose point {row}", exact=True).check()
-    panel(page).get_by_role("button", name=re.compile("Leave out (node|[0-9])")).first.click()
+    panel(page).get_by_role("button", name=re.compile("Leave out node")).first.click()
     assert panel(page).locator(".said-chosen li").count() == 2
     shot(page, "chosen")
     panel(page).get_by_role("button", name="These do not belong together").click()
@@ -115,6 +120,8 @@ def test_the_whole_loop(look: Open, api: Api, halves: str, axe: Axe) -> None:
     moved.get_by_text("21 of 60 points moved").wait_for()
     tree = page.evaluate("location.hash").split("/")[2].split("?")[0]
     assert tree != halves
+    page.get_by_role("button", name="21 of 60 points moved").click()
+    assert page.evaluate("document.activeElement.textContent") == "What moved"
     heads = moved.locator("thead th").all_inner_texts()
     assert heads[0] == "Before"
     assert sorted(heads[1:-1]) == ["cluster 1", "cluster 2", "left", "new 1", "new 2"]
@@ -150,6 +157,20 @@ def test_statements_on_a_tree_without_features(look: Open, api: Api) -> None:
     panel(page).get_by_role("button", name="Remove statement 1").click()
     panel(page).get_by_role("button", name="Undo", exact=True).click()
     until(page, lambda: len(says(page)) == 1)
+    page.evaluate("localStorage.clear()")
+
+
+def test_a_run_that_ended_elsewhere(
+    look: Open, api: Api, halves: str, blobs: dict[str, Any]
+) -> None:
+    page = look(f"/trees/{halves}")
+    settled(page)
+    draft = [[halves, {"job": blobs["job"]}]]
+    page.evaluate("text => localStorage.setItem('umbel.statements', text)", json.dumps(draft))
+    page.reload()
+    link = panel(page).get_by_role("link", name="the new tree")
+    link.wait_for()
+    assert link.get_attribute("href") == f"#/trees/{blobs['tree']}"
     page.evaluate("localStorage.clear()")
 
 

@@ -78,6 +78,7 @@ test("statements in words", () => {
     text({ apart: [{ rows: [5] }, { rows: [1, 2, 3, 4] }] }),
     "Do not belong together null: point 5 | 4 points (1, 2, 3, …)",
   );
+  assert.equal(words.nodeText(4, "12"), "node 4 “12”");
   assert.deepEqual(statements.nodesOf({ apart: [3, { rows: [1] }, 5] }), [3, 5]);
   assert.deepEqual(statements.nodesOf({ known: 0, name: "a" }), [0]);
 });
@@ -138,13 +139,15 @@ test("points that moved, by the definition", () => {
     { name: "x", size: 4 },
     { name: "y", size: 4 },
   ]);
-  assert.deepEqual(table.counts, [
-    [3, 1],
-    [1, 2],
-    [0, 1],
-  ]);
+  const at = (one) => [one.row, one.column, one.points, one.isPair];
   // b is x and a is y; what is in c, in both a and x, or in both b and y, has moved.
-  assert.deepEqual([...table.pairs], ["0 0", "1 1"]);
+  assert.deepEqual(table.overlaps.map(at), [
+    [0, 0, 3, true],
+    [1, 1, 2, true],
+    [0, 1, 1, false],
+    [1, 0, 1, false],
+    [2, 1, 1, false],
+  ]);
   assert.deepEqual([table.moved, table.total], [3, 8]);
   assert.equal(movedPoints(after, after).moved, 0);
 });
@@ -158,11 +161,15 @@ test("a table of many clusters is folded", () => {
     { name: "b", size: 2 },
     { name: "2 smaller", size: 2 },
   ]);
-  assert.deepEqual(table.counts, [[3], [2], [2]]);
-  assert.deepEqual([...table.pairs], ["0 0"]);
-  const reverse = folded(movedPoints(one, many), 3);
-  assert.deepEqual(reverse.counts, [[3, 2, 2]]);
-  const same = folded(movedPoints(many, many), 3);
-  assert.deepEqual([...same.pairs], ["0 0", "1 1"]);
+  const shown = ({ cells }) =>
+    cells.map((line) => line.map(({ points, isPair }) => (isPair ? `${points} pair` : points)));
+  assert.deepEqual(shown(table), [["3 pair"], [2], [2]]);
+  assert.deepEqual(shown(folded(movedPoints(one, many), 3)), [["3 pair", 2, 2]]);
+  // What is folded is no pair.
+  assert.deepEqual(shown(folded(movedPoints(many, many), 3)), [
+    ["3 pair", 0, 0],
+    [0, "2 pair", 0],
+    [0, 0, 2],
+  ]);
   assert.deepEqual(folded(movedPoints(many, one), 4).before.length, 4);
 });

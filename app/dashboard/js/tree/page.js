@@ -7,7 +7,7 @@ import { aborted, hasStatus, isAway, messageOf, problemOf } from "../net/problem
 import * as router from "../router.js";
 import { button } from "../ui/controls.js";
 import { copy, toast } from "../ui/dialogs.js";
-import { bdi, el, replace } from "../ui/dom.js";
+import { append, bdi, el, focusFirst, replace } from "../ui/dom.js";
 import { count, moment, number, plural } from "../ui/format.js";
 import { drawnIcon } from "../ui/icons.js";
 import { problemBox } from "../ui/notices.js";
@@ -301,7 +301,13 @@ function build(root, view, stage) {
       replace(facts, job || (isImport ? "imported" : head.method), extent);
       offerErrors(head);
       known.start(head, said);
-      root.append(movedPanel(view, head));
+      const moved = movedPanel(view, head, {
+        onmoved: (text) => {
+          const onclick = () => focusFirst(moved, "h2");
+          append(facts, " · ", el("button", { type: "button", class: "linklike", onclick }, text));
+        },
+      });
+      root.append(moved);
       const paths = pathsPanel(view, head.method);
       if (paths) root.append(paths);
     },

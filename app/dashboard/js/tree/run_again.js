@@ -41,6 +41,7 @@ export function runAgain(view, { statements, oncontradictions, onjob }) {
   /** @type {Source | null} */
   let own = null;
   let isTyped = false;
+  let isRunning = false;
   const method = select([[FIRST, FIRST]]);
   const number = el("input", {
     type: "number",
@@ -53,7 +54,7 @@ export function runAgain(view, { statements, oncontradictions, onjob }) {
   const features = el("select", {});
   const featuresRow = field("Features", features);
   const place = el("div", { "aria-live": "polite" });
-  const start = button("Run again", { kind: "primary", type: "submit" });
+  const start = button("Run again", { kind: "primary", type: "submit", disabled: true });
   const form = el(
     "form",
     {
@@ -76,31 +77,50 @@ export function runAgain(view, { statements, oncontradictions, onjob }) {
     form.hidden = !said.length;
     if (!isTyped) number.value = String(newClusters(said, view.cut?.n_clusters ?? said.length + 2));
   };
-  const settle = () => replace(place);
+  const settle = () => !isRunning && replace(place);
+  /** @param {boolean} running */
+  const setRunning = (running) => {
+    isRunning = running;
+    start.disabled = running || !features.options.length;
+  };
 
   const run = async () => {
-    start.disabled = true;
     settle();
+    setRunning(true);
     try {
       /** @type {Dataset} */
       const labels = await send("POST", `/v1/trees/${source.tree}/labels`, {
         statements: statements(),
       });
-      const chosen = features.value === OWN && own ? own : { inputs: { features: features.value } };
-      /** @type {Job} */
-      const job = await send("POST", "/v1/jobs", {
-        method: method.value,
-        ...chosen,
-        inputs: { ...chosen.inputs, labels: labels.id },
-        params: { n_clusters: Number(number.value) },
-        name: `${view.title}, again`.slice(0, 1000),
-      });
+      const job = await submit(labels.id);
       onjob(job.id);
       await watch(job);
     } catch (error) {
       complain(error);
     } finally {
-      start.disabled = false;
+      setRunning(false);
+    }
+  };
+
+  /**
+   * The job that learns from labels; these are removed if it is refused.
+   *
+   * @param {string} labels id
+   * @returns {Promise<Job>}
+   */
+  const submit = async (labels) => {
+    const chosen = features.value === OWN && own ? own : { inputs: { features: features.value } };
+    try {
+      return await send("POST", "/v1/jobs", {
+        method: method.value,
+        ...chosen,
+        inputs: { ...chosen.inputs, labels },
+        params: { n_clusters: Number(number.value) },
+        name: `${view.title}, again`.slice(0, 1000),
+      });
+    } catch (error) {
+      await send("DELETE", `/v1/datasets/${labels}`).catch(() => {});
+      throw error;
     }
   };
 
@@ -118,7 +138,7 @@ export function runAgain(view, { statements, oncontradictions, onjob }) {
         });
     if (signal.aborted) return;
     onjob(null);
-    settle();
+    replace(place);
     if (done.status === "succeeded" && done.result?.tree) {
       router.navigate(`/trees/${done.result.tree}`);
     } else throw new Problem(done.error ?? { title: `The run was ${done.status}.`, status: 409 });
@@ -156,11 +176,11 @@ export function runAgain(view, { statements, oncontradictions, onjob }) {
         source.datasets(),
         sourceOf(head, signal),
       ]);
-      const learning = all.filter(({ family, id }) => family === FAMILY && id);
+      const learning = all.filter(({ family }) => family === FAMILY);
       replace(
         method,
         optionElements(
-          learning.map(({ id, title }) => [id, `${title} (${id})`]),
+          learning.map(({ id, title }) => [id, `${id}: ${title}`]),
           FIRST,
         ),
       );
@@ -178,10 +198,10 @@ export function runAgain(view, { statements, oncontradictions, onjob }) {
             .map((dataset) => /** @type {const} */ ([dataset.id, labelOf(dataset)])),
         ]),
       );
-      const isNone = !features.options.length;
-      start.disabled = isNone;
+      setRunning(isRunning);
       featuresRow.setError(
-        isNone && `No dataset has the ${count(head.n_points)} rows of this tree; upload one first.`,
+        !features.options.length &&
+          `No dataset has the ${count(head.n_points)} rows of this tree; upload one first.`,
       );
     } catch (error) {
       complain(error);
@@ -194,6 +214,7 @@ export function runAgain(view, { statements, oncontradictions, onjob }) {
       /** @type {Job} */
       const job = await get(`/v1/jobs/${id}`, { signal, quiet: true });
       if (!ENDED.has(job.status)) {
+        setRunning(true);
         await watch(job);
         return;
       }
@@ -213,6 +234,8 @@ export function runAgain(view, { statements, oncontradictions, onjob }) {
     } catch (error) {
       if (hasStatus(error, 404)) onjob(null);
       else complain(error);
+    } finally {
+      setRunning(false);
     }
   };
   return Object.assign(element, { draw, settle, start: begin });

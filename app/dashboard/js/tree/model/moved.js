@@ -3,14 +3,16 @@
 /**
  * @typedef {{ name: string, size: number }} Cluster
  * @typedef {{ assignments: number[], names: string[] }} Clustering the cluster of each point
+ * @typedef {{ row: number, column: number, points: number, isPair: boolean }} Overlap of an old and a new
+ *   cluster, by their places; `isPair`: they are taken for the same
  * @typedef {{
  *   before: Cluster[],
  *   after: Cluster[],
- *   counts: number[][],
- *   pairs: Set<string>,
+ *   overlaps: Overlap[],
  *   moved: number,
  *   total: number,
- * }} Moved `counts`: points by old and new cluster; `pairs`: "old new" that are taken for the same
+ * }} Moved
+ * @typedef {{ before: Cluster[], after: Cluster[], cells: { points: number, isPair: boolean }[][] }} Table
  */
 
 /**
@@ -24,28 +26,32 @@
 export function movedPoints(before, after) {
   const rows = present(before);
   const columns = present(after);
-  const counts = rows.order.map(() => columns.order.map(() => 0));
+  /** @type {Map<number, number>} */
+  const counts = new Map();
   before.assignments.forEach((cluster, at) => {
-    counts[rows.place[cluster]][columns.place[after.assignments[at]]] += 1;
+    const row = rows.place[cluster];
+    const key = row * columns.clusters.length + columns.place[after.assignments[at]];
+    counts.set(key, (counts.get(key) ?? 0) + 1);
   });
-  const overlaps = counts
-    .flatMap((line, row) => line.map((points, column) => ({ row, column, points })))
-    .filter(({ points }) => points > 0)
-    .sort((a, b) => b.points - a.points || a.row - b.row || a.column - b.column);
-  const isPaired = { rows: new Set(), columns: new Set() };
-  /** @type {Set<string>} */
-  const pairs = new Set();
+  /** @type {Overlap[]} */
+  const overlaps = [...counts]
+    .sort(([a, few], [b, many]) => many - few || a - b)
+    .map(([key, points]) => {
+      const column = key % columns.clusters.length;
+      return { row: (key - column) / columns.clusters.length, column, points, isPair: false };
+    });
+  const paired = { rows: new Set(), columns: new Set() };
   let stayed = 0;
-  for (const { row, column, points } of overlaps) {
-    if (isPaired.rows.has(row) || isPaired.columns.has(column)) continue;
-    isPaired.rows.add(row);
-    isPaired.columns.add(column);
-    pairs.add(`${row} ${column}`);
-    stayed += points;
+  for (const overlap of overlaps) {
+    if (paired.rows.has(overlap.row) || paired.columns.has(overlap.column)) continue;
+    paired.rows.add(overlap.row);
+    paired.columns.add(overlap.column);
+    overlap.isPair = true;
+    stayed += overlap.points;
   }
   const total = before.assignments.length;
   return {
-    ...{ before: rows.clusters, after: columns.clusters, counts, pairs, total },
+    ...{ before: rows.clusters, after: columns.clusters, overlaps, total },
     moved: total - stayed,
   };
 }
@@ -67,53 +73,35 @@ function present({ assignments, names }) {
     place[cluster] = at;
   });
   const clusters = order.map((cluster) => ({ name: names[cluster], size: sizes[cluster] }));
-  return { order, place, clusters };
+  return { place, clusters };
 }
 
 /**
  * The table for a screen: of more than `most` clusters on a side, the smaller ones are one.
  *
- * @param {Moved} table
+ * @param {Moved} moved
  * @param {number} most
- * @returns {Pick<Moved, "before" | "after" | "counts" | "pairs">}
+ * @returns {Table}
  */
-export function folded({ before, after, counts, pairs }, most) {
-  const rows = groups(before, most);
-  const columns = groups(after, most);
-  /** @param {string} pair */
-  const isShown = (pair) => {
-    const [row, column] = pair.split(" ").map(Number);
-    return rows[row]?.length === 1 && columns[column]?.length === 1;
-  };
-  return {
-    pairs: new Set([...pairs].filter(isShown)),
-    before: rows.map((group) => joined(group, before)),
-    after: columns.map((group) => joined(group, after)),
-    counts: rows.map((own) =>
-      columns.map((others) =>
-        own.reduce((sum, row) => sum + others.reduce((part, at) => part + counts[row][at], 0), 0),
-      ),
-    ),
-  };
+export function folded({ before, after, overlaps }, most) {
+  const rows = shortened(before, most);
+  const columns = shortened(after, most);
+  const cells = rows.map(() => columns.map(() => ({ points: 0, isPair: false })));
+  for (const { row, column, points, isPair } of overlaps) {
+    const cell = cells[Math.min(row, rows.length - 1)][Math.min(column, columns.length - 1)];
+    cell.points += points;
+    if (rows[row] === before[row] && columns[column] === after[column]) cell.isPair = isPair;
+  }
+  return { before: rows, after: columns, cells };
 }
 
 /**
  * @param {Cluster[]} clusters
  * @param {number} most
  */
-function groups(clusters, most) {
-  const places = clusters.map((_, at) => at);
-  if (clusters.length <= most) return places.map((at) => [at]);
-  return [...places.slice(0, most - 1).map((at) => [at]), places.slice(most - 1)];
-}
-
-/**
- * @param {number[]} group
- * @param {Cluster[]} clusters
- * @returns {Cluster}
- */
-function joined(group, clusters) {
-  if (group.length === 1) return clusters[group[0]];
-  const size = group.reduce((sum, at) => sum + clusters[at].size, 0);
-  return { name: `${group.length} smaller`, size };
+function shortened(clusters, most) {
+  if (clusters.length <= most) return clusters;
+  const smaller = clusters.slice(most - 1);
+  const size = smaller.reduce((sum, cluster) => sum + cluster.size, 0);
+  return [...clusters.slice(0, most - 1), { name: `${smaller.length} smaller`, size }];
 }

@@ -22,8 +22,9 @@ const MOST = 12;
  *
  * @param {TreeView} view
  * @param {Tree} head
+ * @param {{ onmoved: (text: string) => unknown }} handlers
  */
-export function movedPanel(view, head) {
+export function movedPanel(view, head, { onmoved }) {
   const { signal } = view;
   const title = unique("moved");
   const element = el("section", {
@@ -31,7 +32,7 @@ export function movedPanel(view, head) {
     "aria-labelledby": title,
     hidden: true,
   });
-  const heading = el("h2", { id: title }, "What moved");
+  const heading = el("h2", { id: title, tabindex: "-1" }, "What moved");
   const load = async () => {
     try {
       const labels = await labelsOf(head, signal);
@@ -39,6 +40,7 @@ export function movedPanel(view, head) {
       element.hidden = false;
       const [earlier, moved] = await comparison(head, labels.tree, signal);
       replace(element, ...content(heading, head, earlier, labels, moved));
+      onmoved(movedText(moved));
     } catch (error) {
       if (aborted(error) || signal.aborted) return;
       element.hidden = false;
@@ -91,14 +93,19 @@ async function comparison(head, from, signal) {
   /** @type {[Tree, Assignments]} */
   const [earlier, after] = await Promise.all([
     get(`/v1/trees/${from}.json?depth=0`, quiet),
-    get(`/v1/trees/${head.id}/assignments.json`, quiet),
+    get(`/v1/trees/${head.id}/assignments.json${cutOf(head, MOST)}`, quiet),
   ]);
   const k = after.clusters.filter(({ size }) => size > 0).length;
-  const cut = earlier.kind === "partition" ? "" : `?k=${k}`;
   /** @type {Assignments} */
-  const before = await get(`/v1/trees/${from}/assignments.json${cut}`, quiet);
+  const before = await get(`/v1/trees/${from}/assignments.json${cutOf(earlier, k)}`, quiet);
   return [earlier, movedPoints(clusteringOf(before), clusteringOf(after))];
 }
+
+/**
+ * @param {Tree} tree
+ * @param {number} k clusters that a hierarchy is cut into
+ */
+const cutOf = ({ kind }, k) => (kind === "partition" ? "" : `?k=${k}`);
 
 /** @param {Assignments} answer */
 const clusteringOf = ({ assignments, clusters }) => ({
@@ -143,7 +150,7 @@ function content(heading, head, earlier, labels, moved) {
     el(
       "p",
       {},
-      el("strong", {}, `${count(moved.moved)} of ${plural(moved.total, "point")} moved`),
+      el("strong", {}, movedText(moved)),
       ` (${number(share)} %) since `,
       bdi(name),
       isCut && `, cut into ${plural(moved.before.length, "cluster")}`,
@@ -155,8 +162,11 @@ function content(heading, head, earlier, labels, moved) {
 }
 
 /** @param {Moved} moved */
+const movedText = ({ moved, total }) => `${count(moved)} of ${plural(total, "point")} moved`;
+
+/** @param {Moved} moved */
 function crossTable(moved) {
-  const { before, after, counts, pairs } = folded(moved, MOST);
+  const { before, after, cells } = folded(moved, MOST);
   /** @typedef {{ cluster: { name: string, size: number }, at: number }} Line */
   /** @type {Column<Line>[]} */
   const columns = [
@@ -166,9 +176,9 @@ function crossTable(moved) {
       numeric: true,
       /** @param {Line} line */
       cell: ({ at }) => {
-        const points = counts[at][column];
+        const { points, isPair } = cells[at][column];
         if (!points) return el("span", { class: "quiet" }, "0");
-        return pairs.has(`${at} ${column}`) ? el("strong", {}, count(points)) : count(points);
+        return isPair ? el("strong", {}, count(points)) : count(points);
       },
     })),
     { label: "All", numeric: true, cell: ({ cluster }) => count(cluster.size) },

@@ -29,13 +29,24 @@ export function wordsOf(statement, nameOf) {
 }
 
 /**
+ * A node by its name, and by its id where it has none or only a number.
+ *
+ * @param {number} node
+ * @param {string | null} name
+ */
+export function nodeText(node, name) {
+  if (!name) return node === 0 ? "root" : `node ${node}`;
+  return /^\d+$/.test(name) ? `node ${node} “${name}”` : name;
+}
+
+/**
  * "rose", "node 17", "point 4", "12 points (4, 7, 9, …)".
  *
  * @param {Part} part
  * @param {(node: number) => string | null} nameOf
  */
 function partText(part, nameOf) {
-  if (typeof part === "number") return nameOf(part) ?? (part === 0 ? "root" : `node ${part}`);
+  if (typeof part === "number") return nodeText(part, nameOf(part));
   const { rows } = part;
   if (rows.length === 1) return `point ${count(rows[0])}`;
   const shown = rows.slice(0, SHOWN_ROWS).map((row) => count(row));

@@ -7,7 +7,7 @@ import { toastError } from "../../ui/dialogs.js";
 import { bdi, el, focusFirst, replace, unique } from "../../ui/dom.js";
 import { count, plural } from "../../ui/format.js";
 import * as model from "../model/statements.js";
-import { contradicted, wordsOf } from "./statement_words.js";
+import { contradicted, nodeText, wordsOf } from "./statement_words.js";
 
 /** @import { Statements, Tree } from "../../net/answers.js" */
 /** @import { TreeView } from "../draw/view.js" */
@@ -58,6 +58,7 @@ export function statementsPanel(view, runAgain) {
     oninput: () => nameRow.setError(null),
   });
   const nameRow = field("Name", name, { hint: "of a cluster that you know" });
+  const few = el("p", { class: "field-wrong", role: "alert", hidden: true });
   const form = el(
     "form",
     {
@@ -75,6 +76,7 @@ export function statementsPanel(view, runAgain) {
       { class: "row" },
       SAYINGS.map(([kind, label]) => button(label, { kind: "small", onclick: () => say(kind) })),
     ),
+    few,
   );
   const list = el("ol", { class: "said" });
   const undo = button("Undo", {
@@ -134,9 +136,12 @@ export function statementsPanel(view, runAgain) {
   /** @param {Kind} kind */
   const say = (kind) => {
     const hindrance = model.hindrance(kind, draft.chosen, name.value);
-    nameRow.setError(hindrance);
+    const isOfName = kind === "known";
+    nameRow.setError(isOfName && hindrance);
+    replace(few, !isOfName && hindrance);
+    few.hidden = isOfName || !hindrance;
     if (hindrance) {
-      name.focus();
+      if (isOfName) name.focus();
       return;
     }
     change(model.said(draft, kind, name.value));
@@ -163,6 +168,7 @@ export function statementsPanel(view, runAgain) {
 
   const draw = () => {
     const { statements } = draft;
+    few.hidden = true;
     hint.hidden = draft.chosen.length > 0 || statements.length > 0;
     form.hidden = !draft.chosen.length;
     known.hidden = !statements.length && !draft.past.length;
@@ -277,9 +283,7 @@ export function statementsPanel(view, runAgain) {
 
 /** @param {Choice} choice */
 const choiceText = (choice) =>
-  "row" in choice
-    ? `point ${count(choice.row)}`
-    : (choice.name ?? (choice.node === 0 ? "root" : `node ${choice.node}`));
+  "row" in choice ? `point ${count(choice.row)}` : nodeText(choice.node, choice.name);
 
 function stored() {
   try {
