@@ -517,7 +517,8 @@ def handed_on(first: Method[Any], second: Method[Any]) -> Literal["logits", "fea
     Raises UsageError where neither fits.
     """
     gives_logits = "logits" in first.outputs
-    others = [role for role in second.needed(predicting=False) if role != "features"]
+    needed = (*second.needed(predicting=False), *second.some_of[:1])
+    others = [role for role in needed if role != "features"]
     if gives_logits and "logits" in second.inputs:
         return "logits"
     if first.transforms and "features" in second.inputs and not others:

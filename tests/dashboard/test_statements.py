@@ -189,3 +189,11 @@ def test_contrast(open_page: Open, halves: str, axe: Axe, theme: str) -> None:
     panel(page).locator(".said-wrong").first.wait_for()
     axe(page, "color-contrast")
     shot(page, f"contrast-{theme}")
+
+
+def test_a_run_needs_labels_or_linked_pairs(open_page: Open, blobs: dict[str, Any]) -> None:
+    page = open_page(f"/?method=fda&features={blobs['features']}")
+    page.get_by_role("button", name="Run Fisher discriminants").click()
+    wrong = page.locator('[data-role="labels"] .field-wrong')
+    wrong.wait_for()
+    assert wrong.inner_text() == "At least one of labels, must link is needed."
