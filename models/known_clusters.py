@@ -25,7 +25,7 @@ MOST = 20
 class Groups:
     """What is said of `n_rows` rows.
 
-    row, group : (n,) the row is in the group; a group has at least one row.
+    row, group : (n,) the row is in the group, said once; a group has at least one row.
     name : (n_groups,) places in `names`, -1 for a group without a name.
     names : distinct.
     apart : (m, 2) groups that are of different clusters; a group is never apart from itself.

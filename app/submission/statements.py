@@ -22,6 +22,8 @@ from models.tree.tree import Tree
 MOST_ROWS = 20_000_000
 """The most rows that the statements of one request name in all, doubled ones included."""
 MOST_CONTRADICTIONS = 100
+"""The most that are listed; of large trees fewer, since each takes a pass over the rows."""
+_ROW_PASSES = 20_000_000
 _FEW = 3
 
 
@@ -40,7 +42,8 @@ def labelled(tree: Tree, statements: Sequence[Statement]) -> Known:
     `contradiction` listing the statements that contradict each other.
     """
     said = _said(tree, statements)
-    number, described = contradictions(said.groups, MOST_CONTRADICTIONS)
+    passes = _ROW_PASSES // (tree.n_points + said.groups.row.size)
+    number, described = contradictions(said.groups, min(MOST_CONTRADICTIONS, max(3, passes)))
     if number:
         raise _contradicted(number, [_body(each, said, statements) for each in described])
     return known(said.groups)
@@ -114,7 +117,7 @@ def _refused(place: int, said: Statement, why: str, *below: str | int) -> Refuse
 
 
 def _contradicted(number: int, described: list[ContradictionBody]) -> Refused:
-    more = f" There are {number - 1} more contradictions." if number > 1 else ""
+    more = f" There are {number} contradictions in all." if number > 1 else ""
     return Refused(
         "contradiction",
         f"{described[0].detail}{more}",

@@ -151,7 +151,7 @@ def test_every_contradiction_is_counted(working: Working, tree: dict[str, Any]) 
     )
     assert [each["statements"] for each in body["contradictions"]] == [[0, 1], [2]]
     assert body["n_contradictions"] == 2
-    assert body["detail"].endswith("There are 1 more contradictions.")
+    assert body["detail"].endswith("There are 2 contradictions in all.")
 
 
 @pytest.mark.parametrize(
@@ -177,6 +177,14 @@ def test_what_is_no_statement(
     body = problem_of(label(working, tree, statement), 422, code)
     if pointer is not None:
         assert body["errors"][0]["pointer"] == pointer
+
+
+def test_a_name_that_is_no_text(working: Working, tree: dict[str, Any]) -> None:
+    body = b'{"statements": [{"known": 1, "name": "\\ud800"}]}'
+    answer = working.client.post(
+        f"/v1/trees/{tree['id']}/labels", content=body, headers={"Content-Type": "application/json"}
+    )
+    problem_of(answer, 422, "invalid-request")
 
 
 def test_statements_that_name_too_many_rows(

@@ -63,6 +63,8 @@ def join(code: Int, names: list[str], must: Int, cannot: Int) -> Known:
 
     Raises UsageError `contradiction`, with the chain of labels and pairs that leads to each.
     """
+    if not must.size and not cannot.size:
+        return Known(code, names, len(names))
     labelled = np.flatnonzero(code >= 0)
     first_must, first_cannot = len(names), len(names) + len(must)
     n_groups = first_cannot + cannot.size
