@@ -253,6 +253,7 @@ class Method(ABC, Generic[P]):
     Params : the parameters, a subclass of `Params`. A field named `seed` seeds the generator.
     inputs : the roles it takes.
     one_of : roles of which exactly one must be present; empty where there is no such choice.
+    some_of : roles of which a fit needs at least one; all of them are `fit_only`.
     outputs : what a job of it produces: "tree", "model", "logits", "transformation".
     queue : "cpu" or "gpu"; `queue_for` gives that of a job's parameters.
     advice : what to use instead, for the message that refuses data that are too large.
@@ -268,6 +269,7 @@ class Method(ABC, Generic[P]):
     Params: ClassVar[type[Params]]
     inputs: ClassVar[Mapping[str, Input]]
     one_of: ClassVar[tuple[str, ...]] = ()
+    some_of: ClassVar[tuple[str, ...]] = ()
     outputs: ClassVar[tuple[str, ...]] = ("tree",)
     queue: ClassVar[Literal["cpu", "gpu"]] = "cpu"
     advice: ClassVar[str] = ""
@@ -415,8 +417,16 @@ class Method(ABC, Generic[P]):
         memory.require(self.id, self._memory(shapes, params), self.advice, room)
 
     @final
-    def check_choice(self, given: Collection[str]) -> None:
-        """Raises UsageError unless exactly one role of `one_of` is among `given`."""
+    def check_choice(self, given: Collection[str], *, predicting: bool = False) -> None:
+        """Raises UsageError unless exactly one role of `one_of` is among `given` and, for a fit, at
+        least one of `some_of`."""
+        if self.some_of and not predicting and not any(role in given for role in self.some_of):
+            choice = ", ".join(repr(role) for role in self.some_of)
+            raise UsageError(
+                f"Method {self.id!r} needs at least one of the inputs {choice}.",
+                code="wrong-input",
+                role=self.some_of[0],
+            )
         if self.one_of and sum(role in given for role in self.one_of) != 1:
             choice = ", ".join(repr(role) for role in self.one_of)
             raise UsageError(
@@ -444,7 +454,7 @@ class Method(ABC, Generic[P]):
                 role=unknown[0],
             )
         if not predicting or not all(self.inputs[role].fit_only for role in self.one_of):
-            self.check_choice(data.values)
+            self.check_choice(data.values, predicting=predicting)
         needed = self.needed(predicting=predicting)
         for role, wanted in self.inputs.items():
             if role in needed and role not in data:
@@ -507,7 +517,8 @@ def handed_on(first: Method[Any], second: Method[Any]) -> Literal["logits", "fea
     Raises UsageError where neither fits.
     """
     gives_logits = "logits" in first.outputs
-    others = [role for role in second.needed(predicting=False) if role != "features"]
+    needed = (*second.needed(predicting=False), *second.some_of[:1])
+    others = [role for role in needed if role != "features"]
     if gives_logits and "logits" in second.inputs:
         return "logits"
     if first.transforms and "features" in second.inputs and not others:

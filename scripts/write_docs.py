@@ -92,8 +92,20 @@ def _first_sentence(method: Method[Any]) -> str:
 
 def _inputs(method: Method[Any]) -> Iterator[tuple[str, ...]]:
     for role, described in method.inputs.items():
-        needed = "one of these" if role in method.one_of else "yes" if described.required else "no"
-        yield f"`{role}`", needed, "yes" if described.sparse else "no", described.description
+        yield (
+            f"`{role}`",
+            _needed(method, role),
+            "yes" if described.sparse else "no",
+            described.description,
+        )
+
+
+def _needed(method: Method[Any], role: str) -> str:
+    if role in method.one_of:
+        return "one of these"
+    if role in method.some_of:
+        return "at least one of these"
+    return "yes" if method.inputs[role].required else "no"
 
 
 def _parameters(method: Method[Any]) -> Iterator[tuple[str, ...]]:

@@ -53,6 +53,11 @@ KINDS: dict[str, tuple[int, str, str]] = {
     "unknown-metric": (422, UNUSABLE, "There is no metric 'x'; there are nmi, ari."),
     "wrong-role": (422, UNUSABLE, "Dataset 'ds_x' holds labels, not logits."),
     "wrong-shape": (422, UNUSABLE, "Input 'logits' must be a matrix."),
+    "contradiction": (
+        422,
+        "What is said contradicts itself",
+        "Statement 0 (node 1 is 'cats') contradicts statement 1 (nodes 1 and 2 are apart).",
+    ),
     "empty": (422, UNUSABLE, "The body is empty; send the file as it is."),
     "digest-mismatch": (
         422,

@@ -20,6 +20,8 @@ Role = Literal[
     "targets",
     "graph",
     "hierarchy",
+    "must_link",
+    "cannot_link",
 ]
 
 Name = Annotated[str | None, Query(max_length=1000, description="Any text.")]
@@ -60,6 +62,7 @@ EXAMPLE: dict[str, Any] = {
     "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     "created_at": "2026-11-21T17:00:00.000000Z",
     "problem": None,
+    "tree": None,
 }
 
 
@@ -82,6 +85,10 @@ class DatasetBody(BaseModel):
     sha256: str = Field(description="SHA-256 of the uploaded content, in hexadecimal.")
     created_at: str = Field(description="As RFC 3339 in UTC.")
     problem: dict[str, Any] | None = Field(description="The problem that makes it invalid.")
+    tree: str | None = Field(
+        description="The tree whose rows these labels are of, if they were made from statements "
+        "about it (`/v1/trees/{tree_id}/labels`)."
+    )
 
     @classmethod
     def of(cls, dataset: Dataset) -> DatasetBody:

@@ -29,6 +29,7 @@ EXAMPLE: dict[str, Any] = {
         },
     },
     "one_of": [],
+    "some_of": [],
     "params": {
         "type": "object",
         "properties": {"aggregation": {"default": "mean-sum", "type": "string"}},
@@ -74,6 +75,7 @@ class MethodBody(BaseModel):
     description: str
     inputs: dict[str, InputBody] = Field(description="The inputs by role.")
     one_of: list[str] = Field(description="Roles of which exactly one must be given; often empty.")
+    some_of: list[str] = Field(description="Roles of which a fit needs at least one; often empty.")
     params: dict[str, Any] = Field(description="JSON Schema of `params`, with defaults.")
     outputs: list[str] = Field(
         description="What a job of the method produces: tree, model, logits, transformation."
@@ -99,6 +101,7 @@ class MethodBody(BaseModel):
                 role: InputBody.model_validate(wanted) for role, wanted in method.inputs.items()
             },
             one_of=list(method.one_of),
+            some_of=list(method.some_of),
             params=method.Params.model_json_schema(),
             outputs=list(method.outputs),
             predicts=method.predicts,

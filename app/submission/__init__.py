@@ -6,5 +6,6 @@ Start with `jobs`: `submitted` is the one way in which routes submit work.
 - `tree_jobs`: the same for work on a tree, answered with its result if it is quick.
 - `steps`: the steps of a fit, checked.
 - `inputs`: inputs by role, looked up and checked.
+- `statements`: what a user says of a tree, as labels of its rows.
 - `uploads`: new datasets on their way into the store.
 """

@@ -75,9 +75,11 @@ labels of some rows."""
 
 
 def ways(method: Method[Any]) -> list[tuple[str, ...]]:
-    """The smallest sets of roles the method runs on: the required ones, else each matrix alone."""
+    """The smallest sets of roles the method runs on: the required ones and the first of those of
+    which it needs some, else each matrix alone."""
     required = tuple(role for role, accepted in method.inputs.items() if accepted.required)
     if required:
+        required = (*required, *method.some_of[:1])
         return [(*required, role) for role in method.one_of] or [required]
     return [(role,) for role in method.inputs if role in ROLES]
 

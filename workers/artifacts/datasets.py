@@ -20,6 +20,7 @@ from workers.stores.redis.records import Records
 CONTENT = "content"
 META = "meta.json"
 INSPECTED = "inspected.json"
+STATEMENTS = "statements.json"
 
 
 class Dataset(BaseModel):
@@ -27,6 +28,7 @@ class Dataset(BaseModel):
 
     shape, dtype : None until known. `sha256` and `bytes` are those of the content as uploaded.
     n_features : the declared number of features of a libsvm file; None: that of its largest index.
+    tree : the tree whose rows these labels are of, if they were made from statements about it.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -45,6 +47,7 @@ class Dataset(BaseModel):
     created_at: str
     problem: Problem | None
     n_features: int | None = None
+    tree: str | None = None
 
 
 class _Inspection(BaseModel):
@@ -90,6 +93,19 @@ class Datasets:
             with suppress(TransientError):
                 self._remove(dataset.tenant, dataset.id)
             raise
+
+    def keep_statements(self, tenant: str, dataset_id: str, content: bytes) -> None:
+        """Keep what labels are made from, before `create`."""
+        self._blobs.put(layout.dataset(tenant, dataset_id, STATEMENTS), content)
+
+    def statements(self, tenant: str, dataset_id: str) -> bytes | None:
+        """What the labels were made from; None for other datasets, and where there is none."""
+        if self.get(tenant, dataset_id) is None:
+            return None
+        try:
+            return self._blobs.get(layout.dataset(tenant, dataset_id, STATEMENTS))
+        except Missing:
+            return None
 
     def adopt(self, dataset: Dataset, key: str) -> None:
         """Move the object at `key`, which a job published, into a new dataset.

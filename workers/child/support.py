@@ -29,6 +29,8 @@ from workers.model import MethodStep
 
 BY_PAIRS = ("distances", "similarity", "graph")
 """Inputs with a row and a column for each point."""
+LINKS = ("must_link", "cannot_link")
+"""Inputs of pairs of row numbers."""
 
 
 class Support(Exact):
@@ -147,7 +149,7 @@ def _resampled(
     values: Mapping[str, Value], how: str, rng: np.random.Generator
 ) -> tuple[dict[str, Value], npt.NDArray[np.int64]]:
     """The values with rows or columns drawn anew, and the row of each point."""
-    edges = {"graph"} if _has_edges(values) else set()
+    edges = {"graph", *LINKS} if _has_edges(values) else set(LINKS)
     n_points = next(
         matrix.shape[0]
         for role, value in values.items()
@@ -162,7 +164,9 @@ def _resampled(
     row = np.sort(rng.integers(0, n_points, n_points))
     drawn: dict[str, Any] = {}
     for role, value in values.items():
-        if role in edges:
+        if role in LINKS and isinstance(value, np.ndarray):
+            drawn[role] = _links(value, row, n_points)
+        elif role in edges:
             drawn[role] = value
         elif isinstance(value, tuple):
             drawn[role] = tuple(_rows(matrix, row) for matrix in value)
@@ -180,6 +184,21 @@ def _has_edges(values: Mapping[str, Value]) -> bool:
         return False
     # Two edges have the shape of a matrix of two points, but points have no labels beside a graph.
     return graph.dtype == object or graph.shape[0] != graph.shape[1] or "labels" in values
+
+
+def _links(
+    pairs: npt.NDArray[Any], row: npt.NDArray[np.int64], n_points: int
+) -> npt.NDArray[np.int64]:
+    """(n, 2) the pairs among drawn rows: every copy of one row with every copy of the other."""
+    ends = pairs.astype(np.int64)
+    times = np.bincount(row, minlength=n_points)
+    start = np.cumsum(times) - times
+    n_copies = times[ends]
+    n = n_copies.prod(axis=1)
+    pair = np.repeat(np.arange(len(ends)), n)
+    number = np.arange(pair.size) - np.repeat(np.cumsum(n) - n, n)
+    first, second = np.divmod(number, n_copies[pair, 1])
+    return np.stack([start[ends[pair, 0]] + first, start[ends[pair, 1]] + second], axis=1)
 
 
 def _rows(value: Any, row: npt.NDArray[np.int64]) -> Any:

@@ -42,6 +42,8 @@ _WANTED: dict[str, Want] = {
     "distances": "matrix",
     "similarity": "matrix",
     "graph": "edges",
+    "must_link": "matrix",
+    "cannot_link": "matrix",
     "labels": "labels",
     "hierarchy": "paths",
     "names": "column",

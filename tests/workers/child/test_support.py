@@ -54,3 +54,27 @@ def test_labels_are_drawn_with_their_rows_and_edges_are_not(
     np.testing.assert_array_equal(again, has[chosen])
     np.testing.assert_array_equal(labels.unlabelled, unknown[chosen])
     assert drawn["graph"] is edges
+
+
+def test_pairs_of_rows_are_those_of_the_drawn_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: dict[str, Any] = {}
+
+    def run_plan(plan: Plan, values: dict[str, Any], *rest: Any) -> None:
+        drawn.update(values)
+        raise UsageError("Not fitted.")
+
+    monkeypatch.setattr(support, "run_plan", run_plan)
+    pairs = np.random.default_rng(0).integers(0, 12, (15, 2)).astype(np.float64)
+    values = {"must_link": pairs, "features": np.arange(12.0).reshape(12, 1)}
+    plan = Plan("fda", {}, (), None)
+    support.Replicates(support.Support(seed=1), plan, values, 1).compute({"replicate": 0}, silent)
+    chosen = drawn["features"][:, 0].astype(int).tolist()
+    expected = [
+        (first, second)
+        for one, other in pairs.tolist()
+        for first, row in enumerate(chosen)
+        for second, another in enumerate(chosen)
+        if (row, another) == (one, other)
+    ]
+    assert len(set(chosen)) < 12
+    assert sorted(map(tuple, drawn["must_link"].tolist())) == sorted(expected)

@@ -35,12 +35,13 @@ import { hintOf, isTyped, textOf, typedInput } from "./typed_input.js";
  */
 
 /**
- * A form for the roles, of which exactly one of `oneOf` is needed. `method` is whose earlier jobs are
- * offered.
+ * A form for the roles, of which exactly one of `oneOf`, and at least one of `someOf`, is needed.
+ * `method` is whose earlier jobs are offered.
  *
  * @param {Record<string, Role>} roles
  * @param {{
  *   oneOf?: string[],
+ *   someOf?: string[],
  *   values?: Record<string, InputValue | undefined>,
  *   datasets: Dataset[],
  *   method?: string,
@@ -49,8 +50,17 @@ import { hintOf, isTyped, textOf, typedInput } from "./typed_input.js";
  */
 export function inputsForm(
   roles,
-  { oneOf = [], values = {}, datasets, method, onchange = () => {} },
+  { oneOf = [], someOf = [], values = {}, datasets, method, onchange = () => {} },
 ) {
+  /**
+   * @param {string} role
+   * @param {boolean} isRequired
+   */
+  const needOf = (role, isRequired) => {
+    if (isRequired) return "required";
+    if (oneOf.includes(role)) return "one of these";
+    return someOf.includes(role) ? "at least one of these" : "optional";
+  };
   const entries = Object.entries(roles).map(([role, wanted]) => {
     const isChoice = oneOf.includes(role);
     const isOptional = isChoice || !wanted.required;
@@ -58,7 +68,7 @@ export function inputsForm(
     const input = inputOf(wanted.many, { role, isOptional, initial, datasets, method, onchange });
     const row = field(roleTitle(role), input.control, {
       help: codeText(wanted.description),
-      hint: wanted.required ? "required" : isChoice ? "one of these" : "optional",
+      hint: needOf(role, wanted.required),
       group: input.group,
     });
     row.dataset.role = role;
@@ -82,6 +92,10 @@ export function inputsForm(
         if (error) errors[role] = error;
         else if (value !== undefined) inputs[role] = value;
         else if (isRequired) errors[role] = "Choose a dataset; this input is required.";
+      }
+      if (someOf.length && !someOf.some((role) => role in inputs)) {
+        const names = someOf.map((role) => roleTitle(role).toLowerCase()).join(", ");
+        errors[someOf[0]] ??= `At least one of ${names} is needed.`;
       }
       const chosen = oneOf.filter((role) => role in inputs);
       if (oneOf.length && chosen.length !== 1) {

@@ -159,12 +159,12 @@ export function shortDescription({ title, description }) {
 
 /** @param {Method} method */
 function summary(method) {
-  const { title, id, one_of: oneOf, inputs, predicts, queue, paper } = method;
+  const { title, id, one_of: oneOf, some_of: someOf, inputs, predicts, queue, paper } = method;
   const takes = oneOf.length
     ? oneOf.join(" or ")
-    : Object.keys(inputs)
-        .filter((role) => inputs[role].required)
-        .join(", ");
+    : [...Object.keys(inputs).filter((role) => inputs[role].required), ...someOf.slice(0, 1)].join(
+        ", ",
+      );
   return el(
     "span",
     { class: "method-about" },

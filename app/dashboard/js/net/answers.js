@@ -64,6 +64,8 @@
  * @typedef {Schemas["LevelBody"]} Level
  * @typedef {Schemas["TangleBody"]} Tangle
  * @typedef {Schemas["ClustersBody"]} Clusters
+ * @typedef {Schemas["Assignments"]} Assignments
+ * @typedef {Schemas["StatementsBody"]} Statements
  */
 
 /**

@@ -86,6 +86,7 @@ export async function runForm(method, settings, datasets, onchange) {
     }
     return inputsForm(roles, {
       oneOf: method.one_of.map(replaced),
+      someOf: method.some_of,
       values,
       datasets: datasets(),
       method: method.id,

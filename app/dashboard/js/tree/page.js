@@ -7,7 +7,7 @@ import { aborted, hasStatus, isAway, messageOf, problemOf } from "../net/problem
 import * as router from "../router.js";
 import { button } from "../ui/controls.js";
 import { copy, toast } from "../ui/dialogs.js";
-import { bdi, el, replace } from "../ui/dom.js";
+import { append, bdi, el, focusFirst, replace } from "../ui/dom.js";
 import { count, moment, number, plural } from "../ui/format.js";
 import { drawnIcon } from "../ui/icons.js";
 import { problemBox } from "../ui/notices.js";
@@ -23,10 +23,13 @@ import { cutPanel } from "./panels/cut_panel.js";
 import { fileMenu } from "./panels/file_menu.js";
 import { keyboardTree, rowText } from "./panels/keyboard_tree.js";
 import { layoutBar } from "./panels/layout_bar.js";
+import { movedPanel } from "./panels/moved_panel.js";
 import { nodePanel } from "./panels/node_panel.js";
 import { pathsPanel } from "./panels/paths_panel.js";
 import { searchBox } from "./panels/search_box.js";
+import { statementsPanel } from "./panels/statements_panel.js";
 import { tooltip } from "./panels/tooltip.js";
+import { runAgain } from "./run_again.js";
 
 /** @import { NodeDetails, Tree } from "../net/answers.js" */
 /** @import { Mounted, PageContext } from "../router.js" */
@@ -61,7 +64,7 @@ export async function mount(root, { params, id }) {
     const unwatch = connection.watch((away) => !away && view.detail.again());
     signal.addEventListener("abort", unwatch);
     page.begin();
-    page.entitle(await head);
+    page.entitle(await head, params.said ?? null);
   } catch (error) {
     ends.abort();
     throw error;
@@ -199,9 +202,19 @@ function build(root, view, stage) {
       },
       ...(isInner && isShown ? [{ label: isOpen ? "Fold" : "Open", onclick: turn }] : []),
       ...(isInner ? [{ label: "Only this part", onclick: () => view.reroot(details.id) }] : []),
+      ...(details.size ? [chooseAction(details)] : []),
     ];
   };
-  const node = nodePanel(view, { actions, onchoose: goTo });
+  const known = statementsPanel(view, runAgain);
+  /**
+   * @param {NodeDetails} details
+   * @returns {NodeAction}
+   */
+  const chooseAction = ({ id, name }) => {
+    const choice = { node: id, name };
+    return { label: "Choose", choice, onclick: () => known.toggle(choice) };
+  };
+  const node = nodePanel(view, { actions, onchoose: goTo, choosing: known });
 
   const link = button("Copy link", {
     onclick: async () =>
@@ -226,7 +239,14 @@ function build(root, view, stage) {
         crumbs,
         stage,
       ),
-      el("aside", { class: "tree-side", "aria-label": "About the tree" }, cut, colours, node),
+      el(
+        "aside",
+        { class: "tree-side", "aria-label": "About the tree" },
+        cut,
+        colours,
+        known,
+        node,
+      ),
     ),
     spoken,
   );
@@ -266,8 +286,9 @@ function build(root, view, stage) {
      * Show the service's facts about the whole tree.
      *
      * @param {Tree} head
+     * @param {string | null} said id of the labels whose statements are restored
      */
-    entitle(head) {
+    entitle(head, said) {
       const { leaves, size, height } = view.total;
       const isImport = head.method === "import";
       view.title = head.name ?? (isImport ? "Imported tree" : `Tree of ${head.method}`);
@@ -279,6 +300,14 @@ function build(root, view, stage) {
         ` · ${plural(leaves, "leaf", "leaves")} · ${plural(size, "point")} · height ${number(height)}`;
       replace(facts, job || (isImport ? "imported" : head.method), extent);
       offerErrors(head);
+      known.start(head, said);
+      const moved = movedPanel(view, head, {
+        onmoved: (text) => {
+          const onclick = () => focusFirst(moved, "h2");
+          append(facts, " · ", el("button", { type: "button", class: "linklike", onclick }, text));
+        },
+      });
+      root.append(moved);
       const paths = pathsPanel(view, head.method);
       if (paths) root.append(paths);
     },

@@ -13,8 +13,21 @@ from models.parameters import Seed
 INPUTS = {
     "features": Input(sparse=True, description="One row per point."),
     "labels": Input(
+        required=False,
         fit_only=True,
         description="The known cluster of each row; null or -1 where it is not known.",
+    ),
+    "must_link": Input(
+        required=False,
+        fit_only=True,
+        description="Pairs of rows of one cluster, by their numbers from 0: rows that are linked "
+        "are one known cluster, together with those of their labels.",
+    ),
+    "cannot_link": Input(
+        required=False,
+        fit_only=True,
+        description="Pairs of rows of different clusters: each row, with all that it is linked "
+        "to, is a known cluster of its own.",
     ),
     "names": Input(
         required=False,
@@ -27,6 +40,9 @@ INPUTS = {
         description="One name per column, for the features that the transformation stretches.",
     ),
 }
+
+SOME_OF = ("labels", "must_link")
+"""Inputs of which a fit needs one or both."""
 
 WIDE = 200
 """The most columns that are kept by default, and the number that wider rows are cut to."""

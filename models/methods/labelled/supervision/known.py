@@ -1,4 +1,4 @@
-"""The clusters that a user knows: the labelled rows."""
+"""The clusters that a user knows: the rows that are labelled, or linked by pairs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from models.arrays import Array, Float, Int
-from models.data import Data
+from models.data import Data, listed
 from models.errors import UsageError
+from models.known_clusters import Known
 from models.label_sets import label_sets
+from models.methods.labelled.supervision.pairs import CANNOT, MUST, join, read_pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +19,12 @@ class Labels:
     """code : (n_rows,) the known cluster of each row, -1 where it is not labelled.
 
     names : of the known clusters, each of which has a row.
+    n_unnamed : how many, the last ones, come from pairs alone.
     """
 
     code: Int
     names: list[str]
+    n_unnamed: int = 0
 
     @property
     def n_clusters(self) -> int:
@@ -33,22 +37,43 @@ class Labels:
 
     @property
     def warnings(self) -> tuple[str, ...]:
+        notes = []
+        if self.n_unnamed:
+            notes.append(
+                f"{self.n_unnamed} known cluster(s) come from pairs alone: "
+                f"{listed(self.names[-self.n_unnamed :])}. Each is taken to differ from all other "
+                "known clusters, also where no pair says so."
+            )
         size = np.bincount(self.code[self.code >= 0], minlength=self.n_clusters)
         single = [name for name, rows in zip(self.names, size.tolist(), strict=True) if rows == 1]
-        if not single:
-            return ()
-        return (
-            f"{len(single)} known cluster(s) have a single row, which shows no spread: "
-            f"{', '.join(repr(name[:80]) for name in single[:5])}.",
-        )
+        if single:
+            notes.append(
+                f"{len(single)} known cluster(s) have a single row, which shows no spread: "
+                f"{', '.join(repr(name[:80]) for name in single[:5])}."
+            )
+        return tuple(notes)
 
 
 def read_labels(data: Data, n_rows: int) -> Labels:
-    """The input `labels`.
+    """The known clusters of the inputs `labels`, `must_link` and `cannot_link`.
 
-    Raises UsageError for a row with several labels, fewer than two known clusters, clusters of
-    single rows alone, and where every row is labelled.
+    Rows that must link are one cluster, together with their labels; rows that cannot link are of
+    different ones.
+
+    Raises UsageError for labels and pairs that contradict each other, a row with several labels,
+    fewer than two known clusters, clusters of single rows alone, and where every row is labelled.
     """
+    code, names = _label_codes(data, n_rows)
+    must, cannot = (read_pairs(data, role, n_rows) for role in (MUST, CANNOT))
+    clusters = join(code, names, must, cannot)
+    _require_known(clusters, [role for role in ("labels", MUST, CANNOT) if role in data])
+    return Labels(clusters.code, clusters.names, len(clusters.names) - clusters.n_named)
+
+
+def _label_codes(data: Data, n_rows: int) -> tuple[Int, list[str]]:
+    """(n_rows,) the label of each row, -1 without one; the labels that occur."""
+    if "labels" not in data:
+        return np.full(n_rows, -1, dtype=np.int64), []
     sets = label_sets(data.values["labels"], n_rows, data.names())
     times = np.diff(sets.start)
     several = np.flatnonzero(times > 1)
@@ -62,31 +87,35 @@ def read_labels(data: Data, n_rows: int) -> Labels:
             row=row,
         )
     present, code = np.unique(sets.code, return_inverse=True)
-    names = [sets.names[number] for number in present.tolist()]
-    if len(names) < 2:
-        raise UsageError(
-            f"Input 'labels' names {len(names)} cluster(s); at least two known clusters are needed "
-            "to learn what tells clusters apart.",
-            code="wrong-input",
-            role="labels",
-        )
-    if code.size == len(names):
-        raise UsageError(
-            "Input 'labels' has a single row in each known cluster; at least one cluster needs two "
-            "rows, to show what rows of one cluster may differ in.",
-            code="wrong-input",
-            role="labels",
-        )
-    if code.size == n_rows:
-        raise UsageError(
-            "Input 'labels' labels every row, so that none is left to find clusters among; leave "
-            "some rows unlabelled (null or -1).",
-            code="wrong-input",
-            role="labels",
-        )
     whole = np.full(n_rows, -1, dtype=np.int64)
     whole[times == 1] = code
-    return Labels(whole, names)
+    return whole, [sets.names[number] for number in present.tolist()]
+
+
+def _require_known(clusters: Known, roles: list[str]) -> None:
+    """Raises UsageError for clusters from which nothing can be learned, or for which nothing is
+    left to find. roles : the inputs that they come from."""
+    names, size = clusters.names, int((clusters.code >= 0).sum())
+    one = len(roles) == 1
+    source = f"Input {roles[0]!r}" if one else f"Inputs {' and '.join(map(repr, roles))}"
+    if len(names) < 2:
+        why = (
+            f"name{'s' if one else ''} {len(names)} cluster(s); at least two known clusters are "
+            "needed to learn what tells clusters apart"
+        )
+    elif size == len(names):
+        why = (
+            f"{'has' if one else 'have'} a single row in each known cluster; at least one cluster "
+            "needs two rows, to show what rows of one cluster may differ in"
+        )
+    elif size == clusters.code.size:
+        why = (
+            f"label{'s' if one else ''} every row, so that none is left to find clusters among; "
+            "leave some rows unlabelled (null or -1)"
+        )
+    else:
+        return
+    raise UsageError(f"{source} {why}.", code="wrong-input", role=roles[0])
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from models.errors import UsageError
 from models.method import Fitted, Method, Model, Predictions, Run, Shapes
 from models.methods.labelled.discovery.finding import Found, find
 from models.methods.labelled.discovery.mixture import Clusterer, Mixture, clustered
-from models.methods.labelled.supervision.inputs import INPUTS, DiscoveryParams
+from models.methods.labelled.supervision.inputs import INPUTS, SOME_OF, DiscoveryParams
 from models.methods.labelled.supervision.known import KnownClusters, Labels, read_labels
 from models.methods.labelled.supervision.preparation import Preparation, prepare, spreads
 from models.methods.labelled.supervision.transformation import Transformation
@@ -67,6 +67,7 @@ class LabelledMethod(Method[P]):
     """A subclass says how it learns."""
 
     inputs = INPUTS
+    some_of = SOME_OF
     outputs = ("tree", "model", "logits", "transformation")
     advice = "Use a sample of the rows, or cut them to fewer columns ('n_components')."
 

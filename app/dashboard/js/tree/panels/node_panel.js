@@ -23,8 +23,14 @@ import {
 /** @import { NodeDetails, NodeLabels } from "../../net/answers.js" */
 /** @import { Selection, TreeView } from "../draw/view.js" */
 
+/** @import { Choice, Choosing } from "../model/statements.js" */
+
 /**
- * @typedef {{ label: string, onclick: () => unknown }} NodeAction
+ * @typedef {{
+ *   label: string,
+ *   onclick: () => unknown,
+ *   choice?: Choice,
+ * }} NodeAction `choice`: what the action chooses, if it is pressed while that is chosen
  * @typedef {{ id: number, name: string | null }} NamedNode
  */
 
@@ -63,9 +69,10 @@ const endsInterval = (node, name) =>
  * @param {{
  *   actions: (node: NodeDetails) => NodeAction[],
  *   onchoose: (id: number, path: number[]) => unknown,
+ *   choosing: Choosing,
  * }} handlers
  */
-export function nodePanel(view, { actions, onchoose }) {
+export function nodePanel(view, { actions, onchoose, choosing }) {
   const { source, signal } = view;
   const title = unique("node");
   const body = el("div", { class: "stack" });
@@ -143,7 +150,14 @@ export function nodePanel(view, { actions, onchoose }) {
       el(
         "div",
         { class: "row" },
-        actions(node).map(({ label, onclick }) => button(label, { kind: "small", onclick })),
+        actions(node).map(({ label, onclick, choice }) =>
+          button(label, {
+            kind: "small",
+            onclick,
+            "aria-pressed": choice && String(choosing.isChosen(choice)),
+            dataset: choice && { choice: JSON.stringify(choice) },
+          }),
+        ),
       ),
       el(
         "dl",
@@ -179,7 +193,7 @@ export function nodePanel(view, { actions, onchoose }) {
       ),
       Object.values(node).some(isFeatures) && featuresFile(),
       node.child_nodes.length > 0 && childrenOf(node),
-      nodePoints(view, node, labels()),
+      nodePoints(view, node, labels(), choosing),
     );
   };
 
@@ -310,7 +324,17 @@ export function nodePanel(view, { actions, onchoose }) {
   };
   /** @param {Selection} selection */
   const follow = ({ id }) => show(id);
+  const showChosen = () => {
+    /** @type {NodeListOf<HTMLElement>} */
+    const controls = body.querySelectorAll("[data-choice]");
+    for (const control of controls) {
+      const isChosen = choosing.isChosen(JSON.parse(control.dataset.choice ?? ""));
+      if (control instanceof HTMLInputElement) control.checked = isChosen;
+      else control.setAttribute("aria-pressed", String(isChosen));
+    }
+  };
   view.on("select", follow);
+  view.on("chosen", showChosen);
   hint();
   const unwatch = connection.watch((away) => !away && shown === null && again());
   signal.addEventListener("abort", () => {

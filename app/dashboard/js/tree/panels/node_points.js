@@ -11,6 +11,7 @@ import { table } from "../../ui/tables.js";
 /** @import { Members, NodeDetails } from "../../net/answers.js" */
 /** @import { Column } from "../../ui/tables.js" */
 /** @import { TreeView } from "../draw/view.js" */
+/** @import { Choosing } from "../model/statements.js" */
 
 /** @typedef {Members["items"][number]} Member */
 
@@ -20,8 +21,9 @@ import { table } from "../../ui/tables.js";
  * @param {TreeView} view
  * @param {NodeDetails} node
  * @param {string | null} labels id of a dataset
+ * @param {Choosing} choosing
  */
-export function nodePoints(view, node, labels) {
+export function nodePoints(view, node, labels, choosing) {
   const { source, signal } = view;
   const place = el("div", { class: "stack" });
   const first = button(`Show ${node.size === 1 ? "the point" : `the ${count(node.size)} points`}`, {
@@ -46,7 +48,7 @@ export function nodePoints(view, node, labels) {
       const page = await source.members(node.id, { labels, cursor });
       const { next_cursor: next } = page;
       const rows = [...before, ...page.items];
-      const columns = pointColumns(rows, labels);
+      const columns = pointColumns(rows, labels, choosing);
       replace(
         place,
         table({ caption: "Points under the node", columns, rows }),
@@ -78,8 +80,9 @@ export function nodePoints(view, node, labels) {
 /**
  * @param {Member[]} rows
  * @param {string | null} labels
+ * @param {Choosing} choosing
  */
-function pointColumns(rows, labels) {
+function pointColumns(rows, labels, choosing) {
   /** @type {Column<Member>[]} */
   const columns = [
     { label: "Row", numeric: true, head: true, cell: (member) => count(member.row) },
@@ -96,5 +99,20 @@ function pointColumns(rows, labels) {
       cell: ({ label }) => (label === null || label === undefined ? "–" : bdi(label)),
     });
   }
+  columns.push({
+    label: "Choose",
+    hidden: true,
+    cell: ({ row, name }) => {
+      const choice = { row, name };
+      return el("input", {
+        type: "checkbox",
+        "aria-label": `Choose point ${count(row)}`,
+        title: "Choose",
+        checked: choosing.isChosen(choice),
+        dataset: { choice: JSON.stringify(choice) },
+        onchange: () => choosing.toggle(choice),
+      });
+    },
+  });
   return columns;
 }
