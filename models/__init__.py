@@ -6,7 +6,7 @@ one.
 - `method`: the contract of a method; `registry` finds all methods; `methods` holds them by family.
 - `parameters`: the base of all parameters, and fields that several methods share.
 - `data`, `rows`, `label_sets`: the inputs of a job by role, matrices that are read by rows, and
-  labels where a row may have several.
+  labels where a row may have several; `label_nodes`: the nodes of a hierarchy that they mean.
 - `checks`, `errors`, `memory`: checks of points, errors, and jobs refused for lack of memory.
 - `arrays`, `progress`, `device`, `compiled`: array types, progress, torch's device, numba's cache.
 - `tree`: the one result of all methods, and everything that is done with it; `naming` names nodes;

@@ -40,6 +40,14 @@ class ConditionalLikelihood:
     def n_columns(self) -> int:
         return int(self.means.shape[1])
 
+    @property
+    def curvature(self) -> float:
+        """About the second derivative along a matrix of length 1 where all clusters are equally
+        likely, averaged over directions of rows. O(N D + K D)."""
+        squares = np.einsum("kd,kd->k", self.means, self.means)
+        rows = float(np.square(self._points, dtype=np.float64).sum()) / self.n_columns
+        return rows * float(squares.mean())
+
     def of_matrix(self, matrix: Float) -> tuple[float, Float]:
         """Minus the log likelihood, and its symmetric (D, D) gradient. O(N K D + K D^2).
 

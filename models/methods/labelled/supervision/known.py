@@ -9,7 +9,7 @@ import numpy as np
 from models.arrays import Array, Float, Int
 from models.data import Data
 from models.errors import UsageError
-from models.label_sets import label_sets
+from models.label_sets import LabelSets, label_sets
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +49,7 @@ def read_labels(data: Data, n_rows: int) -> Labels:
     Raises UsageError for a row with several labels, fewer than two known clusters, clusters of
     single rows alone, and where every row is labelled.
     """
-    sets = label_sets(data.values["labels"], n_rows, data.names())
-    times = np.diff(sets.start)
-    several = np.flatnonzero(times > 1)
-    if several.size:
-        row = int(several[0])
-        raise UsageError(
-            f"Input 'labels' has {times[row]} labels at row {row} (counted from 0); a row belongs "
-            "to one cluster or is not labelled.",
-            code="wrong-input",
-            role="labels",
-            row=row,
-        )
+    sets = read_single(data, n_rows)
     present, code = np.unique(sets.code, return_inverse=True)
     names = [sets.names[number] for number in present.tolist()]
     if len(names) < 2:
@@ -85,8 +74,25 @@ def read_labels(data: Data, n_rows: int) -> Labels:
             role="labels",
         )
     whole = np.full(n_rows, -1, dtype=np.int64)
-    whole[times == 1] = code
+    whole[np.diff(sets.start) == 1] = code
     return Labels(whole, names)
+
+
+def read_single(data: Data, n_rows: int) -> LabelSets:
+    """The input `labels`, of which a row has one or none. Raises UsageError for several."""
+    sets = label_sets(data.values["labels"], n_rows, data.names())
+    times = np.diff(sets.start)
+    several = np.flatnonzero(times > 1)
+    if several.size:
+        row = int(several[0])
+        raise UsageError(
+            f"Input 'labels' has {times[row]} labels at row {row} (counted from 0); a row belongs "
+            "to one cluster or is not labelled.",
+            code="wrong-input",
+            role="labels",
+            row=row,
+        )
+    return sets
 
 
 @dataclass(frozen=True, slots=True)
