@@ -20,14 +20,14 @@ from models.progress import Progress, subprogress
 
 HELD_OUT = 1 / 5
 UNLABELLED = 1 / 4
-N_SPLITS = 4
+N_SPLITS = 3
 FEWEST_ROWS = 5
 """Of a leaf that may be held out."""
 
 FEWEST_LEAVES = 3
 """Leaves that can be held out, for a comparison to mean anything."""
 
-MOST_ROWS = 3000
+MOST_ROWS = 2000
 
 Completer = Callable[[KnownTree, Array, Progress], CompletedTree]
 """From a known tree and (n_rows, p) points to the completed one."""
@@ -65,7 +65,7 @@ def scores(
     """
     labelled = np.flatnonzero(tree.row_node > 0)
     if labelled.size > MOST_ROWS:
-        labelled = np.sort(rng.choice(labelled, MOST_ROWS, replace=False))
+        labelled = labelled[_sample(tree.row_node[labelled], rng)]
     mine = replace(tree, row_node=tree.row_node[labelled])
     rows = points[labelled]
     table = np.zeros((len(completers), N_SPLITS))
@@ -77,6 +77,18 @@ def scores(
             within(0.0, "validating")
             table[number, place] = _score(split, completer(split.tree, rows, within))
     return table
+
+
+def _sample(leaf: Int, rng: np.random.Generator) -> Int:
+    """About `MOST_ROWS` rows, the same share of each leaf, but at least `FEWEST_ROWS` where it has
+    them."""
+    order = rng.permutation(leaf.size)
+    order = order[np.argsort(leaf[order], kind="stable")]
+    size = np.bincount(leaf)
+    rank = np.empty(leaf.size, dtype=np.int64)
+    rank[order] = np.arange(leaf.size) - (np.cumsum(size) - size)[leaf[order]]
+    kept = np.maximum(size * (MOST_ROWS / leaf.size), FEWEST_ROWS)
+    return np.flatnonzero(rank < kept[leaf])
 
 
 def _split(tree: KnownTree, rng: np.random.Generator) -> Split:
