@@ -50,7 +50,7 @@ FEWEST = 8
 ENOUGH = 0.5
 N_COMPONENTS = 30
 _SETS = ("emoji", "wordnet12k")
-_MOST_ROWS: dict[Size, int] = {"quick": 1000, "default": 3000, "full": 12_000}
+_MOST_ROWS: dict[Size, int] = {"quick": 1000, "default": 2000, "full": 12_000}
 _N_DRAWS: dict[Size, int] = {"quick": 2, "default": 3, "full": 10}
 
 

@@ -29,8 +29,8 @@ Source: Gopal, "Large-scale Structured Learning" (2014), §7.3.1, where this is 
 are of the kind proposed there, the discovery is this project's. Cost: a step of learning takes the
 labelled rows of all nodes times their children, and O(D^3) for each node, tens to hundreds of
 times; then EM on the rows of each node with all leaves below it, for each number of new components
-and `n_init` runs; 'auto' does both for five candidates on three splits of at most 2,000 rows. Memory:
-the labelled rows once for each level, and 16 bytes for each row and leaf.
+and `n_init` runs; 'auto' does both for five candidates on three splits of at most 2,000 rows.
+Memory: the labelled rows once for each level, and 16 bytes for each row and leaf.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ from models.methods.labelled.supervision.inputs import CUT_TO, INPUTS, WIDE
 from models.methods.labelled.supervision.preparation import n_kept, prepare
 from models.methods.labelled.supervision.transformation import Transformation, factor
 from models.parameters import MaxIter, Params, Seed
-from models.progress import Progress, silent, subprogress
+from models.progress import Progress, subprogress
 from models.tree.build import from_parents, levels_below
 from models.tree.tree import Tree
 

@@ -8,7 +8,7 @@ of several runs of EM. Of all numbers the one of least
 
 is taken for K components of n_k of n rows in r columns: BIC where the penalty is 1, but that a mean
 costs the logarithm of the rows that it is estimated from, not of all rows. Among many known leaves
-log n would hide small new ones.
+log n would hide small new ones. The search is greedy: it may end with a component too many.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def find_components(
     fit = climb(rows, _known_mixture(points, code, n_known), MAX_ITER, TOL)
     best, least, worse = fit, _criterion(fit, search.penalty, code.size), 0
     for _ in range(min(search.most, free.size // search.least_size)):
-        fit = _one_more(points, rows, free, fit.mixture, search.n_init, rng)
+        fit = _one_more(points[free], rows, fit.mixture, search, rng)
         criterion = _criterion(fit, search.penalty, code.size)
         if criterion < least:
             best, least, worse = fit, criterion, 0
@@ -107,18 +107,19 @@ def _known_mixture(points: Array, code: Int, n_known: int) -> Mixture:
 
 
 def _one_more(
-    points: Array,
-    rows: Rows,
-    free: Int,
-    before: Mixture,
-    n_init: int,
-    rng: np.random.Generator,
+    free: Array, rows: Rows, before: Mixture, search: Search, rng: np.random.Generator
 ) -> MixtureFit:
-    """The likeliest mixture with one more component, which begins at a row far from the others."""
+    """The likeliest mixture with one more component.
+
+    It begins at the mean of a row far from the others and its nearest neighbours: in many columns a
+    single row is farther from those of its cluster than their common mean is.
+    """
     fits = []
-    for _ in range(n_init):
-        seed, _ = distant(points[free], before.means, 1, rng)
-        means = np.concatenate([before.means, points[free[seed]].astype(np.float64)])
+    for _ in range(search.n_init):
+        seed, _ = distant(free, before.means, 1, rng)
+        squares = np.square(free - free[seed]).sum(axis=1)
+        near = np.argpartition(squares, search.least_size - 1)[: search.least_size]
+        means = np.concatenate([before.means, free[near].mean(axis=0, dtype=np.float64)[None]])
         share = 1.0 / means.shape[0]
         weights = np.append(before.weights * (1.0 - share), share)
         start = Mixture(before.kind, means, weights, before.variance)
