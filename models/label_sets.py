@@ -55,6 +55,20 @@ class LabelSets:
             )
         return np.array(self.names, dtype=object)[self.code]
 
+    def require_at_most_one(self) -> None:
+        """Raises UsageError naming the first row that has several."""
+        times = np.diff(self.start)
+        several = np.flatnonzero(times > 1)
+        if several.size:
+            row = int(several[0])
+            raise UsageError(
+                f"Input 'labels' has {times[row]} labels at row {row} (counted from 0); at most "
+                "one for each row is accepted here.",
+                code="wrong-input",
+                role="labels",
+                row=row,
+            )
+
     @classmethod
     def of(cls, labels: npt.NDArray[Any]) -> LabelSets:
         """The label sets of a vector with one label a row; the integer -1 is no label.

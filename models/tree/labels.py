@@ -101,19 +101,9 @@ def at_most_one(sets: LabelSets) -> npt.NDArray[np.object_]:
 
     Raises UsageError naming the first row that has several.
     """
-    times = np.diff(sets.start)
-    several = np.flatnonzero(times > 1)
-    if several.size:
-        row = int(several[0])
-        raise UsageError(
-            f"There are {times[row]} labels at row {row} (counted from 0); at most one for each "
-            "row is accepted here.",
-            code="wrong-input",
-            role="labels",
-            row=row,
-        )
+    sets.require_at_most_one()
     column = np.full(sets.n_rows, None, dtype=object)
-    column[times == 1] = np.array(sets.names, dtype=object)[sets.code]
+    column[np.diff(sets.start) == 1] = np.array(sets.names, dtype=object)[sets.code]
     return column
 
 

@@ -8,10 +8,10 @@ Start at `fda`, the simplest, then `tcs`. The methods:
 - `fda`, `tcs_fs`: the directions in which they differ most for their spread.
 - `lmnn`, `pcc`: metrics under which their rows are near, and rows of other clusters far.
 - `bp`: one covariance for known and new clusters.
+- `tcs_tree`: a partly labelled tree completed, with a transformation for each node.
 
 Below:
-- `supervision`: what all of them share, from their inputs to their result.
-- `discovery`: new clusters in the transformed space.
+- `supervision`, `discovery`: what all share, from inputs to result; new clusters.
 - `metric`, `densities`, `discriminants`, `separability`, `margin`: how a transformation is learned.
-- `choosing`: which one to learn, by validation.
+- `hierarchy`, `choosing`: metrics and new nodes of a tree; what to learn, by validation.
 """

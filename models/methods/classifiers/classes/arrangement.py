@@ -9,9 +9,9 @@ import numpy as np
 from models.arrays import Int, Mask
 from models.data import listed
 from models.errors import UsageError
+from models.label_nodes import label_nodes, with_own_leaves
 from models.label_sets import LabelSets
-from models.tree.build import from_parents, from_partition
-from models.tree.named import SEVERAL, NamedNodes
+from models.tree.build import from_partition
 from models.tree.tree import Tree
 
 
@@ -58,10 +58,10 @@ def arranged(labels: LabelSets, hierarchy: Tree, leave_out_empty: bool) -> Arran
     without an example; for fewer than two classes.
     O((n_labels + n_nodes) log n_nodes + depth).
     """
-    node_of_label = _nodes_of(labels, hierarchy)
+    node_of_label = label_nodes(labels, hierarchy)
     start, node, implied = _deepest(labels, node_of_label, hierarchy)
     inner = np.unique(node[hierarchy.n_children[node] > 0])
-    whole = _with_leaves(hierarchy, inner)
+    whole = with_own_leaves(hierarchy, inner)
     moved = np.arange(whole.n_nodes)
     moved[inner] = hierarchy.n_nodes + np.arange(inner.size)
     node = moved[node]
@@ -124,31 +124,6 @@ def _require_two(n_classes: int) -> None:
         )
 
 
-def _nodes_of(labels: LabelSets, hierarchy: Tree) -> Int:
-    """(n_labels,) the node of each label that occurs, -1 for others."""
-    nodes = NamedNodes(hierarchy)
-    occurs = np.bincount(labels.code, minlength=len(labels.names)) > 0
-    node_of_label = np.full(len(labels.names), -1, dtype=np.int64)
-    for number in np.flatnonzero(occurs).tolist():
-        name = labels.names[number]
-        node = nodes.find(name)
-        if node < 0:
-            first = int(np.argmax(labels.code == number))
-            row = int(np.searchsorted(labels.start, first, side="right")) - 1
-            known = [str(name) for name in hierarchy.name.tolist() if name is not None]
-            why = "means several nodes" if node == SEVERAL else "is no node"
-            raise UsageError(
-                f"Label {name[:80]!r} at row {row} (counted from 0) {why} of the hierarchy, whose "
-                f"nodes are {listed(known)}. A label is the name of one node, or its path of names "
-                "such as 'animal/cat/lion'.",
-                code="wrong-input",
-                role="labels",
-                row=row,
-            )
-        node_of_label[number] = node
-    return node_of_label
-
-
 def _deepest(labels: LabelSets, node_of_label: Int, hierarchy: Tree) -> tuple[Int, Int, int]:
     """The nodes of each row in compressed rows, distinct and none above another of its row.
 
@@ -171,18 +146,6 @@ def _deepest(labels: LabelSets, node_of_label: Int, hierarchy: Tree) -> tuple[In
     start = np.zeros(labels.n_rows + 1, dtype=np.int64)
     np.cumsum(np.bincount(kept // n_nodes, minlength=labels.n_rows), out=start[1:])
     return start, kept % n_nodes, int(implied.sum())
-
-
-def _with_leaves(hierarchy: Tree, inner: Int) -> Tree:
-    """The hierarchy without its points, with a new leaf of the same name below each inner node."""
-    parent = np.concatenate([hierarchy.parent, inner.astype(np.int32)])
-    return from_parents(
-        parent,
-        np.concatenate([hierarchy.height, np.minimum(hierarchy.height[inner], 0.0)]),
-        np.concatenate([hierarchy.name, hierarchy.name[inner]]),
-        np.zeros(0, dtype=np.int64),
-        monotone=hierarchy.monotone,
-    )
 
 
 def _ascending(start: Int, code: Int) -> Int:

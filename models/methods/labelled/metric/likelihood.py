@@ -53,6 +53,14 @@ class ConditionalLikelihood:
         """Minus the log likelihood, as a function of a matrix A or of its diagonal."""
         return LikelihoodLoss(self, diagonal)
 
+    @property
+    def curvature(self) -> float:
+        """About the second derivative along a matrix of length 1 where all clusters are equally
+        likely, averaged over directions of rows. O(N D + K D)."""
+        means = np.einsum("kd,kd->k", self.means, self.means)
+        rows = sum(float(np.square(some - self._center).sum()) for _, some in self._blocks())
+        return rows / self.n_columns * float(means.mean())
+
     def of_matrix(self, matrix: Float) -> tuple[float, Float]:
         """Minus the log likelihood, and its symmetric (D, D) gradient. O(N K D + K D^2)."""
         loss = self.loss(diagonal=False)

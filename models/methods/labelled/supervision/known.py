@@ -10,7 +10,7 @@ from models.arrays import Array, Float, Int
 from models.data import Data, listed
 from models.errors import UsageError
 from models.known_clusters import Known
-from models.label_sets import label_sets
+from models.label_sets import LabelSets, label_sets
 from models.methods.labelled.supervision.pairs import CANNOT, MUST, join, read_pairs
 
 
@@ -74,21 +74,10 @@ def _label_codes(data: Data, n_rows: int) -> tuple[Int, list[str]]:
     """(n_rows,) the label of each row, -1 without one; the labels that occur."""
     if "labels" not in data:
         return np.full(n_rows, -1, dtype=np.int64), []
-    sets = label_sets(data.values["labels"], n_rows, data.names())
-    times = np.diff(sets.start)
-    several = np.flatnonzero(times > 1)
-    if several.size:
-        row = int(several[0])
-        raise UsageError(
-            f"Input 'labels' has {times[row]} labels at row {row} (counted from 0); a row belongs "
-            "to one cluster or is not labelled.",
-            code="wrong-input",
-            role="labels",
-            row=row,
-        )
+    sets = read_single(data, n_rows)
     present, code = np.unique(sets.code, return_inverse=True)
     whole = np.full(n_rows, -1, dtype=np.int64)
-    whole[times == 1] = code
+    whole[np.diff(sets.start) == 1] = code
     return whole, [sets.names[number] for number in present.tolist()]
 
 
@@ -116,6 +105,13 @@ def _require_known(clusters: Known, roles: list[str]) -> None:
     else:
         return
     raise UsageError(f"{source} {why}.", code="wrong-input", role=roles[0])
+
+
+def read_single(data: Data, n_rows: int) -> LabelSets:
+    """The input `labels`, of which a row has one or none. Raises UsageError for several."""
+    sets = label_sets(data.values["labels"], n_rows, data.names())
+    sets.require_at_most_one()
+    return sets
 
 
 @dataclass(frozen=True, slots=True)

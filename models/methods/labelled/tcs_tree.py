@@ -1,0 +1,392 @@
+"""A partly labelled tree is completed: rows join known leaves, or form new ones and whole subtrees.
+
+Each node with two or more known children has a metric A_v that tells them apart: a row below child
+k, whose rows have the mean m_k, has the probability softmax_k(-(x - m_k)' A_v (x - m_k) / 2). All
+metrics are learned at once; they minimise minus the log likelihood of the labelled rows, summed
+over nodes, plus `gamma` times the squared distance of the topmost metric from the identity (or from
+0) and `gamma` times `tie` times the sum of |A_v - A_parent|^2. This is convex: the minimum is found
+whatever the start, up to a stated bound. A node with fewer than two known children has its parent's
+metric, and so has a new node: what is learned anywhere serves where nothing is labelled.
+
+The tree is completed from the root down. In a node's space its rows are a mixture of its known
+leaves, which keep their labelled rows, and of new components of the same spread, as many as a
+criterion like BIC says (`penalty`). A new component belongs below that known node, of those at or
+below this one, whose leaves lie about there; its rows go to that child and are clustered again. New
+components that belong to no child are new children of the node itself: where known children are
+trees, components as near as leaves of one known child become one new subtree, with at most as many
+levels as its known siblings have. A known leaf stays a leaf. New nodes are called 'new 1', 'new 2',
+..., those below them 'new 1.1', ....
+
+By default ('auto') the metrics are chosen by validation: some known leaves are held out, the tree
+is completed without them, and the candidate under which most of them are found below the right
+parent is taken if it beats doing nothing by more than the standard error of the difference.
+
+Labels are names of nodes of `hierarchy`, or class paths such as 'animal/dog'; the tree is that of
+the paths where no hierarchy is given. Rows with an inner node's label stop there, in a leaf of its
+name. There is no single transformation, and so none to download.
+
+Source: Gopal, "Large-scale Structured Learning" (2014), §7.3.1, where this is future work: the ties
+are of the kind proposed there, the discovery is this project's. Cost: a step of learning takes the
+labelled rows of all nodes times their children, and O(D^3) for each node, tens to hundreds of
+times; then EM on the rows of each node with all leaves below it, for each number of new components
+and `n_init` runs; 'auto' does both for five candidates on three splits of at most 2,000 rows.
+Memory: the labelled rows once for each level, and 16 bytes for each row and leaf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from models.arrays import Array, Float, Int
+from models.checks import require_columns, require_rows, require_squares, require_width
+from models.data import Data, require_finite
+from models.errors import UsageError
+from models.method import (
+    Checkpoint,
+    Fitted,
+    Input,
+    Method,
+    Model,
+    Paper,
+    Predictions,
+    Run,
+    Shapes,
+)
+from models.methods.labelled.choosing.validation import chosen
+from models.methods.labelled.hierarchy.completion import CompletedTree, complete
+from models.methods.labelled.hierarchy.components import Search
+from models.methods.labelled.hierarchy.known_tree import KnownTree, read_known_tree
+from models.methods.labelled.hierarchy.placing import place_rows, stored
+from models.methods.labelled.hierarchy.tied_metrics import Anchor, TiedMetrics, fit_metrics
+from models.methods.labelled.hierarchy.validation import (
+    FEWEST_LEAVES,
+    Completer,
+    candidates_for_hold_out,
+    scores,
+)
+from models.methods.labelled.supervision.inputs import CUT_TO, INPUTS, WIDE
+from models.methods.labelled.supervision.preparation import n_kept, prepare
+from models.methods.labelled.supervision.transformation import Transformation, factor
+from models.parameters import MaxIter, Params, Seed
+from models.progress import Progress, subprogress
+from models.tree.build import from_parents, levels_below
+from models.tree.tree import Tree
+
+GAMMAS: Mapping[Anchor, tuple[float, ...]] = {"identity": (1e-1, 1e-2), "l2": (1e-1, 1e-3)}
+"""What 'auto' tries, in shares of the number of labelled rows."""
+
+CAUTIOUS = ("identity", 1e-1)
+ROUGHLY = (1e-3, 300)
+"""Tolerance and most steps in validation."""
+
+LEVELS = 8
+"""Levels of the tree that memory is estimated for."""
+
+
+class TCSTreeParams(Params):
+    regularizer: Literal["auto", "identity", "l2"] = Field(
+        "auto",
+        description="What holds the topmost metric: its squared distance from the identity or from "
+        "0 ('l2'), which ends directions that tell no children apart. 'auto': chosen by validation "
+        "on known leaves, doing nothing included.",
+    )
+    gamma: Annotated[float, Field(gt=0, le=1e12)] | Literal["auto"] = Field(
+        "auto",
+        description="Weight of what holds the metrics, against the sum of log-likelihoods of "
+        "labelled rows over nodes. 'auto': chosen by validation on known leaves.",
+    )
+    tie: float = Field(
+        10.0,
+        gt=0,
+        le=1e9,
+        description="How much more than 'gamma' the squared distance of a node's metric from its "
+        "parent's weighs.",
+    )
+    max_new: int = Field(
+        60, ge=0, le=10_000, description="Largest number of new components of one node's rows."
+    )
+    penalty: float = Field(
+        1.0,
+        gt=0,
+        le=1000,
+        description="What a new component must gain in likelihood: with 1 as in BIC. Larger values "
+        "give fewer new nodes.",
+    )
+    min_size: int = Field(
+        5, ge=1, le=1_000_000, description="Least number of rows of a new component."
+    )
+    max_depth: int | None = Field(
+        None,
+        ge=1,
+        le=100_000,
+        description="Largest number of edges from the root to a new node. Null: a new node has at "
+        "most as many levels below it as its known siblings.",
+    )
+    n_init: int = Field(
+        3, ge=1, le=1000, description="Number of runs of EM for each number of new components."
+    )
+    n_components: Annotated[int, Field(ge=1, le=10_000)] | Literal["auto"] | None = Field(
+        "auto",
+        description="Number of columns that rows are cut to by SVD before all else. "
+        f"'auto': {CUT_TO} where there are more than {WIDE}; null: never.",
+    )
+    tol: float = Field(
+        1e-4,
+        gt=0,
+        le=1,
+        description="Learning ends when the objective can fall by this share at most.",
+    )
+    max_iter: MaxIter = 2000
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """anchor : None where nothing is learned. gamma : in shares of the number of labelled rows."""
+
+    anchor: Anchor | None
+    gamma: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.anchor}, gamma {self.gamma:g} per row" if self.anchor else "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Spaces:
+    """factors : (r, p) L of each metric. of_node : (n_nodes,) the place of each node's.
+
+    fit : None where nothing is learned.
+    """
+
+    factors: list[Float]
+    of_node: Int
+    fit: TiedMetrics | None = None
+
+
+class TCSTree(Method[TCSTreeParams]):
+    """See the module's docstring."""
+
+    title = "A partly labelled tree, completed"
+    paper = Paper("Large-scale Structured Learning", 2014, "section 7.3.1")
+    Params = TCSTreeParams
+    inputs = {
+        "features": INPUTS["features"],
+        "labels": Input(
+            fit_only=True,
+            description="The node of each row, by name or as a path of names; null or -1 where it "
+            "is not known. Rows with the label of an inner node stop there.",
+        ),
+        "hierarchy": Input(
+            required=False,
+            fit_only=True,
+            description="The known tree, or class paths. Without it the labels' paths make the "
+            "tree, or one root over labels without a path.",
+        ),
+        "names": INPUTS["names"],
+    }
+    outputs = ("tree", "model")
+    advice = "Use a sample of the rows, or cut them to fewer columns ('n_components')."
+    resumes = True
+    example = {"regularizer": "identity", "gamma": 1.0, "max_new": 5}
+
+    def _memory(self, shapes: Shapes, params: TCSTreeParams) -> int:
+        if len(shapes.get("features", ())) != 2:
+            return 0
+        n_rows, n_columns = shapes["features"]
+        kept = n_kept(shapes["features"], params.n_components)
+        per_row = 8 * (3 + LEVELS) * kept + 16 * (params.max_new + 20)
+        return n_rows * per_row + 48 * n_columns * kept + 800 * kept**2
+
+    def _check(self, data: Data, params: TCSTreeParams) -> None:
+        features = data.matrix("features")
+        require_columns(features)
+        require_rows(features, 2)
+        require_finite(features, "features")
+        require_squares(features)
+        read_known_tree(data, features.shape[0])
+
+    def _fit(self, data: Data, params: TCSTreeParams, run: Run) -> Fitted:
+        features = data.matrix("features")
+        tree, told = read_known_tree(data, features.shape[0])
+        run.progress(0.02, "preparing")
+        preparation, points, notes = prepare(features, params.n_components, params.seed)
+        settings = _settings(tree, params)
+        setting = settings[0]
+        chosen_notes: tuple[str, ...] = ()
+        metrics: dict[str, float] = {}
+        if len(settings) > 1:
+            within = subprogress(run.progress, 0.03, 0.6)
+            setting, chosen_notes, metrics = _chosen(tree, points, settings, params, run, within)
+        within = subprogress(run.progress, 0.6, 0.75)
+        effort = (params.tol, params.max_iter)
+        spaces = _spaces(tree, points, setting, params.tie, effort, within, run.checkpoint)
+        within = subprogress(run.progress, 0.75, 0.98)
+        done = _completed(tree, points, spaces, params, run.rng, within)
+        parent = np.array(done.parent, dtype=np.int64)
+        fit = spaces.fit
+        whole = Transformation.of(preparation, np.eye(points.shape[1]))
+        learned: dict[str, float] = {}
+        if fit is not None:
+            learned = {
+                "objective": fit.objectives[-1],
+                "bound": fit.bound,
+                "n_iter": float(len(fit.objectives) - 1),
+                "gamma": setting.gamma * _n_labelled(tree),
+            }
+        return Fitted(
+            tree=from_parents(parent, levels_below(parent.astype(np.int32)), done.name, done.leaf),
+            model=Model({**whole.arrays, **stored(done, spaces.factors)}),
+            metrics={
+                "n_metrics": float(len(spaces.factors)),
+                "n_new_nodes": float(sum(known < 0 for known in done.known)),
+                **metrics,
+                **learned,
+            },
+            curves={"objective": list(enumerate(fit.objectives))} if fit is not None else {},
+            warnings=(
+                *notes,
+                *told,
+                *chosen_notes,
+                *(fit.warnings if fit is not None else ()),
+                *_of_completion(done),
+            ),
+        )
+
+    def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
+        features = data.matrix("features")
+        arrays: Mapping[str, Any] = model.arrays
+        require_width(features, arrays["projection"].shape[0])
+        require_finite(features, "features")
+        return place_rows(arrays, tree, Transformation.of_arrays(arrays).apply(features))
+
+
+def _n_labelled(tree: KnownTree) -> int:
+    return int((tree.row_node > 0).sum())
+
+
+def _settings(tree: KnownTree, params: TCSTreeParams) -> list[Setting]:
+    """What is compared; one setting where nothing is to be chosen."""
+    anchors: list[Anchor] = (
+        ["identity", "l2"] if params.regularizer == "auto" else [params.regularizer]
+    )
+    some = [
+        Setting(anchor, gamma)
+        for anchor in anchors
+        for gamma in (
+            GAMMAS[anchor] if params.gamma == "auto" else (params.gamma / _n_labelled(tree),)
+        )
+    ]
+    return some if len(some) == 1 else [Setting(None, 0.0), *some]
+
+
+def _chosen(
+    tree: KnownTree,
+    points: Array,
+    settings: list[Setting],
+    params: TCSTreeParams,
+    run: Run,
+    progress: Progress,
+) -> tuple[Setting, tuple[str, ...], dict[str, float]]:
+    """The setting to learn by, what to say of it, and its score."""
+    if candidates_for_hold_out(tree).size < FEWEST_LEAVES:
+        names = [(some.anchor, some.gamma) for some in settings]
+        cautious = settings[names.index(CAUTIOUS) if CAUTIOUS in names else 1]
+        told = (
+            f"Fewer than {FEWEST_LEAVES} known leaves can be held out to validate on, so the "
+            f"metrics were learned with {cautious.name}."
+        )
+        return cautious, (told,), {}
+    seed = int(run.rng.integers(2**32))
+
+    def completer(setting: Setting) -> Completer:
+        def completed(known: KnownTree, rows: Array, within: Progress) -> CompletedTree:
+            spaces = _spaces(known, rows, setting, params.tie, ROUGHLY, within, Checkpoint())
+            rng = np.random.default_rng(seed)
+            once = params.model_copy(update={"n_init": 1})
+            return _completed(known, rows, spaces, once, rng, within)
+
+        return completed
+
+    table = scores(tree, points, [completer(some) for some in settings], run.rng, progress)
+    best, means = chosen(table), table.mean(axis=1)
+    told = (
+        f"Chosen by validation on known leaves: {settings[best].name} (mean F1 of leaves held out "
+        f"{means[best]:.3f}, {means[0]:.3f} without metrics)."
+    )
+    return settings[best], (told,), {"validation_f1": float(means[best])}
+
+
+def _spaces(
+    tree: KnownTree,
+    points: Array,
+    setting: Setting,
+    tie: float,
+    effort: tuple[float, int],
+    progress: Progress,
+    checkpoint: Checkpoint,
+) -> Spaces:
+    """Raises UsageError for a metric that is 0."""
+    if setting.anchor is None:
+        return Spaces([np.eye(points.shape[1])], np.zeros(tree.n_nodes, dtype=np.int64))
+    tol, max_iter = effort
+    fit = fit_metrics(
+        tree,
+        points,
+        setting.anchor,
+        setting.gamma * _n_labelled(tree),
+        tie,
+        tol=tol,
+        max_iter=max_iter,
+        progress=progress,
+        checkpoint=checkpoint,
+    )
+    factors = [factor(metric) for metric in fit.metrics]
+    if not all(some.shape[0] for some in factors):
+        raise UsageError(
+            "A learned metric is 0, so that all rows fall together; use a smaller 'gamma'.",
+            code="wrong-parameter",
+            parameter="gamma",
+        )
+    return Spaces(factors, fit.of_node, fit)
+
+
+def _completed(
+    tree: KnownTree,
+    points: Array,
+    spaces: Spaces,
+    params: TCSTreeParams,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> CompletedTree:
+    search = Search(params.max_new, params.min_size, params.n_init, params.penalty)
+    return complete(
+        tree,
+        points,
+        spaces.factors,
+        spaces.of_node,
+        search,
+        params.max_depth,
+        rng,
+        progress,
+    )
+
+
+def _of_completion(done: CompletedTree) -> tuple[str, ...]:
+    """What was stopped, and where nothing was found."""
+    told = []
+    if done.n_unconverged:
+        told.append(f"EM was stopped before its end at {done.n_unconverged} node(s).")
+    if done.n_full:
+        told.append(
+            f"At {done.n_full} node(s) the largest number of new components was reached; raise "
+            "'max_new' for more."
+        )
+    if all(known >= 0 for known in done.known):
+        told.append("No new node was found; a lower 'penalty' gives more.")
+    return tuple(told)
