@@ -124,7 +124,7 @@ def test_a_star_is_the_problem_of_one_metric(anchor: Anchor, regularizer: Anchor
     tied = fitted(star, known.points, anchor, gamma=2.0)
     likelihood = ConditionalLikelihood(known.points, known.code, 3)
     alone = minimize(
-        likelihood.of_matrix,
+        likelihood.loss(diagonal=False),
         hold(regularizer, False),
         2.0,
         np.eye(4),
