@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from models.arrays import Array, Float, Int, Mask, row_blocks
 from models.methods.classifiers.classes.problem import Problem
-from models.methods.classifiers.recursive.blocks.row_model import Pooled, RowModel
+from models.methods.classifiers.recursive.blocks.row_model import Pooled, RowModel, ratio
 
 MOST_STEPS = 50
 MOST_CG = 50
@@ -216,7 +216,7 @@ class _Fits:
         for _ in range(MOST_CG):
             image = np.asarray(self._transposed @ (curvature * (self._design @ search)))
             image += self._stiffness * search
-            length = _ratio(product, _products(search, image))
+            length = ratio(product, _products(search, image))
             direction += length.astype(np.float32) * search
             residual -= length.astype(np.float32) * image
             decrease += 0.5 * length * product
@@ -224,7 +224,7 @@ class _Fits:
             following = _products(residual, conditioned)
             if (following <= ENOUGH * decrease).all():
                 break
-            search *= _ratio(following, product).astype(np.float32)
+            search *= ratio(following, product).astype(np.float32)
             search += conditioned
             del conditioned
             product = following
@@ -294,8 +294,3 @@ def _products(left: Array, right: Array) -> Float:
     for block in row_blocks(*left.shape):
         total += np.einsum("ij,ij->j", left[block], right[block])
     return total
-
-
-def _ratio(upper: Float, lower: Float) -> Float:
-    """0 where the lower is not positive."""
-    return np.divide(upper, lower, out=np.zeros_like(upper), where=lower > 0.0)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import expit
 
 from models.arrays import Array, Float, Int
 
@@ -80,7 +81,7 @@ class RowModel:
         # d = R' factor - share g / s, with which scores are start - share turned + R R' factor.
         self._turned = np.asarray(self._rows @ gradient[self._columns].astype(np.float64))
         self._turned /= stiffness
-        self._slope = self._times * (_expit(self._start) - self._positive)
+        self._slope = self._times * (expit(self._start) - self._positive)
         self._loss = self._losses(self._start)
         self._share, self._factor = np.zeros_like(stiffness), np.zeros_like(self._start)
         self._scores = self._start
@@ -103,7 +104,7 @@ class RowModel:
 
     def _step(self, decrease: Float) -> Float:
         """One Newton step, or less where it would not gain; returns what it gained."""
-        chance = _expit(self._scores)
+        chance = expit(self._scores)
         curvature = self._times * chance * (1.0 - chance)
         center = self._start - self._turned
         target = self._slope - self._times * (chance - self._positive)
@@ -143,7 +144,7 @@ class RowModel:
         decrease = np.zeros(product.size)
         for _ in range(MOST_CG):
             moved = stiffness * search + curvature * along
-            length = _ratio(product, _products(along, moved))
+            length = ratio(product, _products(along, moved))
             factor += length * search
             image += length * along
             residual -= length * moved
@@ -152,10 +153,10 @@ class RowModel:
             following = _products(residual, turned)
             if (following <= CG_ENOUGH * stiffness * decrease).all():
                 break
-            ratio = _ratio(following, product)
-            search *= ratio
+            kept = ratio(following, product)
+            search *= kept
             search += residual
-            along *= ratio
+            along *= kept
             along += turned
             product = following
         return factor, image
@@ -192,14 +193,10 @@ def _with_last(
     return columns, sp.csr_array((values, index, start), shape=shape)
 
 
-def _expit(scores: Float) -> Float:
-    return np.asarray(1.0 / (1.0 + np.exp(-scores)))
-
-
 def _products(left: Float, right: Float) -> Float:
     return np.asarray(np.einsum("ij,ij->j", left, right))
 
 
-def _ratio(upper: Float, lower: Float) -> Float:
+def ratio(upper: Float, lower: Float) -> Float:
     """0 where the lower is not positive."""
     return np.divide(upper, lower, out=np.zeros_like(upper), where=lower > 0.0)
