@@ -6,6 +6,7 @@ tree all classes, on a graph those of one colour. Then the inner nodes move. Sta
 - `blocked_classes`: the blocks, and the neighbours of a class.
 - `block`: a piece, the classes of one block.
 - `newton`: the classes of a block by the logistic loss.
+- `row_model`: a model of a step by the few rows that matter.
 - `inner_nodes`: the inner nodes between the turns of the classes.
 - `sweeps`: the turns, what is kept between them, and the classifier at their end.
 

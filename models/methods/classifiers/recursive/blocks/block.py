@@ -196,10 +196,11 @@ class _Block:
                 start[:, place] += before.row(place)
         elif has_constant(problem.design):
             start[-1] = logistic.log_odds(problem)
-        weights, own = newton.minimize(problem, stiffness, center, start, self.C, self.tol)
+        weights, own, scores = newton.minimize(problem, stiffness, center, start, self.C, self.tol)
         sums, objective = _Sums(self.blocked, problem.n_columns), float(own.sum())
         held = _Sums(self.blocked, problem.n_columns)
-        bound = newton.curvature_bound(problem, weights, self.C) if self.blocked.nested else None
+        bound = newton.curvature_bound(problem, scores, self.C) if self.blocked.nested else None
+        del scores
         compressed = []
         for place, class_ in enumerate(self.classes.tolist()):
             row, middle = (part[:, place].astype(np.float64) for part in (weights, center))

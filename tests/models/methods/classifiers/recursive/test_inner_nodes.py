@@ -112,7 +112,7 @@ def test_the_bound_is_above_the_curvature() -> None:
     some = families()
     rng = np.random.default_rng(3)
     weights = rng.normal(size=(13, 24)).astype(np.float32)
-    bound = newton.curvature_bound(some, weights, 2.0)
+    bound = newton.curvature_bound(some, some.design @ weights, 2.0)
     design = some.design.toarray()
     chance = expit(design @ weights)
     for class_ in range(24):
