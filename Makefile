@@ -68,9 +68,9 @@ format: dev node_modules/.package-lock.json  ## mend what the formatters and the
 	$(NODE)/eslint --fix .
 	$(NODE)/prettier --write --log-level warn $(PAGE)
 
-# Three processes on two cores: tests that wait for a service leave the cores to those that compute.
+# Four processes on two cores: tests that wait for a service leave the cores to those that compute.
 test: dev test-page  ## all tests but the slow ones
-	$(BIN)/pytest -n 3
+	$(BIN)/pytest -n 4
 
 test-page: node  ## the page's pure modules, by Node alone
 	node --test tests/dashboard/js/*.test.js
@@ -86,7 +86,7 @@ bench: $(VENV)/.bench  ## the tables of numbers, as text, JSON and plots in benc
 	$(BIN)/python -m bench
 
 bench-quality: $(VENV)/.bench  ## how good trees and classifiers are on real sets with known classes
-	$(BIN)/python -m bench quality purity margins sphere calibration tasks classifiers labelled completion
+	$(BIN)/python -m bench quality purity margins sphere calibration tasks classifiers labelled views supervision completion
 
 docs: setup  ## write what is generated from the code: pages of docs, the page's list of metrics
 	PYTHONPATH=. $(BIN)/python scripts/write_docs.py

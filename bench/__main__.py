@@ -13,7 +13,7 @@ from bench.report import Report
 TABLES = (
     *("l2h", "gpu", "metrics", "trees", "service", "wrapped", "hyperbolic"),
     *("quality", "purity", "margins", "sphere", "calibration", "tasks", "rmlr"),
-    *("classifiers", "labelled", "completion"),
+    *("classifiers", "labelled", "views", "supervision", "completion"),
 )
 _NAMED = frozenset(TABLES[TABLES.index("hyperbolic") :])
 """Tables that are made only if they are named."""

@@ -73,15 +73,22 @@ ENTRIES: dict[Size, tuple[Entry, ...]] = {
         Entry("tcs-fs", "tcs-fs"),
     ),
 }
-ENTRIES["full"] = ENTRIES["default"]
+ENTRIES["full"] = (
+    *ENTRIES["default"],
+    *(Entry(name, name) for name in ("tcs-cs", "tcs-mm", "lmnn", "pcc", "bp")),
+    Entry("vmf", "tcs", {"density": "vmf"}),
+    Entry("unlabeled", "tcs", {"regularizer": "l2", "use_unlabeled": True}),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """scores : by measure. seconds : of the whole fit, on one thread."""
+    """scores : by measure. seconds : of the whole fit, on one thread. other_nmi : of the clusters
+    with another labeling."""
 
     scores: dict[str, float]
     seconds: float
+    other_nmi: float = 0.0
 
 
 def table(report: Report, size: Size) -> None:
@@ -93,11 +100,11 @@ def table(report: Report, size: Size) -> None:
             continue
         points, classes = points_and_classes
         code = np.unique(classes, return_inverse=True)[1]
-        features = points if name in EMBEDDINGS else _standardised(points)
+        features = points if name in EMBEDDINGS else standardised(points)
         _measure(report, name, features, code, ENTRIES[size], _N_SPLITS[size])
 
 
-def _standardised(points: Array) -> Array:
+def standardised(points: Array) -> Array:
     spread = points.std(axis=0)
     return np.asarray((points - points.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
 
@@ -118,7 +125,7 @@ def _measure(
             [some.scores["nmi"] for some in outcomes[which]] for which in (entry.name, "GM")
         )
         columns = {
-            measure: _spread([some.scores[measure] for some in outcomes[entry.name]])
+            measure: spread([some.scores[measure] for some in outcomes[entry.name]])
             for measure in MEASURES
         }
         report.row(
@@ -133,10 +140,22 @@ def _measure(
         )
 
 
-def outcome(features: Array, code: Int, entry: Entry, seed: int) -> Outcome:
-    """One split, drawn by the seed: what the method finds of the hidden classes."""
+def outcome(
+    features: Array, code: Int, entry: Entry, seed: int, other: Int | None = None
+) -> Outcome:
+    """One split, drawn by the seed: what the method finds of the hidden classes.
+
+    other : another labeling of the rows, which the clusters are also compared with.
+    """
     n_classes = int(code.max()) + 1
     hidden = np.random.default_rng(seed).permutation(n_classes)[: math.ceil(n_classes / 3)]
+    return outcome_of(features, code, hidden, entry, seed, other)
+
+
+def outcome_of(
+    features: Array, code: Int, hidden: Int, entry: Entry, seed: int, other: Int | None = None
+) -> Outcome:
+    """What the method finds of these classes, the others being known."""
     free = np.isin(code, hidden)
     used = method(entry.method_id)
     params = used.Params(n_clusters=hidden.size, seed=seed, **entry.params)
@@ -146,10 +165,18 @@ def outcome(features: Array, code: Int, entry: Entry, seed: int) -> Outcome:
         fitted = used.fit(data, params)
         seconds = time.perf_counter() - began
     cluster = np.unique(fitted.tree.leaf_of_point[free], return_inverse=True)[1]
-    truth = np.unique(code[free], return_inverse=True)[1]
-    counts = flat.contingency(cluster, truth, int(cluster.max()) + 1, hidden.size)
-    return Outcome({name: measure(counts) or 0.0 for name, measure in MEASURES.items()}, seconds)
+    counts = _contingency(cluster, code[free])
+    return Outcome(
+        {name: measure(counts) or 0.0 for name, measure in MEASURES.items()},
+        seconds,
+        0.0 if other is None else flat.nmi(_contingency(cluster, other[free])) or 0.0,
+    )
 
 
-def _spread(values: Sequence[float]) -> str:
+def _contingency(cluster: Int, code: Int) -> Int:
+    truth = np.unique(code, return_inverse=True)[1]
+    return flat.contingency(cluster, truth, int(cluster.max()) + 1, int(truth.max()) + 1)
+
+
+def spread(values: Sequence[float]) -> str:
     return f"{np.mean(values):.3f} +- {np.std(values):.3f}"

@@ -5,9 +5,8 @@ one.
 
 - `method`: the contract of a method; `registry` finds all methods; `methods` holds them by family.
 - `parameters`: the base of all parameters, and fields that several methods share.
-- `data`, `rows`: inputs by role, matrices read by rows. `label_sets`: labels where a row may have
-  several; `label_nodes`: the nodes of a hierarchy that they mean; `known_clusters`: clusters that a
-  user knows.
+- `data`, `rows`, `label_sets`: inputs by role, matrices read by rows, labels where a row may have
+  several; `label_nodes`, `known_clusters`: nodes of a hierarchy, and clusters, that labels mean.
 - `checks`, `errors`, `memory`: checks of points, errors, and jobs refused for lack of memory.
 - `arrays`, `progress`, `device`, `compiled`: array types, progress, torch's device, numba's cache.
 - `tree`: the one result of all methods, and everything that is done with it; `naming` names nodes;

@@ -24,11 +24,14 @@ gc.set_threshold(20_000, 50, 100)
 ROOT = Path(__file__).parent.parent
 
 # No deadline: the time of an example depends more on the machine than on the code. The examples are
-# the same in every run, so that only a change can break a test; UMBEL_TEST_RANDOM=1 draws others.
+# the same in every run, so that only a change can break a test; UMBEL_TEST_RANDOM=1 draws others,
+# and four times as many.
+RANDOM = bool(os.environ.get("UMBEL_TEST_RANDOM"))
 hypothesis.settings.register_profile(
     "umbel",
     deadline=None,
-    derandomize=not os.environ.get("UMBEL_TEST_RANDOM"),
+    derandomize=not RANDOM,
+    max_examples=200 if RANDOM else 50,
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("umbel")

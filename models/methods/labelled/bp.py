@@ -31,7 +31,7 @@ from models.methods.labelled.discovery.bayes import PriorFit, Sample, climb
 from models.methods.labelled.discovery.finding import (
     MAX_ITER,
     TOL,
-    Found,
+    Discovery,
     assigned,
     distant,
     unconverged,
@@ -79,7 +79,7 @@ class BP(LabelledMethod[BPParams]):
         params: BPParams,
         run: Run,
         progress: Progress,
-    ) -> tuple[Learned, Found]:
+    ) -> tuple[Learned, Discovery]:
         labels, free = prepared.labels, prepared.free
         require_distinct(free, n_new)
         sample = _sample(prepared)
@@ -113,7 +113,7 @@ class BP(LabelledMethod[BPParams]):
             params.may_join,
         )
         n_parameters = n_clusters * n_columns + n_columns * (n_columns + 1) / 2
-        found = Found(
+        discovery = Discovery(
             mixture,
             logits,
             best.log_likelihood,
@@ -130,7 +130,7 @@ class BP(LabelledMethod[BPParams]):
                 },
                 curves={"log_posterior": list(enumerate(best.log_posteriors))},
             ),
-            found,
+            discovery,
         )
 
 

@@ -95,7 +95,7 @@ def score(
     fall together."""
     if not points.shape[1] or np.unique(points, axis=0).shape[0] < others.n_clusters:
         return 0.0
-    found = find(
+    discovery = find(
         points,
         np.full(others.code.size, -1),
         others.n_clusters,
@@ -106,7 +106,7 @@ def score(
         progress=progress,
     )
     n_clusters = others.n_clusters
-    table = contingency(found.cluster, others.code, n_clusters, n_clusters)
+    table = contingency(discovery.cluster, others.code, n_clusters, n_clusters)
     return nmi(table) or 0.0
 
 

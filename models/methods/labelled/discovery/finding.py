@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +25,7 @@ TOL = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Discovery:
     """New clusters, the largest first.
 
     mixture : of the known clusters, in their order, then the new ones.
@@ -59,32 +60,42 @@ def find(
     n_init: int,
     rng: np.random.Generator,
     progress: Progress,
-) -> Found:
+    threads: int = 1,
+) -> Discovery:
     """New clusters among the rows without a known one.
 
     points : (n_rows, r) transformed. code : (n_rows,) the known cluster, -1 for none.
     may_join : whether rows without a known cluster may be of a known one.
+    threads : runs at a time; the result does not depend on them.
 
-    O(n_init N K r) for each of tens of iterations.
+    O(n_init N K r) for each of tens of iterations; memory 24 N K bytes a thread.
     """
+    from threadpoolctl import threadpool_limits
+
     points = clustered(points, clusterer)
     free = np.flatnonzero(code < 0)
     require_distinct(points[free], n_new)
     n_known = int(code.max()) + 1
     rows = Rows.of(points, code) if may_join else Rows.of(points[free], code[free])
     known = _known_means(points, code, n_known, clusterer)
+    near = known if may_join else known[:0]
+    seeds = [_start(points[free], rows, near, n_new, clusterer, rng) for _ in range(n_init)]
     fits = []
-    for run in range(n_init):
-        progress(run / n_init, "finding clusters", f"run {run + 1} of {n_init}")
-        start = _start(points[free], rows, known if may_join else known[:0], n_new, clusterer, rng)
-        fits.append(climb(rows, start, MAX_ITER, TOL))
+    with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
+        runs = [pool.submit(climb, rows, seed, MAX_ITER, TOL) for seed in seeds]
+        try:
+            for number, run in enumerate(runs):
+                progress(number / n_init, "finding clusters", f"run {number + 1} of {n_init}")
+                fits.append(run.result())
+        finally:
+            pool.shutdown(cancel_futures=True)
     best = max(fits, key=lambda fit: fit.log_likelihood)
     return _result(points, code, best, fits, known, may_join)
 
 
 def _result(
     points: Array, code: Int, best: MixtureFit, fits: list[MixtureFit], known: Float, may_join: bool
-) -> Found:
+) -> Discovery:
     n_known, free = known.shape[0], np.flatnonzero(code < 0)
     mixture = best.mixture
     bic = mixture.n_parameters * np.log(max(points.shape[0] if may_join else free.size, 1))
@@ -98,7 +109,7 @@ def _result(
             mixture.variance,
         )
     mixture, logits = assigned(points, code, mixture, n_known, may_join)
-    return Found(
+    return Discovery(
         mixture,
         logits,
         best.log_likelihood,

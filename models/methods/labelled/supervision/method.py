@@ -18,7 +18,7 @@ from models.clusters.placing import empty_cluster_warnings, normalize, placed
 from models.data import Data, require_finite
 from models.errors import UsageError
 from models.method import Fitted, Method, Model, Predictions, Run, Shapes
-from models.methods.labelled.discovery.finding import Found, find
+from models.methods.labelled.discovery.finding import Discovery, find
 from models.methods.labelled.discovery.mixture import Clusterer, Mixture, clustered
 from models.methods.labelled.supervision.inputs import INPUTS, SOME_OF, DiscoveryParams
 from models.methods.labelled.supervision.known import KnownClusters, Labels, read_labels
@@ -91,10 +91,10 @@ class LabelledMethod(Method[P]):
         params: P,
         run: Run,
         progress: Progress,
-    ) -> tuple[Learned, Found]:
+    ) -> tuple[Learned, Discovery]:
         """Hook: the new clusters, and the transformation that they were found under, which may be
         another than the learned one."""
-        found = find(
+        discovery = find(
             _folded(prepared.points, learned),
             prepared.labels.code,
             n_new,
@@ -103,8 +103,9 @@ class LabelledMethod(Method[P]):
             n_init=params.n_init,
             rng=run.rng,
             progress=progress,
+            threads=run.threads,
         )
-        return learned, found
+        return learned, discovery
 
     def _memory(self, shapes: Shapes, params: P) -> int:
         if len(shapes.get("features", ())) != 2:
@@ -144,13 +145,13 @@ class LabelledMethod(Method[P]):
                 code="wrong-parameter",
                 parameter="gamma",
             )
-        choice, learned, found = self._found(prepared, learned, params, run)
-        n_new = found.logits.shape[1] - labels.n_clusters
+        choice, learned, discovery = self._discover(prepared, learned, params, run)
+        n_new = discovery.logits.shape[1] - labels.n_clusters
         names = [*labels.names, *(f"new {number + 1}" for number in range(n_new))]
         transformation = Transformation.of(preparation, learned.matrix)
-        mixture = found.mixture
+        mixture = discovery.mixture
         return Fitted(
-            tree=from_partition(found.cluster, len(names), names=names),
+            tree=from_partition(discovery.cluster, len(names), names=names),
             model=Model(
                 {
                     **transformation.arrays,
@@ -162,13 +163,13 @@ class LabelledMethod(Method[P]):
                 },
                 {"kind": mixture.kind, "n_known": labels.n_clusters},
             ),
-            logits=found.logits,
+            logits=discovery.logits,
             features=_folded(points, learned),
             metrics={
                 "n_components": float(learned.matrix.shape[0]),
-                "log_likelihood": found.log_likelihood,
-                "log_likelihood_mean": float(found.log_likelihoods.mean()),
-                "bic": found.bic,
+                "log_likelihood": discovery.log_likelihood,
+                "log_likelihood_mean": float(discovery.log_likelihoods.mean()),
+                "bic": discovery.bic,
                 **choice.metrics,
                 **learned.metrics,
             },
@@ -178,14 +179,14 @@ class LabelledMethod(Method[P]):
                 *labels.warnings,
                 *learned.warnings,
                 *choice.warnings,
-                *found.warnings,
-                *empty_cluster_warnings(found.cluster, len(names)),
+                *discovery.warnings,
+                *empty_cluster_warnings(discovery.cluster, len(names)),
             ),
         )
 
-    def _found(
+    def _discover(
         self, prepared: Prepared, learned: Learned, params: P, run: Run
-    ) -> tuple[Choice, Learned, Found]:
+    ) -> tuple[Choice, Learned, Discovery]:
         """The new clusters with their transformation, and how their number was chosen."""
         free = prepared.labels.free
         numbers = (
@@ -201,15 +202,15 @@ class LabelledMethod(Method[P]):
         if params.choose is None:
             return Choice.given(params.n_clusters), *results[0]
         if params.choose == "bic":
-            choice = lowest("bic", numbers, [found.bic for _, found in results])
+            choice = lowest("bic", numbers, [discovery.bic for _, discovery in results])
         else:
             seen = [
                 clustered(_folded(prepared.free, under), self._clusterer(params))
                 for under, _ in results
             ]
             values = [
-                _silhouette(rows, found.cluster[free])
-                for rows, (_, found) in zip(seen, results, strict=True)
+                _silhouette(rows, discovery.cluster[free])
+                for rows, (_, discovery) in zip(seen, results, strict=True)
             ]
             choice = highest("silhouette", numbers, values)
         return choice, *results[list(numbers).index(choice.n_clusters)]

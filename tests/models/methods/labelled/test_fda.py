@@ -18,8 +18,8 @@ def test_clusters_of_two_far_modes_are_found(seed: int) -> None:
     used = method("fda")
     fitted = used.fit(data, used.Params(n_clusters=3, n_init=20))
     free = code < 3
-    found = fitted.tree.leaf_of_point[free]
-    assert flat.ari(flat.contingency(found, code[free], 7, 3)) == pytest.approx(1)
+    cluster = fitted.tree.leaf_of_point[free]
+    assert flat.ari(flat.contingency(cluster, code[free], 7, 3)) == pytest.approx(1)
 
 
 def test_as_many_directions_as_known_clusters_less_one() -> None:

@@ -65,7 +65,7 @@ def test_figure_6_1_is_not_seen_by_a_mixture_alone() -> None:
         data, code = half_known(seed)
         labels = data.values["labels"]
         free = labels < 0
-        found = find(
+        discovery = find(
             data.values["features"][free],
             np.full(int(free.sum()), -1),
             3,
@@ -75,7 +75,7 @@ def test_figure_6_1_is_not_seen_by_a_mixture_alone() -> None:
             rng=np.random.default_rng(seed),
             progress=silent,
         )
-        value = ari(contingency(found.cluster, code[free], 3, 3))
+        value = ari(contingency(discovery.cluster, code[free], 3, 3))
         assert value is not None
         assert value < 0.3
 

@@ -45,8 +45,8 @@ def test_figure_6_1_is_solved_by_a_gamma_that_ends_the_modes(solver: str) -> Non
     result = fitted(data, n_clusters=3, gamma=4.0, solver=solver)
     metric = metric_of(result)
     assert metric[0, 0] > 70 * metric[1, 1]
-    found = result.logits.argmax(axis=1)
-    assert adjusted_rand_score(code[code < 3], found[code < 3]) == 1.0
+    cluster = result.logits.argmax(axis=1)
+    assert adjusted_rand_score(code[code < 3], cluster[code < 3]) == 1.0
 
 
 def test_figure_6_1_is_not_solved_by_a_gamma_that_changes_nothing() -> None:

@@ -42,8 +42,8 @@ def test_figure_6_1_is_solved(seed: int) -> None:
     result = fitted(data, n_clusters=3, gamma=0.1)
     across, along = axes_of(result)
     assert across > 100 * along
-    found = result.logits.argmax(axis=1)
-    assert adjusted_rand_score(code[code < 3], found[code < 3]) == 1.0
+    cluster = result.logits.argmax(axis=1)
+    assert adjusted_rand_score(code[code < 3], cluster[code < 3]) == 1.0
     assert "other clustering(s)" in result.warnings[0]
 
 

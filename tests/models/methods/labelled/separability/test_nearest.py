@@ -55,12 +55,12 @@ def by_plain_dual(matrices: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_an_optimum_by_its_conditions(seed: int, multiple: float, solver: Solver) -> None:
     pairs, matrices = problem(seed, multiple)
-    found = nearest(pairs, solver, silent)
-    metric, multipliers = found.metric, found.multipliers
-    assert found.warnings == ()
+    solution = nearest(pairs, solver, silent)
+    metric, multipliers = solution.metric, solution.multipliers
+    assert solution.warnings == ()
     # It may change, and it did.
     assert metric.any()
-    assert found.objective > 1e-3
+    assert solution.objective > 1e-3
     kept = np.einsum("pde,de->p", matrices, metric)
     assert kept.min() >= -1e-6
     assert np.linalg.eigvalsh(metric).min() >= -1e-12
@@ -77,35 +77,35 @@ def test_an_optimum_by_its_conditions(seed: int, multiple: float, solver: Solver
 def test_an_independent_solver_gives_the_same(seed: int, solver: Solver) -> None:
     pairs, matrices = problem(seed, 2.0, n_clusters=6, n_columns=5)
     expected = by_plain_dual(matrices)
-    found = nearest(pairs, solver, silent)
+    solution = nearest(pairs, solver, silent)
     assert 1.0 < np.trace(expected) < 4.9
-    assert found.metric == pytest.approx(expected, abs=1e-6)
-    assert found.bound <= 1e-6
+    assert solution.metric == pytest.approx(expected, abs=1e-6)
+    assert solution.bound <= 1e-6
 
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("multiple", [1.5, 2.0, 3.0, 6.0])
 def test_it_is_0_or_its_trace_is_its_square_and_at_least_1(seed: int, multiple: float) -> None:
-    found = nearest(problem(seed, multiple)[0], "dual", silent)
-    trace = float(np.trace(found.metric))
-    assert found.warnings == ()
-    assert trace == pytest.approx(np.square(found.metric).sum(), abs=1e-6)
+    solution = nearest(problem(seed, multiple)[0], "dual", silent)
+    trace = float(np.trace(solution.metric))
+    assert solution.warnings == ()
+    assert trace == pytest.approx(np.square(solution.metric).sum(), abs=1e-6)
     assert trace == 0.0 or trace > 1.0 - 1e-6
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_nothing_but_0_keeps_the_constraints_of_a_large_gamma(solver: Solver) -> None:
-    found = nearest(problem(0, 1e4)[0], solver, silent)
-    assert not found.metric.any()
-    assert found.objective == 4.0
-    assert found.bound == 0.0
+    solution = nearest(problem(0, 1e4)[0], solver, silent)
+    assert not solution.metric.any()
+    assert solution.objective == 4.0
+    assert solution.bound == 0.0
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_nothing_changes_up_to_the_least_separation(solver: Solver) -> None:
-    found = nearest(problem(0, 1.0 - 1e-9)[0], solver, silent)
-    assert (found.metric == np.eye(4)).all()
-    assert found.status == "identity"
+    solution = nearest(problem(0, 1.0 - 1e-9)[0], solver, silent)
+    assert (solution.metric == np.eye(4)).all()
+    assert solution.status == "identity"
 
 
 def test_a_solver_that_was_stopped_says_how_far_it_is() -> None:
