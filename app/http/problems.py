@@ -211,13 +211,25 @@ def _problem_of_validation(error: RequestValidationError) -> Problem:
     if any(entry["loc"][:1] == ("path",) for entry in errors):
         detail = "There is nothing at this path: an id or a number in it is malformed."
         return Refused("not-found", detail).problem
-    located = [
-        {**entry, "loc": entry["loc"][1:] if entry["loc"][:1] == ("body",) else entry["loc"]}
-        for entry in errors
-    ]
+    located = [{**entry, "loc": _place(entry, error.body)} for entry in errors]
     detail, entries = field_errors(located)
     status, title, _ = KINDS["invalid-request"]
     return problem("invalid-request", title, status, detail, errors=entries)
+
+
+def _place(entry: Any, body: Any) -> tuple[str | int, ...]:
+    """Where an error is: in the body, without the names of alternatives that pydantic puts in."""
+    loc = tuple(entry["loc"])
+    if loc[:1] != ("body",):
+        return loc
+    place: list[str | int] = []
+    here = body
+    for part in loc[1:]:
+        if isinstance(here, dict | list):
+            place.append(part)
+            among = part in here if isinstance(here, dict) else part in range(len(here))
+            here = here[part] if among else None
+    return tuple(place)
 
 
 def _problem_of_transient(error: TransientError) -> tuple[Problem, dict[str, str]]:

@@ -271,3 +271,8 @@ def test_pairs_and_none_at_all_in_a_job(working: Working) -> None:
     job = working.client.post("/v1/jobs", json=body, headers=wait).json()
     assert job["status"] == "failed"
     assert "rows 0 and 2 are apart ('cannot_link', pair 0)" in job["error"]["detail"]
+
+
+def test_an_error_is_where_the_body_has_it(working: Working, tree: dict[str, Any]) -> None:
+    errors = label(working, tree, {"known": -1}).json()["errors"]
+    assert {tuple(entry["pointer"]) for entry in errors} == {("statements", 0, "known")}

@@ -23,6 +23,8 @@ SHRINK = 0.9
 
 ROUNDING = 1e-12
 FIRST_CURVATURE = 1.0
+LEAST_CURVATURE = 1e-6
+"""In shares of the largest so far: where the loss is flat, steps would grow without end."""
 
 LOOKS = 10
 """Steps between looks at the bound, which takes a gradient of its own."""
@@ -32,7 +34,7 @@ NEAR = 10.0
 
 
 class Loss(Protocol):
-    """A convex function of a metric, by way of an image of it.
+    """A convex function of a metric that is nowhere negative, by way of an image of it.
 
     The image is affine in the metric, so that of a step's end and of the step before is that of
     what lies ahead of both.
@@ -101,12 +103,13 @@ def minimize(
 
     Steps end when the bound falls to `tol` times the objective: a subgradient's length times the
     distance to the best metric is what the objective can still fall by, and that distance is at
-    most the subgradient's length over the curvature, or about the metric's own length.
+    most the subgradient's length over the curvature, or about the metric's own length. Nor can it
+    fall below 0.
 
     Cost: an image, two values and a gradient of the loss a step, now and then one more gradient,
     and O(D^3) for a matrix; tens to hundreds of steps.
     """
-    metric, before, beta, curvature, objectives = _start(start, checkpoint)
+    metric, before, beta, curvature, largest, objectives = _start(start, checkpoint)
     image, image_before = loss.image(metric), loss.image(before)
     if not objectives:
         objectives = [loss.value(image) + gamma * hold.value(metric)]
@@ -133,6 +136,7 @@ def minimize(
             length = float(np.linalg.norm(there - gradient - curvature * away))
             radius = length / modulus if modulus else np.inf
             bound = length * min(radius, float(np.linalg.norm(moved)))
+            bound = min(bound, max(objective, 0.0))
             converged = bound <= tol * abs(objective)
         if objective > objectives[-1] and beta > 1.0 and not converged:
             # Momentum went too far: from the best metric on without it.
@@ -141,7 +145,8 @@ def minimize(
         metric, before, beta = moved, metric, following
         image, image_before = image_moved, image
         objectives.append(min(objective, objectives[-1]))
-        curvature *= SHRINK
+        largest = max(largest, curvature)
+        curvature = max(SHRINK * curvature, LEAST_CURVATURE * largest)
         progress(1.0 - 1.0 / (1.0 + 0.02 * len(objectives)), "learning", f"{objective:.6g}")
         if converged or last:
             # A fit that resumes takes the last step again, and so ends with its bound.
@@ -150,17 +155,19 @@ def minimize(
             {
                 "metric": metric,
                 "before": before,
-                "state": np.array([beta, curvature]),
+                "state": np.array([beta, curvature, largest]),
                 "objectives": np.array(objectives),
             }
         )
     return MetricFit(metric, bound, objectives, converged)
 
 
-def _start(start: Float, checkpoint: Checkpoint) -> tuple[Float, Float, float, float, list[float]]:
+def _start(
+    start: Float, checkpoint: Checkpoint
+) -> tuple[Float, Float, float, float, float, list[float]]:
     saved = checkpoint.load()
     if saved is None:
-        return start, start, 1.0, FIRST_CURVATURE, []
-    beta, curvature = saved["state"].tolist()
+        return start, start, 1.0, FIRST_CURVATURE, FIRST_CURVATURE, []
+    beta, curvature, largest = saved["state"].tolist()
     metric, before = (np.array(saved[name]) for name in ("metric", "before"))
-    return metric, before, beta, curvature, saved["objectives"].tolist()
+    return metric, before, beta, curvature, largest, saved["objectives"].tolist()

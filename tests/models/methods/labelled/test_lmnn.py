@@ -105,3 +105,11 @@ def test_a_metric_of_zeros_is_refused() -> None:
 def test_steps_that_do_not_reach_the_end_are_told() -> None:
     fit = fitted(half_known(0)[0], max_iter=2, tol=1e-8, n_neighbors=3)
     assert any("Not converged after 2 steps" in note for note in fit.warnings)
+
+
+def test_of_more_columns_than_rows_the_least_objective_is_0() -> None:
+    points = np.random.default_rng(1).normal(size=(20, 50))
+    labels = np.repeat([0, 1, 2, -1, -1], 4)
+    fit = fitted(Data({"features": points, "labels": labels}), n_clusters=2)
+    assert fit.metrics["objective"] == pytest.approx(0, abs=1e-12)
+    assert not [warning for warning in fit.warnings if "Not converged" in warning]
