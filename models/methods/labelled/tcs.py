@@ -263,7 +263,8 @@ class TCS(LabelledMethod[TCSParams]):
         pairs = [(some.regularizer, some.gamma) for some in settings]
         cautious = pairs.index(CAUTIOUS) if CAUTIOUS in pairs else 1
         within = subprogress(progress, 0.0, 0.8)
-        choice = choose(known, candidates, cautious, self._clusterer(params), run.rng, within)
+        clusterer = self._clusterer(params)
+        choice = choose(known, candidates, cautious, clusterer, run.rng, within, run.threads)
         return settings[choice.number], choice.warnings, choice.curves
 
 

@@ -1,5 +1,5 @@
 """Known clusters made separable: the least change of distances that does it; then new ones are
-solution.
+found.
 
 A, semidefinite, is the nearest to the identity for which every two known clusters are separable:
 (m_i - m_j)' A (m_i - m_j) >= gamma (tr(A C_i) + tr(A C_j)), m their means, C their covariances (0

@@ -29,12 +29,12 @@ def choose(
     clusterer: Clusterer,
     rng: np.random.Generator,
     progress: Progress,
+    threads: int = 1,
 ) -> Choice:
     """The candidate that validation chooses; the first does nothing.
 
     cautious : number of the candidate for fewer known clusters than `FEWEST`.
-
-    Cost: see `validate`.
+    threads : see `validate`, also for the cost.
     """
     if known.n_clusters < FEWEST:
         message = (
@@ -42,7 +42,7 @@ def choose(
             f"so the transformation was learned with {candidates[cautious].name}."
         )
         return Choice(cautious, (message,), {})
-    validated = validate(known, candidates, clusterer, rng, progress)
+    validated = validate(known, candidates, clusterer, rng, progress, threads)
     means = validated.scores.mean(axis=1)
     message = (
         f"Chosen by validation on known clusters: {candidates[validated.best].name} (normalized "

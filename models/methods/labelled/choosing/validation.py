@@ -11,8 +11,11 @@ classes; here each known cluster takes part in learning and in validation.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 
@@ -21,7 +24,7 @@ from models.methods.labelled.discovery.finding import find
 from models.methods.labelled.discovery.mixture import Clusterer
 from models.methods.labelled.supervision.known import KnownClusters
 from models.metrics.flat import contingency, nmi
-from models.progress import Progress, subprogress
+from models.progress import Progress, silent
 
 FEWEST = 4
 """With fewer known clusters, two to learn from and two to compare on cannot be had."""
@@ -57,26 +60,44 @@ def validate(
     clusterer: Clusterer,
     rng: np.random.Generator,
     progress: Progress,
+    threads: int = 1,
 ) -> Validated:
     """The candidates' scores and the choice; the first candidate does nothing.
 
     known : at least `FEWEST` clusters; of more than `MOST_ROWS` rows some are drawn.
+    threads : splits at a time; with more than one, candidates learn at the same time.
 
     Cost: a candidate learns `N_SPLITS` times, from two thirds of the clusters.
     """
+    from threadpoolctl import threadpool_limits
+
     known = sample(known, MOST_ROWS, rng)
     splits = _splits(known.n_clusters, rng)
     scores = np.zeros((len(candidates), len(splits)))
-    for place, (learning, held_out) in enumerate(splits):
+    count, lock = itertools.count(), Lock()
+
+    def begin(candidate: Candidate, place: int) -> None:
+        with lock:
+            done = next(count) / scores.size
+            progress(done, "validating", f"{candidate.name}, split {place + 1} of {len(splits)}")
+
+    def fill(place: int) -> None:
+        learning, held_out = splits[place]
         part, others = known.some(learning), known.some(held_out)
         for number, candidate in enumerate(candidates):
-            done = (place * len(candidates) + number) / scores.size
-            progress(done, "validating", f"{candidate.name}, split {place + 1} of {len(splits)}")
+            begin(candidate, place)
             points = others.points
             if candidate.learn is not None:
                 points = points @ candidate.learn(part).T.astype(points.dtype)
-            within = subprogress(progress, done, done)
-            scores[number, place] = score(points, others, clusterer, place, within)
+            scores[number, place] = score(points, others, clusterer, place, silent)
+
+    with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
+        filled = [pool.submit(fill, place) for place in range(len(splits))]
+        try:
+            for one in filled:
+                one.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
     return Validated(scores, chosen(scores))
 
 
