@@ -59,7 +59,6 @@ from models.method import (
 )
 from models.methods.labelled.choosing.validation import chosen
 from models.methods.labelled.hierarchy.completion import CompletedTree, complete
-from models.methods.labelled.hierarchy.components import Search
 from models.methods.labelled.hierarchy.known_tree import KnownTree, read_known_tree
 from models.methods.labelled.hierarchy.placing import place_rows, stored
 from models.methods.labelled.hierarchy.tied_metrics import Anchor, TiedMetrics, fit_metrics
@@ -87,6 +86,9 @@ ROUGHLY = (1e-3, 300)
 LEVELS = 8
 """Levels of the tree that memory is estimated for."""
 
+LEAVES = 80
+"""Leaves, likewise."""
+
 
 class TCSTreeParams(Params):
     regularizer: Literal["auto", "identity", "l2"] = Field(
@@ -107,28 +109,21 @@ class TCSTreeParams(Params):
         description="How much more than 'gamma' the squared distance of a node's metric from its "
         "parent's weighs.",
     )
-    max_new: int = Field(
-        60, ge=0, le=10_000, description="Largest number of new components of one node's rows."
+    novelty: float = Field(
+        0.6,
+        ge=0,
+        le=1,
+        description="A row may be of a new node where, among the rows nearest to it, the share of "
+        "labelled ones is below this part of what it is for labelled rows. Larger values give more "
+        "new nodes.",
     )
-    penalty: float = Field(
-        1.0,
-        gt=0,
-        le=1000,
-        description="What a new component must gain in likelihood: with 1 as in BIC. Larger values "
-        "give fewer new nodes.",
-    )
-    min_size: int = Field(
-        5, ge=1, le=1_000_000, description="Least number of rows of a new component."
-    )
+    min_size: int = Field(5, ge=1, le=1_000_000, description="Least number of rows of a new node.")
     max_depth: int | None = Field(
         None,
         ge=1,
         le=100_000,
         description="Largest number of edges from the root to a new node. Null: a new node has at "
         "most as many levels below it as its known siblings.",
-    )
-    n_init: int = Field(
-        3, ge=1, le=1000, description="Number of runs of EM for each number of new components."
     )
     n_components: Annotated[int, Field(ge=1, le=10_000)] | Literal["auto"] | None = Field(
         "auto",
@@ -193,14 +188,14 @@ class TCSTree(Method[TCSTreeParams]):
     outputs = ("tree", "model")
     advice = "Use a sample of the rows, or cut them to fewer columns ('n_components')."
     resumes = True
-    example = {"regularizer": "identity", "gamma": 1.0, "max_new": 5}
+    example = {"regularizer": "identity", "gamma": 1.0}
 
     def _memory(self, shapes: Shapes, params: TCSTreeParams) -> int:
         if len(shapes.get("features", ())) != 2:
             return 0
         n_rows, n_columns = shapes["features"]
         kept = n_kept(shapes["features"], params.n_components)
-        per_row = 8 * (3 + LEVELS) * kept + 16 * (params.max_new + 20)
+        per_row = 8 * (3 + LEVELS) * kept + 16 * LEAVES
         return n_rows * per_row + 48 * n_columns * kept + 800 * kept**2
 
     def _check(self, data: Data, params: TCSTreeParams) -> None:
@@ -227,7 +222,7 @@ class TCSTree(Method[TCSTreeParams]):
         effort = (params.tol, params.max_iter)
         spaces = _spaces(tree, points, setting, params.tie, effort, within, run.checkpoint)
         within = subprogress(run.progress, 0.75, 0.98)
-        done = _completed(tree, points, spaces, params, run.rng, within)
+        done = _completed(tree, points, spaces, params, within)
         parent = np.array(done.parent, dtype=np.int64)
         fit = spaces.fit
         whole = Transformation.of(preparation, np.eye(points.shape[1]))
@@ -302,14 +297,11 @@ def _chosen(
             f"metrics were learned with {cautious.name}."
         )
         return cautious, (told,), {}
-    seed = int(run.rng.integers(2**32))
 
     def completer(setting: Setting) -> Completer:
         def completed(known: KnownTree, rows: Array, within: Progress) -> CompletedTree:
             spaces = _spaces(known, rows, setting, params.tie, ROUGHLY, within, Checkpoint())
-            rng = np.random.default_rng(seed)
-            once = params.model_copy(update={"n_init": 1})
-            return _completed(known, rows, spaces, once, rng, within)
+            return _completed(known, rows, spaces, params, within)
 
         return completed
 
@@ -361,32 +353,22 @@ def _completed(
     points: Array,
     spaces: Spaces,
     params: TCSTreeParams,
-    rng: np.random.Generator,
     progress: Progress,
 ) -> CompletedTree:
-    search = Search(params.max_new, params.min_size, params.n_init, params.penalty)
     return complete(
         tree,
         points,
         spaces.factors,
         spaces.of_node,
-        search,
+        params.novelty,
+        params.min_size,
         params.max_depth,
-        rng,
         progress,
     )
 
 
 def _of_completion(done: CompletedTree) -> tuple[str, ...]:
-    """What was stopped, and where nothing was found."""
-    told = []
-    if done.n_unconverged:
-        told.append(f"EM was stopped before its end at {done.n_unconverged} node(s).")
-    if done.n_full:
-        told.append(
-            f"At {done.n_full} node(s) the largest number of new components was reached; raise "
-            "'max_new' for more."
-        )
+    """Where nothing was found."""
     if all(known >= 0 for known in done.known):
-        told.append("No new node was found; a lower 'penalty' gives more.")
-    return tuple(told)
+        return ("No new node was found; a higher 'novelty' gives more.",)
+    return ()

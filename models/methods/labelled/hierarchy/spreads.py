@@ -77,13 +77,6 @@ class Spreads:
         place: Int = self.child[score.argmax(axis=1)]
         return place
 
-    def threshold(self, levels: int) -> float:
-        """The mean squared distance in a direction above which two leaves are likelier below two
-        nodes than below one of this many levels."""
-        near = self.by_level[levels - 1]
-        far = max(self.by_level[min(levels, self.by_level.size - 1)], near * (1.0 + 1e-9))
-        return float(2.0 * np.log(far / near) / (1.0 / near - 1.0 / far))
-
 
 def _by_level(within: Float, times: Float, levels: Int) -> Float:
     """Never falling; a level that no node with two leaves has gets that of the next lower one."""

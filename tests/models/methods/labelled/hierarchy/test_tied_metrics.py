@@ -14,7 +14,7 @@ from models.methods.labelled.hierarchy.tied_metrics import (
     TiedMetrics,
     fit_metrics,
 )
-from models.methods.labelled.metric.descent import minimize
+from models.methods.labelled.metric.descent import Direct, minimize
 from models.methods.labelled.metric.holds import hold
 from models.methods.labelled.metric.likelihood import ConditionalLikelihood
 from models.progress import silent
@@ -124,7 +124,7 @@ def test_a_star_is_the_problem_of_one_metric(anchor: Anchor, regularizer: Anchor
     tied = fitted(star, known.points, anchor, gamma=2.0)
     likelihood = ConditionalLikelihood(known.points, known.code, 3)
     alone = minimize(
-        likelihood.of_matrix,
+        Direct(likelihood.of_matrix),
         hold(regularizer, False),
         2.0,
         np.eye(4),
