@@ -8,14 +8,15 @@ over nodes, plus `gamma` times the squared distance of the topmost metric from t
 whatever the start, up to a stated bound. A node with fewer than two known children has its parent's
 metric, and so has a new node: what is learned anywhere serves where nothing is labelled.
 
-The tree is completed from the root down. In a node's space its rows are a mixture of its known
-leaves, which keep their labelled rows, and of new components of the same spread, as many as a
-criterion like BIC says (`penalty`). A new component belongs below that known node, of those at or
-below this one, whose leaves lie about there; its rows go to that child and are clustered again. New
-components that belong to no child are new children of the node itself: where known children are
-trees, components as near as leaves of one known child become one new subtree, with at most as many
-levels as its known siblings have. A known leaf stays a leaf. New nodes are called 'new 1', 'new 2',
-..., those below them 'new 1.1', ....
+In the root's space, a row that has few labelled ones among those nearest to it, compared with
+labelled rows (`novelty`), is of no known leaf: a fair share of the known leaves' rows must be
+labelled. Such rows are clustered by Ward's criterion, and of the nested clusters those become new
+nodes that are as large and as wide as known nodes of some level: subtrees from the top down, and
+leaves below them. A new node hangs under the known one that the nearest labelled rows lead to, at a
+height where known nodes have children of as many levels; a cluster that lies about the leaves of
+one known child alone is no new subtree beside it. A known leaf stays a leaf. New nodes are called
+'new 1', 'new 2', ..., those below them 'new 1.1', .... All other rows join known leaves from the
+root down, each node's in its own space.
 
 By default ('auto') the metrics are chosen by validation: some known leaves are held out, the tree
 is completed without them, and the candidate under which most of them are found below the right
@@ -28,9 +29,9 @@ name. There is no single transformation, and so none to download.
 Source: Gopal, "Large-scale Structured Learning" (2014), §7.3.1, where this is future work: the ties
 are of the kind proposed there, the discovery is this project's. Cost: a step of learning takes the
 labelled rows of all nodes times their children, and O(D^3) for each node, tens to hundreds of
-times; then EM on the rows of each node with all leaves below it, for each number of new components
-and `n_init` runs; 'auto' does both for five candidates on three splits of at most 2,000 rows.
-Memory: the labelled rows once for each level, and 16 bytes for each row and leaf.
+times; then the distances of all rows from each other, O(N^2 D), and Ward's tree of new ones; 'auto'
+does all this for five candidates on three splits of at most 2,000 rows. Memory: the labelled rows
+once for each level, and 16 bytes for each row and leaf.
 """
 
 from __future__ import annotations

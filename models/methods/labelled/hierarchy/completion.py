@@ -102,7 +102,7 @@ def _add_new(done: CompletedTree, new_nodes: list[NewNode]) -> None:
 
 def _place(done: CompletedTree, tree: KnownTree, points: Array, factors: list[Float]) -> None:
     """Components of inner nodes, and rows that are not in a leaf yet in the nearest one below their
-    node; in known nodes only known leaves take rows.
+    node; at known nodes only known leaves take rows.
 
     A leaf's component is at the mean of the rows that it has so far, with the spread of labelled
     rows in the node's space; all weigh the same.
@@ -110,19 +110,19 @@ def _place(done: CompletedTree, tree: KnownTree, points: Array, factors: list[Fl
     n_nodes = done.n_nodes
     is_leaf = np.bincount(np.array(done.parent[1:]), minlength=n_nodes) == 0
     held = [np.flatnonzero(done.leaf == leaf) for leaf in np.flatnonzero(is_leaf).tolist()]
-    sums = np.array([points[rows].mean(axis=0, dtype=np.float64) for rows in held])
+    means = np.array([points[rows].mean(axis=0, dtype=np.float64) for rows in held])
     below: list[list[int]] = [[] for _ in range(n_nodes)]
     branch: list[list[int]] = [[] for _ in range(n_nodes)]
     for place, leaf in enumerate(np.flatnonzero(is_leaf).tolist()):
-        child = leaf
-        while child:
-            above = done.parent[child]
+        own = leaf
+        while own:
+            above = done.parent[own]
             below[above].append(place)
-            branch[above].append(child)
-            child = above
+            branch[above].append(own)
+            own = above
     labelled = np.flatnonzero(tree.row_node > 0)
     number = np.cumsum(is_leaf) - 1
-    away = points[labelled] - sums[number[tree.row_node[labelled]]]
+    away = points[labelled] - means[number[tree.row_node[labelled]]]
     leaf_known = np.array(done.known)[is_leaf] >= 0
     for node in range(n_nodes):
         if is_leaf[node]:
@@ -133,7 +133,7 @@ def _place(done: CompletedTree, tree: KnownTree, points: Array, factors: list[Fl
             variance = float((points @ factor.T.astype(points.dtype)).var(dtype=np.float64))
         places, child = np.array(below[node]), np.array(branch[node])
         weights = np.full(places.size, 1.0 / places.size)
-        mixture = Mixture("gmm", sums[places] @ factor.T, weights, max(variance, 1e-12))
+        mixture = Mixture("gmm", means[places] @ factor.T, weights, max(variance, 1e-12))
         done.parts[node] = (mixture, child)
         rows = np.flatnonzero(done.leaf == node)
         if rows.size:

@@ -2,7 +2,7 @@
 
 From the top of Ward's tree down, a node becomes a new one with as many levels as its size and
 spread allow (`resemblance`), unless most of its rows' nearest labelled rows are below one child of
-the node that it would hang under: then it is a mixture of that child's. Where none fits, the new
+the node that it would hang under: then it holds leaves of that child. Where none fits, the new
 leaves are those nodes that, over all ways to cut what is below, look most like known leaves. The
 same is done again below each new node, for fewer levels. A new node hangs under the known node that
 its nearest labelled rows lead to and that has children with as many levels.
@@ -32,7 +32,7 @@ FOLLOWED = 0.4
 """Share of votes that leads on to a child, where a new node could also stay above."""
 
 CLAIMED = 0.7
-"""Share of votes by which a new leaf leaves a new subtree for a known node."""
+"""Share of votes by which a new node leaves a new subtree for a known node."""
 
 UNLIKE = -4.0
 """Log density, for each row, of being in no new leaf."""
@@ -56,10 +56,7 @@ class _Place:
 
 
 class NewNodes:
-    """The choice among one Ward's tree.
-
-    depth : (n_nodes,) edges from the root to each known node.
-    """
+    """The choice among the nodes of one Ward's tree."""
 
     def __init__(
         self,
@@ -112,7 +109,7 @@ class NewNodes:
             if own.level and (self._max_depth is None or depth < self._max_depth):
                 below = self._below(self._ward.below(own.ward), own.level - 1, inside=True)
                 waiting.extend(_Place(node, level, -1 - number, -1) for node, level in below)
-        return self._without_single(places)
+        return self._kept(places)
 
     def _best_cut(self) -> Mask:
         """(n_ward,) nodes that are leaves where the sum of their log densities, each times its
@@ -176,30 +173,31 @@ class NewNodes:
             at = best
         return at
 
-    def _without_single(self, places: list[_Place]) -> list[NewNode]:
-        """Without new nodes that are the only one below a new node."""
-        n_below = np.zeros(len(places), dtype=np.int64)
-        for own in places:
-            if own.above < 0:
-                n_below[-1 - own.above] += 1
-        # A single node's children hang where it would.
-        target = np.arange(len(places))
-        for number, own in enumerate(places):
-            if own.above < 0 and n_below[-1 - own.above] == 1:
-                target[number] = target[-1 - own.above]
-        kept = np.flatnonzero(target == np.arange(len(places)))
-        place = {number: new for new, number in enumerate(kept.tolist())}
-        new_nodes = []
+    def _kept(self, places: list[_Place]) -> list[NewNode]:
+        """Without new nodes that too few rows are left to, and without those that are the only one
+        below a new node: it is them."""
         taken = self._taken(places)
-        for number in kept.tolist():
-            above = places[number].above
-            if above < 0:
-                above = -1 - place[int(target[-1 - above])]
-            new_nodes.append(NewNode(self._rows[taken[number]], above))
+        is_kept = [rows.size >= self._least_size for rows in taken]
+        n_below = np.zeros(len(places), dtype=np.int64)
+        for number, own in enumerate(places):
+            if own.above < 0 and is_kept[number]:
+                n_below[-1 - own.above] += 1
+        new_nodes: list[NewNode] = []
+        # Of each place the one among the new nodes that it is.
+        number_of: list[int] = []
+        for number, own in enumerate(places):
+            inside = own.above < 0
+            if inside and n_below[-1 - own.above] == 1:
+                number_of.append(number_of[-1 - own.above])
+                continue
+            number_of.append(len(new_nodes))
+            if is_kept[number]:
+                above = -1 - number_of[-1 - own.above] if inside else own.above
+                new_nodes.append(NewNode(self._rows[taken[number]], above))
         return new_nodes
 
     def _taken(self, places: list[_Place]) -> list[Int]:
-        """The rows of each place, without those of new leaves that were claimed from below it."""
+        """The rows of each place, without those of new nodes that were claimed from below it."""
         deepest = np.full(self._ward.n_rows, -1, dtype=np.int64)
         for number, own in enumerate(places):
             deepest[self._ward.rows(own.ward)] = number

@@ -74,4 +74,4 @@ class Resemblance:
 
 def _variance(points: Array) -> float:
     away = np.asarray(points, dtype=np.float64) - points.mean(axis=0, dtype=np.float64)
-    return float(np.square(away).sum()) / max(points.shape[0] - 1, 1)
+    return float(np.square(away).sum() / max(points.shape[0] - 1, 1))
