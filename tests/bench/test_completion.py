@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bench.completion import Found, Puzzle, drawn, outcome
+from bench.completion import Found, Puzzle, by_ward, drawn, outcome, precision
 
 PATHS = [(top, f"{top}{leaf}") for top in "abcdef" for leaf in range(5) for _ in range(10)]
 
@@ -34,5 +34,25 @@ def test_found_and_placed() -> None:
     assert right[("b", "u")] == (1.0, 1.0, 1.0)
     # The best match of b/v is b itself, with two thirds, which is no node below b.
     assert right[("b", "v")][1:] == (1.0, 0.0)
+    assert precision(puzzle, Found(kept, [(), ("a",), 0])) == 1.0
+    none = np.array([[path == ("a", "x") for path in path_of]])
+    assert precision(puzzle, Found(np.vstack([kept, none]), [(), ("a",), 0, ()])) == 0.75
+    assert precision(puzzle, Found(none[:0], [])) == 0.0
     wrong = outcome(puzzle, Found(kept, [("a",), (), ("a",)]))
     assert [score[2] for score in wrong.values()] == [0.0] * 4
+
+
+def test_wards_tree_is_cut_to_as_many_nodes() -> None:
+    puzzle = drawn(PATHS, np.random.default_rng(0))
+    rng = np.random.default_rng(1)
+    leaf = np.unique(np.array(["/".join(path) for path in PATHS]), return_inverse=True)[1]
+    points = (20.0 * rng.normal(size=(30, 5))[leaf] + rng.normal(size=(len(PATHS), 5))).astype("f4")
+    many, few = (by_ward(points, puzzle, n_nodes) for n_nodes in (58, 7))
+    assert (len(many.parent), len(few.parent)) == (58, 6)
+    # The uppermost ones: each of the few is among the many, and none holds a labelled row.
+    every = {rows.tobytes() for rows in many.rows}
+    assert all(rows.tobytes() in every for rows in few.rows)
+    assert not (many.rows & puzzle.known).any()
+    is_found = [score[1] for path, score in outcome(puzzle, many).items() if len(path) == 2]
+    assert np.mean(is_found) == 1.0
+    assert precision(puzzle, many) < 0.5

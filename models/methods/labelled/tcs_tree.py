@@ -8,14 +8,15 @@ over nodes, plus `gamma` times the squared distance of the topmost metric from t
 whatever the start, up to a stated bound. A node with fewer than two known children has its parent's
 metric, and so has a new node: what is learned anywhere serves where nothing is labelled.
 
-The tree is completed from the root down. In a node's space its rows are a mixture of its known
-leaves, which keep their labelled rows, and of new components of the same spread, as many as a
-criterion like BIC says (`penalty`). A new component belongs below that known node, of those at or
-below this one, whose leaves lie about there; its rows go to that child and are clustered again. New
-components that belong to no child are new children of the node itself: where known children are
-trees, components as near as leaves of one known child become one new subtree, with at most as many
-levels as its known siblings have. A known leaf stays a leaf. New nodes are called 'new 1', 'new 2',
-..., those below them 'new 1.1', ....
+In the root's space, a row that has few labelled ones among those nearest to it, compared with
+labelled rows (`novelty`), is of no known leaf: a fair share of the known leaves' rows must be
+labelled. Such rows are clustered by Ward's criterion, and of the nested clusters those become new
+nodes that are as large and as wide as known nodes of some level: subtrees from the top down, and
+leaves below them. A new node hangs under the known one that the nearest labelled rows lead to, at a
+height where known nodes have children of as many levels; a cluster that lies about the leaves of
+one known child alone is no new subtree beside it. A known leaf stays a leaf. New nodes are called
+'new 1', 'new 2', ..., those below them 'new 1.1', .... All other rows join known leaves from the
+root down, each node's in its own space.
 
 By default ('auto') the metrics are chosen by validation: some known leaves are held out, the tree
 is completed without them, and the candidate under which most of them are found below the right
@@ -28,9 +29,9 @@ name. There is no single transformation, and so none to download.
 Source: Gopal, "Large-scale Structured Learning" (2014), §7.3.1, where this is future work: the ties
 are of the kind proposed there, the discovery is this project's. Cost: a step of learning takes the
 labelled rows of all nodes times their children, and O(D^3) for each node, tens to hundreds of
-times; then EM on the rows of each node with all leaves below it, for each number of new components
-and `n_init` runs; 'auto' does both for five candidates on three splits of at most 2,000 rows.
-Memory: the labelled rows once for each level, and 16 bytes for each row and leaf.
+times; then the distances of all rows from each other, O(N^2 D), and Ward's tree of new ones; 'auto'
+does all this for five candidates on three splits of at most 2,000 rows. Memory: the labelled rows
+once for each level, and 16 bytes for each row and leaf.
 """
 
 from __future__ import annotations
@@ -59,7 +60,6 @@ from models.method import (
 )
 from models.methods.labelled.choosing.validation import chosen
 from models.methods.labelled.hierarchy.completion import CompletedTree, complete
-from models.methods.labelled.hierarchy.components import Search
 from models.methods.labelled.hierarchy.known_tree import KnownTree, read_known_tree
 from models.methods.labelled.hierarchy.placing import place_rows, stored
 from models.methods.labelled.hierarchy.tied_metrics import Anchor, TiedMetrics, fit_metrics
@@ -87,6 +87,9 @@ ROUGHLY = (1e-3, 300)
 LEVELS = 8
 """Levels of the tree that memory is estimated for."""
 
+LEAVES = 80
+"""Leaves, likewise."""
+
 
 class TCSTreeParams(Params):
     regularizer: Literal["auto", "identity", "l2"] = Field(
@@ -107,28 +110,21 @@ class TCSTreeParams(Params):
         description="How much more than 'gamma' the squared distance of a node's metric from its "
         "parent's weighs.",
     )
-    max_new: int = Field(
-        60, ge=0, le=10_000, description="Largest number of new components of one node's rows."
+    novelty: float = Field(
+        0.6,
+        ge=0,
+        le=1,
+        description="A row may be of a new node where, among the rows nearest to it, the share of "
+        "labelled ones is below this part of what it is for labelled rows. Larger values give more "
+        "new nodes.",
     )
-    penalty: float = Field(
-        1.0,
-        gt=0,
-        le=1000,
-        description="What a new component must gain in likelihood: with 1 as in BIC. Larger values "
-        "give fewer new nodes.",
-    )
-    min_size: int = Field(
-        5, ge=1, le=1_000_000, description="Least number of rows of a new component."
-    )
+    min_size: int = Field(5, ge=1, le=1_000_000, description="Least number of rows of a new node.")
     max_depth: int | None = Field(
         None,
         ge=1,
         le=100_000,
         description="Largest number of edges from the root to a new node. Null: a new node has at "
         "most as many levels below it as its known siblings.",
-    )
-    n_init: int = Field(
-        3, ge=1, le=1000, description="Number of runs of EM for each number of new components."
     )
     n_components: Annotated[int, Field(ge=1, le=10_000)] | Literal["auto"] | None = Field(
         "auto",
@@ -193,14 +189,14 @@ class TCSTree(Method[TCSTreeParams]):
     outputs = ("tree", "model")
     advice = "Use a sample of the rows, or cut them to fewer columns ('n_components')."
     resumes = True
-    example = {"regularizer": "identity", "gamma": 1.0, "max_new": 5}
+    example = {"regularizer": "identity", "gamma": 1.0}
 
     def _memory(self, shapes: Shapes, params: TCSTreeParams) -> int:
         if len(shapes.get("features", ())) != 2:
             return 0
         n_rows, n_columns = shapes["features"]
         kept = n_kept(shapes["features"], params.n_components)
-        per_row = 8 * (3 + LEVELS) * kept + 16 * (params.max_new + 20)
+        per_row = 8 * (3 + LEVELS) * kept + 16 * LEAVES
         return n_rows * per_row + 48 * n_columns * kept + 800 * kept**2
 
     def _check(self, data: Data, params: TCSTreeParams) -> None:
@@ -227,7 +223,7 @@ class TCSTree(Method[TCSTreeParams]):
         effort = (params.tol, params.max_iter)
         spaces = _spaces(tree, points, setting, params.tie, effort, within, run.checkpoint)
         within = subprogress(run.progress, 0.75, 0.98)
-        done = _completed(tree, points, spaces, params, run.rng, within)
+        done = _completed(tree, points, spaces, params, within)
         parent = np.array(done.parent, dtype=np.int64)
         fit = spaces.fit
         whole = Transformation.of(preparation, np.eye(points.shape[1]))
@@ -302,14 +298,11 @@ def _chosen(
             f"metrics were learned with {cautious.name}."
         )
         return cautious, (told,), {}
-    seed = int(run.rng.integers(2**32))
 
     def completer(setting: Setting) -> Completer:
         def completed(known: KnownTree, rows: Array, within: Progress) -> CompletedTree:
             spaces = _spaces(known, rows, setting, params.tie, ROUGHLY, within, Checkpoint())
-            rng = np.random.default_rng(seed)
-            once = params.model_copy(update={"n_init": 1})
-            return _completed(known, rows, spaces, once, rng, within)
+            return _completed(known, rows, spaces, params, within)
 
         return completed
 
@@ -361,32 +354,22 @@ def _completed(
     points: Array,
     spaces: Spaces,
     params: TCSTreeParams,
-    rng: np.random.Generator,
     progress: Progress,
 ) -> CompletedTree:
-    search = Search(params.max_new, params.min_size, params.n_init, params.penalty)
     return complete(
         tree,
         points,
         spaces.factors,
         spaces.of_node,
-        search,
+        params.novelty,
+        params.min_size,
         params.max_depth,
-        rng,
         progress,
     )
 
 
 def _of_completion(done: CompletedTree) -> tuple[str, ...]:
-    """What was stopped, and where nothing was found."""
-    told = []
-    if done.n_unconverged:
-        told.append(f"EM was stopped before its end at {done.n_unconverged} node(s).")
-    if done.n_full:
-        told.append(
-            f"At {done.n_full} node(s) the largest number of new components was reached; raise "
-            "'max_new' for more."
-        )
+    """Where nothing was found."""
     if all(known >= 0 for known in done.known):
-        told.append("No new node was found; a lower 'penalty' gives more.")
-    return tuple(told)
+        return ("No new node was found; a higher 'novelty' gives more.",)
+    return ()

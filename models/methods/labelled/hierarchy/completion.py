@@ -1,27 +1,21 @@
-"""A known tree completed from the root down: rows that are not labelled join known leaves or form
-new nodes.
+"""A known tree completed: rows that are not labelled join known leaves or form new nodes.
 
-At each known node, in its space, its rows are clustered into its known leaves and new components
-(`components`). A new component lies below that child to which its place is most likely (`spreads`),
-and its rows go there and are clustered again; or it is new at this node. Components new at one node
-are joined to new children, and these to their children, by average linkage of their squared
-distances, cut where known nodes of as many levels say that two leaves part.
+In the root's space, rows with few labelled ones near (`novelty`) are clustered by Ward's criterion,
+and of the nodes of that tree those that look like known ones become new (`new_nodes`). All other
+rows join known leaves from the root down, each node's in its own space.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import pdist
 
 from models.arrays import Array, Float, Int
 from models.methods.labelled.discovery.mixture import Mixture
-from models.methods.labelled.hierarchy.components import Components, Search, find_components
 from models.methods.labelled.hierarchy.known_tree import KnownTree
-from models.methods.labelled.hierarchy.spreads import Spreads
+from models.methods.labelled.hierarchy.new_nodes import NewNode, NewNodes
+from models.methods.labelled.hierarchy.novelty import novel
 from models.progress import Progress
 
 
@@ -32,7 +26,6 @@ class CompletedTree:
     leaf : (n_rows,) the node of each row.
     parent, name : of each node. known : its node in the known tree, -1 for a new one.
     metric : the place of a node's metric, used if it is inner.
-    n_unconverged, n_full : known nodes at which EM, or the search for more components, was stopped.
     parts : of inner nodes the components of their rows, and the child that each belongs to.
     """
 
@@ -42,8 +35,6 @@ class CompletedTree:
     known: list[int] = field(default_factory=list)
     metric: list[int] = field(default_factory=list)
     parts: dict[int, tuple[Mixture, Int]] = field(default_factory=dict)
-    n_unconverged: int = 0
-    n_full: int = 0
 
     @property
     def n_nodes(self) -> int:
@@ -63,127 +54,90 @@ def complete(
     points: Array,
     factors: list[Float],
     of_node: Int,
-    search: Search,
+    least_share: float,
+    least_size: int,
     max_depth: int | None,
-    rng: np.random.Generator,
     progress: Progress,
 ) -> CompletedTree:
     """The known tree with new nodes, and every row in a leaf.
 
     points : (n_rows, p). factors : (r, p) L of each metric, r > 0. of_node : (n_nodes,) the place
         of each known node's factor; new nodes have their parent's.
-    max_depth : edges from the root to the deepest new node; None: new nodes may have as many levels
-        below them as their known siblings.
+    least_share : of labelled rows near a known leaf's row, against a labelled row's.
+    least_size : rows of a new leaf.
+    max_depth : edges from the root to the deepest new node; None: as known nodes say.
 
-    O(rows x leaves x r) for each node, run and iteration of EM.
+    O(rows^2 r).
     """
-    n_rows = tree.row_node.size
-    done = CompletedTree(np.zeros(n_rows, dtype=np.int64))
-    done.add(-1, tree.name[0], 0, int(of_node[0]))
-    waiting: deque[tuple[int, Int, int]] = deque([(0, np.arange(n_rows), 0)])
-    n_placed, n_new = 0, 0
-    while waiting:
-        node, rows, depth = waiting.popleft()
-        known = done.known[node]
-        if tree.is_leaf[known]:
-            done.leaf[rows] = node
-            n_placed += rows.size
-            continue
-        progress(n_placed / n_rows, "completing", f"{done.name[node] or 'root'}")
-        leaves = tree.leaves(known)
-        factor = factors[done.metric[node]]
-        own_leaf = tree.row_node[rows]
-        code = np.where(own_leaf > 0, np.searchsorted(leaves, own_leaf), -1)
-        deeper = max_depth is None or depth < max_depth
-        parts = find_components(
-            points[rows] @ factor.T.astype(points.dtype),
-            code,
-            leaves.size,
-            search if deeper else Search(0, search.least_size, search.n_init, search.penalty),
-            rng,
-        )
-        done.n_unconverged += not parts.converged
-        done.n_full += parts.full
-        children = tree.children(known)
-        for child in children.tolist():
-            done.add(node, tree.name[child], child, int(of_node[child]))
-        first = done.n_nodes - children.size
-        spreads = Spreads.of(tree, known, leaves, parts.mixture.means[: leaves.size])
-        owner = np.concatenate(
-            [tree.place(known, leaves), spreads.owner(parts.mixture.means[leaves.size :])]
-        )
-        child_of = np.where(owner >= 0, first + owner, -1)
-        own = np.flatnonzero(owner < 0)
-        if own.size:
-            levels = int(tree.levels[known])
-            if max_depth is not None:
-                levels = min(levels, max_depth - depth)
-            n_new = _add_new(done, node, parts, own, child_of, levels, spreads, rows, n_new)
-        done.parts[node] = (parts.mixture, child_of)
-        of_row = child_of[parts.of_row]
-        waiting.extend(
-            (first + place, rows[of_row == first + place], depth + 1)
-            for place in range(children.size)
-        )
-        n_placed += int((of_row >= first + children.size).sum())
+    done = CompletedTree(tree.row_node.copy())
+    for node in range(tree.n_nodes):
+        done.add(int(tree.parent[node]), tree.name[node], node, int(of_node[node]))
+    progress(0.0, "clustering")
+    top = points @ factors[of_node[0]].T.astype(points.dtype)
+    is_new = novel(top, tree.row_node, least_share)
+    if is_new.any():
+        _add_new(done, NewNodes(tree, top, is_new, least_size, max_depth).chosen())
+    progress(0.8, "placing rows")
+    _place(done, tree, points, factors)
     return done
 
 
-def _add_new(
-    done: CompletedTree,
-    node: int,
-    parts: Components,
-    own: Int,
-    child_of: Int,
-    levels: int,
-    spreads: Spreads,
-    rows: Int,
-    n_new: int,
-) -> int:
-    """New children of a node with all that is below them; the number of the last name.
-
-    own : the components that are new here. child_of : to be filled in for them.
-    levels : of the node: new children have one fewer.
-    """
-    means = parts.mixture.means
-    # (node, its components, its levels)
-    waiting = deque([(node, own, levels)])
-    while waiting:
-        above, some, levels = waiting.popleft()
-        groups = _groups(means[some], levels - 1, spreads)
-        if above != node and groups.max() == 0:
-            # One child alone would be the same node.
-            if levels > 2:
-                waiting.append((above, some, levels - 1))
-                continue
-            groups = np.arange(some.size)
-        of_part = np.full(means.shape[0], -1, dtype=np.int64)
-        for group in range(int(groups.max()) + 1):
-            members = some[groups == group]
-            if above == node:
-                n_new += 1
-                name = f"new {n_new}"
-            else:
-                name = f"{done.name[above]}.{group + 1}"
-            child = done.add(above, name, -1, done.metric[node])
-            of_part[members] = child
-            if members.size > 1:
-                waiting.append((child, members, levels - 1))
-            else:
-                done.leaf[rows[parts.of_row == members[0]]] = child
-        if above == node:
-            child_of[own] = of_part[own]
+def _add_new(done: CompletedTree, new_nodes: list[NewNode]) -> None:
+    """New nodes with the rows that they hold."""
+    first = done.n_nodes
+    n_below = [0] * first
+    n_top = 0
+    for own in new_nodes:
+        above = own.above if own.above >= 0 else first - 1 - own.above
+        if own.above >= 0:
+            n_top += 1
+            name = f"new {n_top}"
         else:
-            done.parts[above] = (parts.mixture.some(some), of_part[some])
-    return n_new
+            n_below[above] += 1
+            name = f"{done.name[above]}.{n_below[above]}"
+        n_below.append(0)
+        node = done.add(above, name, -1, done.metric[above])
+        done.leaf[own.rows] = node
 
 
-def _groups(means: Float, levels: int, spreads: Spreads) -> Int:
-    """(n,) the child that each component belongs to, of children with this many levels below."""
-    if means.shape[0] < 2 or levels < 1:
-        return np.arange(means.shape[0])
-    squares = pdist(means, "sqeuclidean") / means.shape[1]
-    cut = fcluster(linkage(squares, "average"), spreads.threshold(levels), "distance")
-    # Numbered by their first component.
-    _, first, group = np.unique(cut, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[group]
+def _place(done: CompletedTree, tree: KnownTree, points: Array, factors: list[Float]) -> None:
+    """Components of inner nodes, and rows that are not in a leaf yet in the nearest one below their
+    node; at known nodes only known leaves take rows.
+
+    A leaf's component is at the mean of the rows that it has so far, with the spread of labelled
+    rows in the node's space; all weigh the same.
+    """
+    n_nodes = done.n_nodes
+    is_leaf = np.bincount(np.array(done.parent[1:]), minlength=n_nodes) == 0
+    held = [np.flatnonzero(done.leaf == leaf) for leaf in np.flatnonzero(is_leaf).tolist()]
+    means = np.array([points[rows].mean(axis=0, dtype=np.float64) for rows in held])
+    below: list[list[int]] = [[] for _ in range(n_nodes)]
+    branch: list[list[int]] = [[] for _ in range(n_nodes)]
+    for place, leaf in enumerate(np.flatnonzero(is_leaf).tolist()):
+        own = leaf
+        while own:
+            above = done.parent[own]
+            below[above].append(place)
+            branch[above].append(own)
+            own = above
+    labelled = np.flatnonzero(tree.row_node > 0)
+    number = np.cumsum(is_leaf) - 1
+    away = points[labelled] - means[number[tree.row_node[labelled]]]
+    leaf_known = np.array(done.known)[is_leaf] >= 0
+    for node in range(n_nodes):
+        if is_leaf[node]:
+            continue
+        factor = factors[done.metric[node]]
+        variance = float(np.square(away @ factor.T).mean())
+        if not variance > 0.0:
+            variance = float((points @ factor.T.astype(points.dtype)).var(dtype=np.float64))
+        places, child = np.array(below[node]), np.array(branch[node])
+        weights = np.full(places.size, 1.0 / places.size)
+        mixture = Mixture("gmm", means[places] @ factor.T, weights, max(variance, 1e-12))
+        done.parts[node] = (mixture, child)
+        rows = np.flatnonzero(done.leaf == node)
+        if rows.size:
+            joint = mixture.log_joint(points[rows] @ factor.T.astype(points.dtype))
+            if done.known[node] >= 0:
+                joint[:, ~leaf_known[places]] = -np.inf
+            done.leaf[rows] = child[joint.argmax(axis=1)]

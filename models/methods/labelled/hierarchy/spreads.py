@@ -1,7 +1,7 @@
 """How widely the leaves below a node lie, as known ones show, and what that says of a new one.
 
 In the space of a node v, the leaves below a node u at or below v have means about that of u, with a
-variance t_u in each direction. A new component with the mean m is the more likely below u the
+variance t_u in each direction. A cluster with the mean m is the more likely below u the
 greater log n_u + log N(m; mean_u, t_u I), where n_u is the number of u's children. Nodes with few
 leaves borrow their variance from others of as many levels.
 """
@@ -70,19 +70,12 @@ class Spreads:
         return cls(inner, child, mean, variance, n_children, by_level)
 
     def owner(self, means: Float) -> Int:
-        """(n_new,) for new components the place of the child that each lies below, -1 for none."""
+        """(n_new,) for clusters the place of the child that each lies below, -1 for none."""
         squares = np.square(means[:, None, :] - self.mean).sum(axis=2)
         score = np.log(self.n_children) - 0.5 * squares / self.variance
         score -= 0.5 * means.shape[1] * np.log(self.variance)
         place: Int = self.child[score.argmax(axis=1)]
         return place
-
-    def threshold(self, levels: int) -> float:
-        """The mean squared distance in a direction above which two leaves are likelier below two
-        nodes than below one of this many levels."""
-        near = self.by_level[levels - 1]
-        far = max(self.by_level[min(levels, self.by_level.size - 1)], near * (1.0 + 1e-9))
-        return float(2.0 * np.log(far / near) / (1.0 / near - 1.0 / far))
 
 
 def _by_level(within: Float, times: Float, levels: Int) -> Float:

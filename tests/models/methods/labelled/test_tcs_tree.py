@@ -54,7 +54,7 @@ def _unlabelled(labels: np.ndarray, free: np.ndarray) -> LabelSets:
 
 
 def fitted(data: Data, **params: Any) -> Fitted:
-    own = {"regularizer": "l2", "gamma": 1.0, "n_init": 2, **params}
+    own = {"regularizer": "l2", "gamma": 1.0, **params}
     return TCSTree().fit(data, TCSTreeParams(**own))
 
 
@@ -149,10 +149,8 @@ def test_the_depth_of_new_nodes_is_bounded() -> None:
 
 def test_the_number_and_size_of_new_nodes_are_bounded() -> None:
     data, _ = puzzle(0)
-    none = fitted(data, max_new=0)
+    none = fitted(data, novelty=0)
     assert "No new node was found" in none.warnings[-1]
-    few = fitted(data, max_new=1)
-    assert any("raise 'max_new'" in told for told in few.warnings)
     large = fitted(data, min_size=16)
     new = [str(name).startswith("new") for name in large.tree.name.tolist()]
     assert (large.tree.size[new] >= 16).all()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from models.methods.labelled.hierarchy.known_tree import KnownTree
 from models.methods.labelled.hierarchy.spreads import BORROWED, Spreads
@@ -51,12 +50,3 @@ def test_it_is_the_likeliest_by_densities() -> None:
         for n, mean, variance in zip(own.n_children, own.mean, own.variance, strict=True)
     ]
     np.testing.assert_array_equal(own.owner(means), own.child[np.argmax(score, axis=0)])
-
-
-def test_two_leaves_part_where_both_are_equally_likely() -> None:
-    _, own = spreads()
-    near, far = own.by_level
-    square = own.threshold(1)
-    # The logarithms of the densities of a difference in one direction, of variance 2 t.
-    logs = [-0.5 * square / (2 * t) - 0.5 * np.log(t) for t in (near, far)]
-    assert logs[0] == pytest.approx(logs[1])
