@@ -225,10 +225,14 @@ def _place(entry: Any, body: Any) -> tuple[str | int, ...]:
     place: list[str | int] = []
     here = body
     for part in loc[1:]:
-        if isinstance(here, dict | list):
+        if isinstance(here, dict) and part in here:
             place.append(part)
-            among = part in here if isinstance(here, dict) else part in range(len(here))
-            here = here[part] if among else None
+            here = here[part]
+        elif isinstance(here, list) and part in range(len(here)):
+            place.append(part)
+            here = here[int(part)]
+        elif isinstance(here, dict) and part == loc[-1]:
+            place.append(part)
     return tuple(place)
 
 

@@ -143,7 +143,7 @@ def test_the_whole_loop(look: Open, api: Api, halves: str, axe: Axe) -> None:
 
 def test_statements_on_a_tree_without_features(look: Open, api: Api) -> None:
     answer = api.client.post(
-        "/v1/trees", content="((a:1,b:1)ab:1,c:2)abc;", headers={"Content-Type": "text/x-nh"}
+        "/v1/trees", content="((a:1,b:1)ab:1,c:2,d:2,e:2,f:2,g:2)abcdefg;", headers={"Content-Type": "text/x-nh"}
     )
     page = look(f"/trees/{answer.json()['id']}")
     settled(page)
@@ -151,7 +151,7 @@ def test_statements_on_a_tree_without_features(look: Open, api: Api) -> None:
     panel(page).get_by_label("Name").fill("ab")
     panel(page).get_by_role("button", name="A cluster I know").click()
     until(page, lambda: len(says(page)) == 1)
-    panel(page).get_by_text("No dataset has the 3 rows of this tree").wait_for()
+    panel(page).get_by_text("No dataset has the 7 rows of this tree").wait_for()
     assert panel(page).get_by_role("button", name="Run again").is_disabled()
     assert page.locator(".tree-moved").is_hidden()
     panel(page).get_by_role("button", name="Remove statement 1").click()

@@ -45,8 +45,10 @@ export function treeMeasures({ pair, labels: initial, signal, onlabels }) {
       /** @type {Page<Dataset>} */
       const { items } = await get("/v1/datasets?limit=200", { signal, quiet: true });
       const fitting = items.filter(
-        ({ status, shape, role }) =>
+        ({ status, shape, role, tree }) =>
           status === "ready" &&
+          // What is said of a tree labels some of its points only.
+          !tree &&
           shape?.length === 1 &&
           (shape[0] === points || points === 1) &&
           role !== "names",
