@@ -143,7 +143,9 @@ def test_the_whole_loop(look: Open, api: Api, halves: str, axe: Axe) -> None:
 
 def test_statements_on_a_tree_without_features(look: Open, api: Api) -> None:
     answer = api.client.post(
-        "/v1/trees", content="((a:1,b:1)ab:1,c:2,d:2,e:2,f:2,g:2)abcdefg;", headers={"Content-Type": "text/x-nh"}
+        "/v1/trees",
+        content="((a:1,b:1)ab:1,c:2,d:2,e:2,f:2,g:2)abcdefg;",
+        headers={"Content-Type": "text/x-nh"},
     )
     page = look(f"/trees/{answer.json()['id']}")
     settled(page)

@@ -64,7 +64,8 @@ def as_undisturbed(service: Service, done: dict[str, Any], expected: dict[str, A
     until(lambda: not [path for path in store.rglob("*") if path.is_file()], 15.0)
 
 
-@pytest.mark.parametrize("method", ["rr-svm", pytest.param("rr-lr", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["rr-svm", "rr-lr"])
 def test_a_killed_helper_costs_its_block(
     service: Service,
     inputs: dict[str, Any],

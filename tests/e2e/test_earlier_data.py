@@ -122,6 +122,7 @@ def test_every_list_keeps_its_items_in_order(earlier: Earlier) -> None:
         assert [item for item in listed if item in set(old)] == old
 
 
+@pytest.mark.slow
 def test_interrupted_jobs_resume_from_their_checkpoints(earlier: Earlier) -> None:
     for label, old in earlier.expected["interrupted"].items():
         job = earlier.service.ended(old["job"], 60.0)

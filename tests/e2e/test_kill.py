@@ -195,7 +195,14 @@ def report(victim: str, recovery: list[float]) -> None:
     )
 
 
-@pytest.mark.parametrize("part", ["process", "worker", "template", "server"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        "worker",
+        "server",
+        *(pytest.param(p, marks=pytest.mark.slow) for p in ("process", "template")),
+    ],
+)
 def test_no_process_is_left_whatever_is_killed_first(tmp_path: Path, part: str) -> None:
     with running(tmp_path / "data", workers=1) as service:
         service.submit(hac(upload(service, 10_000, 64)))

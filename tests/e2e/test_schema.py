@@ -36,7 +36,13 @@ def keyed(tmp_path_factory: pytest.TempPathFactory, key_of: tuple[str, str]) -> 
 
 @pytest.mark.timeout(300)
 def test_the_service_matches_its_document(keyed: Service, key_of: tuple[str, str]) -> None:
-    check_against_document(keyed, key_of[0], "--max-examples=3", "--generation-deterministic")
+    check_against_document(
+        keyed,
+        key_of[0],
+        "--max-examples=5",
+        "--phases=examples,fuzzing",
+        "--generation-deterministic",
+    )
 
 
 @pytest.mark.slow

@@ -179,7 +179,7 @@ class TVMF(Method[TVMFParams]):
     outputs = ("tree", "model", "logits")
     advice = "Ask for fewer clusters or periods, or use a sample of the points."
     resumes = True
-    example = {"n_clusters": 3, "n_init": 2}
+    example = {"n_clusters": 3, "n_init": 1}
 
     def _memory(self, shapes: Shapes, params: TVMFParams) -> int:
         if len(shapes.get("features", ())) != 2:
