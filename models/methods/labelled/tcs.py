@@ -77,7 +77,7 @@ ROUGHLY = (1e-3, 300)
 """Tolerance and most steps in validation."""
 
 CAUTIOUS = ("identity", 1e-1)
-"""What is learned where nothing can be validated, if it is among what is compared."""
+"""What is learned where nothing can be validated; of another regularizer, with this gamma."""
 
 FORMS = {
     "gaussian": ("full", "diagonal", "low-rank"),
@@ -219,15 +219,22 @@ class TCS(LabelledMethod[TCSParams]):
             begin = 0.8
         within = subprogress(progress, begin, 1.0)
         effort = Effort(params.tol, params.max_iter)
-        if not params.use_unlabeled:
-            learned = _learned(known, chosen, params, effort, within, run.checkpoint)
-        elif chosen.regularizer in (None, "fisher"):
-            learned = _learned(known, chosen, params, effort, within, run.checkpoint)
+        checkpoint = run.checkpoint
+        while True:
+            if params.use_unlabeled and chosen.regularizer not in (None, "fisher"):
+                learned = _learned_by_rounds(
+                    prepared, chosen, params, self._clusterer(params), run.rng, within
+                )
+            else:
+                learned = _learned(known, chosen, params, effort, within, checkpoint)
+            if learned.matrix.size or len(settings) == 1:
+                break
+            notes = (*notes, f"With {chosen.name} the transformation is 0, so it was not used.")
+            chosen = _weaker(chosen, settings)
+            # What is saved is of the setting before.
+            checkpoint = Checkpoint()
+        if params.use_unlabeled and chosen.regularizer in (None, "fisher"):
             notes = (*notes, f"'use_unlabeled' has no effect with what was chosen ({chosen.name}).")
-        else:
-            learned = _learned_by_rounds(
-                prepared, chosen, params, self._clusterer(params), run.rng, within
-            )
         return replace(
             learned, curves={**curves, **learned.curves}, warnings=(*notes, *learned.warnings)
         )
@@ -261,11 +268,22 @@ class TCS(LabelledMethod[TCSParams]):
             for some in settings
         ]
         pairs = [(some.regularizer, some.gamma) for some in settings]
-        cautious = pairs.index(CAUTIOUS) if CAUTIOUS in pairs else 1
+        alike = [number for number, (_, gamma) in enumerate(pairs) if gamma == CAUTIOUS[1]]
+        cautious = pairs.index(CAUTIOUS) if CAUTIOUS in pairs else [*alike, 1][0]
         within = subprogress(progress, 0.0, 0.8)
         clusterer = self._clusterer(params)
         choice = choose(known, candidates, cautious, clusterer, run.rng, within, run.threads)
         return settings[choice.number], choice.warnings, choice.curves
+
+
+def _weaker(setting: Setting, settings: Sequence[Setting]) -> Setting:
+    """The next smaller gamma of the same regularizer; the first setting where there is none."""
+    below = [
+        other
+        for other in settings
+        if other.regularizer == setting.regularizer and other.gamma < setting.gamma
+    ]
+    return max(below, key=lambda other: other.gamma) if below else settings[0]
 
 
 def _learner(setting: Setting, params: TCSParams) -> Learner:

@@ -283,3 +283,26 @@ def test_single_precision() -> None:
         exact = fit(features, labels, **params)
         rough = fit(features.astype(np.float32), labels, **params)
         assert rough.metrics["objective"] == pytest.approx(exact.metrics["objective"], rel=1e-3)
+
+
+def test_a_weight_that_leaves_nothing_gives_way_to_a_smaller_one() -> None:
+    """Two known clusters that hardly differ: nothing can be validated, and the trace wins."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1, -1], 40)
+    points = rng.normal(size=(120, 3)) + 0.2 * (labels == 1)[:, None]
+    data = Data({"features": points, "labels": labels})
+    fit = METHOD.fit(data, METHOD.Params(n_clusters=2, n_init=2, regularizer="nuclear"))
+    given_up = [warning for warning in fit.warnings if "the transformation is 0" in warning]
+    assert given_up
+    assert fit.metrics["n_components"] >= 1
+    with pytest.raises(UsageError, match="use a smaller 'gamma'"):
+        METHOD.fit(data, METHOD.Params(n_clusters=2, regularizer="nuclear", gamma=40.0))
+
+
+def test_too_few_clusters_to_validate_leave_a_given_weight() -> None:
+    data, _ = half_known(0)
+    labels = np.asarray(data.values["labels"])
+    few = Data({**data.values, "labels": np.where(labels > 3, labels, -1)})
+    fit = METHOD.fit(few, METHOD.Params(n_clusters=3, n_init=2, gamma=5.0))
+    assert fit.metrics["gamma"] == pytest.approx(5.0)
+    assert any("too few to validate on" in warning for warning in fit.warnings)
