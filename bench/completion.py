@@ -100,7 +100,7 @@ class Puzzle:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class NewNodes:
     """New nodes. rows : (n, n_rows) of each. parent : of each, a known node's path or the number of
     a new node."""
 
@@ -112,8 +112,7 @@ def table(report: Report, size: Size) -> None:
     for name in _SETS:
         loaded = truths.loaded(name)
         if loaded is None:
-            report.note("completion", f"Left out: {name} is not in the folder that "
-                        "UMBEL_TEST_DATA names.")  # fmt: skip
+            report.left_out("completion", name)
             continue
         tree = loaded.hierarchy
         names = [
@@ -152,10 +151,10 @@ def _measure(
     for seed, most in enumerate(n_nodes):
         puzzle = drawn(path_of, np.random.default_rng(seed))
         with threadpool_limits(1):
-            found = _found(points, puzzle, entry, seed, most)
-        n_new.append(len(found.parent))
-        precise.append(precision(puzzle, found))
-        outcomes = outcome(puzzle, found)
+            new_nodes = _new_nodes(points, puzzle, entry, seed, most)
+        n_new.append(len(new_nodes.parent))
+        precise.append(precision(puzzle, new_nodes))
+        outcomes = outcome(puzzle, new_nodes)
         for kind in KINDS:
             own = [value for path, value in outcomes.items() if puzzle.hidden[path] == kind]
             counts[kind] += len(own)
@@ -217,9 +216,9 @@ def drawn(path_of: list[Path], rng: np.random.Generator) -> Puzzle:
     return Puzzle(path_of, {**hidden, **dict.fromkeys(within, "within")}, known)
 
 
-def outcome(puzzle: Puzzle, found: Found) -> dict[Path, tuple[float, float, float]]:
+def outcome(puzzle: Puzzle, new_nodes: NewNodes) -> dict[Path, tuple[float, float, float]]:
     """By hidden node: the best F1 of a new node, whether it is found, and also placed."""
-    rows = found.rows & ~puzzle.known
+    rows = new_nodes.rows & ~puzzle.known
     sizes = rows.sum(axis=1)
     best: dict[Path, tuple[int, float]] = {}
     for path in puzzle.hidden:
@@ -235,22 +234,22 @@ def outcome(puzzle: Puzzle, found: Found) -> dict[Path, tuple[float, float, floa
             parent, of_parent = best[path[:-1]]
             parent_is_found = of_parent >= ENOUGH
         is_found = f1 >= ENOUGH
-        placed = is_found and parent_is_found and found.parent[number] == parent
+        placed = is_found and parent_is_found and new_nodes.parent[number] == parent
         outcomes[path] = (f1, float(is_found), float(placed))
     return outcomes
 
 
-def precision(puzzle: Puzzle, found: Found) -> float:
+def precision(puzzle: Puzzle, new_nodes: NewNodes) -> float:
     """The share of the new nodes that match some hidden node; 0 where there is no new node."""
-    rows = found.rows & ~puzzle.known
-    matches = np.zeros(len(found.parent), dtype=bool)
+    rows = new_nodes.rows & ~puzzle.known
+    matches = np.zeros(len(new_nodes.parent), dtype=bool)
     for path in puzzle.hidden:
         own = puzzle.below(path)
         matches |= 2.0 * (rows & own).sum(axis=1) >= ENOUGH * (rows.sum(axis=1) + own.sum())
     return float(matches.mean()) if matches.size else 0.0
 
 
-def _found(points: Array, puzzle: Puzzle, entry: Entry, seed: int, n_nodes: int) -> Found:
+def _new_nodes(points: Array, puzzle: Puzzle, entry: Entry, seed: int, n_nodes: int) -> NewNodes:
     if entry.params is None:
         return by_ward(points, puzzle, n_nodes)
     used = method("tcs-tree")
@@ -258,7 +257,7 @@ def _found(points: Array, puzzle: Puzzle, entry: Entry, seed: int, n_nodes: int)
     return of_tree(used.fit(Data({"features": points, "labels": puzzle.labels}), params), puzzle)
 
 
-def of_tree(fitted: Fitted, puzzle: Puzzle) -> Found:
+def of_tree(fitted: Fitted, puzzle: Puzzle) -> NewNodes:
     """The nodes whose names are new."""
     tree = fitted.tree
     names = {path[:end] for path in puzzle.path_of for end in range(len(path) + 1)}
@@ -276,10 +275,10 @@ def of_tree(fitted: Fitted, puzzle: Puzzle) -> Found:
     rows[tree.leaf_of_point, np.arange(tree.n_points)] = True
     for node in range(tree.n_nodes - 1, 0, -1):
         rows[tree.parent[node]] |= rows[node]
-    return Found(rows[new], [path_of[tree.parent[node]] for node in new])
+    return NewNodes(rows[new], [path_of[tree.parent[node]] for node in new])
 
 
-def by_ward(points: Array, puzzle: Puzzle, n_nodes: int) -> Found:
+def by_ward(points: Array, puzzle: Puzzle, n_nodes: int) -> NewNodes:
     """The uppermost nodes of Ward's tree over the rows that are not labelled, as told above: two
     for each of the last merges, `n_nodes` (one fewer where that is odd), and at least two."""
     _, prepared, _ = prepare(points, N_COMPONENTS, 0)
@@ -298,7 +297,7 @@ def by_ward(points: Array, puzzle: Puzzle, n_nodes: int) -> Found:
     own = np.array([prepared[some].mean(axis=0) for some in rows])
     nearest = np.square(own[:, None] - means).sum(axis=2).argmin(axis=1)
     parent: list[Path | int] = [inner[place] for place in nearest.tolist()]
-    return _within_matches(puzzle, Found(rows, parent))
+    return _within_matches(puzzle, NewNodes(rows, parent))
 
 
 def _means_of_leaves(points: Array, puzzle: Puzzle, inner: Sequence[Path]) -> Array:
@@ -318,11 +317,11 @@ def _means_of_leaves(points: Array, puzzle: Puzzle, inner: Sequence[Path]) -> Ar
     )
 
 
-def _within_matches(puzzle: Puzzle, found: Found) -> Found:
+def _within_matches(puzzle: Puzzle, new_nodes: NewNodes) -> NewNodes:
     """A node that best matches a node within a hidden one is below the match of its parent, where
     its rows are among those of that."""
-    parent = list(found.parent)
-    rows = found.rows & ~puzzle.known
+    parent = list(new_nodes.parent)
+    rows = new_nodes.rows & ~puzzle.known
 
     def match(path: Path) -> int:
         own = puzzle.below(path)
@@ -333,7 +332,7 @@ def _within_matches(puzzle: Puzzle, found: Found) -> Found:
             number, above = match(path), match(path[:-1])
             if number != above and not (rows[number] & ~rows[above]).any():
                 parent[number] = above
-    return Found(found.rows, parent)
+    return NewNodes(new_nodes.rows, parent)
 
 
 def _spread(values: Sequence[float]) -> str:

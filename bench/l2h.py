@@ -145,7 +145,7 @@ def table(report: Report, size: Size) -> None:
     real_files = {name: real_data(name) for name in REAL}
     for name, real in real_files.items():
         if real is None:
-            report.note("l2h", f"Left out: {name} is not in the folder that UMBEL_TEST_DATA names.")
+            report.left_out("l2h", name)
         else:
             report.note("l2h", f"Real logits: {name}.")
             about.append(_real(report, real))

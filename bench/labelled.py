@@ -23,7 +23,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from bench import Size
-from bench.quality import loaded
+from bench.quality import present
 from bench.report import Report
 from models.arrays import Array, Int
 from models.data import Data
@@ -92,13 +92,7 @@ class Outcome:
 
 
 def table(report: Report, size: Size) -> None:
-    for name in _SETS[size]:
-        points_and_classes = loaded(name)
-        if points_and_classes is None:
-            report.note("labelled", f"Left out: {name} is not in the folder that "
-                        "UMBEL_TEST_DATA names.")  # fmt: skip
-            continue
-        points, classes = points_and_classes
+    for name, points, classes in present(report, "labelled", _SETS[size]):
         code = np.unique(classes, return_inverse=True)[1]
         features = points if name in EMBEDDINGS else standardised(points)
         _measure(report, name, features, code, ENTRIES[size], _N_SPLITS[size])

@@ -89,8 +89,7 @@ def table(report: Report, size: Size) -> None:
     for name in _SETS[size]:
         data = loaded(name)
         if data is None:
-            report.note("margins", f"Left out: {name} is not in the folder that "
-                        "UMBEL_TEST_DATA names.")  # fmt: skip
+            report.left_out("margins", name)
             continue
         _quality(report, name, data, size)
     _speed(report, size)

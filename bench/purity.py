@@ -100,8 +100,7 @@ def table(report: Report, size: Size) -> None:
         kind, _, drawn = name.partition("-2")
         points_and_classes = loaded(kind if drawn == "00" else name)
         if points_and_classes is None:
-            report.note("purity", f"Left out: {name} is not in the folder that UMBEL_TEST_DATA "
-                        "names.")  # fmt: skip
+            report.left_out("purity", name)
             continue
         for contender in CONTENDERS:
             if name in NODES and contender.called == "gHHC":

@@ -8,14 +8,14 @@ shared sets. The runs are those of a comparison over HTTP (`workers.child.compar
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from bench import Size, real_data
 from bench.report import Report
+from models.arrays import Array
 from models.registry import methods
 from workers.child.comparison import ComparisonOptions, ComparisonRuns, Contender, compare
 from workers.child.crew import Crew
@@ -23,7 +23,7 @@ from workers.model import MethodStep
 
 METRICS = ("dendrogram_purity", "lhd", "leaf_purity", "nmi", "ari", "accuracy")
 
-_Set: TypeAlias = tuple[npt.NDArray[Any], npt.NDArray[Any]]
+_Set: TypeAlias = tuple[Array, Array]
 """Points, and the class of each."""
 
 PAPER: dict[tuple[str, str], str] = {
@@ -58,15 +58,20 @@ _QUADRATIC = 6_000
 
 def table(report: Report, size: Size) -> None:
     """One row for each set and method: mean and standard deviation over the seeds, seconds."""
-    for name in _SETS[size]:
-        points_and_classes = loaded(name)
-        if points_and_classes is None:
-            report.note("quality", f"Left out: {name} is not in the folder that "
-                        "UMBEL_TEST_DATA names.")  # fmt: skip
-            continue
-        _measure(report, name, *points_and_classes, _runs(*points_and_classes), _SEEDS[size])
+    for name, points, classes in present(report, "quality", _SETS[size]):
+        _measure(report, name, points, classes, _runs(points, classes), _SEEDS[size])
     if size != "quick":
         _images(report, size)
+
+
+def present(report: Report, table: str, names: Sequence[str]) -> Iterator[tuple[str, Array, Array]]:
+    """Name, points and classes of each set whose files are there; notes which are left out."""
+    for name in names:
+        points_and_classes = loaded(name)
+        if points_and_classes is None:
+            report.left_out(table, name)
+        else:
+            yield name, *points_and_classes
 
 
 def loaded(name: str) -> _Set | None:
@@ -122,7 +127,7 @@ def _pair(features: str, labels: str) -> _Set | None:
     return np.load(paths[0]).astype(np.float32), np.load(paths[1])
 
 
-def _runs(features: npt.NDArray[Any], labels: npt.NDArray[Any]) -> list[tuple[str, Contender]]:
+def _runs(features: Array, labels: Array) -> list[tuple[str, Contender]]:
     """The installed methods with parameters that suit the set."""
     k = len(np.unique(labels))
     small = len(features) <= _QUADRATIC
@@ -160,11 +165,11 @@ def _contender(method_id: str, params: dict[str, Any], **more: Any) -> Contender
 def _measure(
     report: Report,
     name: str,
-    features: npt.NDArray[Any],
-    labels: npt.NDArray[Any],
+    features: Array,
+    labels: Array,
     runs: list[tuple[str, Contender]],
     seeds: int,
-    logits: npt.NDArray[Any] | None = None,
+    logits: Array | None = None,
 ) -> None:
     values: dict[str, Any] = {"features": features, "labels": labels}
     if logits is not None:

@@ -52,6 +52,10 @@ class Report:
         self._columns = []
         self.notes.setdefault(table, []).append(sentence)
 
+    def left_out(self, table: str, name: str) -> None:
+        """Note that a set's files are absent."""
+        self.note(table, f"Left out: {name} is not in the folder that UMBEL_TEST_DATA names.")
+
     def heading(self, title: str) -> None:
         """Print a title for the rows that follow; the next row has a heading again."""
         print(f"\n## {title}\n", flush=True)

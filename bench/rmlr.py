@@ -74,9 +74,7 @@ def table(report: Report, size: Size) -> None:
     for name in SETS[size]:
         rows = standardised(name)
         if rows is None:
-            report.note(
-                "rmlr", f"Left out: {name} is not in the folder that UMBEL_TEST_DATA names."
-            )
+            report.left_out("rmlr", name)
             continue
         with threadpool_limits(1):
             _compare(report, name, *rows, MOST_ITERATIONS[size])

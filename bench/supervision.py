@@ -13,7 +13,7 @@ import numpy as np
 
 from bench import Size
 from bench.labelled import GM, Entry, outcome_of, spread, standardised
-from bench.quality import loaded
+from bench.quality import present
 from bench.report import Report
 
 SETS = ("letter", "libras")
@@ -29,13 +29,8 @@ ENTRIES = (
 
 
 def table(report: Report, size: Size) -> None:
-    for name in SETS[: 1 if size == "quick" else None]:
-        points_and_classes = loaded(name)
-        if points_and_classes is None:
-            report.note("supervision", f"Left out: {name} is not in the folder that "
-                        "UMBEL_TEST_DATA names.")  # fmt: skip
-            continue
-        points, classes = points_and_classes
+    names = SETS[: 1 if size == "quick" else None]
+    for name, points, classes in present(report, "supervision", names):
         code = np.unique(classes, return_inverse=True)[1]
         features, n_classes = standardised(points), int(code.max()) + 1
         n_hidden = round(SHARE * n_classes)

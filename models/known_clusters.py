@@ -23,7 +23,7 @@ MOST = 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Groups:
-    """What is said of `n_rows` rows.
+    """Statements about `n_rows` rows.
 
     row, group : (n,) the row is in the group, said once; a group has at least one row.
     name : (n_groups,) places in `names`, -1 for a group without a name.

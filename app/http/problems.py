@@ -55,7 +55,7 @@ KINDS: dict[str, tuple[int, str, str]] = {
     "wrong-shape": (422, UNUSABLE, "Input 'logits' must be a matrix."),
     "contradiction": (
         422,
-        "What is said contradicts itself",
+        "Statements contradict each other",
         "Statement 0 (node 1 is 'cats') contradicts statement 1 (nodes 1 and 2 are apart).",
     ),
     "empty": (422, UNUSABLE, "The body is empty; send the file as it is."),
@@ -224,14 +224,14 @@ def _place(entry: Any, body: Any) -> tuple[str | int, ...]:
         return loc
     place: list[str | int] = []
     here = body
-    for part in loc[1:]:
+    for number, part in enumerate(loc[1:], start=2):
         if isinstance(here, dict) and part in here:
             place.append(part)
             here = here[part]
         elif isinstance(here, list) and part in range(len(here)):
             place.append(part)
             here = here[int(part)]
-        elif isinstance(here, dict) and part == loc[-1]:
+        elif isinstance(here, dict) and number == len(loc):
             place.append(part)
     return tuple(place)
 

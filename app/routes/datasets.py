@@ -42,7 +42,7 @@ _CONTENT["text/csv"]["example"] = "x,y\n0.5,1.5\n2.5,3.5\n"
 _CONTENT["application/json"] = {"schema": {"type": "array"}, "example": [[0.5, 1.5], [2.5, 3.5]]}
 
 _ETAG = {"ETag": {"description": "ETag of this response.", "schema": {"type": "string"}}}
-_LOCATION = {"Location": {"description": "Address of the dataset.", "schema": {"type": "string"}}}
+LOCATION = {"Location": {"description": "Address of the dataset.", "schema": {"type": "string"}}}
 
 
 @router.post(
@@ -53,7 +53,7 @@ _LOCATION = {"Location": {"description": "Address of the dataset.", "schema": {"
     response_model=DatasetBody,
     openapi_extra={"requestBody": {"required": True, "content": _CONTENT}},
     responses={
-        201: {"headers": _LOCATION, "content": {"application/json": {"example": EXAMPLE}}},
+        201: {"headers": LOCATION, "content": {"application/json": {"example": EXAMPLE}}},
         **responses(
             "malformed",
             "unauthenticated",

@@ -11,12 +11,11 @@ from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
 from app.forms.stored import record_of, tree_of
-from app.http.addresses import address
 from app.http.bodies import StrictRoute
 from app.http.dependencies import DatasetId, OnceDep, Service, ServiceDep, Tenant, TreeId
-from app.http.etags import answer
 from app.http.problems import ANYWHERE, not_found, responses
 from app.http.streaming import in_turn, turn
+from app.routes.datasets import LOCATION, created
 from app.schemas.datasets import EXAMPLE, DatasetBody
 from app.schemas.statements import StatementsBody, StatementsRequest
 from app.submission.statements import labelled
@@ -54,9 +53,7 @@ _EXAMPLE = {
         201: {
             "model": DatasetBody,
             "description": "The labels are a new dataset.",
-            "headers": {
-                "Location": {"description": "Address of the dataset.", "schema": {"type": "string"}}
-            },
+            "headers": LOCATION,
             "content": {"application/json": {"example": _EXAMPLE}},
         },
         **responses(
@@ -82,7 +79,7 @@ async def label_tree(
     body: StatementsRequest,
     once: OnceDep,
 ) -> Response:
-    """A new dataset with a label for each input row of the tree, null where nothing is said of it:
+    """A new dataset with a label for each input row of the tree, null where no statement covers it:
     the input `labels` of methods that learn from known clusters.
 
     A statement is about nodes, each of which stands for all rows under it, or about `rows`. A node
@@ -105,11 +102,11 @@ async def label_tree(
 
         known = await in_turn(label, turn(record, "look"))
         dataset = await _create(service, record, dataset_id, known, body)
-        return _created(request, dataset)
+        return created(request, dataset)
 
     async def again(earlier_id: str) -> Response | None:
         earlier = await to_thread.run_sync(service.datasets.get, tenant, earlier_id)
-        return None if earlier is None else _created(request, earlier)
+        return None if earlier is None else created(request, earlier)
 
     return await once.answer(dataset_id, await request.body(), make, again)
 
@@ -180,13 +177,3 @@ def _content(known: Known) -> tuple[bytes, str]:
     if length <= MAX_JSON:
         return f"[{','.join(texts)}]".encode(), "json"
     return "\n".join([*texts, ""]).encode(), "jsonl"
-
-
-def _created(request: Request, dataset: Dataset) -> Response:
-    """201 with its address."""
-    return answer(
-        request,
-        DatasetBody.of(dataset),
-        status=201,
-        headers={"Location": address(request, f"/v1/datasets/{dataset.id}")},
-    )

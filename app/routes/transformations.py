@@ -12,6 +12,7 @@ from app.http.dependencies import ModelId, Service
 from app.http.etags import answer
 from app.http.problems import not_found, responses
 from app.http.waiting import Prefer
+from app.routes.datasets import LOCATION
 from app.schemas.datasets import EXAMPLE, DatasetBody
 from app.schemas.jobs import Inputs, JobBody
 from app.schemas.transformations import TransformationRequest
@@ -47,9 +48,7 @@ _EXAMPLE = {
         201: {
             "model": DatasetBody,
             "description": "The transformed rows are a new dataset.",
-            "headers": {
-                "Location": {"description": "Address of the dataset.", "schema": {"type": "string"}}
-            },
+            "headers": LOCATION,
             "content": {"application/json": {"example": _EXAMPLE}},
         },
         202: {"model": JobBody, "description": "The transformation takes longer; follow the job."},

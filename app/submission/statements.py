@@ -1,6 +1,6 @@
 """Labels of a tree's rows from statements about its nodes and rows.
 
-What is said becomes groups of rows of one cluster. A node stands for all rows under it: a node that
+Statements become groups of rows of one cluster. A node stands for all rows under it: a node that
 is known inside another one known under another name contradicts it, for a row has one label.
 """
 

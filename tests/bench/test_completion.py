@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bench.completion import Found, Puzzle, by_ward, drawn, outcome, precision
+from bench.completion import NewNodes, Puzzle, by_ward, drawn, outcome, precision
 
 PATHS = [(top, f"{top}{leaf}") for top in "abcdef" for leaf in range(5) for _ in range(10)]
 
@@ -28,17 +28,17 @@ def test_found_and_placed() -> None:
     rows = [[path[0] == "b" for path in path_of], *([p == own for p in path_of] for own in hidden)]
     kept = np.array([rows[0], rows[1], rows[3]])  # b, a/y, b/u; b/v is not found
     puzzle = Puzzle(path_of, hidden, known)
-    right = outcome(puzzle, Found(kept, [(), ("a",), 0]))
+    right = outcome(puzzle, NewNodes(kept, [(), ("a",), 0]))
     assert right[("a", "y")] == (1.0, 1.0, 1.0)
     assert right[("b",)] == (1.0, 1.0, 1.0)
     assert right[("b", "u")] == (1.0, 1.0, 1.0)
     # The best match of b/v is b itself, with two thirds, which is no node below b.
     assert right[("b", "v")][1:] == (1.0, 0.0)
-    assert precision(puzzle, Found(kept, [(), ("a",), 0])) == 1.0
+    assert precision(puzzle, NewNodes(kept, [(), ("a",), 0])) == 1.0
     none = np.array([[path == ("a", "x") for path in path_of]])
-    assert precision(puzzle, Found(np.vstack([kept, none]), [(), ("a",), 0, ()])) == 0.75
-    assert precision(puzzle, Found(none[:0], [])) == 0.0
-    wrong = outcome(puzzle, Found(kept, [("a",), (), ("a",)]))
+    assert precision(puzzle, NewNodes(np.vstack([kept, none]), [(), ("a",), 0, ()])) == 0.75
+    assert precision(puzzle, NewNodes(none[:0], [])) == 0.0
+    wrong = outcome(puzzle, NewNodes(kept, [("a",), (), ("a",)]))
     assert [score[2] for score in wrong.values()] == [0.0] * 4
 
 

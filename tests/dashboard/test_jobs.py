@@ -112,7 +112,8 @@ def test_events_continue_after_a_restart_of_the_api(
           const now = Number(document.querySelector('[role=progressbar]')?.ariaValueNow ?? 100);
           window.before ??= now;
           return now > window.before || now === 100;
-        }"""
+        }""",
+        timeout=60_000,
     )
     page.get_by_role("link", name="Open the tree").wait_for(timeout=60_000)
     assert any(re.fullmatch(r"\d+-\d+", event) for event in resumed)

@@ -114,6 +114,14 @@ def test_the_whole_loop(look: Open, api: Api, halves: str, axe: Axe) -> None:
     until(page, lambda: says(page) == said)
     panel(page).get_by_role("button", name="Remove statement 3").click()
     # Run again, see what moved.
+    offered = (
+        panel(page)
+        .get_by_label("Method")
+        .locator("option")
+        .evaluate_all("options => options.map(({ value }) => value)")
+    )
+    assert "tcs" in offered
+    assert "tcs-tree" not in offered  # It finds the number of new clusters itself.
     panel(page).get_by_label("New clusters").fill("2")
     panel(page).get_by_role("button", name="Run again").click()
     moved = page.locator(".tree-moved")

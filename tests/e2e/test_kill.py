@@ -9,7 +9,6 @@ import statistics
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -142,19 +141,21 @@ def kills(service: Service, kill: Kill, times: int) -> list[float]:
 
 def kill_amid(service: Service, kill: Kill, dataset: str, jobs: list[str]) -> None:
     """Kill while a job computes; one that ends before it is seen is followed by another."""
-    deadline = time.monotonic() + 60.0
-    computing = None
-    while time.monotonic() < deadline:
-        if computing is None or service.client.get(f"/v1/jobs/{computing}").json()["finished_at"]:
-            computing = service.submit(hac(dataset))
-            jobs.append(computing)
+    jobs.append(service.submit(hac(dataset)))
+
+    def killed() -> bool:
+        if service.client.get(f"/v1/jobs/{jobs[-1]}").json()["finished_at"]:
+            jobs.append(service.submit(hac(dataset)))
         child = busy_child(service)
-        if child is not None:
-            with suppress(psutil.NoSuchProcess):
-                kill(service, child)
-                return
-        time.sleep(0.02)
-    raise AssertionError(f"no job was seen to compute\n{service.log()}")
+        if child is None:
+            return False
+        try:
+            kill(service, child)
+        except psutil.NoSuchProcess:
+            return False
+        return True
+
+    until(killed, 60.0, service.log)
 
 
 def submit_patiently(service: Service, body: dict[str, Any]) -> str:

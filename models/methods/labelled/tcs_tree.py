@@ -164,6 +164,11 @@ class Spaces:
     of_node: Int
     fit: TiedMetrics | None = None
 
+    @property
+    def has_no_metric(self) -> bool:
+        """Some metric is 0: all rows fall together."""
+        return not all(some.shape[0] for some in self.factors)
+
 
 class TCSTree(Method[TCSTreeParams]):
     """See the module's docstring."""
@@ -209,7 +214,7 @@ class TCSTree(Method[TCSTreeParams]):
 
     def _fit(self, data: Data, params: TCSTreeParams, run: Run) -> Fitted:
         features = data.matrix("features")
-        tree, told = read_known_tree(data, features.shape[0])
+        tree, warnings = read_known_tree(data, features.shape[0])
         run.progress(0.02, "preparing")
         preparation, points, notes = prepare(features, params.n_components, params.seed)
         settings = _settings(tree, params)
@@ -222,6 +227,12 @@ class TCSTree(Method[TCSTreeParams]):
         within = subprogress(run.progress, 0.6, 0.75)
         effort = (params.tol, params.max_iter)
         spaces = _spaces(tree, points, setting, params.tie, effort, within, run.checkpoint)
+        if spaces.has_no_metric:
+            raise UsageError(
+                "A learned metric is 0, so that all rows fall together; use a smaller 'gamma'.",
+                code="wrong-parameter",
+                parameter="gamma",
+            )
         within = subprogress(run.progress, 0.75, 0.98)
         done = _completed(tree, points, spaces, params, within)
         parent = np.array(done.parent, dtype=np.int64)
@@ -247,7 +258,7 @@ class TCSTree(Method[TCSTreeParams]):
             curves={"objective": list(enumerate(fit.objectives))} if fit is not None else {},
             warnings=(
                 *notes,
-                *told,
+                *warnings,
                 *chosen_notes,
                 *(fit.warnings if fit is not None else ()),
                 *_of_completion(done),
@@ -293,26 +304,28 @@ def _chosen(
     if candidates_for_hold_out(tree).size < FEWEST_LEAVES:
         names = [(some.anchor, some.gamma) for some in settings]
         cautious = settings[names.index(CAUTIOUS) if CAUTIOUS in names else 1]
-        told = (
+        message = (
             f"Fewer than {FEWEST_LEAVES} known leaves can be held out to validate on, so the "
             f"metrics were learned with {cautious.name}."
         )
-        return cautious, (told,), {}
+        return cautious, (message,), {}
 
     def completer(setting: Setting) -> Completer:
-        def completed(known: KnownTree, rows: Array, within: Progress) -> CompletedTree:
+        def completed(known: KnownTree, rows: Array, within: Progress) -> CompletedTree | None:
             spaces = _spaces(known, rows, setting, params.tie, ROUGHLY, within, Checkpoint())
+            if spaces.has_no_metric:
+                return None
             return _completed(known, rows, spaces, params, within)
 
         return completed
 
     table = scores(tree, points, [completer(some) for some in settings], run.rng, progress)
     best, means = chosen(table), table.mean(axis=1)
-    told = (
+    message = (
         f"Chosen by validation on known leaves: {settings[best].name} (mean F1 of leaves held out "
         f"{means[best]:.3f}, {means[0]:.3f} without metrics)."
     )
-    return settings[best], (told,), {"validation_f1": float(means[best])}
+    return settings[best], (message,), {"validation_f1": float(means[best])}
 
 
 def _spaces(
@@ -324,7 +337,6 @@ def _spaces(
     progress: Progress,
     checkpoint: Checkpoint,
 ) -> Spaces:
-    """Raises UsageError for a metric that is 0."""
     if setting.anchor is None:
         return Spaces([np.eye(points.shape[1])], np.zeros(tree.n_nodes, dtype=np.int64))
     tol, max_iter = effort
@@ -339,14 +351,7 @@ def _spaces(
         progress=progress,
         checkpoint=checkpoint,
     )
-    factors = [factor(metric) for metric in fit.metrics]
-    if not all(some.shape[0] for some in factors):
-        raise UsageError(
-            "A learned metric is 0, so that all rows fall together; use a smaller 'gamma'.",
-            code="wrong-parameter",
-            parameter="gamma",
-        )
-    return Spaces(factors, fit.of_node, fit)
+    return Spaces([factor(metric) for metric in fit.metrics], fit.of_node, fit)
 
 
 def _completed(

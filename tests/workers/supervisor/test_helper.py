@@ -236,7 +236,7 @@ def test_several_workers_share_the_work(workers: Workers) -> None:
 def test_jobs_come_before_helping(workers: Workers) -> None:
     """Small jobs submitted after two large ones do not wait for them."""
     workers.fill()
-    large = [workers.submit(9, nap_s=0.6) for _ in range(2)]
+    large = [workers.submit(9, nap_s=2.0) for _ in range(2)]
     for request, _ in large:
         until(lambda request=request: workers.record(request).status == "running")  # type: ignore[misc]
     workers.await_helpers(large[0][0])

@@ -275,17 +275,23 @@ def test_a_stopping_worker_gives_its_job_back_unspent(
     assert bench.record(second).status == "queued"
 
 
-def test_the_lease_is_kept_while_c_code_runs(
+def test_the_lease_is_kept_while_the_child_does_not_answer(
     tmp_path: Path, server: EmbeddedServer, pool: ChildPool
 ) -> None:
-    bench = SingleWorker(tmp_path, server, pool, lease_s=0.6)
+    """As while C code keeps the interpreter: here the child is stopped for two leases."""
+    bench = SingleWorker(tmp_path, server, pool, lease_s=3.0)
     request = bench.submit("hac", "features", linkage="average")
     thread = bench.start(request)
-    await_busy()
+    child = await_busy()
+    child.suspend()
     swept = 0
-    while thread.is_alive():
+    resumes = time.monotonic() + 6.0
+    while time.monotonic() < resumes:
         swept += bench.parts.ledger.sweep()
+        assert thread.is_alive()
         thread.join(0.1)
+    child.resume()
+    thread.join(30.0)
     assert swept == 0
     record = bench.record(request)
     assert (record.status, record.attempt) == ("succeeded", 1)

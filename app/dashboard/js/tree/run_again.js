@@ -176,7 +176,10 @@ export function runAgain(view, { statements, oncontradictions, onjob }) {
         source.datasets(),
         sourceOf(head, signal),
       ]);
-      const learning = all.filter(({ family }) => family === FAMILY);
+      const learning = all.filter(
+        ({ family, params }) =>
+          family === FAMILY && params.properties && "n_clusters" in params.properties,
+      );
       replace(
         method,
         optionElements(

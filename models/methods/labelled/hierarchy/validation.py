@@ -29,8 +29,8 @@ FEWEST_LEAVES = 3
 
 MOST_ROWS = 2000
 
-Completer = Callable[[KnownTree, Array, Progress], CompletedTree]
-"""From a known tree and (n_rows, p) points to the completed one."""
+Completer = Callable[[KnownTree, Array, Progress], CompletedTree | None]
+"""From a known tree and (n_rows, p) points to the completed one; None where no metric is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def scores(
     rng: np.random.Generator,
     progress: Progress,
 ) -> Float:
-    """(n_completers, n_splits) mean scores of the leaves held out.
+    """(n_completers, n_splits) mean scores of the leaves held out, 0 where no tree was completed.
 
     Cost: each completer completes a tree of at most `MOST_ROWS` labelled rows `N_SPLITS` times.
     """
@@ -75,7 +75,8 @@ def scores(
             done = (place * len(completers) + number) / table.size
             within = subprogress(progress, done, done, f"split {place + 1} of {N_SPLITS}")
             within(0.0, "validating")
-            table[number, place] = _score(split, completer(split.tree, rows, within))
+            completed = completer(split.tree, rows, within)
+            table[number, place] = 0.0 if completed is None else _score(split, completed)
     return table
 
 

@@ -48,20 +48,24 @@ class Loss(Protocol):
         """The value, and its gradient by the metric."""
 
 
-@dataclass(frozen=True, slots=True)
 class Direct:
-    """A loss that is its own image's. function : from a metric to its value and gradient."""
+    """A loss whose image is the metric itself; the last one's value and gradient are kept."""
 
-    function: Callable[[Float], tuple[float, Float]]
+    def __init__(self, function: Callable[[Float], tuple[float, Float]]) -> None:
+        """function : from a metric to its value and gradient."""
+        self._function = function
+        self._last: tuple[Float, tuple[float, Float]] | None = None
 
     def image(self, metric: Float) -> Float:
         return metric
 
     def value(self, image: Float) -> float:
-        return self.function(image)[0]
+        return self.slope(image)[0]
 
     def slope(self, image: Float) -> tuple[float, Float]:
-        return self.function(image)
+        if self._last is None or self._last[0] is not image:
+            self._last = image, self._function(image)
+        return self._last[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +136,8 @@ def minimize(
         last = len(objectives) >= max_iter
         near = objectives[-1] - objective <= NEAR * tol * abs(objective)
         if near or last or len(objectives) % LOOKS == 0:
-            there = loss.slope(image_moved)[1]
-            length = float(np.linalg.norm(there - gradient - curvature * away))
+            gradient_there = loss.slope(image_moved)[1]
+            length = float(np.linalg.norm(gradient_there - gradient - curvature * away))
             radius = length / modulus if modulus else np.inf
             bound = length * min(radius, float(np.linalg.norm(moved)))
             bound = min(bound, max(objective, 0.0))

@@ -85,21 +85,21 @@ def _require_known(clusters: Known, roles: list[str]) -> None:
     """Raises UsageError for clusters from which nothing can be learned, or for which nothing is
     left to find. roles : the inputs that they come from."""
     names, size = clusters.names, int((clusters.code >= 0).sum())
-    one = len(roles) == 1
-    source = f"Input {roles[0]!r}" if one else f"Inputs {' and '.join(map(repr, roles))}"
+    single = len(roles) == 1
+    source = f"Input {roles[0]!r}" if single else f"Inputs {' and '.join(map(repr, roles))}"
     if len(names) < 2:
         why = (
-            f"name{'s' if one else ''} {len(names)} cluster(s); at least two known clusters are "
+            f"name{'s' if single else ''} {len(names)} cluster(s); at least two known clusters are "
             "needed to learn what tells clusters apart"
         )
     elif size == len(names):
         why = (
-            f"{'has' if one else 'have'} a single row in each known cluster; at least one cluster "
-            "needs two rows, to show what rows of one cluster may differ in"
+            f"{'has' if single else 'have'} a single row in each known cluster; at least one "
+            "cluster needs two rows, to show what rows of one cluster may differ in"
         )
     elif size == clusters.code.size:
         why = (
-            f"label{'s' if one else ''} every row, so that none is left to find clusters among; "
+            f"label{'s' if single else ''} every row, so that none is left to find clusters among; "
             "leave some rows unlabelled (null or -1)"
         )
     else:

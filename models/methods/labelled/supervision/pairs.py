@@ -82,7 +82,7 @@ def join(code: Int, names: list[str], must: Int, cannot: Int) -> Known:
         spelled = [_sentence(each, names, must, cannot) for each in described[:_LISTED]]
         more = f" There are {number} contradictions in all." if number > len(spelled) else ""
         raise UsageError(
-            f"What is said of the rows (counted from 0) contradicts itself: "
+            f"Labels and pairs of rows (counted from 0) contradict each other: "
             f"{'; '.join(spelled)}.{more}",
             code="contradiction",
             role=CANNOT if described[0].pair is not None else MUST,

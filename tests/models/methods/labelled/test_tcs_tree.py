@@ -224,6 +224,13 @@ def test_a_metric_that_is_zero_is_refused() -> None:
     assert caught.value.where == {"parameter": "gamma"}
 
 
+def test_a_metric_that_is_zero_in_validation_is_not_chosen() -> None:
+    data, _ = puzzle(0)
+    result = fitted(data, regularizer="auto", gamma=1e9)
+    assert "l2" not in result.warnings[-1]
+    assert result.metrics["validation_f1"] > 0.0
+
+
 def test_a_fit_that_resumes_ends_as_one_that_was_not_lost() -> None:
     data, _ = puzzle(0)
     params = TCSTreeParams(regularizer="identity", gamma=0.1)

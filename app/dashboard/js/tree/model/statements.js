@@ -62,7 +62,7 @@ export function toggled(draft, choice) {
 }
 
 /**
- * Why nothing of this kind can be said of what is chosen; null if it can.
+ * The reason against a statement of this kind about the choice; null if there is none.
  *
  * @param {Kind} kind
  * @param {Choice[]} chosen
@@ -76,7 +76,7 @@ export function hindrance(kind, chosen, name) {
 }
 
 /**
- * What is said of what is chosen. Chosen points are one part of a cluster; apart, each is a part.
+ * The statement about the choice. Chosen points are one part of a cluster; apart, each is a part.
  *
  * @param {Kind} kind
  * @param {Choice[]} chosen

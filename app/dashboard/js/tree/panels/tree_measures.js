@@ -47,7 +47,7 @@ export function treeMeasures({ pair, labels: initial, signal, onlabels }) {
       const fitting = items.filter(
         ({ status, shape, role, tree }) =>
           status === "ready" &&
-          // What is said of a tree labels some of its points only.
+          // Statements about a tree label some of its points only.
           !tree &&
           shape?.length === 1 &&
           (shape[0] === points || points === 1) &&

@@ -72,9 +72,9 @@ def test_two_labels_that_are_linked() -> None:
     assert error.code == "contradiction"
     assert error.where["rows"] == [0, 1, 2, 3]
     assert error.detail == (
-        "What is said of the rows (counted from 0) contradicts itself: row 0 is labelled '0' and "
-        "row 1 '1', yet they are one cluster: 0 and 2 are linked ('must_link', pair 0), 2 and 3 "
-        "are linked ('must_link', pair 2), 3 and 1 are linked ('must_link', pair 3)."
+        "Labels and pairs of rows (counted from 0) contradict each other: row 0 is labelled '0' "
+        "and row 1 '1', yet they are one cluster: 0 and 2 are linked ('must_link', pair 0), 2 and "
+        "3 are linked ('must_link', pair 2), 3 and 1 are linked ('must_link', pair 3)."
     )
 
 
