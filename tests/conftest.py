@@ -53,7 +53,7 @@ def real_data() -> Callable[[str], Path]:
 
 WHOLE = ("tests/dashboard/", "tests/e2e/one_service/")
 """Folders whose files share one service, and a browser: a single process runs all of them."""
-FIRST = ("tests/dashboard/", "tests/e2e/")
+FIRST = ("tests/dashboard/", "tests/e2e/", "tests/workers/")
 """Folders whose tests take longest. Begun last, they would leave the other processes idle."""
 
 

@@ -84,6 +84,7 @@ def test_a_killed_helper_costs_its_block(
     raise AssertionError("no helper was caught in the middle of a block")
 
 
+@pytest.mark.slow
 def test_after_a_killed_worker_the_next_one_goes_on_at_its_sweep(
     service: Service, inputs: dict[str, Any], undisturbed: Callable[[str], dict[str, Any]]
 ) -> None:

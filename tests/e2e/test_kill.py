@@ -109,7 +109,14 @@ VICTIMS: dict[str, Kill] = {
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("victim", VICTIMS)
+@pytest.mark.parametrize(
+    "victim",
+    [
+        *("worker", "server", "api", "service"),
+        # Also killed in the tests of the workers.
+        *(pytest.param(v, marks=pytest.mark.slow) for v in ("child", "template")),
+    ],
+)
 def test_every_job_ends_once_whatever_is_killed(own: Service, victim: str) -> None:
     report(victim, kills(own, VICTIMS[victim], 1))
 
@@ -199,9 +206,8 @@ def report(victim: str, recovery: list[float]) -> None:
 @pytest.mark.parametrize(
     "part",
     [
-        "worker",
         "server",
-        *(pytest.param(p, marks=pytest.mark.slow) for p in ("process", "template")),
+        *(pytest.param(p, marks=pytest.mark.slow) for p in ("process", "worker", "template")),
     ],
 )
 def test_no_process_is_left_whatever_is_killed_first(tmp_path: Path, part: str) -> None:

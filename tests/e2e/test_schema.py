@@ -30,7 +30,7 @@ def key_of() -> tuple[str, str]:
 def keyed(tmp_path_factory: pytest.TempPathFactory, key_of: tuple[str, str]) -> Iterator[Service]:
     """A separate service with keys, so that responses to missing keys are checked, too."""
     folder = tmp_path_factory.mktemp("schema") / "data"
-    with running(folder, UMBEL_API_KEYS=key_of[1]) as service:
+    with running(folder, workers=1, UMBEL_API_KEYS=key_of[1]) as service:
         yield service
 
 
@@ -39,7 +39,7 @@ def test_the_service_matches_its_document(keyed: Service, key_of: tuple[str, str
     check_against_document(
         keyed,
         key_of[0],
-        "--max-examples=5",
+        "--max-examples=3",
         "--phases=examples,fuzzing",
         "--generation-deterministic",
     )

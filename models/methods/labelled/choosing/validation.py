@@ -29,7 +29,9 @@ from models.progress import Progress, silent
 FEWEST = 4
 """With fewer known clusters, two to learn from and two to compare on cannot be had."""
 
-N_SPLITS = 6
+FEWEST_SPLITS, MOST_SPLITS = 6, 12
+"""Of `MOST_ROWS` rows, and of half as many or fewer: their scores scatter more, and cost less."""
+
 HELD_OUT = 1 / 3
 MOST_ROWS = 4000
 N_INIT = 10
@@ -67,12 +69,15 @@ def validate(
     known : at least `FEWEST` clusters; of more than `MOST_ROWS` rows some are drawn.
     threads : splits at a time; with more than one, candidates learn at the same time.
 
-    Cost: a candidate learns `N_SPLITS` times, from two thirds of the clusters.
+    Cost: a candidate learns once a split, of which there are `FEWEST_SPLITS` to `MOST_SPLITS`, from
+    two thirds of the clusters.
     """
     from threadpoolctl import threadpool_limits
 
     known = sample(known, MOST_ROWS, rng)
-    splits = _splits(known.n_clusters, rng)
+    n_splits = FEWEST_SPLITS * MOST_ROWS // known.code.size
+    n_splits = max(FEWEST_SPLITS, min(MOST_SPLITS, n_splits))
+    splits = _splits(known.n_clusters, n_splits, rng)
     scores = np.zeros((len(candidates), len(splits)))
     count, lock = itertools.count(), Lock()
 
@@ -144,13 +149,13 @@ def sample(known: KnownClusters, n_rows: int, rng: np.random.Generator) -> Known
     return KnownClusters(known.points[rows], known.code[rows], known.n_clusters)
 
 
-def _splits(n_clusters: int, rng: np.random.Generator) -> list[tuple[Int, Int]]:
+def _splits(n_clusters: int, n_splits: int, rng: np.random.Generator) -> list[tuple[Int, Int]]:
     """(clusters to learn from, clusters held out), each held out about as often as any other."""
     n_held_out = max(2, round(HELD_OUT * n_clusters))
     splits: list[tuple[Int, Int]] = []
-    while len(splits) < N_SPLITS:
+    while len(splits) < n_splits:
         order = rng.permutation(n_clusters)
         for start in range(0, n_clusters - n_held_out + 1, n_held_out):
             held_out = np.sort(order[start : start + n_held_out])
             splits.append((np.setdiff1d(order, held_out), held_out))
-    return splits[:N_SPLITS]
+    return splits[:n_splits]

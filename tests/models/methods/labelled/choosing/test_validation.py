@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models.methods.labelled.choosing.validation import (
-    N_SPLITS,
+    MOST_SPLITS,
     Candidate,
     _splits,
     chosen,
@@ -20,8 +20,8 @@ from tests.models.methods.labelled.bimodal_kit import bimodal
 
 @pytest.mark.parametrize("n_clusters", [4, 5, 11, 100])
 def test_every_split_learns_and_validates_on_at_least_two(n_clusters: int) -> None:
-    splits = _splits(n_clusters, np.random.default_rng(0))
-    assert len(splits) == N_SPLITS
+    splits = _splits(n_clusters, MOST_SPLITS, np.random.default_rng(0))
+    assert len(splits) == MOST_SPLITS
     for learning, held_out in splits:
         assert min(learning.size, held_out.size) >= 2
         np.testing.assert_array_equal(
@@ -47,7 +47,7 @@ def test_the_helpful_candidate_is_chosen_and_the_harmful_one_is_not() -> None:
     assert validated.best == 2
     assert validated.scores[2].min() == pytest.approx(1)
     assert validated.scores[1].max() < 0.2
-    assert seen == [4] * N_SPLITS
+    assert seen == [4] * MOST_SPLITS
     harmful = validate(known, candidates[:2], "gmm", np.random.default_rng(0), silent)
     assert harmful.best == 0
 
