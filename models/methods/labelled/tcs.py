@@ -34,7 +34,7 @@ The printed density and gradient lack factors 1/2. Rows are put on one scale fir
 is not free of scale. What 'l2' and 'nuclear' leave of A beyond its K - 1 largest eigenvalues, which
 is 0 at the minimum, is cut. Cost: O(N K D + D^3) for each of tens to hundreds of steps (densities
 other than Gaussian: O(N D^2 + N K D)), then `n_init` runs of EM; 'auto' some twenty candidates on
-six splits of at most 4,000 rows. Memory: a few copies of the rows, O(N K + D^2).
+six to twelve splits of at most 4,000 rows. Memory: a few copies of the rows, O(N K + D^2).
 """
 
 from __future__ import annotations
