@@ -284,13 +284,15 @@ def test_the_lease_is_kept_while_the_child_does_not_answer(
     thread = bench.start(request)
     child = await_busy()
     child.suspend()
-    swept = 0
-    resumes = time.monotonic() + 6.0
-    while time.monotonic() < resumes:
-        swept += bench.parts.ledger.sweep()
-        assert thread.is_alive()
-        thread.join(0.1)
-    child.resume()
+    try:
+        swept = 0
+        resumes = time.monotonic() + 6.0
+        while time.monotonic() < resumes:
+            swept += bench.parts.ledger.sweep()
+            assert thread.is_alive()
+            thread.join(0.1)
+    finally:
+        child.resume()
     thread.join(30.0)
     assert swept == 0
     record = bench.record(request)
