@@ -68,7 +68,7 @@ def find(
     may_join : whether rows without a known cluster may be of a known one.
     threads : runs at a time; the result does not depend on them.
 
-    O(n_init N K r) for each of tens of iterations; memory 24 N K bytes a thread.
+    O(n_init N K r) for each of tens of iterations; memory 8 N K bytes for the posteriors.
     """
     from threadpoolctl import threadpool_limits
 

@@ -17,8 +17,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from models.arrays import Array, Float, Int
-from models.clusters.placing import normalize
+from models.arrays import Array, Float, Int, row_blocks
 from models.errors import UsageError
 from models.numerics import bessel
 
@@ -147,30 +146,47 @@ class Rows:
 def climb(rows: Rows, start: Mixture, max_iter: int, tol: float) -> MixtureFit:
     """EM from a mixture until the mean log-likelihood of a row rises by less than `tol`.
 
-    O(N K r) each iteration; memory 16 N K bytes.
+    O(N K r) each iteration; memory that of a block of rows.
     """
     mixture, before = start, -math.inf
-    known = np.flatnonzero(rows.code >= 0)
     for n_iter in range(1, max_iter + 1):
-        posterior = mixture.log_joint(rows.values)
-        own = posterior[known, rows.code[known]]
-        evidence = normalize(posterior)
-        evidence[known] = own
-        log_likelihood = float(evidence.sum()) + mixture.common(rows.squares, rows.code.size)
+        log_likelihood, mass, sums = expected(mixture, rows)
         if log_likelihood - before <= tol * rows.code.size:
             return MixtureFit(mixture, log_likelihood, n_iter, True)
         before = log_likelihood
-        np.exp(posterior, out=posterior)
-        posterior[known] = 0.0
-        posterior[known, rows.code[known]] = 1.0
-        mixture = maximized(mixture, rows, posterior)
+        mixture = maximized(mixture, rows, mass, sums)
     return MixtureFit(mixture, before, max_iter, False)
 
 
-def maximized(mixture: Mixture, rows: Rows, posterior: Float) -> Mixture:
-    """The likeliest mixture for posteriors (N, K)."""
-    mass = posterior.sum(axis=0)
-    sums = np.asarray(posterior.astype(rows.values.dtype).T @ rows.values, dtype=np.float64)
+def expected(mixture: Mixture, rows: Rows) -> tuple[float, Float, Float]:
+    """The log-likelihood, and by the posteriors the number (K,) and the sum (K, r) of each
+    cluster's rows. O(N K r)."""
+    n_clusters = mixture.weights.size
+    evidence, mass, sums = 0.0, np.zeros(n_clusters), np.zeros(mixture.means.shape)
+    for block in row_blocks(rows.code.size, n_clusters):
+        values, code = rows.values[block], rows.code[block]
+        # Clusters by rows: numpy's maxima and sums over a long last axis are far faster.
+        joint = np.ascontiguousarray(mixture.log_joint(values).T)
+        known = np.flatnonzero(code >= 0)
+        own = joint[code[known], known]
+        top = joint.max(axis=0)
+        joint -= top
+        posterior = joint.astype(values.dtype)
+        np.exp(posterior, out=posterior)
+        total = posterior.sum(axis=0)
+        posterior /= total
+        logs = top + np.log(total, dtype=np.float64)
+        logs[known] = own
+        evidence += float(logs.sum())
+        posterior[:, known] = 0.0
+        posterior[code[known], known] = 1.0
+        mass += posterior.sum(axis=1, dtype=np.float64)
+        sums += posterior @ values
+    return evidence + mixture.common(rows.squares, rows.code.size), mass, sums
+
+
+def maximized(mixture: Mixture, rows: Rows, mass: Float, sums: Float) -> Mixture:
+    """The likeliest mixture for what `expected` gave of the clusters."""
     n_rows, n_columns = rows.values.shape
     filled = mass > 1e-12 * n_rows
     weights = np.where(filled, mass, 1e-12 * n_rows)

@@ -61,7 +61,9 @@ def test_the_m_step_is_the_maximum_of_the_expected_likelihood(kind: Clusterer) -
     values = rows(2, kind)
     posterior = np.random.default_rng(3).dirichlet(np.ones(4), len(values))
     code = np.full(len(values), -1)
-    best = maximized(mixture(4, kind), Rows.of(values, code), posterior)
+    best = maximized(
+        mixture(4, kind), Rows.of(values, code), posterior.sum(axis=0), posterior.T @ values
+    )
     reached = float((posterior * np.log(literal(best, values))).sum())
     rng = np.random.default_rng(5)
     for _ in range(20):
