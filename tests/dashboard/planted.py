@@ -81,7 +81,7 @@ def hash_of(page: Page) -> dict[str, str]:
     return parameters
 
 
-def until(page: Page, true: Callable[[], Any], within_ms: int = 8000) -> Any:
+def until(page: Page, true: Callable[[], Any], within_ms: int = 60_000) -> Any:
     """Wait until `true()` is true; its value."""
     waited = 0
     while not (value := true()):

@@ -140,7 +140,7 @@ def command(data_dir: Path, workers: int = 2) -> list[str]:
 
 
 def until(
-    true: Callable[[], bool], within_s: float = 10.0, why: Callable[[], str] | None = None
+    true: Callable[[], bool], within_s: float = 60.0, why: Callable[[], str] | None = None
 ) -> None:
     """Wait until `true()`; AssertionError with `why()` if that takes too long."""
     deadline = time.monotonic() + within_s

@@ -61,7 +61,7 @@ def as_undisturbed(service: Service, done: dict[str, Any], expected: dict[str, A
     assert done["result"]["metrics"] == expected["result"]["metrics"]
     assert done["result"]["curves"] == expected["result"]["curves"]
     store = service.data_dir / "store" / "pieces"
-    until(lambda: not [path for path in store.rglob("*") if path.is_file()], 15.0)
+    until(lambda: not [path for path in store.rglob("*") if path.is_file()])
 
 
 @pytest.mark.slow

@@ -54,7 +54,7 @@ def submit(service: Service, values: np.ndarray[Any, Any]) -> str:
 def published(service: Service, job: str) -> Tree:
     """The tree of the only published attempt; asserts that nothing else is stored."""
     store = service.data_dir / "store"
-    until(lambda: not [path for path in (store / "pieces").rglob("*") if path.is_file()], 15.0)
+    until(lambda: not [path for path in (store / "pieces").rglob("*") if path.is_file()])
     attempts = store / "attempts" / "local" / job
     (tree,) = attempts.glob("*/" + results.TREE)
     names = {path.name for path in attempts.rglob("*") if path.is_file()}
@@ -139,7 +139,7 @@ def test_pieces_are_exchanged_over_s3(topology: Topology) -> None:
             topology.workers[0].kill()
         done = topology.ended(job)
         assert done["status"] == "succeeded", done
-        until(lambda job=job: pieces_of(topology, job) == [], 20.0)  # type: ignore[misc]
+        until(lambda job=job: pieces_of(topology, job) == [])  # type: ignore[misc]
         tree = done["result"]["tree"]
         assert topology.client.get(f"/v1/trees/{tree}.nwk").text.strip() == expected.strip()
 

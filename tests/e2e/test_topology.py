@@ -74,7 +74,7 @@ def test_a_worker_killed_in_the_middle_of_a_job(topology: Topology) -> None:
     assert done["attempt"] == 2
     until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE, 5.0)
     # There is exactly one result, whatever the first attempt had written.
-    until(lambda: len(trees_of(topology, job)) == 1, 10.0)
+    until(lambda: len(trees_of(topology, job)) == 1)
     assert sum(key.endswith(f"{job}/end.json") for key in topology.stored()) == 1
     listed = topology.client.get("/v1/trees").json()["items"]
     assert [tree["job"] for tree in listed].count(job) == 1

@@ -172,7 +172,7 @@ def valkey(folder: Path) -> Iterator[str]:
             except redis.ConnectionError:
                 return False
 
-        until(answers, 20.0)
+        until(answers)
         yield url
 
 

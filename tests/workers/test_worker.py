@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,7 +16,7 @@ import psutil
 import pytest
 import redis
 
-from tests.workers import waiting_kit
+from tests.workers.waiting_kit import until
 from workers import processes
 from workers.assembly import Assembly, assemble
 from workers.broker import StrictTransport, make_app, sender
@@ -27,10 +27,6 @@ from workers.settings import WorkerSettings
 from workers.worker import _own_scratch
 
 LOGITS = json.dumps([[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0]]).encode()
-
-
-def until(true: Callable[[], bool], within_s: float = 10.0) -> None:
-    waiting_kit.until(true, within_s)
 
 
 class WorkerProcess:
@@ -62,7 +58,7 @@ class WorkerProcess:
             self.worker = processes.spawn(
                 processes.python("workers.main"), env=env, stdout=log, stderr=log
             )
-        until(lambda: self.parts.ledger.workers_alive() > 0, 40.0)
+        until(lambda: self.parts.ledger.workers_alive() > 0)
 
     def redis(self) -> redis.Redis:
         return redis.Redis.from_url(self.server.url)
@@ -126,12 +122,17 @@ def envelope(**changes: object) -> str:
 
 
 def test_jobs_run_one_after_the_other_without_a_pause(bench: WorkerProcess) -> None:
+    # A thread that becomes free must not wait for the event loop's next tick, up to a second: that
+    # would happen each time, where another program takes the cores only now and then.
+    assert min(seconds_of_20_jobs(bench) for _ in range(3)) < 10.0
+
+
+def seconds_of_20_jobs(bench: WorkerProcess) -> float:
     requests = [bench.submit() for _ in range(20)]
     began = time.monotonic()
-    until(lambda: all(bench.record(request).ended for request in requests), 30.0)
-    # A thread that becomes free must not wait for the event loop's next tick, up to a second.
-    assert time.monotonic() - began < 10.0
+    until(lambda: all(bench.record(request).ended for request in requests))
     assert {bench.record(request).status for request in requests} == {"succeeded"}
+    return time.monotonic() - began
 
 
 POISON = {
@@ -196,7 +197,7 @@ def test_a_job_with_a_lost_hint_still_runs(bench: WorkerProcess) -> None:
     bench.restart_server()
     request = bench.submit()
     bench.redis().delete(f"{bench.settings.key_prefix}queue:cpu")
-    until(lambda: bench.record(request).ended, 15.0)
+    until(lambda: bench.record(request).ended)
     assert bench.record(request).status == "succeeded"
 
 

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import psutil
 
 
-def until(true: Callable[[], bool], within_s: float = 5.0) -> None:
+def until(true: Callable[[], bool], within_s: float = 60.0) -> None:
+    """Waits for a condition; generously, because a busy machine is slow."""
     deadline = time.monotonic() + within_s
     while not true():
         assert time.monotonic() < deadline, "it did not happen in time"

@@ -34,7 +34,7 @@ def child_pool(spares: int, **limits: Any) -> Iterator[ChildPool]:
         pool._starter.shutdown()
         template = forkserver._forkserver._forkserver_pid
         if template not in (None, earlier) and sys.platform == "linux":
-            until(lambda: gone(template), 20.0)
+            until(lambda: gone(template))
 
 
 def long_job(folder: Path) -> Spec:

@@ -114,7 +114,7 @@ def test_a_spare_found_dead_is_replaced(pool: ChildPool, small: Spec) -> None:
 def test_the_error_names_the_signal_that_killed_a_child(pool: ChildPool, long: Spec) -> None:
     child = pool.take()
     child.begin(long)
-    until(lambda: busy(child.pid), 10.0)
+    until(lambda: busy(child.pid))
     os.kill(child.pid, signal.SIGKILL)
     with pytest.raises(TransientError, match="SIGKILL"):
         outcome(child)
@@ -125,7 +125,7 @@ def test_a_killed_template_is_replaced(pool: ChildPool, long: Spec, tmp_path: Pa
     child = pool.take()
     template = psutil.Process(child.pid).ppid()
     child.begin(long)
-    until(lambda: busy(child.pid), 10.0)
+    until(lambda: busy(child.pid))
     os.kill(template, signal.SIGKILL)
     until(lambda: gone(child.pid))
     with pytest.raises(TransientError):
@@ -139,7 +139,7 @@ def test_a_killed_template_is_replaced(pool: ChildPool, long: Spec, tmp_path: Pa
 def test_kill_ends_a_child_inside_a_c_loop_at_once(pool: ChildPool, long: Spec) -> None:
     child = pool.take()
     child.begin(long)
-    until(lambda: busy(child.pid), 10.0)
+    until(lambda: busy(child.pid))
     began = time.monotonic()
     child.kill()
     assert gone(child.pid)
@@ -249,7 +249,7 @@ pool = ChildPool(Limits(threads=2), spares=2)
 child = pool.take()
 pool.fill().result()
 child.begin(long_job(Path({folder!r})))
-until(lambda: busy(child.pid), 20.0)
+until(lambda: busy(child.pid))
 print("busy", flush=True)
 time.sleep(60)
 """

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import psutil
 import pytest
 import redis
 
-from tests.workers import waiting_kit
+from tests.workers.waiting_kit import until
 from workers import processes
 from workers.assembly import Assembly, assemble
 from workers.broker import sender
@@ -28,10 +28,6 @@ from workers.stores.objects import layout
 EXTRA = Path(__file__).parents[1] / "extra"
 PIECE_BYTES = 1_000
 N_WORKERS = 3
-
-
-def until(true: Callable[[], bool], within_s: float = 15.0) -> None:
-    waiting_kit.until(true, within_s)
 
 
 class Workers:
@@ -78,7 +74,7 @@ class Workers:
             with (self.folder / "log").open("ab") as log:
                 command = processes.python("workers.main")
                 self.workers.append(processes.spawn(command, env=env, stdout=log, stderr=log))
-        until(lambda: set(self.ready()) == {worker.pid for worker in self.workers}, 60.0)
+        until(lambda: set(self.ready()) == {worker.pid for worker in self.workers})
 
     def ready(self) -> list[int]:
         """The processes of the workers that are ready."""
@@ -158,7 +154,7 @@ class Workers:
         return [pid for pid, name in self.at_work(request) if name != fence]
 
     def await_helpers(self, request: Request, number: int = 1) -> list[int]:
-        until(lambda: len(self.helpers(request)) >= number, 15.0)
+        until(lambda: len(self.helpers(request)) >= number)
         return self.helpers(request)
 
     def restart_server(self) -> None:
@@ -202,7 +198,7 @@ def test_a_job_resumes_from_the_checkpoint_of_a_lost_worker(workers: Workers) ->
     )
     workers.parts.ledger.submit(request, {"features": b"[[1.0], [2.0]]"})
     folder = layout.checkpoints("t", request.id)
-    until(lambda: any(workers.parts.blobs.keys(folder)), 15.0)
+    until(lambda: any(workers.parts.blobs.keys(folder)))
     os.kill(workers.parent(request), signal.SIGKILL)
     record = workers.ended(request)
     assert record.status == "succeeded", record

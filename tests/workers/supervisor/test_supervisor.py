@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,8 @@ import numpy as np
 import psutil
 import pytest
 
-from tests.workers import waiting_kit
 from tests.workers.child.process_kit import child_pool
+from tests.workers.waiting_kit import until
 from workers.assembly import Assembly, assemble
 from workers.child.pool import Child, ChildPool
 from workers.embedded import EmbeddedServer
@@ -29,10 +29,6 @@ from workers.stores.objects import layout
 from workers.supervisor.supervisor import Supervisor
 
 LOGITS = json.dumps([[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0]]).encode()
-
-
-def until(true: Callable[[], bool], within_s: float = 15.0) -> None:
-    waiting_kit.until(true, within_s)
 
 
 class SingleWorker:
@@ -322,7 +318,7 @@ def test_a_job_continues_while_redis_is_unreachable(tmp_path: Path, pool: ChildP
         child = await_busy()
         assert own.pid is not None
         os.kill(own.pid, signal.SIGKILL)
-        until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE, 30.0)
+        until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
         assert thread.is_alive()
         own.ensure()
         thread.join(10.0)

@@ -113,7 +113,7 @@ def receiving() -> Iterator[Receiver]:
         receiver.close()
 
 
-def until(reached: Callable[[], object], timeout_s: float = 10.0) -> None:
+def until(reached: Callable[[], object], timeout_s: float = 60.0) -> None:
     end = time.monotonic() + timeout_s
     while not reached():
         assert time.monotonic() < end, "the condition was not reached in time"
