@@ -36,13 +36,25 @@ def demo(out: Path) -> None:
 
 
 @contextmanager
-def service(data_dir: str) -> Iterator[str]:
+def service(data_dir: str, *options: str) -> Iterator[str]:
     """`umbel serve` on a free port with its data in `data_dir`; yields its address when ready.
+
+    options : further ones of the command.
 
     Raises RuntimeError with what it printed if it is not ready within 30 s.
     """
     url_file = Path(data_dir) / "url"
-    command = [sys.executable, "-m", "app.cli", "serve", "--port", "0", "--data-dir", data_dir]
+    command = [
+        sys.executable,
+        "-m",
+        "app.cli",
+        "serve",
+        "--port",
+        "0",
+        "--data-dir",
+        data_dir,
+        *options,
+    ]
     log = Path(data_dir) / "demo.log"
     with log.open("wb") as sink:
         process = subprocess.Popen(command, stdout=sink, stderr=subprocess.STDOUT)

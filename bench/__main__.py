@@ -28,7 +28,11 @@ def main() -> None:
     sizes.add_argument("--quick", action="store_true", help="small data, under a minute")
     sizes.add_argument("--full", action="store_true", help="with 1,281,167 x 1000 logits (5.1 GB)")
     parts = parser.add_mutually_exclusive_group()
-    for part, made in (("few-shot", "F1 by the number of training rows"), ("speed", "times")):
+    for part, made in (
+        ("few-shot", "F1 by the number of training rows"),
+        ("speed", "times"),
+        ("scale", "training with 12,294 classes"),
+    ):
         parts.add_argument(
             f"--{part}",
             dest="part",
@@ -41,7 +45,7 @@ def main() -> None:
     if unknown:
         parser.error(f"there is no table {unknown[0]!r}; there are {', '.join(TABLES)}")
     if arguments.part and arguments.tables != ["classifiers"]:
-        parser.error("--few-shot and --speed are parts of the table classifiers alone")
+        parser.error("--few-shot, --speed and --scale are parts of the table classifiers alone")
     size: Size = "quick" if arguments.quick else "full" if arguments.full else "default"
 
     modules = {

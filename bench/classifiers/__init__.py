@@ -18,7 +18,8 @@ M3-map are not above BLR; nor are they on images. There RR-SVM is above the SVM 
 flat SVM suffers most: compare each at its best.
 
 `--few-shot`: figure 2.1, F1 by the number of training rows of each class. `--speed`: training
-times in relation to liblinear and scikit-learn at the same distance from the optimum.
+times in relation to liblinear and scikit-learn at the same distance from the optimum. `--scale`:
+training in blocks with as many classes as DMOZ-2010 has.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), chapters 2 and 3.
 """

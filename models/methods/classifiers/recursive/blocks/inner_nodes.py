@@ -4,16 +4,12 @@ Where classes tell nothing but their weights, the inner nodes get the best ones 
 they move slowly: with little loss a family of n children and their parent would move together, and
 turns take it a share of about 1 / n of the way. On a tree with the logistic loss a block therefore
 tells how much its classes hold to their places (`held`), by a bound of their curvature, and inner
-nodes move as far as they would with classes that follow: the minimum of a quadratic bound of the
-joint objective (majorization), with momentum that starts anew when the objective rises.
-
-Source: Hunter and Lange, "A Tutorial on MM Algorithms" (2004); O'Donoghue and Candes, "Adaptive
-Restart for Accelerated Gradient Schemes" (2015).
+nodes move by conjugate gradients of what remains when classes follow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -23,8 +19,9 @@ import scipy.sparse as sp
 from models.arrays import Arrays, Float, Int, row_blocks
 from models.methods.classifiers.classes.compressed import NEGLIGIBLE, CompressedRows
 from models.methods.classifiers.classes.path_sums import PathSums
+from models.methods.classifiers.recursive.blocks import conjugate_gradients
 from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
-from models.methods.classifiers.recursive.penalty import DiagonalElimination, Penalty
+from models.methods.classifiers.recursive.blocks.conjugate_gradients import Search
 
 MOST_VALUES = 1 << 23
 """Weights of inner nodes that are solved for at a time (64 MiB)."""
@@ -34,25 +31,15 @@ Columns = Callable[[slice], Float]
 """From some columns to the weights of the inner nodes there."""
 
 
-def momentum(objectives: Sequence[float]) -> float:
-    """The factor after these sweeps: 0 after the first one and after one that rose."""
-    n_falls = 0
-    for last, before in zip(reversed(objectives), reversed(objectives[:-1]), strict=False):
-        if last > before:
-            break
-        n_falls += 1
-    return n_falls / (n_falls + 3.0)
-
-
 @dataclass
 class InnerNodes:
-    """weights : what classes are trained with. reached : where the last move ended, without
-    momentum; None before the first, and where classes do not tell how they hold.
+    """weights : what classes are trained with. search : where the last move began; None before the
+    first, and where classes do not tell how they hold.
     """
 
     blocked: BlockedClasses
     weights: PathSums
-    reached: PathSums | None = None
+    search: Search | None = None
     _sums: dict[int, tuple[Int, CompressedRows]] = field(default_factory=dict)
     _held: dict[int, tuple[Int, CompressedRows]] = field(default_factory=dict)
 
@@ -67,14 +54,14 @@ class InnerNodes:
     @classmethod
     def of_arrays(cls, blocked: BlockedClasses, arrays: Arrays, n_columns: int) -> InnerNodes:
         weights = PathSums.of_arrays(arrays, n_columns, "inner.")
-        if "reached.start" not in arrays:
-            return cls(blocked, weights)
-        return cls(blocked, weights, PathSums.of_arrays(arrays, n_columns, "reached."))
+        searched = "search.numbers" in arrays
+        search = Search.of_arrays(arrays, n_columns, "search.") if searched else None
+        return cls(blocked, weights, search)
 
     def arrays(self) -> Arrays:
         """Of both."""
-        reached = {} if self.reached is None else self.reached.arrays("reached.")
-        return {**self.weights.arrays("inner."), **reached}
+        search = {} if self.search is None else self.search.arrays("search.")
+        return {**self.weights.arrays("inner."), **search}
 
     def keep(self, block: int, arrays: Arrays) -> None:
         """Take what a piece tells of its classes by parent."""
@@ -97,27 +84,24 @@ class InnerNodes:
             total += float((weights * (self._form @ weights)).sum())
         return 0.5 * total
 
-    def move(self, classes: CompressedRows | None, factor: float) -> None:
-        """Move to where the classes draw them. O(n_inner D).
+    def move(self, classes: CompressedRows | None) -> None:
+        """Move to where the classes draw them. O(n_inner D), or as `conjugate_gradients.moved`.
 
-        classes : the classes' weights, on a graph. factor : of the momentum.
+        classes : the classes' weights, on a graph.
         """
         if classes is not None:
             pull = sp.csc_array(-(self.blocked.to_inner @ classes.matrix()))
             self.weights = self._compressed(lambda columns: self._best(pull[:, columns].toarray()))
             return
-        added = self._by_parent(self._sums)
+        sums, parent = self._by_parent(self._sums), self.blocked.inner_parent
         if not self._held:
+            added = sp.csc_array(sums)
             self.weights = self._compressed(lambda columns: self._drawn(added, columns))
             return
-        held = self._by_parent(self._held)
-        reached = self._compressed(lambda columns: self._followed(added, held, columns))
-        if self.reached is None or not factor:
-            self.weights = reached
-        else:
-            ends = reached, self.reached
-            self.weights = self._compressed(lambda columns: _ahead(*ends, factor, columns))
-        self.reached = reached
+        own, self.search = conjugate_gradients.moved(
+            parent, self.weights.own, sums, self._by_parent(self._held), self.search
+        )
+        self.weights = PathSums(own, parent, self.weights.node)
 
     def _best(self, pull: Float) -> Float:
         return self.blocked.penalty.solve_inner(pull)
@@ -126,13 +110,6 @@ class InnerNodes:
         """The best weights for classes that stay where they are."""
         before = self.weights.columns(columns)
         return self._best(added[:, columns].toarray() + self._n_classes[:, None] * before)
-
-    def _followed(self, added: sp.csc_array, held: sp.csc_array, columns: slice) -> Float:
-        """The best weights for classes that follow as far as they do not hold to their places."""
-        before = self.weights.columns(columns)
-        gradient = self._alone.matrix @ before - added[:, columns].toarray()
-        system = DiagonalElimination(self._alone, held[:, columns].toarray())
-        return np.asarray(before - system(gradient))
 
     @cached_property
     def _form(self) -> sp.csr_array:
@@ -146,13 +123,7 @@ class InnerNodes:
         n_inner = self.blocked.penalty.inner.size
         return np.bincount(self.blocked.class_parent, minlength=n_inner).astype(np.float64)
 
-    @cached_property
-    def _alone(self) -> Penalty:
-        """The penalty of a tree without its classes."""
-        matrix = sp.csr_array(self._form - sp.diags_array(self._n_classes))
-        return Penalty(matrix, np.arange(matrix.shape[0]), self.blocked.inner_parent)
-
-    def _by_parent(self, kept: dict[int, tuple[Int, CompressedRows]]) -> sp.csc_array:
+    def _by_parent(self, kept: dict[int, tuple[Int, CompressedRows]]) -> sp.csr_array:
         """(n_inner, n_columns) the sums of what blocks told."""
         parents, sums = zip(*(kept[block] for block in sorted(kept)), strict=True)
         parent = np.concatenate(parents)
@@ -161,7 +132,7 @@ class InnerNodes:
             shape=(self.weights.n_rows, parent.size),
         )
         rows = CompressedRows.stacked(list(sums), self.weights.n_columns)
-        return sp.csc_array(place @ rows.matrix())
+        return sp.csr_array(place @ rows.matrix())
 
     def _blocks(self) -> list[slice]:
         return list(row_blocks(self.weights.n_columns, self.weights.n_rows, MOST_VALUES))
@@ -184,9 +155,3 @@ class InnerNodes:
         whole.data[np.abs(whole.data) <= NEGLIGIBLE * np.repeat(largest, np.diff(whole.indptr))] = 0
         whole.eliminate_zeros()
         return PathSums(CompressedRows.of_matrix(whole), parent, np.arange(parent.size))
-
-
-def _ahead(end: PathSums, start: PathSums, factor: float, columns: slice) -> Float:
-    """From the last of two ends on, by a factor of the way between them."""
-    last = end.columns(columns)
-    return np.asarray(last + factor * (last - start.columns(columns)))

@@ -19,15 +19,19 @@ from models.methods.classifiers.classes.path_sums import PathSums
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.blocks.block import dual_sum, first_row, under
 from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
-from models.methods.classifiers.recursive.blocks.inner_nodes import InnerNodes, momentum
+from models.methods.classifiers.recursive.blocks.inner_nodes import InnerNodes
 from models.methods.classifiers.recursive.inputs import Effort, LossName
 from models.progress import Progress
 
 FIRST_TOL = {"hinge": 0.1, "logistic": 1e-3}
-"""How exactly the classes of the first sweep are trained; each sweep a third of the one before."""
+"""How exactly the classes of the first sweep are trained, as a share of their objectives."""
 
 TIGHTEST = 1e-3
 """The share of this that remains in the end."""
+
+OF_CHANGE = 0.1
+"""Where inner nodes search, how exactly classes are trained as a share of the last sweep's change:
+more exact ones cost a second step each and lead no further."""
 
 
 @dataclass(frozen=True)
@@ -55,21 +59,22 @@ def minimize(
     checkpoint: Checkpoint,
 ) -> BlockFit:
     """Sweeps end when one changes the objective by at most `tol` times it, or raises it although
-    the classes are trained as exactly as they ever are, or after `max_iter`.
+    the classes are trained as exactly as they ever are and inner nodes tried no step, or after
+    `max_iter`.
 
     The pieces are those of `block.piece`. Cost of a sweep: that of the classes, each O(nnz) times a
     few passes, and on a graph a copy of the compressed weights for each colour; memory a block's,
-    and the weights of inner nodes twice.
+    and the weights of inner nodes, with the logistic loss on a tree about eight times.
     """
     state, converged, rise = State.start(problem, blocked, checkpoint), False, 0.0
     while not converged and len(state.objectives) < effort.max_iter:
         exact = _tightening(len(state.objectives)) == TIGHTEST
         objective = sweep(state, effort, FIRST_TOL[loss], crew, progress)
         previous = state.objectives[-1] if state.objectives else np.inf
-        ahead = state.inner.reached is not None and momentum(state.objectives) > 0.0
+        tried = state.inner.search is not None
         state.objectives.append(objective)
         converged = abs(previous - objective) <= effort.tol * objective
-        if exact and not ahead and not converged and objective > previous:
+        if exact and not tried and not converged and objective > previous:
             converged, rise = True, (objective - previous) / objective
         if not converged and len(state.objectives) < effort.max_iter:
             state.move_inner()
@@ -82,10 +87,19 @@ def _tightening(n_sweeps: int) -> float:
     return float(max(TIGHTEST, 3.0**-n_sweeps))
 
 
+def allowed(state: State, first_tol: float) -> float:
+    """How exactly the next sweep trains its classes, as a share of their objectives."""
+    objectives = state.objectives
+    if state.inner.search is None or len(objectives) < 2:
+        return first_tol * _tightening(len(objectives))
+    change = abs(objectives[-2] / objectives[-1] - 1.0)
+    return float(np.clip(OF_CHANGE * change, TIGHTEST * first_tol, first_tol))
+
+
 def sweep(state: State, effort: Effort, first_tol: float, crew: Crew, progress: Progress) -> float:
     """Train each block once; returns the objective."""
     n_sweeps, n_blocks, n_done = len(state.objectives), len(state.blocked.blocks), 0
-    allowed, inner = first_tol * _tightening(n_sweeps), state.inner.penalty
+    tol, inner = allowed(state, first_tol), state.inner.penalty
     # In the order of blocks, whichever ends first: a kill must not change the sums' rounding.
     objectives = np.zeros(n_blocks)
     for blocks in state.blocked.turns:
@@ -94,7 +108,7 @@ def sweep(state: State, effort: Effort, first_tol: float, crew: Crew, progress: 
                 "C": effort.C,
                 "block": block,
                 "sweep": n_sweeps,
-                "tol": allowed,
+                "tol": tol,
                 "seed": effort.seed,
             }
             for block in blocks
@@ -151,7 +165,7 @@ class State:
         """Give the inner nodes the weights of the next sweep."""
         if self.inner.weights.n_rows:
             classes = None if self.blocked.nested else self._kept_weights()
-            self.inner.move(classes, momentum(self.objectives))
+            self.inner.move(classes)
 
     def _kept_weights(self) -> CompressedRows:
         """The weights of the classes, in their order."""

@@ -12,12 +12,13 @@ from scipy.special import expit
 from models.method import Alone, Checkpoint
 from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.compressed import CompressedRows
+from models.methods.classifiers.classes.path_sums import PathSums
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive import logistic
 from models.methods.classifiers.recursive.blocks import newton
 from models.methods.classifiers.recursive.blocks.block import piece
 from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
-from models.methods.classifiers.recursive.blocks.inner_nodes import InnerNodes, momentum
+from models.methods.classifiers.recursive.blocks.inner_nodes import InnerNodes
 from models.methods.classifiers.recursive.blocks.sweeps import minimize
 from models.methods.classifiers.recursive.inputs import Effort
 from models.methods.classifiers.recursive.penalty import Penalty
@@ -64,7 +65,7 @@ def test_they_go_where_classes_with_these_curvatures_would_follow_to() -> None:
     np.testing.assert_allclose(before, np.tile(row, (3, 1)), atol=2e-3)
     held = curvature / (1.0 + curvature)
     nodes.keep(0, told(added, held))
-    nodes.move(None, 0.0)
+    nodes.move(None)
     # The minimum of penalty + sum of curvature (w - classes)^2 / 2 + loss's slope, column by
     # column, where classes are best for what was before: their slope is that of the penalty.
     matrix = blocked.penalty.matrix.toarray()
@@ -76,36 +77,28 @@ def test_they_go_where_classes_with_these_curvatures_would_follow_to() -> None:
         hessian = matrix + np.diag(np.concatenate([np.zeros(3), curvature[:, column]]))
         expected[:, column] = (start[:, column] - np.linalg.solve(hessian, gradient))[:3]
     np.testing.assert_allclose(nodes.weights.columns(slice(None)), expected, atol=5e-3)
-    assert nodes.reached is nodes.weights
+    assert nodes.search is not None
+    np.testing.assert_allclose(
+        PathSums(nodes.search.start, blocked.inner_parent, np.arange(3)).columns(slice(None)),
+        before,
+        atol=2e-3,
+    )
 
 
-def test_momentum_goes_on_the_same_way() -> None:
+def test_a_search_is_restored() -> None:
     blocked = blocks(families())
     rng = np.random.default_rng(2)
-    added, held = rng.normal(size=(24, 13)), np.full((24, 13), 0.5)
-    ends = []
-    for factor in (0.0, 0.5):
-        nodes = InnerNodes.equal(blocked, np.ones(13))
-        nodes.keep(0, told(added, held))
-        nodes.move(None, 0.0)
-        first = nodes.weights.columns(slice(None))
-        nodes.move(None, factor)
-        assert nodes.reached is not None
-        ends.append(nodes.weights.columns(slice(None)))
-    np.testing.assert_allclose(ends[1], ends[0] + 0.5 * (ends[0] - first), atol=5e-3)
+    given = told(rng.normal(size=(24, 13)), np.full((24, 13), 0.5))
+    nodes = InnerNodes.equal(blocked, np.ones(13))
+    nodes.keep(0, given)
+    nodes.move(None)
     again = InnerNodes.of_arrays(blocked, nodes.arrays(), 13)
-    np.testing.assert_array_equal(again.weights.own.value, nodes.weights.own.value)
-    assert again.reached is not None
-    np.testing.assert_array_equal(again.reached.own.value, nodes.reached.own.value)
-
-
-def test_momentum_grows_and_starts_anew_after_a_rise() -> None:
-    assert momentum([]) == 0
-    assert momentum([5.0]) == 0
-    assert momentum([5.0, 4.0]) == pytest.approx(1 / 4)
-    assert momentum([5.0, 4.0, 3.0]) == pytest.approx(2 / 5)
-    assert momentum([5.0, 4.0, 4.5]) == 0
-    assert momentum([5.0, 4.0, 4.5, 4.0]) == pytest.approx(1 / 4)
+    for kept in (nodes, again):
+        kept.keep(0, given)
+        kept.move(None)
+    assert nodes.arrays().keys() == again.arrays().keys()
+    for name, array in nodes.arrays().items():
+        np.testing.assert_array_equal(array, again.arrays()[name])
 
 
 def test_the_bound_is_above_the_curvature() -> None:
