@@ -21,7 +21,10 @@ from models.methods.labelled.discovery.mixture import (
 from models.progress import Progress
 
 MAX_ITER = 300
+"""E-steps of a run."""
+
 TOL = 1e-6
+"""The least rise of a row's mean log-likelihood."""
 
 
 @dataclass(frozen=True, slots=True)
