@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, vonmises_fisher
@@ -11,8 +13,10 @@ from models.methods.labelled.discovery.mixture import (
     Clusterer,
     Mixture,
     Rows,
+    beyond,
     climb,
     directions,
+    expected,
     maximized,
 )
 from models.numerics import bessel
@@ -121,3 +125,49 @@ def test_rows_without_a_direction_are_refused() -> None:
         directions(np.array([[1.0, 0.0], [0.0, 0.0]]))
     with pytest.raises(UsageError, match="one column"):
         directions(np.ones((3, 1)))
+
+
+def plain(given: Rows, some: Mixture, tol: float) -> tuple[float, int]:
+    """The log-likelihood at which EM alone ends, and its E-steps."""
+    before, n_steps = -np.inf, 0
+    while True:
+        evidence, mass, sums = expected(some, given)
+        n_steps += 1
+        if evidence - before <= tol * len(given.code):
+            return evidence, n_steps
+        before, some = evidence, maximized(some, given, mass, sums)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_overlapping_clusters_take_fewer_steps_than_em_alone(kind: Clusterer) -> None:
+    rng = np.random.default_rng(11)
+    values = np.repeat(mixture(6, kind).means, 300, axis=0) + rng.normal(0, 0.7, (1200, 3))
+    values = directions(values) if kind == "vmf" else values
+    given, start = Rows.of(values, np.full(1200, -1)), mixture(7, kind)
+    evidence, n_steps = plain(given, start, 1e-9)
+    fit = climb(given, start, 5000, 1e-9)
+    assert fit.converged
+    assert fit.n_iter < n_steps / 2
+    assert fit.log_likelihood > evidence - 1e-3
+    if kind == "vmf":
+        np.testing.assert_allclose(np.linalg.norm(fit.mixture.means, axis=1), 1.0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_beyond_no_stretch_is_the_last_step(kind: Clusterer) -> None:
+    steps = mixture(1, kind), mixture(2, kind), mixture(3, kind)
+    assert beyond(*steps, 1.0) == (steps[2], True)
+
+
+def test_beyond_steps_that_shrink_alike_is_their_limit() -> None:
+    """Steps by the factor 0.9 shrink to nothing after ten times the first."""
+    some, away = mixture(1, "gmm"), np.random.default_rng(2).normal(size=(4, 3))
+    steps = [replace(some, means=some.means + away * (1.0 - 0.9**n)) for n in range(3)]
+    limit, at_most = beyond(steps[0], steps[1], steps[2], 1000.0)
+    assert not at_most
+    np.testing.assert_allclose(limit.means, some.means + away, rtol=1e-6)
+    np.testing.assert_allclose(limit.weights, some.weights)
+    halfway, at_most = beyond(steps[0], steps[1], steps[2], 4.0)
+    assert at_most
+    expected_share = 2 * 4.0 * 0.1 - 4.0**2 * 0.01
+    np.testing.assert_allclose(halfway.means, some.means + away * expected_share, rtol=1e-6)
