@@ -45,6 +45,7 @@ def compile_all() -> None:
     sphere = points / np.linalg.norm(points, axis=1, keepdims=True)
     for name, features, params in (
         ("perch", points, {}),
+        ("perch", points.astype(np.float32), {}),
         ("hmmc", points, {"max_leaves": 3}),
         ("hmmc", points, {"max_leaves": 3, "branching": 3}),
         ("vmf", sphere, {"n_clusters": 3}),

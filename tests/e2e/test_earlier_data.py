@@ -222,7 +222,8 @@ def test_new_jobs_grow_from_earlier_ones(earlier: Earlier) -> None:
         again = earlier.service.ended(earlier.service.submit(old["request"]))
         assert again["status"] == "succeeded", again
         assert earlier.newick(again) == earlier.newick(before)
-        assert lacking(before["result"]["metrics"], again["result"]["metrics"], rtol=RTOL) == []
+        # Some methods compute in single precision.
+        assert lacking(before["result"]["metrics"], again["result"]["metrics"], rtol=1e-6) == []
 
 
 def test_an_unfinished_upload_is_completed(earlier: Earlier) -> None:

@@ -188,7 +188,10 @@ def test_tensors_have_the_same_values_and_exact_gradients(n_features: int) -> No
     log_i, log_c = bessel_torch.log_iv(order, kappa), bessel_torch.log_c(n_features, kappa)
     own = bessel_torch.ratio(n_features, kappa)
     assert log_i.detach().numpy() == pytest.approx(bessel.log_iv(order, KAPPA), rel=1e-14)
-    assert log_c.detach().numpy() == pytest.approx(bessel.log_c(n_features, KAPPA), rel=1e-14)
+    # log C cancels where it is about 1: each processor rounds its largest term in its own way.
+    largest = order * np.log1p(np.hypot(order, KAPPA) / order) if order else np.zeros(KAPPA.size)
+    apart = np.abs(log_c.detach().numpy() - bessel.log_c(n_features, KAPPA))
+    assert (apart <= 1e-14 * np.abs(bessel.log_c(n_features, KAPPA)) + EPS * largest).all()
     assert own.detach().numpy() == pytest.approx(bessel.ratio(n_features, KAPPA), rel=1e-14)
     falls, steps = gradient(log_c, kappa), gradient(log_i, kappa)
     curve, rise = gradient(falls, kappa), gradient(own, kappa)

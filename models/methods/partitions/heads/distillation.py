@@ -30,6 +30,7 @@ import numpy as np
 from models.methods.partitions.heads.labels import Linear, gather, scores
 from models.methods.partitions.heads.source import Source
 from models.numerics.adam import Adam
+from models.parameters import Device
 from models.progress import Progress
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
 
 START = 0.02
 SHARE_MOMENTUM = 0.9
+
+LEAST_MOMENTUM, MOST_MOMENTUM = 0.9, 0.996
+SPANS = 50
+"""The number of spans of the teacher's average in a training."""
 
 _REPORTED = 1e10
 """The approximate number of multiplications between two progress reports."""
@@ -60,11 +65,22 @@ class TaughtHeads:
 
     weights : (D, H, K), bias : (H, K), both divided by the temperature already.
     loss : (H,) mean over the last pass.
+    late_fall : (H,) share of the loss's fall since the first pass that came in the last fifth of
+        the passes; 0 for fewer than five passes or where it did not fall.
+    apart : (H,) share of points of the last pass that student and teacher put in other clusters.
     """
 
     weights: Tensor
     bias: Tensor
     loss: Tensor
+    late_fall: Tensor
+    apart: Tensor
+
+
+def momentum_for(n_steps: int) -> float:
+    """The share of the teacher that stays in each step, so that its average, which spans
+    1 / (1 - momentum) steps, does so `SPANS` times in a training."""
+    return min(max(1.0 - SPANS / max(n_steps, 1), LEAST_MOMENTUM), MOST_MOMENTUM)
 
 
 def agreement(teacher: Tensor) -> Tensor:
@@ -90,6 +106,38 @@ def losses(
     share = joint.sub_(total).exp_()
     slope = student.exp_().sub_(share)
     return loss, slope.mul_((weight * (beta / (2 * n_pairs)))[:, None, None])
+
+
+class LateFall:
+    """How much of the fall of losses comes in the last fifth of the passes."""
+
+    def __init__(self, n_passes: int, n_heads: int, device: Device) -> None:
+        import torch
+
+        self._n_passes = n_passes
+        self._n_late = n_passes // 5
+        self._first, self._early, self._late = torch.zeros((3, n_heads), device=device)
+
+    def add(self, turn: int, loss: Tensor) -> None:
+        """loss : (H,) of pass `turn`."""
+        n_left = self._n_passes - turn
+        if turn == 0:
+            self._first += loss
+        if n_left <= self._n_late:
+            self._late += loss
+        elif n_left <= 2 * self._n_late:
+            self._early += loss
+
+    def share(self) -> Tensor:
+        """(H,) the share; 0 for fewer than five passes or where the loss did not fall."""
+        import torch
+
+        none = torch.zeros_like(self._first)
+        if not self._n_late:
+            return none
+        fall = self._first - self._late / self._n_late
+        share = (self._early - self._late) / self._n_late / fall
+        return torch.where(fall > 0, share, none).clamp_(0.0, 1.0)
 
 
 def train(
@@ -120,7 +168,8 @@ def train(
     n_steps = source.n_points // source.batch_size
     work = 12.0 * out[0].numel() / 2 * source.widths[0]
     every = int(min(max(1.0, _REPORTED / work), max(1, n_steps * effort.max_iter // 20)))
-    loss = torch.zeros(effort.n_heads, device=source.device)
+    loss, apart = torch.zeros((2, effort.n_heads), device=source.device)
+    fall = LateFall(effort.max_iter, effort.n_heads, source.device)
 
     def log_probabilities(rows: Tensor, layer: Linear) -> Tensor:
         scaled = scores([rows], layer, out).div_(effort.temperature).view(shape)
@@ -138,13 +187,17 @@ def train(
         share.lerp_(taught.exp().mean(dim=(0, 1)), 1.0 - SHARE_MOMENTUM)
         # The logarithm of a share that stays 0 for long would be infinite.
         log_share = share.clamp(min=torch.finfo(share.dtype).tiny).log_()
-        batch_loss, slope = losses(
-            log_probabilities(both, student), taught, log_share, agreement(taught), effort.beta
-        )
+        learned = log_probabilities(both, student)
+        if turn == effort.max_iter - 1:
+            other = learned.argmax(dim=3) != taught.argmax(dim=3)
+            apart += other.to(apart.dtype).mean(dim=(0, 1)) / n_steps
+        batch_loss, slope = losses(learned, taught, log_share, agreement(taught), effort.beta)
         slope = slope.div_(effort.temperature).view(out.shape)
         adam.step(gather([both], slope, student, gradient))
         teacher.params.lerp_(student.params, 1.0 - effort.momentum)
         loss = batch_loss if at == 0 else loss + batch_loss
+        if at == n_steps - 1:
+            fall.add(turn, loss)
         if step % every == 0:
             progress(
                 step / (n_steps * effort.max_iter),
@@ -153,4 +206,5 @@ def train(
             )
     scaled = teacher.params / effort.temperature
     heads = effort.n_heads, n_clusters
-    return TaughtHeads(scaled[:-1].view(-1, *heads), scaled[-1].view(heads), loss / n_steps)
+    weights, bias = scaled[:-1].view(-1, *heads), scaled[-1].view(heads)
+    return TaughtHeads(weights, bias, loss / n_steps, fall.share(), apart)

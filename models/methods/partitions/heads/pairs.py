@@ -56,15 +56,17 @@ def neighbours(source: Source, n_neighbors: int, progress: Progress) -> Tensor:
 
 
 def _unit(rows: Tensor, first_row: int) -> Tensor:
-    norm = rows.norm(dim=1, keepdim=True)
-    if not bool((norm > 0).all()):
-        row = first_row + int((norm[:, 0] == 0).nonzero()[0])
+    largest = rows.abs().amax(dim=1, keepdim=True)
+    if not bool((largest > 0).all()):
+        row = first_row + int((largest[:, 0] == 0).nonzero()[0])
         raise UsageError(
-            f"Input {ROLE!r} has only zeros in row {row} (counted from 0): it has no direction, "
-            "so no neighbours by cosine.",
+            f"Input {ROLE!r} has only zeros in row {row} (counted from 0; in single precision): it "
+            "has no direction, so no neighbours by cosine.",
             code="no-distance",
             role=ROLE,
             row=row,
         )
-    unit: Tensor = rows / norm
+    # Squares of small values would be rounded to 0.
+    scaled = rows / largest
+    unit: Tensor = scaled / scaled.norm(dim=1, keepdim=True)
     return unit

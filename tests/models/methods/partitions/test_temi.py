@@ -41,7 +41,8 @@ def fit(features: Any, names: list[str] | None = None, **params: Any) -> Fitted:
 @pytest.mark.parametrize("batch_size", [512, 64])
 def test_clusters_that_lie_apart_are_found(seed: int, batch_size: int) -> None:
     features, own = blobs(seed)
-    fitted = fit(features, n_clusters=5, seed=seed, batch_size=batch_size)
+    n_passes = 100 if batch_size == 64 else 300  # A pass is a single step where all rows fit.
+    fitted = fit(features, n_clusters=5, seed=seed, batch_size=batch_size, max_iter=n_passes)
     assert together(fitted, own) > 0.99
     assert fitted.tree.kind == "partition"
     assert (np.diff(fitted.tree.size[1:]) <= 0).all()
@@ -129,6 +130,17 @@ def test_heads_that_learned_nothing_are_warned_of() -> None:
     fitted = fit(0.01 * features, n_clusters=5, max_iter=1)
     assert fitted.metrics["loss"] == pytest.approx(uniform, rel=0.01)
     assert f"that of equal probabilities {uniform:.3g}" in fitted.warnings[0]
+
+
+def test_a_teacher_that_lags_and_a_loss_that_falls_are_warned_of() -> None:
+    features, own = blobs(1)
+    slow = fit(features, n_clusters=5, momentum=0.9999)
+    assert any("The teacher lags behind its student" in warning for warning in slow.warnings)
+    short = fit(features, n_clusters=5, max_iter=20, learning_rate=0.001)
+    assert any("The loss was still falling" in warning for warning in short.warnings)
+    chosen = fit(features, n_clusters=5, momentum="auto")
+    assert together(chosen, own) > 0.99
+    assert chosen.warnings == ()
 
 
 @pytest.mark.parametrize(

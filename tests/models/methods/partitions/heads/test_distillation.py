@@ -10,7 +10,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.methods.partitions.heads.distillation import TemiEffort, agreement, losses, train
+from models.methods.partitions.heads.distillation import (
+    LateFall,
+    TemiEffort,
+    agreement,
+    losses,
+    momentum_for,
+    train,
+)
 from models.methods.partitions.heads.source import Source
 from models.progress import silent
 from models.rows import ArrayRows
@@ -93,8 +100,9 @@ EFFORT = TemiEffort(
 
 def literal_training(
     rows: torch.Tensor, neighbours: torch.Tensor, n_clusters: int, effort: TemiEffort, seed: int
-) -> tuple[torch.Tensor, list[list[float]]]:
-    """The teachers (H, D + 1, K) and the losses of each step, all rows in each.
+) -> tuple[torch.Tensor, list[list[float]], torch.Tensor]:
+    """The teachers (H, D + 1, K), the losses of each step, all rows in each, and the share of rows
+    that the last step's student and teacher put in other clusters.
 
     By autograd on one head after the other; numbers are drawn as `train` draws them.
     """
@@ -107,7 +115,7 @@ def literal_training(
     teachers = [terms.clone() for terms in start.split(n_clusters, dim=1)]
     optimizer = torch.optim.Adam(students, lr=effort.learning_rate)
     share = [torch.full((n_clusters,), 1 / n_clusters) for _ in students]
-    seen = []
+    seen, apart = [], torch.zeros(effort.n_heads)
 
     def soft(x: torch.Tensor, head: torch.Tensor) -> torch.Tensor:
         return torch.softmax((x @ head[:-1] + head[-1]) / effort.temperature, dim=1)
@@ -125,6 +133,10 @@ def literal_training(
             terms = ((soft(rows, student) * soft(others, teacher)) ** effort.beta / share[h]).sum(1)
             two = ((soft(others, student) * soft(rows, teacher)) ** effort.beta / share[h]).sum(1)
             loss.append(-(weight * (terms.log() + two.log()) / 2).mean())
+        both = torch.cat([rows, others])
+        for h, (student, teacher) in enumerate(zip(students, teachers, strict=True)):
+            differ = soft(both, student).argmax(dim=1) != soft(both, teacher).argmax(dim=1)
+            apart[h] = differ.float().mean()
         optimizer.zero_grad()
         torch.stack(loss).sum().backward()
         optimizer.step()
@@ -134,7 +146,7 @@ def literal_training(
                 for t, s in zip(teachers, students, strict=True)
             ]
         seen.append([float(terms.detach()) for terms in loss])
-    return torch.stack(teachers), seen
+    return torch.stack(teachers), seen, apart
 
 
 def test_training_is_that_of_the_literal_program() -> None:
@@ -145,12 +157,33 @@ def test_training_is_that_of_the_literal_program() -> None:
     with torch.no_grad():
         result = train(source, near, N_CLUSTERS, EFFORT, np.random.default_rng(8), silent)
     seed = int(np.random.default_rng(8).integers(2**63))
-    teachers, seen = literal_training(torch.from_numpy(rows), near, N_CLUSTERS, EFFORT, seed)
+    teachers, seen, apart = literal_training(torch.from_numpy(rows), near, N_CLUSTERS, EFFORT, seed)
     expected = teachers / EFFORT.temperature
     close = {"rtol": 1e-3, "atol": 1e-4}
     torch.testing.assert_close(result.weights.movedim(1, 0), expected[:, :-1], **close)
     torch.testing.assert_close(result.bias, expected[:, -1], **close)
     assert result.loss.tolist() == pytest.approx(seen[-1], rel=1e-4)
+    assert result.apart.tolist() == pytest.approx(apart.tolist())
+    assert apart.max() > 0
+    assert result.late_fall.tolist() == [0.0] * 3  # of four passes there is no fifth
+
+
+def test_the_share_of_a_fall_that_came_late() -> None:
+    linear, early, rising = [10.0 - turn for turn in range(10)], [10.0] + [0.0] * 9, [*range(10)]
+    losses_of_pass = torch.tensor([linear, early, rising]).T
+    fall = LateFall(10, 3, "cpu")
+    for turn, loss in enumerate(losses_of_pass):
+        fall.add(turn, loss)
+    # Means of the last two fifths of the linear fall: 3.5 and 1.5, so 2 of 10 - 1.5.
+    assert fall.share().tolist() == pytest.approx([2 / 8.5, 0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("n_steps", "momentum"),
+    [(0, 0.9), (1, 0.9), (500, 0.9), (1000, 0.95), (12_500, 0.996), (10**9, 0.996)],
+)
+def test_the_average_spans_a_fiftieth_of_the_steps(n_steps: int, momentum: float) -> None:
+    assert momentum_for(n_steps) == pytest.approx(momentum)
 
 
 def test_losses_are_means_over_the_last_pass() -> None:

@@ -57,6 +57,12 @@ def test_points_that_lie_on_each_other_are_neighbours_but_not_their_own() -> Non
     assert (nearest != np.arange(12)[:, None]).all()
 
 
+def test_the_length_of_rows_does_not_matter() -> None:
+    lengths = np.logspace(-30, 15, len(ROWS), dtype=np.float64)[:, None]
+    rows = (ROWS * lengths).astype(np.float32)
+    assert neighbours(opened(rows), 3, silent).tolist() == literal(rows, 3)
+
+
 def test_a_point_without_direction_is_named() -> None:
     rows = ROWS.copy()
     rows[13] = 0.0
