@@ -14,10 +14,11 @@ TABLES = (
     *("l2h", "gpu", "metrics", "trees", "service", "wrapped", "hyperbolic"),
     *("quality", "purity", "margins", "sphere", "calibration", "tasks", "rmlr"),
     *("classifiers", "labelled", "views", "supervision", "completion"),
+    "attributes",
 )
 _NAMED = frozenset(TABLES[TABLES.index("hyperbolic") :])
 """Tables that are made only if they are named."""
-PLOTTED = ("l2h", "few_shot")
+PLOTTED = ("l2h", "few_shot", "attributes")
 """Tables with a picture, a function of `bench.plot`."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import matplotlib as mpl
@@ -75,6 +76,44 @@ def _most_sizes(rows: Sequence[Row], fixed: str, over: str) -> Any:
     for row in rows:
         sizes.setdefault(row[fixed], set()).add(row[over])
     return max(sizes, key=lambda value: len(sizes[value]))
+
+
+def attributes(rows: Sequence[Row], path: Path) -> None:
+    """The tree from left to right: at each branch the attributes that draw animals in."""
+    mpl.use("Agg")
+    children: dict[int, list[int]] = {}
+    for row in rows[1:]:
+        children.setdefault(row["parent"], []).append(row["node"])
+    depth, height, order = {0: 0}, {}, [0]
+    for node in order:  # Parents first.
+        for child in children.get(node, ()):
+            depth[child] = depth[node] + 1
+            order.append(child)
+    open_nodes, n_leaves = [0], 0
+    while open_nodes:
+        node = open_nodes.pop()
+        if node not in children:
+            height[node], n_leaves = float(n_leaves), n_leaves + 1
+        open_nodes += reversed(children.get(node, []))
+    for node in reversed(order):
+        if node in children:
+            height[node] = sum(height[child] for child in children[node]) / len(children[node])
+    figure = Figure(figsize=(16, 0.75 * n_leaves + 1), layout="constrained")
+    axis: Axes = figure.subplots()
+    end = max(depth.values()) + 1
+    for row in rows:
+        node, parent = row["node"], row["parent"]
+        x, y = depth[node], height[node]
+        if parent is not None:
+            axis.plot([x - 1, x - 1, x], [height[parent], y, y], color="#969696", linewidth=1)
+            axis.text(x - 0.97, y - 0.08, row["draws_in"], fontsize=8, va="bottom")
+        if row["animals"]:
+            axis.plot([x, end - 1], [y, y], color="#d9d9d9", linewidth=1)
+            axis.text(end - 0.97, y, fill(row["animals"], 80), fontsize=8, va="center")
+    axis.set(xlim=(0, end + 1.2), ylim=(n_leaves - 0.3, -0.7))
+    axis.axis("off")
+    figure.suptitle("Animals, split by the attributes that draw them into a branch")
+    figure.savefig(path, dpi=150)
 
 
 def _lines(axes: Axes, rows: Sequence[Row], over: str, fixed: str, value: Any) -> None:
