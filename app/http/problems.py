@@ -185,14 +185,19 @@ def problem_of_usage(error: UsageError) -> Problem:
 def field_errors(
     errors: list[Any], prefix: tuple[str | int, ...] = ()
 ) -> tuple[str, list[dict[str, Any]]]:
-    """A message and `errors[]` from pydantic's error list.
+    """A message and `errors[]` from pydantic's error list, one entry for each place.
 
     `prefix` is prepended to each pointer.
     """
-    entries = []
+    details: dict[tuple[str | int, ...], list[str]] = {}
     for error in errors:
-        pointer = [*prefix, *(part for part in error["loc"])]
-        entries.append({"detail": _sentence(error), "pointer": pointer})
+        sentences = details.setdefault((*prefix, *error["loc"]), [])
+        if (sentence := _sentence(error)) not in sentences:
+            sentences.append(sentence)
+    entries = [
+        {"detail": " Or: ".join(sentences), "pointer": list(pointer)}
+        for pointer, sentences in details.items()
+    ]
     first = entries[0]
     where = ".".join(str(part) for part in first["pointer"]) or "the body"
     more = f" ({len(entries) - 1} more in `errors`)" if len(entries) > 1 else ""
@@ -211,20 +216,23 @@ def _problem_of_validation(error: RequestValidationError) -> Problem:
     if any(entry["loc"][:1] == ("path",) for entry in errors):
         detail = "There is nothing at this path: an id or a number in it is malformed."
         return Refused("not-found", detail).problem
-    located = [{**entry, "loc": _place(entry, error.body)} for entry in errors]
-    detail, entries = field_errors(located)
+    detail, entries = field_errors(
+        [
+            {**entry, "loc": place_in(error.body, entry["loc"][1:])}
+            if entry["loc"][:1] == ("body",)
+            else entry
+            for entry in errors
+        ]
+    )
     status, title, _ = KINDS["invalid-request"]
     return problem("invalid-request", title, status, detail, errors=entries)
 
 
-def _place(entry: Any, body: Any) -> tuple[str | int, ...]:
-    """Where an error is: in the body, without the names of alternatives that pydantic puts in."""
-    loc = tuple(entry["loc"])
-    if loc[:1] != ("body",):
-        return loc
+def place_in(value: Any, loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """Where in `value` an error is, without the names of alternatives that pydantic puts in."""
     place: list[str | int] = []
-    here = body
-    for number, part in enumerate(loc[1:], start=2):
+    here = value
+    for number, part in enumerate(loc, start=1):
         if isinstance(here, dict) and part in here:
             place.append(part)
             here = here[part]

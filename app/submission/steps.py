@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from app.http.dependencies import Service
-from app.http.problems import Refused, field_errors, refused_at
+from app.http.problems import Refused, field_errors, place_in, refused_at
 from app.schemas.jobs import NewJob, StepBody
 from app.submission.inputs import ids
 from models import registry
@@ -38,7 +38,8 @@ def step_of(
         valid = method.Params.model_validate(params)
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_context=False, include_input=False)
-        detail, errors = field_errors(list(wrong), (*at, "params"))
+        located = [{**entry, "loc": place_in(params, entry["loc"])} for entry in wrong]
+        detail, errors = field_errors(located, (*at, "params"))
         accepted = ", ".join(method.Params.model_fields) or "none"
         raise Refused(
             "invalid-request",

@@ -107,6 +107,17 @@ def test_the_problem_points_at_each_wrong_parameter(api: Api) -> None:
     assert "aggregation" in body["detail"]
 
 
+@pytest.mark.parametrize(("momentum", "part"), [("fast", "a valid number"), (1.0, "less than 1")])
+def test_alternatives_of_a_parameter_are_one_error(api: Api, momentum: object, part: str) -> None:
+    job = {"method": "temi", "inputs": {"features": LOGITS}, "params": {"momentum": momentum}}
+    body = problem_of(api.client.post("/v1/jobs", json=job), 422, "invalid-request")
+    (error,) = body["errors"]
+    assert error["pointer"] == ["params", "momentum"]
+    assert part in error["detail"]
+    assert error["detail"].endswith(" Or: Input should be 'auto'.")
+    assert body["detail"].startswith(f"params.momentum: {error['detail']} Method 'temi'")
+
+
 def test_the_problem_points_at_parameters_of_then(api: Api) -> None:
     job = {
         "method": "kmeans",
