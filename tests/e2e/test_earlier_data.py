@@ -222,8 +222,9 @@ def test_new_jobs_grow_from_earlier_ones(earlier: Earlier) -> None:
         again = earlier.service.ended(earlier.service.submit(old["request"]))
         assert again["status"] == "succeeded", again
         assert earlier.newick(again) == earlier.newick(before)
-        # Some methods compute in single precision.
-        assert lacking(before["result"]["metrics"], again["result"]["metrics"], rtol=1e-6) == []
+        # `ghhc` computes in single precision.
+        rtol = 1e-6 if old["request"]["method"] == "ghhc" else RTOL
+        assert lacking(before["result"]["metrics"], again["result"]["metrics"], rtol=rtol) == []
 
 
 def test_an_unfinished_upload_is_completed(earlier: Earlier) -> None:
