@@ -218,7 +218,7 @@ def _problem_of_validation(error: RequestValidationError) -> Problem:
         return Refused("not-found", detail).problem
     detail, entries = field_errors(
         [
-            {**entry, "loc": place_in(error.body, entry["loc"][1:])}
+            {**entry, "loc": place_in(error.body, entry["loc"][1:], entry["type"])}
             if entry["loc"][:1] == ("body",)
             else entry
             for entry in errors
@@ -228,8 +228,11 @@ def _problem_of_validation(error: RequestValidationError) -> Problem:
     return problem("invalid-request", title, status, detail, errors=entries)
 
 
-def place_in(value: Any, loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
-    """Where in `value` an error is, without the names of alternatives that pydantic puts in."""
+def place_in(value: Any, loc: tuple[str | int, ...], kind: str) -> tuple[str | int, ...]:
+    """Where in `value` an error is, without the names of alternatives that pydantic puts in.
+
+    loc, kind : the `loc` and `type` of pydantic's error.
+    """
     place: list[str | int] = []
     here = value
     for number, part in enumerate(loc, start=1):
@@ -239,7 +242,7 @@ def place_in(value: Any, loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
         elif isinstance(here, list) and part in range(len(here)):
             place.append(part)
             here = here[int(part)]
-        elif isinstance(here, dict) and number == len(loc):
+        elif kind == "missing" and number == len(loc):
             place.append(part)
     return tuple(place)
 

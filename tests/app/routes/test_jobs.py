@@ -107,7 +107,10 @@ def test_the_problem_points_at_each_wrong_parameter(api: Api) -> None:
     assert "aggregation" in body["detail"]
 
 
-@pytest.mark.parametrize(("momentum", "part"), [("fast", "a valid number"), (1.0, "less than 1")])
+@pytest.mark.parametrize(
+    ("momentum", "part"),
+    [("fast", "a valid number"), (1.0, "less than 1"), ({"a": 1}, "a valid number")],
+)
 def test_alternatives_of_a_parameter_are_one_error(api: Api, momentum: object, part: str) -> None:
     job = {"method": "temi", "inputs": {"features": LOGITS}, "params": {"momentum": momentum}}
     body = problem_of(api.client.post("/v1/jobs", json=job), 422, "invalid-request")
