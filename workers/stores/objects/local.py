@@ -68,7 +68,8 @@ class LocalBlobs:
                 path.lstat()
                 self._in_folder(target, folders, partial(self._link, path))
             for target in targets:
-                _fsync(target)
+                with suppress(FileNotFoundError):  # A deletion removed it in between.
+                    _fsync(target)
             self._sync(folders)
 
     async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> int:

@@ -133,10 +133,13 @@ def test_leftovers_of_a_dead_process_are_removed(tmp_path: Path) -> None:
     assert list((root / ".tmp").iterdir()) == [young]
 
 
-def test_folders_removed_by_another_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("files", [False, True])
+def test_folders_removed_by_another_process(tmp_path: Path, files: bool) -> None:
     """Two processes write and delete in the same folders without disturbing each other."""
     writer, deleter = LocalBlobs(tmp_path / "store"), LocalBlobs(tmp_path / "store")
     over = threading.Event()
+    content = tmp_path / "content"
+    content.write_bytes(b"x")
 
     def remove() -> None:
         while not over.is_set():
@@ -146,7 +149,10 @@ def test_folders_removed_by_another_process(tmp_path: Path) -> None:
     remover.start()
     try:
         for number in range(200):
-            writer.put(f"a/b/c{number}/d", b"x", create=True)
+            if files:
+                writer.put_file(f"a/b/c{number}/d", content)
+            else:
+                writer.put(f"a/b/c{number}/d", b"x", create=True)
     finally:
         over.set()
         remover.join()
