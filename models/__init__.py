@@ -8,6 +8,7 @@ one.
 - `data`, `rows`, `label_sets`: inputs by role, matrices read by rows, labels where a row may have
   several; `label_nodes`, `known_clusters`: nodes of a hierarchy, and clusters, that labels mean.
 - `checks`, `errors`, `memory`: checks of points, errors, and jobs refused for lack of memory.
+- `images`, `node_pictures`: images as rows of a matrix, and those that a model draws of nodes.
 - `arrays`, `progress`, `device`, `compiled`: array types, progress, torch's device, numba's cache.
 - `tree`: the one result of all methods, and everything that is done with it; `naming` names nodes;
   `cluster_paths`, `stretches`: how a model's clusters move over time, how it stretches features.

@@ -192,6 +192,17 @@ def listed(names: list[str], most: int = 5) -> str:
     return ", ".join(repr(name[:80]) for name in names[:most]) + more
 
 
+def require_two_axes(value: object, role: str) -> None:
+    """Raises UsageError for an array of more than two dimensions, such as images."""
+    if isinstance(value, np.ndarray) and value.ndim > 2:
+        raise UsageError(
+            f"Input {role!r} must be a matrix, one row per point; the array has {value.ndim} "
+            f"dimensions, shape {value.shape}.",
+            code="wrong-shape",
+            role=role,
+        )
+
+
 def require_finite(values: Matrix, role: str, block: int = 1 << 22, first_row: int = 0) -> None:
     """Raises UsageError naming the row and column of the first value that is NaN or infinite.
 

@@ -17,8 +17,9 @@ import numpy as np
 from models import memory
 from models.arrays import Array, Arrays, Float, Int
 from models.cluster_paths import ClusterPaths
-from models.data import Data, doubled
+from models.data import Data, doubled, require_two_axes
 from models.errors import UsageError
+from models.node_pictures import NodePictures
 from models.parameters import Params
 from models.progress import PieceProgress, Progress, silent
 from models.stretches import FeatureStretches
@@ -132,6 +133,8 @@ class Input:
         stay in the object store.
     many : whether there may be several; the method reads them through `Data.spaces`.
     fit_only : whether predictions need none, though a fit may.
+    images : whether an array of images, (n, height, width) or (n, height, width, channels), is
+        accepted as well; the method reads it by `models.images`.
     """
 
     required: bool = True
@@ -139,6 +142,7 @@ class Input:
     by_rows: bool = False
     many: bool = False
     fit_only: bool = False
+    images: bool = False
     description: str = ""
 
 
@@ -435,6 +439,11 @@ class Method(ABC, Generic[P]):
                 role=self.one_of[0],
             )
 
+    @property
+    def image_roles(self) -> frozenset[str]:
+        """The roles that may be images."""
+        return frozenset(role for role, wanted in self.inputs.items() if wanted.images)
+
     @final
     def needed(self, *, predicting: bool) -> list[str]:
         """The roles that must be present."""
@@ -461,6 +470,8 @@ class Method(ABC, Generic[P]):
                 raise UsageError(
                     f"Method {self.id!r} needs the input {role!r}.", code="wrong-input", role=role
                 )
+            if role in data and not wanted.images:
+                require_two_axes(data.values[role], role)
             if role in data and not wanted.sparse and data.is_sparse(role):
                 raise UsageError(
                     f"Method {self.id!r} takes input {role!r} as a dense array, not a sparse one.",
@@ -474,6 +485,10 @@ class Method(ABC, Generic[P]):
 
     def stretches(self, model: Model) -> FeatureStretches | None:
         """Hook: how the model's transformation stretches features; None where it has none."""
+        return None
+
+    def pictures(self, model: Model) -> NodePictures | None:
+        """Hook: images of the nodes of the model's tree; None where it draws none."""
         return None
 
     def _memory(self, shapes: Shapes, params: P) -> int:

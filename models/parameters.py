@@ -66,6 +66,21 @@ Device = Annotated[
     Literal["cpu", "cuda"],
     Field(description="Where the computation runs: on the processor, or on a GPU."),
 ]
+ImageShape = Annotated[
+    list[Annotated[int, Field(ge=1, le=4096)]] | None,
+    Field(
+        min_length=2,
+        max_length=3,
+        description=(
+            "Shape of the images that are rows of a matrix, [height, width] or [height, width, "
+            "channels]; none: rows are plain vectors, unless the array is one of images."
+        ),
+    ),
+]
+HiddenSizes = Annotated[
+    list[Annotated[int, Field(ge=1, le=65_536)]],
+    Field(min_length=1, max_length=8, description="Widths of the hidden layers, the first first."),
+]
 HeldOut = Annotated[
     float,
     Field(

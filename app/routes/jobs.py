@@ -28,7 +28,13 @@ from app.submission.jobs import (
     presented_job,
     submitted,
 )
-from app.submission.steps import check_size, check_steps, check_webhook, queue_of
+from app.submission.steps import (
+    check_size,
+    check_steps,
+    check_webhook,
+    image_roles,
+    queue_of,
+)
 from workers.model import Record
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute)
@@ -253,7 +259,8 @@ def _draft(service: Service, tenant: str, body: NewJob) -> Draft:
     """The job, after everything that can be checked now. Raises Refused and UsageError."""
     check_webhook(service, body.webhook)
     step, then = check_steps(body)
-    inputs = resolve(service, tenant, body.inputs)
+    images = frozenset() if body.preprocess else image_roles(step.method)
+    inputs = resolve(service, tenant, body.inputs, images)
     preprocess = tuple(part.model_dump(mode="json") for part in body.preprocess)
     check_size(service, step.method, step.params, preprocess, inputs.shapes)
     fields = {

@@ -24,6 +24,7 @@ from app.schemas.jobs import JobBody
 from app.schemas.predictions import PredictionRequest, Predictions
 from app.submission.inputs import resolve
 from app.submission.jobs import Draft, Headers, SubmissionDep
+from app.submission.steps import image_roles
 from app.submission.tree_jobs import REFUSALS, result_of
 from workers import model
 from workers.artifacts import results
@@ -161,7 +162,7 @@ async def predict(
     record = await record_of(service, tenant, tree_id)
 
     def draft() -> Draft:
-        inputs = resolve(service, tenant, body.inputs)
+        inputs = resolve(service, tenant, body.inputs, image_roles(record.method))
         given = body.model_dump(exclude={"inputs"}, exclude_none=True)
         options = {"tree": tree_id, **given}
         return Draft(

@@ -19,12 +19,14 @@ EXAMPLE: dict[str, Any] = {
             "required": True,
             "sparse": False,
             "many": False,
+            "images": False,
             "description": "One row per point.",
         },
         "names": {
             "required": False,
             "sparse": False,
             "many": False,
+            "images": False,
             "description": "One name per class.",
         },
     },
@@ -51,6 +53,10 @@ class InputBody(BaseModel):
     required: bool
     sparse: bool = Field(description="Whether a sparse matrix is accepted as well.")
     many: bool = Field(description="Whether several may be given, as a list of ids.")
+    images: bool = Field(
+        description="Whether an array of images, (n, height, width) or (n, height, width, "
+        "channels), is accepted as well."
+    )
     description: str
 
 

@@ -5,7 +5,7 @@ All functions block (Redis, the store); call them in a thread.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
@@ -40,8 +40,15 @@ class ResolvedInputs:
     inline: dict[str, bytes] = field(default_factory=dict)
 
 
-def resolve(service: Service, tenant: str, inputs: Mapping[str, str | list[Any]]) -> ResolvedInputs:
+def resolve(
+    service: Service,
+    tenant: str,
+    inputs: Mapping[str, str | list[Any]],
+    images: Collection[str] = (),
+) -> ResolvedInputs:
     """The inputs, with every id looked up and every inline list checked.
+
+    images : roles that may be images.
 
     Raises Refused: `unknown-input` for an id that does not exist, `invalid-dataset` (409) for a
     dataset known to be invalid, `wrong-role`, `wrong-shape`, `wrong-input`; and what
@@ -50,11 +57,13 @@ def resolve(service: Service, tenant: str, inputs: Mapping[str, str | list[Any]]
     resolved = ResolvedInputs()
     for role, value in inputs.items():
         if isinstance(value, str):
-            dataset = _check_reference(service, tenant, role, value)
+            dataset = _check_reference(service, tenant, role, value, images)
             resolved.refs[role] = value
             _add_shape(resolved, role, dataset)
         elif ids(value, role):
-            datasets = [_check_reference(service, tenant, role, dataset_id) for dataset_id in value]
+            datasets = [
+                _check_reference(service, tenant, role, dataset_id, images) for dataset_id in value
+            ]
             resolved.refs[role] = list(value)
             _add_shape(resolved, role, datasets[0])
         else:
@@ -70,7 +79,7 @@ def _add_shape(resolved: ResolvedInputs, role: str, dataset: Dataset | None) -> 
         return
     if role in roles.COLUMN:
         resolved.shapes[role] = dataset.shape[:1]
-    elif len(dataset.shape) == 2:
+    elif len(dataset.shape) >= 2:
         resolved.shapes[role] = dataset.shape
 
 
@@ -96,7 +105,9 @@ def _shapes_of_list(role: str, value: list[Any]) -> dict[str, tuple[int, ...]]:
     return {role: (len(parsed),)} if isinstance(parsed, list) else Data({role: parsed}).shapes()
 
 
-def _check_reference(service: Service, tenant: str, role: str, value: str) -> Dataset | None:
+def _check_reference(
+    service: Service, tenant: str, role: str, value: str, images: Collection[str]
+) -> Dataset | None:
     """The dataset; None for references to other things."""
     if role in TREES and not is_id(value, "ds"):
         if not is_id(value, "tr") or service.trees.record(tenant, value) is None:
@@ -114,7 +125,7 @@ def _check_reference(service: Service, tenant: str, role: str, value: str) -> Da
     dataset = service.datasets.get(tenant, value) if is_id(value, "ds") else None
     if dataset is None:
         raise _refused("unknown-input", role, f"Input {role!r}: there is no dataset {value!r}.")
-    _check_dataset(dataset, role)
+    _check_dataset(dataset, role, images=role in images)
     return dataset
 
 
@@ -131,7 +142,7 @@ def _check_job(service: Service, tenant: str, role: str, value: str) -> None:
         )
 
 
-def _check_dataset(dataset: Dataset, role: str) -> None:
+def _check_dataset(dataset: Dataset, role: str, *, images: bool) -> None:
     if dataset.status == "invalid":
         why = (dataset.problem or {}).get("detail", "it could not be read")
         raise Refused(
@@ -162,13 +173,13 @@ def _check_dataset(dataset: Dataset, role: str) -> None:
                 f"Input {role!r} must be a list of values; dataset {dataset.id!r} is {shape}."
                 f"{_INDICATOR if role == 'labels' else ''}",
             )
-    elif len(dataset.shape) != 2:
+    elif len(dataset.shape) != 2 and not (images and len(dataset.shape) in (3, 4)):
+        others = ", pairs of labels" if role == "graph" else ", or images" if images else ""
         raise _refused(
             "wrong-shape",
             role,
-            f"Input {role!r} must be a matrix with one row per point"
-            f"{', or pairs of labels' if role == 'graph' else ''}; dataset {dataset.id!r} has "
-            f"{len(dataset.shape)} dimension(s): {shape}.",
+            f"Input {role!r} must be a matrix with one row per point{others}; dataset "
+            f"{dataset.id!r} has {len(dataset.shape)} dimension(s): {shape}.",
         )
 
 

@@ -59,6 +59,12 @@ def find_method(method_id: str, at: tuple[str | int, ...] = ()) -> Method[Any]:
         raise refused_at(error.code, error.detail, *at, "method") from None
 
 
+def image_roles(method_id: str | None) -> frozenset[str]:
+    """The roles that a method also takes as images; none for trees that no method made."""
+    method = registry.methods().get(method_id or "")
+    return frozenset() if method is None else method.image_roles
+
+
 def check_steps(body: NewJob) -> tuple[MethodStep, MethodStep | None]:
     """The job's one or two steps; its inputs are what they take. Raises Refused."""
     step = step_of(body.method, body.params)

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from pydantic import TypeAdapter
 
 from models.arrays import Arrays, Matrix
-from models.data import require_finite
+from models.data import require_finite, require_two_axes
 from models.errors import UsageError
 from models.preprocess.steps import Step, Words
 from models.rows import Rows, widened
@@ -53,6 +53,7 @@ class Pipeline:
         if isinstance(rows, list):
             rows = self.steps[0].apply(rows, self.learned[0])
             return Pipeline(self.steps[1:], self.learned[1:], rows.shape[1]).apply(rows)
+        require_two_axes(rows, ROLE)
         self.require_columns(rows.shape[1])
         require_finite(rows, ROLE, first_row=first_row)
         for step, learned in zip(self.steps, self.learned, strict=True):
@@ -147,6 +148,7 @@ def fit(
         done, rows, more = fit([step.model_dump() for step in rest], counts, seed)
         whole = Pipeline((first, *done.steps), (learned, *done.learned), 0)
         return whole, rows, (*notes, *more)
+    require_two_axes(features, ROLE)
     if not features.shape[0] or not features.shape[1]:
         raise UsageError(
             f"Input {ROLE!r} has {features.shape[0]} rows and {features.shape[1]} columns; at "

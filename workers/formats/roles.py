@@ -61,6 +61,8 @@ READ_BY_ROLE = frozenset({"labels", "hierarchy", "graph"})
 """Roles that take what is neither a plain matrix nor a plain column."""
 REAL = frozenset({"targets", "timestamps"})
 """Roles that take a column of numbers, not only integers."""
+IMAGES = frozenset({"features"})
+"""Roles that some methods also take as images, an array of three or four dimensions."""
 TEXT = frozenset({"names", "feature_names", "documents"})
 """Roles that take a column of text: a number is taken as written."""
 
@@ -85,7 +87,7 @@ def value(table: Table, role: str) -> Value:
 
     A matrix is (n_rows, n_columns) numbers in native byte order, or `csr_array`; it is copied only
     if its bytes are in the other order or unaligned. NaN and infinity in a binary file are left for
-    the method to refuse.
+    the method to refuse. Images stay an array of three or four dimensions.
 
     A column is (n_rows,) int64 or `str` objects, float64 for `REAL`, a list of `str` for `TEXT`. A
     matrix of one column is taken as that column, whole floats as integers.
@@ -148,8 +150,11 @@ def require_paths(table: Table, role: str) -> None:
     paths.distinct(*_class_paths(table, role))
 
 
-def require_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], role: str) -> None:
-    """Raise UsageError unless an array of this shape and dtype is a matrix of numbers."""
+def require_matrix(
+    shape: tuple[int, ...], dtype: np.dtype[Any], role: str, *, images: bool = False
+) -> None:
+    """Raise UsageError unless an array of this shape and dtype is a matrix of numbers, or images
+    where these are accepted."""
     if len(shape) == 1:
         raise UsageError(
             f"Input {role!r} must be a matrix (n_rows, n_columns); the array has one dimension, "
@@ -160,6 +165,15 @@ def require_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], role: str) -> N
             shape=list(shape),
         )
     require_filled(shape)
+    if len(shape) > 2 and not images:
+        raise UsageError(
+            f"Input {role!r} must be a matrix (n_rows, n_columns); the array has {len(shape)} "
+            f"dimensions, shape {shape}. For one row per image reshape it: "
+            f"array.reshape({shape[0]}, -1).",
+            code="wrong-shape",
+            role=role,
+            shape=list(shape),
+        )
     if dtype.kind not in "biuf":
         raise UsageError(
             f"Input {role!r} must be a matrix of numbers; the array holds {dtype_name(dtype)}.",
@@ -178,7 +192,7 @@ def _matrix(table: Table, role: str) -> npt.NDArray[Any] | sp.csr_array:
             role=role,
         )
     assert isinstance(table, np.ndarray | sp.csr_array), "a reader gave a column for a matrix"
-    require_matrix(table.shape, table.dtype, role)
+    require_matrix(table.shape, table.dtype, role, images=role in IMAGES)
     if isinstance(table, np.ndarray) and not (table.dtype.isnative and table.flags.aligned):
         table = table.astype(table.dtype.newbyteorder("="))
     return table

@@ -157,11 +157,12 @@ def require_dtype(dtype: np.dtype[Any]) -> None:
 
 
 def require_filled(shape: tuple[int, ...]) -> None:
-    """Raise UsageError unless the shape is that of a column or matrix that is not empty."""
-    if len(shape) not in (1, 2):
+    """Raise UsageError unless the shape is that of a column, a matrix or images, and not empty."""
+    if not 1 <= len(shape) <= 4:
         raise UsageError(
             f"The array has {len(shape)} dimensions, shape {shape}; accepted are a matrix "
-            "(n_rows, n_columns) and a column (n_rows,).",
+            "(n_rows, n_columns), a column (n_rows,) and images (n_rows, height, width) or "
+            "(n_rows, height, width, channels).",
             code="wrong-shape",
             shape=list(shape),
         )
@@ -169,3 +170,7 @@ def require_filled(shape: tuple[int, ...]) -> None:
         raise UsageError("The array has no rows.", code="empty", shape=list(shape))
     if len(shape) == 2 and shape[1] == 0:
         raise UsageError("The array has no columns.", code="empty", shape=list(shape))
+    if 0 in shape:
+        raise UsageError(
+            f"The images have no pixels: shape {shape}.", code="empty", shape=list(shape)
+        )

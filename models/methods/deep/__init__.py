@@ -1,0 +1,4 @@
+"""Hierarchies learned together with a representation: deep networks for vectors and images.
+
+- `networks`: what these methods are made of.
+"""
