@@ -5,13 +5,12 @@ one.
 
 - `method`: the contract of a method; `registry` finds all methods; `methods` holds them by family.
 - `parameters`: the base of all parameters, and fields that several methods share.
-- `data`, `rows`, `label_sets`: inputs by role, matrices read by rows, labels where a row may have
-  several; `label_nodes`, `known_clusters`: nodes of a hierarchy, and clusters, that labels mean.
+- `data`, `rows`, `images`, `label_sets`: inputs by role, matrices read by rows, images as rows,
+  labels where a row may have several; `label_nodes`, `known_clusters`: what labels mean.
 - `checks`, `errors`, `memory`: checks of points, errors, and jobs refused for lack of memory.
-- `images`, `node_pictures`: images as rows of a matrix, and those that a model draws of nodes.
 - `arrays`, `progress`, `device`, `compiled`: array types, progress, torch's device, numba's cache.
 - `tree`: the one result of all methods, and everything that is done with it; `naming` names nodes;
-  `cluster_paths`, `stretches`: how a model's clusters move over time, how it stretches features.
+  `cluster_paths`, `stretches`, `node_pictures`: what models tell of clusters, features, nodes.
 - `metrics`: the metrics that evaluate a tree.
 - `preprocess`, `documents`: features prepared before a fit, and words of documents.
 - `clusters`, `graphs`, `numerics`: what methods of several families share.

@@ -258,7 +258,8 @@ class Method(ABC, Generic[P]):
     inputs : the roles it takes.
     one_of : roles of which exactly one must be present; empty where there is no such choice.
     some_of : roles of which a fit needs at least one; all of them are `fit_only`.
-    outputs : what a job of it produces: "tree", "model", "logits", "transformation".
+    outputs : what a job of it produces: "tree", "model", "logits", "transformation", and
+        "pictures" of nodes where rows are images.
     queue : "cpu" or "gpu"; `queue_for` gives that of a job's parameters.
     advice : what to use instead, for the message that refuses data that are too large.
     resumes : whether it uses `Run.checkpoint`.
@@ -296,6 +297,10 @@ class Method(ABC, Generic[P]):
     @property
     def transforms(self) -> bool:
         return "transformation" in self.outputs
+
+    @property
+    def draws_nodes(self) -> bool:
+        return "pictures" in self.outputs
 
     @property
     def names_labels(self) -> bool:
@@ -488,7 +493,10 @@ class Method(ABC, Generic[P]):
         return None
 
     def pictures(self, model: Model) -> NodePictures | None:
-        """Hook: images of the nodes of the model's tree; None where it draws none."""
+        """Hook: images of the nodes of the model's tree; None where it has none.
+
+        Not called unless `outputs` has "pictures".
+        """
         return None
 
     def _memory(self, shapes: Shapes, params: P) -> int:

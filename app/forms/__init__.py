@@ -7,6 +7,7 @@ Start with `form`: `mount` makes the pair of routes by suffix and by `Accept`.
 - `paths`: the forms of clusters over time.
 - `cluster_paths`: these paths, for chosen clusters and a few periods at a time.
 - `stretches`: the forms of features that a transformation stretches.
+- `node_pictures`: images that a model made of nodes.
 - `parts`: parts of a tree as JSON, written piece by piece.
 - `coloring`: the categories that colour a tree.
 - `stored`: stored trees for routes.

@@ -98,7 +98,7 @@ def paths_in(
     Raises Refused `not-found` if the clusters of the model do not move, `invalid-request` for a
     cluster that it does not have.
     """
-    stage = results.map_first_stage(path)
+    stage = results.map_stage(path, 0)
     whole = method(stage.method).paths(stage.model)
     if whole is None:
         raise Refused(

@@ -61,7 +61,7 @@ class StretchesExport:
 
 def stretches_in(path: Path, model_id: str, query: StretchesQuery) -> StretchesExport:
     """The stretches in a model's file; blocks. Raises Refused `not-found` if it has none."""
-    stage = results.map_first_stage(path)
+    stage = results.map_stage(path, 0)
     whole = method(stage.method).stretches(stage.model)
     if whole is None:
         raise Refused(

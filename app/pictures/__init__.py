@@ -7,6 +7,7 @@ Start with `svg`, the picture of a tree, or `stream`, that of clusters over time
 - `part`: the folded part of a tree with places, labels and colours.
 - `stream`, `panels`, `moving`, `timeline`: the picture of clusters over time.
 - `bars`: numbers by name.
+- `mosaic`: images of a node side by side.
 - `marks`, `lettering`: SVG elements, text inside them.
 - `palette`: colours.
 - `png`, `render`: SVG to PNG, in a separate process.

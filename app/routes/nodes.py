@@ -9,17 +9,20 @@ from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
+from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from app.forms.coloring import by_labels
 from app.forms.form import Chunks, Form, mount, respond
+from app.forms.node_pictures import node_png, pictures_of
 from app.forms.parts import IDS, briefs, json_object, shortened, slices
-from app.forms.stored import look_turn, tree_of
+from app.forms.stored import look_turn, record_of, tree_of
 from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
+from app.http.etags import etag_of, matches
 from app.http.paging import LINK_HEADER, next_link
 from app.http.problems import ANYWHERE, not_found, responses
 from app.http.streaming import streamed
-from app.schemas.nodes import MembersBody, MembersQuery, NodeBody
+from app.schemas.nodes import MembersBody, MembersQuery, NodeBody, NodePictureQuery
 from models.arrays import Int
 from models.tree import nested, walk
 from models.tree.categories import Categories
@@ -43,7 +46,7 @@ LabelsId = Annotated[
 MOST_RELATIVES = 200
 """The most children and ancestors described in full rather than listed by id."""
 MOST_LABELS = 20
-_OWN = ("path", "children", "parent_node", "ancestors", "child_nodes", "labels")
+_OWN = ("path", "children", "parent_node", "ancestors", "child_nodes", "labels", "picture")
 """Fields that the tree's own fields of the same name do not replace."""
 _ROWS = 16_384
 """Rows that are searched at a time."""
@@ -77,6 +80,12 @@ async def get_node(
             "ancestors": briefs(tree, _nearest(path[:-1])),
             "child_nodes": _children(tree, below),
         }
+        pictures = pictures_of(service, tenant, tree_id)
+        if pictures is not None:
+            fields["picture"] = {
+                "address": f"/v1/trees/{tree_id}/nodes/{node}/picture",
+                "caption": pictures.caption,
+            }
         if labels is not None:
             categories = by_labels(service, tenant, tree_id, tree, labels, "labels")
             fields["labels"] = {"dataset": labels, **_mix(tree, categories, node)}
@@ -225,6 +234,50 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     },
     **responses(*ANYWHERE, "not-found", "not-acceptable", "invalid-request", "wrong-shape"),
 }
+
+
+@router.get(
+    "/{tree_id}/nodes/{node}/picture",
+    operation_id="get_node_picture",
+    summary="A node's images",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "A PNG.",
+            "content": {
+                "image/png": {
+                    "schema": {"type": "string", "format": "binary"},
+                    "example": "the bytes of a PNG",
+                }
+            },
+            "headers": {"ETag": {"description": "ETag.", "schema": {"type": "string"}}},
+        },
+        304: {"description": "The client has the current version."},
+        **responses(*ANYWHERE, "not-found", "invalid-request"),
+    },
+)
+async def get_node_picture(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    tree_id: TreeId,
+    node: NodeId,
+    query: Annotated[NodePictureQuery, Query()],
+) -> Response:
+    """What the model makes of a node, where its method draws nodes and rows are images: the node's
+    centre decoded, samples, or the like; `picture.caption` of the node says what. 404 for trees
+    without such images.
+    """
+    record = await record_of(service, tenant, tree_id)
+    headers = {"ETag": etag_of(f"{record.etag} {node} {query.px}".encode())}
+    if matches(request.headers.get("if-none-match"), headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+
+    def drawn() -> bytes:
+        _tree_with(service, tenant, tree_id, node)
+        return node_png(service, tenant, tree_id, node, query.px)
+
+    return Response(await to_thread.run_sync(drawn), media_type="image/png", headers=headers)
 
 
 @mount(

@@ -46,6 +46,21 @@ class NodeLabels(BaseModel):
     mix: list[LabelShare] = Field(description="The 20 most frequent labels.")
 
 
+class NodePicture(BaseModel):
+    """Images that the model made of a node."""
+
+    address: str = Field(description="Where the PNG is.")
+    caption: str = Field(description="What the images are.")
+
+
+class NodePictureQuery(BaseModel):
+    """How the images of a node are drawn."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    px: int = Field(320, ge=16, le=2048, description="Width in pixels, at most.")
+
+
 _ROOT_BRIEF: dict[str, Any] = {"id": 0, "name": None, "size": 1200, "height": 1.0}
 
 
@@ -79,6 +94,10 @@ class NodeBody(BaseModel):
                             {"label": "white", "count": 120, "share": 0.25},
                         ],
                     },
+                    "picture": {
+                        "address": f"/v1/trees/tr_{'0' * 26}/nodes/1/picture",
+                        "caption": "the centre, decoded",
+                    },
                     "path": [0, 1],
                     "children": [],
                 }
@@ -99,6 +118,9 @@ class NodeBody(BaseModel):
     )
     child_nodes: list[ChildBrief] = Field(description="The largest children, at most 200.")
     labels: NodeLabels | None = Field(default=None, description="With the parameter `labels`.")
+    picture: NodePicture | None = Field(
+        default=None, description="Where the method draws nodes, and rows are images."
+    )
     path: list[int] = Field(description="From the root to the node itself.")
     children: list[int]
 

@@ -11,5 +11,6 @@ below a family hold what its methods are made of.
 - `sphere`: mixtures of von Mises-Fisher distributions.
 - `tasks`: predictors of several tasks that learn how the tasks relate.
 - `classifiers`: classifiers into a hierarchy or a graph of classes.
+- `deep`: hierarchies learned together with a representation, by deep networks.
 - `labelled`: new clusters like those that a user knows.
 """

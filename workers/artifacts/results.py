@@ -144,11 +144,17 @@ def load_model(path: Path) -> FittedModel:
     return FittedModel(stages, described["inputs"], prepared, described.get("places", True))
 
 
-def map_first_stage(path: Path) -> Stage:
-    """The first step of a model. Its arrays are mapped, so a slice of one reads only itself."""
+def map_stage(path: Path, number: int) -> Stage:
+    """A step of a model: 0 is the first one, -1 the one that made the tree.
+
+    Its arrays are mapped, so a slice of one reads only itself.
+    """
     entries, arrays = _mapped(path)
-    stage = json.loads(entries["__metadata__"][_FACTS])["stages"][0]
-    return Stage(stage["method"], stage["params"], Model(_under("0.", arrays), stage["facts"]))
+    stages = json.loads(entries["__metadata__"][_FACTS])["stages"]
+    number %= len(stages)
+    stage = stages[number]
+    model = Model(_under(f"{number}.", arrays), stage["facts"])
+    return Stage(stage["method"], stage["params"], model)
 
 
 def load_prepared(path: Path) -> tuple[Pipeline, ...]:

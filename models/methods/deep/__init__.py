@@ -1,4 +1,1 @@
-"""Hierarchies learned together with a representation: deep networks for vectors and images.
-
-- `networks`: what these methods are made of.
-"""
+"""Hierarchies learned together with a representation: deep networks for vectors and images."""

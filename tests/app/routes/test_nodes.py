@@ -45,7 +45,7 @@ def test_one_node(working: Working, tree: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("node", ["5", "-1", "x", "1.5", str(2**31), "99999999999999999999"])
-@pytest.mark.parametrize("more", ["", "/members", "/members.csv"])
+@pytest.mark.parametrize("more", ["", "/members", "/members.csv", "/picture"])
 def test_an_unknown_node(working: Working, tree: dict[str, Any], node: str, more: str) -> None:
     problem_of(get(working, tree, f"/nodes/{node}{more}"), 404, "not-found")
 

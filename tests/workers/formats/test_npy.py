@@ -117,7 +117,8 @@ def test_no_rows_and_no_columns() -> None:
     assert code(npy_bytes(np.zeros((4, 0)))) == "empty"
     assert code(npy_bytes(np.zeros(0))) == "empty"
     assert code(npy_bytes(np.zeros(()))) == "wrong-shape"
-    assert code(npy_bytes(np.zeros((2, 2, 2)))) == "wrong-shape"
+    assert code(npy_bytes(np.zeros((2, 0, 2)))) == "empty"
+    assert code(npy_bytes(np.zeros((1, 1, 1, 1, 1)))) == "wrong-shape"
 
 
 @pytest.mark.parametrize(

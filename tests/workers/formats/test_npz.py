@@ -62,7 +62,7 @@ def test_members_are_read(tmp_path: Path) -> None:
     value = load(path, "X", "features")
     np.testing.assert_array_equal(value, np.arange(6.0).reshape(3, 2))
     assert load(path, "y", "labels").tolist() == [1, 2, 3]  # type: ignore[union-attr]
-    assert refused(load, path, "cube", "features").code == "wrong-shape"
+    assert refused(load, path, "cube", "logits").code == "wrong-shape"
 
 
 def test_layouts(tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ def test_a_table_without_rows_is_empty() -> None:
     ("table", "code"),
     [
         (np.zeros(3), "wrong-shape"),
-        (np.zeros((2, 2, 2)), "wrong-shape"),
+        (np.zeros((1, 1, 1, 1, 1)), "wrong-shape"),
         (np.array([["a"]]), "wrong-input"),
         (sp.csr_array((0, 3)), "empty"),
         (["a", "b"], "wrong-shape"),
@@ -154,6 +154,13 @@ def test_a_table_without_rows_is_empty() -> None:
 )
 def test_tables_that_are_not_a_matrix(table: Any, code: str) -> None:
     assert refused(roles.value, table, "features").code == code
+
+
+def test_only_features_may_be_images() -> None:
+    images = np.zeros((2, 3, 4, 1), np.uint8)
+    assert roles.value(images, "features") is images
+    for role in ("logits", "distances", "graph", "labels", "hierarchy"):
+        assert refused(roles.value, images, role).code == "wrong-shape"
 
 
 def test_the_error_lists_the_columns() -> None:

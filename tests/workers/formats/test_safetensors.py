@@ -92,7 +92,7 @@ def test_several_members_require_a_selection(tmp_path: Path) -> None:
         (entry([0, 4], 0), b"", "empty"),
         (entry([4, 0], 0), b"", "empty"),
         (entry([], 4), b"\0" * 4, "wrong-shape"),
-        (entry([1, 1, 1], 4), b"\0" * 4, "wrong-shape"),
+        (entry([1] * 5, 4), b"\0" * 4, "wrong-shape"),
         ({"x": None}, b"", "invalid-file"),
         ({}, b"", "empty"),
         ([], b"", "invalid-file"),

@@ -58,7 +58,8 @@ def test_other_dtypes(dtype: str) -> None:
     ("shape", "code"),
     [
         ((), "wrong-shape"),
-        ((1, 1, 1), "wrong-shape"),
+        ((1, 1, 1, 1, 1), "wrong-shape"),
+        ((1, 0, 1), "empty"),
         ((0,), "empty"),
         ((0, 3), "empty"),
         ((3, 0), "empty"),

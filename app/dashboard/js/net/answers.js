@@ -57,6 +57,7 @@
  * @typedef {Schemas["ViewNode"]} ViewNode
  * @typedef {Schemas["NodeBody"]} NodeDetails
  * @typedef {Schemas["NodeLabels"]} NodeLabels
+ * @typedef {Schemas["NodePicture"]} NodePicture
  * @typedef {Schemas["MembersBody"]} Members
  * @typedef {Schemas["Hits"]} Hits
  * @typedef {Schemas["Hit"]} Hit

@@ -1,11 +1,11 @@
 // The result of a job: tree, metrics, curves, or why there is none.
 
 import { hasStatus } from "../net/problem.js";
-import { raw } from "../net/requests.js";
 import * as router from "../router.js";
 import { button } from "../ui/controls.js";
 import { el, replace } from "../ui/dom.js";
 import { download } from "../ui/downloads.js";
+import { fetchedImage } from "../ui/images.js";
 import { menu } from "../ui/menus.js";
 import { problemBox, warningBox } from "../ui/notices.js";
 import { classifierEvaluationCard } from "./classifier_evaluation.js";
@@ -111,11 +111,7 @@ async function drawPreview(place, tree, signal) {
   const { theme } = document.documentElement.dataset;
   try {
     const path = `/v1/trees/${tree}.svg?px=440&theme=${theme}`;
-    const response = await raw(path, { signal, quiet: true });
-    const address = URL.createObjectURL(await response.blob());
-    const picture = el("img", { src: address, alt: "", class: "preview-picture" });
-    picture.addEventListener("load", () => URL.revokeObjectURL(address), { once: true });
-    replace(place, picture);
+    replace(place, await fetchedImage(path, { alt: "", class: "preview-picture" }, signal));
   } catch (error) {
     if (hasStatus(error, 404)) replace(place, el("p", { class: "quiet" }, "The tree was deleted."));
     else place.remove();

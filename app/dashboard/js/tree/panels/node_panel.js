@@ -6,6 +6,7 @@ import { button } from "../../ui/controls.js";
 import { bdi, el, replace, unique } from "../../ui/dom.js";
 import { download } from "../../ui/downloads.js";
 import { count, number, plural } from "../../ui/format.js";
+import { fetchedImage } from "../../ui/images.js";
 import { problemBox, waiting } from "../../ui/notices.js";
 import { byLabels, colourOfLabel, shownErrors } from "../draw/colouring.js";
 import { nodeErrors } from "./node_errors.js";
@@ -20,7 +21,7 @@ import {
   words,
 } from "./node_values.js";
 
-/** @import { NodeDetails, NodeLabels } from "../../net/answers.js" */
+/** @import { NodeDetails, NodeLabels, NodePicture } from "../../net/answers.js" */
 /** @import { Selection, TreeView } from "../draw/view.js" */
 
 /** @import { Choice, Choosing } from "../model/statements.js" */
@@ -49,6 +50,7 @@ const KNOWN = new Set([
   "ancestors",
   "child_nodes",
   "labels",
+  "picture",
 ]);
 const CHILDREN = 12;
 const BARS = 8;
@@ -184,6 +186,7 @@ export function nodePanel(view, { actions, onchoose, choosing }) {
             ),
         ),
       ),
+      node.picture && pictureOf(node.picture),
       node.labels && labelShares(node.labels),
       nodeErrors(view, node, goTo),
       added.map(
@@ -245,6 +248,19 @@ export function nodePanel(view, { actions, onchoose, choosing }) {
       },
       target.name ? bdi(target.name) : target.id === 0 ? "root" : `node ${target.id}`,
     );
+
+  /** @param {NodePicture} picture */
+  const pictureOf = ({ address, caption }) => {
+    const place = el("div", { class: "node-picture" });
+    fetchedImage(address, { alt: caption }, signal).then(
+      (image) => replace(place, image),
+      (error) => {
+        if (aborted(error)) return;
+        replace(place, el("p", { class: "quiet" }, "The picture could not be loaded."));
+      },
+    );
+    return el("figure", {}, place, el("figcaption", { class: "quiet" }, caption));
+  };
 
   /** @param {NodeLabels} shares */
   const labelShares = (shares) =>

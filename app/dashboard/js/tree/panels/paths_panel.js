@@ -1,10 +1,11 @@
 // Clusters that move over time: their shares and turns as a picture, drawn by the service.
 
 import { aborted, hasStatus, problemOf } from "../../net/problem.js";
-import { get, raw } from "../../net/requests.js";
+import { get } from "../../net/requests.js";
 import { toastError } from "../../ui/dialogs.js";
 import { el, replace, unique } from "../../ui/dom.js";
 import { download, saveBlob } from "../../ui/downloads.js";
+import { fetchedImage } from "../../ui/images.js";
 import { menu } from "../../ui/menus.js";
 import { problemBox, waiting } from "../../ui/notices.js";
 
@@ -46,10 +47,7 @@ export function pathsPanel(view, method) {
     if (wanted === drawn) return;
     drawn = wanted;
     try {
-      const response = await raw(source.pathsPath("svg", style()), { signal, quiet: true });
-      const address = URL.createObjectURL(await response.blob());
-      const picture = el("img", { src: address, alt: ALT });
-      picture.addEventListener("load", () => URL.revokeObjectURL(address), { once: true });
+      const picture = await fetchedImage(source.pathsPath("svg", style()), { alt: ALT }, signal);
       if (wanted === drawn) replace(place, picture);
     } catch (error) {
       if (aborted(error) || wanted !== drawn) return;
