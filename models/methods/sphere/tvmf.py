@@ -2,7 +2,8 @@
 
 Rows have time stamps; each distinct stamp is a period, or time is cut into `n_periods` equal bins.
 A cluster's mean is drawn from vMF(mean of the period before, C0), so the larger `c0` is, the slower
-it moves; by default means turn by about 15 degrees a period. Its concentration is constant. Weights
+it moves; by default means turn by about 15 degrees a period, and `c0: "auto"` estimates it
+(`time.step_concentration`). Its concentration is constant. Weights
 are the softmax of Gaussian random walks. Inference is coordinate ascent of the lower bound, which
 never falls (`time.temporal`, `time.weight_paths`); a run starts from stationary clusters or from
 clusters followed from one period to both ends, whichever is better.
@@ -27,7 +28,7 @@ numbers. Memory: a copy of the rows, 8 N K bytes for the logits, about ten times
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -80,6 +81,11 @@ from models.methods.sphere.time.periods import (
     empty_period_warnings,
     stamps_of,
 )
+from models.methods.sphere.time.step_concentration import (
+    MOST_C0,
+    MOST_ROUNDS,
+    with_estimated_steps,
+)
 from models.methods.sphere.time.temporal import Temporal, TemporalPosterior
 from models.methods.sphere.time.timed_rows import TimedRows, log_predictive_in_time
 from models.numerics import bessel
@@ -90,6 +96,11 @@ from models.tree.tree import Tree
 
 USUAL_TURN = 15.0
 """Approximate degrees by which means turn in a period if `c0` is not set."""
+
+UNSETTLED = (
+    f"'c0' was still changing after {MOST_ROUNDS} rounds of estimation; give the value in "
+    "'metrics' as 'c0' to go on from it."
+)
 
 MOST_FACTS = 20_000
 """The most numbers of a path that facts hold; the arrays of a model hold all."""
@@ -106,20 +117,19 @@ class TVMFParams(Params):
             "period."
         ),
     )
-    c0: float | None = Field(
+    c0: Annotated[float, Field(ge=0, le=MOST_C0)] | Literal["auto"] | None = Field(
         None,
-        ge=0,
-        le=1e9,
         description=(
             "Concentration of a cluster's mean around that of the period before: the larger, the "
-            "slower clusters move. Default: means turn by about 15 degrees a period."
+            "slower clusters move. Default: means turn by about 15 degrees a period; auto: it is "
+            "estimated from the rows."
         ),
     )
     inference: VariationalInference = "variational-sampling"
     empirical_bayes: bool = Field(
         True,
         description=(
-            "Whether the priors except 'c0' are estimated; 'weight_sd' and 'kappa_sigma' are the "
+            "Whether the other priors are estimated; 'weight_sd' and 'kappa_sigma' are the "
             "starting values."
         ),
     )
@@ -217,7 +227,7 @@ class TVMF(Method[TVMFParams]):
                 np.split(counted, timed.start[1:-1]),
                 "grid" if params.inference == "variational-sampling" else "bound",
                 Priors(1.0, around, params.first_c0, m, params.kappa_sigma),
-                usual_c0(n_features) if params.c0 is None else params.c0,
+                params.c0 if isinstance(params.c0, float) else usual_c0(n_features),
                 params.weight_sd,
                 params.empirical_bayes,
                 params.max_kappa,
@@ -232,10 +242,16 @@ class TVMF(Method[TVMFParams]):
                 run.checkpoint,
                 n_means=periods.n * params.n_clusters,
             )
-            within = subprogress(run.progress, 0.05, 0.9)
+            estimating = params.c0 == "auto"
+            within = subprogress(run.progress, 0.05, 0.6 if estimating else 0.9)
             best = restarts.best(temporal, params.n_clusters, within)
+            settled = True
+            if estimating:
+                within = subprogress(run.progress, 0.6, 0.9)
+                best, settled = with_estimated_steps(temporal, best, within)
         run.progress(0.9, "assigning points")
-        return _fitted(data, timed, periods, best, out, params, run.threads)
+        warnings = () if settled else (UNSETTLED,)
+        return _fitted(data, timed, periods, best, out, params, run.threads, warnings)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """The leaf with the largest posterior, as its probability; in or out of the sample."""
@@ -325,6 +341,7 @@ def _fitted(
     out: Mask,
     params: TVMFParams,
     threads: int,
+    warnings: tuple[str, ...],
 ) -> Fitted:
     posterior = best.estimate
     logits, evidence = log_predictive_in_time(timed, _arrays(posterior), posterior.c0, threads)
@@ -381,7 +398,7 @@ def _fitted(
             "kappa_sigma": priors.sigma,
         },
         choice=Choice.given(params.n_clusters),
-        warnings=_warnings(posterior, best, periods, fitted_rows, params),
+        warnings=(*_warnings(posterior, best, periods, fitted_rows, params), *warnings),
     )
 
 

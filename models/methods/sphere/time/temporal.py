@@ -10,7 +10,8 @@ C0 mu0 replaces the term of the previous one. q(kappa_k) follows from all period
 E[mu_tk], the product of each row with the mean of its own period (the thesis omits t there and
 kappa before the sum).
 
-C0 is a parameter and not estimated: its likeliest value tends to 0. The thesis also draws the first
+C0 is a parameter of a run: where periods have few rows, the value at which this bound is highest
+tends to 0; `step_concentration` estimates it otherwise. The thesis also draws the first
 means with C0, which puts slow clusters all in one place; here the first means have their own
 concentration, estimated like the other parameters.
 """
