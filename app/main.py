@@ -10,13 +10,13 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 
 from anyio import to_thread
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import HTMLResponse, Response
 
 from app import openapi
-from app.http import problems
+from app.http import problems, queries
 from app.http.dependencies import Service
 from app.http.job_ends import JobEnds
 from app.http.observability import Metrics, Observed
@@ -125,7 +125,11 @@ def create_app(
     problems.install(app)
     openapi.install(app, settings.root_path)
     for router in ROUTERS:
-        app.include_router(router)
+        # Probes and links to the page may carry parameters of others.
+        strict = router not in (health.router, dashboard.router)
+        app.include_router(
+            router, dependencies=[Depends(queries.refuse_unknown)] if strict else None
+        )
     _add_docs(app)
     return app
 

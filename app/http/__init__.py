@@ -6,7 +6,7 @@ Start with `dependencies`, the parameters of routes; `problems` has every error.
 - `problems`: RFC 9457 problems, the kinds of them, and error handlers.
 - `security`: keys, tenants, Host and Origin.
 - `observability`: request ids, the log, Prometheus metrics.
-- `bodies`: bounded bodies and strict JSON.
+- `bodies`, `queries`: bounded bodies and strict JSON; query parameters that a route has not.
 - `addresses`, `paging`: addresses behind a proxy, pages of lists.
 - `etags`, `contents`: conditional requests, stored objects whole or by ranges.
 - `streaming`: large responses, a few at a time.

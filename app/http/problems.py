@@ -75,7 +75,7 @@ KINDS: dict[str, tuple[int, str, str]] = {
 }
 
 
-ANYWHERE = ("unauthenticated", "forbidden", "unavailable")
+ANYWHERE = ("unauthenticated", "forbidden", "unavailable", "invalid-request")
 """The problems of every request for something stored, for the document."""
 
 

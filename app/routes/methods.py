@@ -25,7 +25,7 @@ router = APIRouter(prefix="/v1/methods", tags=["methods"])
         200: {
             "content": {"application/json": {"example": {"items": [EXAMPLE], "next_cursor": None}}}
         },
-        **responses("unauthenticated", "forbidden"),
+        **responses("unauthenticated", "forbidden", "invalid-request"),
     },
 )
 async def list_methods(request: Request, _: Tenant) -> Response:
@@ -40,7 +40,7 @@ async def list_methods(request: Request, _: Tenant) -> Response:
     response_model=MethodBody,
     responses={
         200: {"content": {"application/json": {"example": EXAMPLE}}},
-        **responses("unauthenticated", "forbidden", "not-found"),
+        **responses("unauthenticated", "forbidden", "not-found", "invalid-request"),
     },
 )
 async def get_method(request: Request, method_id: str, _: Tenant) -> Response:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import logging
 
 import pytest
+from fastapi import FastAPI
+from fastapi.routing import iter_route_contexts
 
+from app.http.queries import names
 from tests.app.conftest import Api, Start, new_job, problem_of
 from workers.errors import StoreFull, StoreUnavailable
 
@@ -125,5 +128,34 @@ def test_a_malformed_id(api: Api) -> None:
     assert "an id or a number in it" in detail["detail"]
 
 
-def test_unknown_query_parameters_are_ignored(api: Api) -> None:
-    assert api.client.get("/v1/jobs?x=1").status_code == 200
+def test_unknown_query_parameters_are_refused(api: Api) -> None:
+    problem = problem_of(api.client.get("/v1/jobs?x=1&limt=5&x=2"), 422, "invalid-request")
+    assert [entry["pointer"] for entry in problem["errors"]] == [["query", "x"], ["query", "limt"]]
+    assert problem["detail"].startswith("This path has no query parameter 'x'; it takes ")
+    assert problem["errors"][1]["detail"].endswith("Did you mean 'limit'?")
+    problem = problem_of(api.client.get("/v1/methods/l2h?limit=5"), 422, "invalid-request")
+    assert problem["detail"] == "This path has no query parameter 'limit'; it takes none."
+    # Parameters of a form that is not chosen are parameters of the path.
+    assert api.client.get("/v1/jobs?limit=5&status=queued").status_code == 200
+
+
+def test_probes_and_links_to_the_page_may_have_any_query(api: Api) -> None:
+    assert api.client.get("/livez?verbose").status_code == 200
+    assert api.client.get("/?utm_source=mail").status_code == 200
+
+
+def test_accepted_query_parameters_are_those_of_the_document(api: Api) -> None:
+    app = api.client.app
+    assert isinstance(app, FastAPI)
+    document = app.openapi()
+    n_parameters = 0
+    for route in iter_route_contexts(app.routes):
+        operations = document["paths"].get(route.path_format, {})
+        for verb in route.methods or ():
+            if verb.lower() not in operations:
+                continue
+            listed = operations[verb.lower()].get("parameters", ())
+            expected = {entry["name"] for entry in listed if entry["in"] == "query"}
+            assert set(names(route.original_route)) == expected, route.path
+            n_parameters += len(expected)
+    assert n_parameters > 50
