@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from models.errors import UsageError
 
 
 class FormQuery(BaseModel):
@@ -65,3 +68,38 @@ class CutQuery(BaseModel):
         le=2**31 - 1,
         description="The clusters are the nodes this many edges below the root.",
     )
+
+
+MOST_LEVELS = 50
+
+
+class AssignmentsQuery(CutQuery):
+    """The clusters of a cut, or of several."""
+
+    levels: str | None = Field(
+        None,
+        pattern=r"^[1-9][0-9]{0,9}(,[1-9][0-9]{0,9})*$",
+        max_length=400,
+        description="Numbers of clusters, rising, such as `5,20,80`: one cut for each, nested in "
+        "each other, in place of `k`, `height` and `level`.",
+        examples=["5,20,80"],
+    )
+
+    def numbers(self) -> list[int]:
+        """The numbers of clusters in `levels`. Raises UsageError `wrong-cut`."""
+        numbers = [int(text) for text in (self.levels or "").split(",")]
+        others = [name for name in ("k", "height", "level") if getattr(self, name) is not None]
+        if others:
+            raise UsageError(
+                f"A cut is given by 'levels' or by {others[0]!r}, not both.",
+                code="wrong-cut",
+                parameter="levels",
+            )
+        if len(numbers) > MOST_LEVELS or any(a >= b for a, b in pairwise(numbers)):
+            raise UsageError(
+                f"'levels' are at most {MOST_LEVELS} numbers of clusters, each larger than the one "
+                "before.",
+                code="wrong-cut",
+                parameter="levels",
+            )
+        return numbers

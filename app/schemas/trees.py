@@ -118,6 +118,59 @@ class CutNode(BaseModel):
     name: str | None
 
 
+class LevelNode(CutNode):
+    """One cluster of one of several nested cuts."""
+
+    parent: int | None = Field(
+        description="The `id` of the cluster of the previous level that it is part of."
+    )
+
+
+class Level(BaseModel):
+    """The clusters of one of several nested cuts."""
+
+    k: int = Field(description="The number of clusters as requested.")
+    clusters: list[LevelNode]
+
+
+class NestedAssignments(BaseModel):
+    """The clusters of every input row at several levels, for requests with `levels`."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "cut": {"levels": [1, 2]},
+                    "levels": [
+                        {
+                            "k": 1,
+                            "clusters": [
+                                {"id": 0, "node": 0, "size": 3, "name": "plant", "parent": None}
+                            ],
+                        },
+                        {
+                            "k": 2,
+                            "clusters": [
+                                {"id": 0, "node": 1, "size": 2, "name": "rose", "parent": 0},
+                                {"id": 1, "node": 2, "size": 1, "name": "tulip", "parent": 0},
+                            ],
+                        },
+                    ],
+                    "assignments": [[0, 0], [0, 0], [0, 1]],
+                    "warnings": [],
+                }
+            ]
+        }
+    )
+
+    cut: dict[str, list[int]]
+    levels: list[Level]
+    assignments: list[list[int]] = Field(
+        description="For each row its cluster at each level, the coarsest first."
+    )
+    warnings: list[str]
+
+
 class Assignments(BaseModel):
     """The cluster of every input row."""
 

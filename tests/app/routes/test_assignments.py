@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from app.routes.assignments import FORMS
+from app.forms.assignments import FORMS
 from tests.app.conftest import Working, problem_of
 from tests.app.tree_kit import NEWICK, WIDE, get, post
 
@@ -196,3 +196,74 @@ def test_columns_that_a_method_adds_for_points(working: Working) -> None:
     assert table.column("probability").to_pylist() == columns["probability"]
     cluster = {c["id"]: c["name"] for c in body["clusters"]}
     assert cluster[body["assignments"][7]] == "noise"
+
+
+#        root
+#      /      \
+#     a        b
+#    / \      / \
+#   c   2    3   d
+#  / \          / \
+# 0   1        4   5
+FOUR = "(((0:1,1:1)c:3,2:4)a:2,(3:3,(4:2,5:2)d:1)b:3)root;"
+
+
+def test_several_levels_are_nested(working: Working) -> None:
+    tree = post(working, FOUR)
+    body = get(working, tree, "/assignments?levels=1,2,4").json()
+    assert body["cut"] == {"levels": [1, 2, 4]}
+    assert [level["k"] for level in body["levels"]] == [1, 2, 4]
+    singles = [get(working, tree, f"/assignments?k={k}").json() for k in (1, 2, 4)]
+    for number, (level, single) in enumerate(zip(body["levels"], singles, strict=True)):
+        parents = [cluster.pop("parent") for cluster in level["clusters"]]
+        assert level["clusters"] == single["clusters"]
+        column = [row[number] for row in body["assignments"]]
+        assert column == single["assignments"]
+        if number:
+            above = [row[number - 1] for row in body["assignments"]]
+            assert {(c, parents[c]) for c in column} == set(zip(column, above, strict=True))
+        else:
+            assert parents == [None]
+    assert body["warnings"] == []
+
+
+def test_levels_in_every_form(working: Working) -> None:
+    tree = post(working, FOUR)
+    expected = get(working, tree, "/assignments?levels=2,3").json()["assignments"]
+    npy = np.load(io.BytesIO(get(working, tree, "/assignments.npy?levels=2,3").content))
+    assert npy.dtype == np.int64
+    assert npy.tolist() == expected
+    arrow = pa.ipc.open_file(get(working, tree, "/assignments.arrow?levels=2,3").content)
+    table = arrow.read_all()
+    assert table.column_names == ["cluster_2", "node_2", "cluster_3", "node_3"]
+    assert table["cluster_3"].to_pylist() == [row[1] for row in expected]
+    rows = list(csv.DictReader(io.StringIO(get(working, tree, "/assignments.csv?levels=2,3").text)))
+    assert [(int(row["cluster_2"]), int(row["cluster_3"])) for row in rows] == [
+        tuple(row) for row in expected
+    ]
+    assert rows[0]["name_2"] == "a"
+
+
+def test_levels_that_a_tree_cannot_have_give_warnings(working: Working) -> None:
+    answer = get(working, post(working, WIDE), "/assignments?levels=1,2,3")
+    body = answer.json()
+    assert [len(level["clusters"]) for level in body["levels"]] == [1, 1, 3]
+    assert len(body["warnings"]) == 1
+    assert answer.headers["warning"] == f'199 - "{body["warnings"][0]}"'
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("levels=", "invalid-request"),
+        ("levels=0,2", "invalid-request"),
+        ("levels=2,x", "invalid-request"),
+        ("levels=2;3", "invalid-request"),
+        ("levels=2,2", "wrong-cut"),
+        ("levels=3,2", "wrong-cut"),
+        ("levels=2,9", "wrong-cut"),
+        ("levels=1,2&k=2", "wrong-cut"),
+    ],
+)
+def test_wrong_levels(working: Working, tree: dict[str, Any], query: str, code: str) -> None:
+    problem_of(get(working, tree, f"/assignments?{query}"), 422, code)
