@@ -44,6 +44,7 @@ from app.routes import (
     transformations,
     trees,
     uploads,
+    version,
     views,
     webhooks,
 )
@@ -62,6 +63,7 @@ _log = logging.getLogger("umbel")
 
 ROUTERS = (
     health.router,
+    version.router,
     methods.router,
     datasets.router,
     uploads.router,

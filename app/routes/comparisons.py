@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from anyio import to_thread
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from app.forms.form import Chunks, Form, mount, respond
 from app.http import waiting
 from app.http.bodies import StrictRoute
 from app.http.dependencies import ComparisonId, Service, ServiceDep, Tenant
 from app.http.etags import etag_of
-from app.http.problems import Refused, not_found, refused_at, responses
+from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
+from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
 from app.http.streaming import Turn
 from app.schemas.comparisons import EXAMPLE, MOST_FITS, Comparison, NewComparison, Row, RunBody
 from app.schemas.jobs import NewJob
+from app.schemas.pages import Page
 from app.submission.inputs import resolve
 from app.submission.jobs import (
     REFUSALS,
@@ -27,12 +29,21 @@ from app.submission.jobs import (
     presented,
     submitted,
 )
-from app.submission.steps import check_size, check_steps, find_method, queue_of
+from app.submission.steps import (
+    check_size,
+    check_steps,
+    find_method,
+    image_roles,
+    queue_of,
+)
 from workers.child.comparison import MEASURED_ON, ComparisonOptions, Contender
 from workers.formats.table_writers import csv_chunks, pieces_of_rows
-from workers.model import Record, sibling
+from workers.model import Record, Status, sibling
 
 router = APIRouter(prefix="/v1/comparisons", tags=["comparisons"], route_class=StrictRoute)
+
+_METHOD = "compare"
+"""What jobs of comparisons have as their method."""
 
 _DONE: dict[str, Any] = {"application/json": {"example": EXAMPLE}}
 _WAITING = {**EXAMPLE, "status": "queued", "table": None, "best": None, "finished_at": None}
@@ -80,6 +91,40 @@ async def create_comparison(
 
     content = await submission.request.body()
     return await submitted("compare", submission, content, draft, present, prefer=prefer)
+
+
+@router.get(
+    "",
+    operation_id="list_comparisons",
+    summary="Comparisons, newest first",
+    response_model=Page[Comparison],
+    responses={
+        200: {
+            "headers": LINK_HEADER,
+            "content": {"application/json": {"example": {"items": [EXAMPLE], "next_cursor": None}}},
+        },
+        **responses(*ANYWHERE),
+    },
+)
+async def list_comparisons(
+    request: Request,
+    response: Response,
+    service: ServiceDep,
+    tenant: Tenant,
+    status: Annotated[
+        Status | None, Query(description="Only comparisons with this status.")
+    ] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[Comparison]:
+    """One page of the caller's comparisons."""
+    records, following = await to_thread.run_sync(
+        lambda: service.ledger.page(
+            tenant, status=status, method=_METHOD, limit=limit, cursor=cursor
+        )
+    )
+    response.headers.update(next_link(request, following))
+    return Page(items=[Comparison.of(record) for record in records], next_cursor=following)
 
 
 def _json(comparison: Comparison) -> Chunks:
@@ -222,11 +267,14 @@ def _draft(service: Service, tenant: str, body: NewComparison) -> Draft:
             "invalid-request",
             f"The comparison needs {n_fits} fits; the most are {MOST_FITS}.",
         )
-    inputs = resolve(service, tenant, {**body.inputs, **measured_on})
+    images = frozenset.intersection(
+        *(frozenset() if run.preprocess else image_roles(run.method) for run in runs)
+    )
+    inputs = resolve(service, tenant, {**body.inputs, **measured_on}, images)
     for run in plan.runs:
         check_size(service, run.method, run.params, run.preprocess, inputs.shapes)
     fields = {
-        "method": "compare",
+        "method": _METHOD,
         "name": body.name,
         "queue": queue_of(*(step for run in plan.runs for step in run.plan(0).steps)),
         "inputs": inputs.refs,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Health(BaseModel):
@@ -13,3 +13,15 @@ class Health(BaseModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"status": "ok"}]})
 
     status: Literal["ok"] = "ok"
+
+
+class Version(BaseModel):
+    """Which version of the service answers."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"api": "1", "service": "0.1.0", "python": "3.11.7"}]}
+    )
+
+    api: str = Field(description="The version of this contract.")
+    service: str = Field(description="The version of the software.")
+    python: str

@@ -18,19 +18,15 @@ def _flat_metric(
     low: float | None,
     high: float | None,
     source: str = "Thesis app. B.2",
-    undefined: str = "the tree has no points",
 ) -> Callable[[Callable[[Contingency], float | None]], Metric]:
-    """`metric` of the table of flat clusters and classes.
-
-    undefined : why the value is None, for the warning.
-    """
+    """`metric` of the table of flat clusters and classes."""
 
     def register(value_of: Callable[[Contingency], float | None]) -> Metric:
         @wraps(value_of)
         def compute(subject: Subject) -> Estimate:
             value = value_of(subject.table)
             if value is None:
-                return Estimate(None, warnings=(f"{value_of.__name__}: {undefined}.",))
+                return Estimate(None, warnings=(f"{value_of.__name__}: the tree has no points.",))
             return Estimate(value)
 
         return metric(
@@ -122,18 +118,13 @@ def mi(table: Contingency) -> float | None:
     return flat.mi(table)
 
 
-@_flat_metric(
-    "Adjusted Rand index",
-    low=-0.5,
-    high=1.0,
-    undefined="there are fewer than two points",
-)
+@_flat_metric("Adjusted Rand index", low=-0.5, high=1.0)
 def ari(table: Contingency) -> float | None:
     """Rand index corrected for chance; 1 where clusters and classes are the same partition."""
     return flat.ari(table)
 
 
-@_flat_metric("Rand index", low=0.0, high=1.0, undefined="there are fewer than two points")
+@_flat_metric("Rand index", low=0.0, high=1.0)
 def ri(table: Contingency) -> float | None:
     """Share of the pairs of points that are together in both or apart in both."""
     return flat.ri(table)

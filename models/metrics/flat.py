@@ -107,10 +107,13 @@ def nmi(table: Contingency) -> float | None:
 
 
 def ri(table: Contingency) -> float | None:
-    """Rand index: share of the pairs of points on which both sides agree; None below two points."""
+    """Rand index: share of the pairs of points on which both sides agree.
+
+    1 for a single point, None without any.
+    """
     pairs = comb(table.n_points, 2)
     if pairs == 0:
-        return None
+        return 1.0 if table.n_points else None
     both, in_cluster, in_class = _pairs(table)
     return (pairs - in_cluster - in_class + 2 * both) / pairs
 
@@ -118,12 +121,12 @@ def ri(table: Contingency) -> float | None:
 def ari(table: Contingency) -> float | None:
     """Rand index corrected for chance, at most 1 (Thesis B.2), from exact integers.
 
-    1 where the formula is 0 / 0 (both sides one group, or both all single points); None below two
-    points.
+    1 where the formula is 0 / 0 (both sides one group, or both all single points, as for a single
+    point); None without points.
     """
     pairs = comb(table.n_points, 2)
     if pairs == 0:
-        return None
+        return 1.0 if table.n_points else None
     both, in_cluster, in_class = _pairs(table)
     above = 2 * (pairs * both - in_cluster * in_class)
     below = pairs * (in_cluster + in_class) - 2 * in_cluster * in_class

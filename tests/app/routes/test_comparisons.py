@@ -191,3 +191,21 @@ def test_too_many_fits_are_refused(api: Api) -> None:
 def test_a_run_too_large_for_a_job_is_refused_at_once(start: Start) -> None:
     api = start(job_memory_bytes=1 << 10)
     problem_of(api.client.post("/v1/comparisons", json=body()), 413, "too-large")
+
+
+def test_comparisons_are_listed_newest_first(working: Working) -> None:
+    made = [compare(working, runs=RUNS[:1], metrics=["nmi"]).json()["id"] for _ in range(3)]
+    # Other jobs are not in the list.
+    job = {"method": "hac", "inputs": {"features": POINTS.tolist()}}
+    working.client.post("/v1/jobs", json=job, headers={"Prefer": "wait=30"})
+    page = working.client.get("/v1/comparisons?limit=2").json()
+    assert [item["id"] for item in page["items"]] == made[:0:-1]
+    assert page["items"][0]["table"][0]["metrics"]["nmi"]["mean"] > 0
+    rest = working.client.get(f"/v1/comparisons?limit=2&cursor={page['next_cursor']}").json()
+    assert [item["id"] for item in rest["items"]] == made[:1]
+    assert rest["next_cursor"] is None
+    assert working.client.get("/v1/comparisons?status=failed").json()["items"] == []
+    working.client.delete(f"/v1/comparisons/{made[2]}")
+    left = working.client.get("/v1/comparisons").json()["items"]
+    assert [item["id"] for item in left] == made[1::-1]
+    problem_of(working.client.get("/v1/comparisons?status=done"), 422, "invalid-request")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import threading
+from importlib.metadata import version
 
 import pytest
 
@@ -51,3 +53,11 @@ def test_metrics(api: Api) -> None:
 def test_the_sweeper_runs_as_long_as_the_app(api: Api) -> None:
     assert api.settings.sweep_s == 1.0
     assert threading.active_count() > 1
+
+
+def test_the_version(api: Api) -> None:
+    body = api.client.get("/v1/version").json()
+    assert body["api"] == api.client.get("/openapi.json").json()["info"]["version"]
+    assert body["service"] == version("umbel")
+    assert re.fullmatch(r"3\.\d+\.\d+", body["python"])
+    problem_of(api.client.get("/v1/version?x=1"), 422, "invalid-request")

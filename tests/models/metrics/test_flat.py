@@ -39,15 +39,15 @@ def naive_pairs(cluster: list[int], class_: list[int]) -> list[tuple[bool, bool]
     ]
 
 
-def naive_ri(cluster: list[int], class_: list[int]) -> float | None:
+def naive_ri(cluster: list[int], class_: list[int]) -> float:
     pairs = naive_pairs(cluster, class_)
-    return sum(a == b for a, b in pairs) / len(pairs) if pairs else None
+    return sum(a == b for a, b in pairs) / len(pairs) if pairs else 1.0
 
 
-def naive_ari(cluster: list[int], class_: list[int]) -> float | None:
+def naive_ari(cluster: list[int], class_: list[int]) -> float:
     pairs = naive_pairs(cluster, class_)
     if not pairs:
-        return None
+        return 1.0
     together = sum(a and b for a, b in pairs)
     expected = Fraction(sum(a for a, _ in pairs) * sum(b for _, b in pairs), len(pairs))
     largest = Fraction(sum(a for a, _ in pairs) + sum(b for _, b in pairs), 2)
@@ -215,8 +215,8 @@ def test_counts_far_past_32_bits_stay_exact() -> None:
 
 def test_edges() -> None:
     table = table_of([3], [1])
-    assert flat.ri(table) is None
-    assert flat.ari(table) is None
+    assert flat.ri(table) == sk.rand_score([3], [1]) == 1.0
+    assert flat.ari(table) == sk.adjusted_rand_score([3], [1]) == 1.0
     assert flat.nmi(table) == 1.0
     assert flat.mi(table) == 0.0
     none = contingency(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), 1, 0)

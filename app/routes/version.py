@@ -1,0 +1,29 @@
+"""Which version of the service answers."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+
+from fastapi import APIRouter
+
+from app.http.problems import responses
+from app.openapi import VERSION
+from app.schemas.health import Version
+
+router = APIRouter(tags=["health"])
+
+
+@router.get(
+    "/v1/version",
+    operation_id="get_version",
+    summary="The version of the service",
+    responses=responses("unauthenticated", "forbidden", "invalid-request"),
+)
+async def get_version() -> Version:
+    """The version of the contract, of the service, and of Python under it."""
+    return Version(
+        api=VERSION,
+        service=version("umbel"),
+        python=".".join(str(part) for part in sys.version_info[:3]),
+    )
