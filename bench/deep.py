@@ -1,0 +1,147 @@
+"""Trees learned together with a representation, against clusters in an autoencoder's embedding.
+
+Each entry of `ENTRIES` on images of digits with several seeds. The baselines cluster the embedding
+of the same autoencoder, trained as long as `deepect` pretrains it and then as long again as it
+trains with its tree. Dendrogram and leaf purity are of the tree with `N_LEAVES` leaves, as the
+papers have them; accuracy, NMI and ARI of the tree cut to as many clusters as there are classes.
+Figures are mean and standard deviation over the seeds.
+
+The papers' figures are for MNIST, with networks of [500, 500, 2000] and 100,000 steps, so they say
+which order is to be expected, not which numbers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bench import Size
+from bench.quality import present
+from bench.report import Report
+from models.arrays import Array, Single
+from models.data import Data
+from models.device import computing
+from models.method import Alone, Run
+from models.methods.deep.deepect import DeepECT, effort_of
+from models.methods.deep.networks.scaling import measure_scaling
+from models.methods.deep.trees.training import ScaledRows, Trainer
+from models.metrics.catalogue import evaluate
+from models.numerics.row_order import canonical
+from models.progress import silent
+from models.registry import methods
+from models.tree.tree import Tree
+
+N_LEAVES = 20
+METRICS = ("dendrogram_purity", "leaf_purity", "accuracy", "nmi", "ari")
+
+_SETS: dict[Size, tuple[str, ...]] = {
+    "quick": (),
+    "default": ("optdigits", "usps"),
+    "full": ("optdigits", "usps"),
+}
+_SEEDS: dict[Size, int] = {"quick": 1, "default": 3, "full": 5}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A way to a tree.
+
+    tree : for rows, number of classes and seed. paper : dendrogram and leaf purity as printed.
+    """
+
+    name: str
+    tree: Callable[[Array, int, int], Tree]
+    paper: str = ""
+
+
+def by_method(method: str, **params: Any) -> Callable[[Array, int, int], Tree]:
+    """The tree of a method, with as many clusters as classes unless `params` say otherwise."""
+
+    def tree(rows: Array, n_classes: int, seed: int) -> Tree:
+        entry = methods()[method]
+        filled = {"n_clusters": n_classes, "seed": seed, **params}
+        return entry.fit(Data({"features": rows}), entry.Params(**filled)).tree
+
+    return tree
+
+
+def embedded(method: str, **params: Any) -> Callable[[Array, int, int], Tree]:
+    """The tree of a method in the embedding of the autoencoder."""
+    in_embedding = by_method(method, **params)
+    return lambda rows, n_classes, seed: in_embedding(embedding_of(rows, seed), n_classes, seed)
+
+
+ENTRIES = (
+    Entry("deepect", by_method("deepect", n_clusters=N_LEAVES), "0.82, 0.92"),
+    Entry(
+        "autoencoder, bisecting-kmeans",
+        embedded("bisecting-kmeans", n_clusters=N_LEAVES),
+        "0.53, -",
+    ),
+    Entry("autoencoder, kmeans", embedded("kmeans")),
+    Entry("bisecting-kmeans", by_method("bisecting-kmeans", n_clusters=N_LEAVES)),
+    Entry("kmeans", by_method("kmeans")),
+)
+
+
+def embedding_of(rows: Array, seed: int) -> Single:
+    """(n_points, E) the embedding of an autoencoder, trained as long as `deepect` trains its own,
+    but for reconstruction alone."""
+    params = DeepECT.Params(seed=seed)
+    effort = effort_of(params, len(rows))
+    alone = replace(effort, pretrain_epochs=effort.n_epochs, epochs=0)
+    order = canonical(rows)
+    rng = np.random.default_rng(seed)
+    # The first number of the seed's generator, as in a fit: the network starts the same.
+    scaled = ScaledRows(rows, order, measure_scaling(rows, order))
+    with computing(1):
+        trainer = Trainer(scaled, alone, int(rng.integers(2**63)))
+        trainer.train(Run(rng, silent, 1, Alone(lambda piece, progress: {})))
+        embedding = np.empty((len(rows), effort.embedding_size), dtype=np.float32)
+        embedding[order] = trainer.embed()
+    return embedding
+
+
+def table(report: Report, size: Size) -> None:
+    """One row for each set and entry."""
+    from sklearn.datasets import load_digits
+
+    digits = load_digits()
+    sets = [("digits", digits.data, digits.target), *present(report, "deep", _SETS[size])]
+    for name, rows, classes in sets:
+        for entry in ENTRIES:
+            _measure(report, name, rows, classes, entry, _SEEDS[size])
+
+
+def _measure(
+    report: Report, name: str, rows: Array, classes: Array, entry: Entry, n_seeds: int
+) -> None:
+    n_classes = len(np.unique(classes))
+    scores: dict[str, list[float]] = {metric: [] for metric in METRICS}
+    seconds = []
+    for seed in range(n_seeds):
+        began = time.perf_counter()
+        tree = entry.tree(rows, n_classes, seed)
+        seconds.append(time.perf_counter() - began)
+        whole = evaluate(tree, labels=classes, metrics=METRICS[:2])
+        flat = evaluate(tree, labels=classes, metrics=METRICS[2:], cut={"k": n_classes})
+        for metric, value in (whole.metrics | flat.metrics).items():
+            scores[metric].append(float("nan") if value is None else value)
+    report.row(
+        "deep",
+        what=f"{name}: {entry.name}",
+        n=len(rows),
+        d=rows.shape[1],
+        classes=n_classes,
+        seeds=n_seeds,
+        **{
+            metric: f"{np.mean(values):.3f} +-{np.std(values):.3f}"
+            for metric, values in scores.items()
+        },
+        seconds=float(np.mean(seconds)),
+        paper_mnist=entry.paper,
+    )

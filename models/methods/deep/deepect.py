@@ -1,0 +1,209 @@
+"""DeepECT: a tree of clusters grown in the embedding of an autoencoder while both are trained.
+
+A fully connected autoencoder first learns to reconstruct rows. Its embedding is then split in two
+by k-means, and the tree of centres that begins so is trained together with the network: centres
+move to the means of their points, points to the centres of all nodes above them, but only in the
+direction that tells a node from its sibling (`trees.losses`). Meanwhile the leaf with the largest
+sum of squared distances is split again and again until there are `n_clusters` leaves, and leaves
+that points no longer come to are pruned (`trees.cluster_tree`).
+
+Rows are moved by their mean and divided by one number first. A row goes to the leaf with the
+nearest centre; the probability of a leaf is its posterior under spherical Gaussians around the
+centres. Leaves are ordered by size. The height of an inner node is the sum of squared distances of
+its points' embeddings to their mean, so a cut to k leaves undoes the splits that matter least. For
+images each node has its decoded centre and the mean of its images as pictures.
+
+Source: Mautz, Plant and Böhm, "Deep Embedded Cluster Tree" (ICDM 2019) and "DeepECT: The Deep
+Embedded Cluster Tree" (2020). The directions and centres of the compression loss are constants
+here, as the text has it; ClustPy's program also moves centres through the directions. Deviations:
+defaults are for a processor and a hundred passes, not the paper's network of [500, 500, 2000]
+and 50,000 steps in each stage; pretraining adds no noise and is not by layers; the tree grows by a
+share of the passes, several leaves at once if need be, instead of one leaf after a fixed number of
+steps; new leaves weigh as much as they have points in a batch, not 1, so that a node's weight is
+always the sum of its children's; `trees.cluster_tree` says how weights are averaged. The variant
+with augmented images is left out.
+
+Cost: 6 N W multiplications and additions for each pass over N points, W the weights of encoder and
+decoder, and about N W for each pass in which the tree grows; beside it O(N n_clusters E) a pass,
+E = `embedding_size`. Memory: 24 W bytes, three times a batch's values in all layers, 16 N E for the
+embedding, and 8 N n_clusters for the logits; rows are read in place.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from models import device
+from models.arrays import Float
+from models.checks import require_distinct, require_squares
+from models.clusters.placing import bytes_of_logits
+from models.data import Data, require_finite
+from models.errors import UsageError
+from models.images import image_rows, size_of
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.methods.deep.networks.autoencoder import n_parameters
+from models.methods.deep.trees.effort import TreeEffort
+from models.methods.deep.trees.pictures import CAPTION
+from models.node_pictures import NodePictures
+from models.parameters import Device, HiddenSizes, ImageShape, Params, Seed
+from models.tree.tree import Tree
+
+
+class DeepECTParams(Params):
+    n_clusters: int = Field(20, ge=2, le=2000, description="Number of leaves of the tree.")
+    hidden_sizes: HiddenSizes = [256, 128]
+    embedding_size: int = Field(
+        10, ge=1, le=1000, description="Dimensions of the embedding in which the tree lies."
+    )
+    pretrain_epochs: int = Field(
+        50, ge=0, le=100_000, description="Passes over the points by reconstruction alone."
+    )
+    epochs: int = Field(50, ge=1, le=100_000, description="Passes over the points with the tree.")
+    growth: float = Field(
+        0.5,
+        gt=0,
+        le=1,
+        description=(
+            "Share of 'epochs' within which the tree grows, evenly, from two leaves to all."
+        ),
+    )
+    clustering_weight: float = Field(
+        1.0, ge=0, le=1e6, description="Weight of the tree's losses beside reconstruction."
+    )
+    batch_size: Annotated[int, Field(ge=1, le=1_000_000)] | Literal["auto"] = Field(
+        "auto",
+        description=(
+            "Points of a step; auto: 256, but for fewer than 5,120 points a twentieth of them, at "
+            "least 16."
+        ),
+    )
+    learning_rate: float = Field(
+        1e-3, gt=0, le=10, description="Step length of the network and of centres (Adam)."
+    )
+    pruning_threshold: float = Field(
+        0.1,
+        ge=0,
+        le=1000,
+        description="A leaf is removed once fewer points of a batch come to it on average.",
+    )
+    image_shape: ImageShape = None
+    device: Device = "cpu"
+    seed: Seed = 0
+
+
+class DeepECT(Method[DeepECTParams]):
+    """See the module's docstring."""
+
+    title = "DeepECT"
+    paper = Paper("DeepECT: The Deep Embedded Cluster Tree", 2020, "Data Science and Engineering")
+    Params = DeepECTParams
+    inputs = {
+        "features": Input(
+            images=True, description="One row per point, or one image, grey or of three colours."
+        ),
+        "names": Input(
+            required=False, description="One name per cluster, from the largest to the smallest."
+        ),
+    }
+    outputs = ("tree", "model", "logits", "pictures")
+    advice = "Ask for fewer clusters, use narrower layers, or use a sample of the points."
+    resumes = True
+    example = {
+        "n_clusters": 3,
+        "hidden_sizes": [8],
+        "embedding_size": 2,
+        "pretrain_epochs": 20,
+        "epochs": 10,
+        "learning_rate": 0.01,
+    }
+
+    def _memory(self, shapes: Shapes, params: DeepECTParams) -> int:
+        if len(shapes.get("features", ())) < 2:
+            return 0
+        n_points, *own = shapes["features"]
+        n_features = 1
+        for length in own:
+            n_features *= length
+        size = None
+        size = size_of(shapes["features"], params.image_shape)
+        widths = n_features + sum(params.hidden_sizes) + params.embedding_size
+        n_values = n_parameters(n_features, params.hidden_sizes, params.embedding_size)
+        n_nodes = 2 * params.n_clusters
+        batch = batch_size_of(params, n_points)
+        steps = 0 if params.device == "cuda" else 24 * n_values + 24 * batch * widths
+        drawn = 0 if size is None else 60 * n_nodes * n_features
+        points = n_points * (16 * params.embedding_size + 60)
+        return (
+            bytes_of_logits(shapes, params.n_clusters)
+            + steps
+            + drawn
+            + points
+            + 8 * n_nodes * (params.n_clusters + 2 * params.embedding_size)
+            + (64 << 20)
+        )
+
+    def _check(self, data: Data, params: DeepECTParams) -> None:
+        device.require(params.device)
+        data.leaf_names(params.n_clusters, "cluster")
+        rows, _ = image_rows(data, "features", params.image_shape)
+        if rows.shape[0] == 0 or rows.shape[1] == 0:
+            raise UsageError(
+                f"Input 'features' has {rows.shape[0]} rows and {rows.shape[1]} columns; at least "
+                "one of each is needed.",
+                code="wrong-shape",
+                role="features",
+            )
+        require_finite(rows, "features")
+        require_squares(rows)
+        require_distinct(rows, params.n_clusters)
+
+    def _fit(self, data: Data, params: DeepECTParams, run: Run) -> Fitted:
+        from threadpoolctl import threadpool_limits
+
+        from models.methods.deep.trees.fit import fit
+
+        rows, size = image_rows(data, "features", params.image_shape)
+        names = data.leaf_names(params.n_clusters, "cluster")
+        with threadpool_limits(run.threads), device.computing(run.threads):
+            return fit(rows, size, names, effort_of(params, len(rows)), run)
+
+    def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
+        """The leaf with the nearest centre, with the probability of each node on the path."""
+        from models.methods.deep.trees.placing import place
+
+        return place(model, tree, image_rows(data, "features", None)[0])
+
+    def _logits(self, model: Model, data: Data) -> Float:
+        from models.methods.deep.trees.placing import log_posteriors
+
+        return log_posteriors(model, image_rows(data, "features", None)[0])[1]
+
+    def pictures(self, model: Model) -> NodePictures | None:
+        pixels = model.arrays.get("pictures")
+        return None if pixels is None else NodePictures(pixels, CAPTION)
+
+
+def batch_size_of(params: DeepECTParams, n_points: int) -> int:
+    """The points of a step."""
+    if params.batch_size == "auto":
+        return min(256, max(16, n_points // 20))
+    return min(params.batch_size, n_points)
+
+
+def effort_of(params: DeepECTParams, n_points: int) -> TreeEffort:
+    """The requested fit as plain values."""
+    return TreeEffort(
+        n_clusters=params.n_clusters,
+        hidden_sizes=params.hidden_sizes,
+        embedding_size=params.embedding_size,
+        pretrain_epochs=params.pretrain_epochs,
+        epochs=params.epochs,
+        growth=params.growth,
+        clustering_weight=params.clustering_weight,
+        batch_size=batch_size_of(params, n_points),
+        learning_rate=params.learning_rate,
+        pruning_threshold=params.pruning_threshold,
+        device=params.device,
+    )

@@ -1,0 +1,9 @@
+"""Cluster trees in the embedding of an autoencoder; start with `fit`.
+
+- `fit`: from rows to the tree, its model, pictures and warnings; `effort`: what was requested.
+- `training`: pretraining, then the joint training of network and tree, epoch by epoch.
+- `losses`: reconstruction, node centres, and compression of the data of nodes.
+- `cluster_tree`, `shape`: the centres and weights of a tree that grows and is pruned; its nodes.
+- `placing`: rows at their leaves, with probabilities.
+- `pictures`: images of nodes.
+"""

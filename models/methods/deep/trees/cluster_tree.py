@@ -1,0 +1,252 @@
+"""A tree of cluster centres in an embedding, which is trained, grows, and is pruned.
+
+The centres of leaves are parameters with an optimizer of their own, which starts anew whenever the
+tree changes. The weight of a leaf is a moving average of the number of its points in a batch. The
+weight of an inner node is the sum of its leaves' weights, and its centre their mean by weight, so
+that an update of the leaves updates the whole tree.
+
+A leaf grows two children by k-means on its points. A leaf whose weight falls below a threshold is
+removed, and its sibling takes the place of their parent.
+
+Source: Mautz, Plant and Böhm (2020), section 3. There the average halves with each batch; here it
+does for trees of few leaves, and spans as many batches as bring a leaf `FULL` points on average, so
+that leaves that get less than a point a batch are not removed by chance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from models.arrays import Array, Arrays, Float, Int, Single
+from models.clusters.kmeans import KMeansEffort, best_run, squared_distances
+from models.methods.deep.trees.losses import TreeLosses, tree_losses
+from models.methods.deep.trees.shape import TreeShape
+from models.numerics.adam import Adam
+from models.progress import Progress
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+FULL = 25.0
+"""Points of a leaf that the moving average spans at least, with leaves of equal size."""
+
+SPLITS = KMeansEffort(n_init=10)
+
+MOST_SPLIT_BY = 100_000
+"""A leaf of more points is split by a random sample of this many."""
+
+
+@dataclass(slots=True)
+class LeafStep:
+    """The state of the leaves: centres (n_leaves, E) and their optimizer, weights (n_leaves,)."""
+
+    centres: Tensor
+    adam: Adam
+    weights: Tensor
+
+
+class ClusterTree:
+    """A tree that starts as one leaf and is changed in place.
+
+    learning_rate : of the leaves' centres. n_clusters, batch_size : leaves wanted, and points of a
+        batch. threshold : a leaf of less weight is pruned.
+    n_pruned : leaves that were pruned so far.
+    """
+
+    def __init__(
+        self,
+        centre: Single,
+        learning_rate: float,
+        n_clusters: int,
+        batch_size: float,
+        threshold: float,
+        device: str,
+    ) -> None:
+        self._rate, self._device, self._threshold = learning_rate, device, threshold
+        self._kept = 1.0 - 1.0 / max(2.0, FULL * n_clusters / batch_size)
+        self.n_pruned = 0
+        self._set(TreeShape.root(), centre[None], np.array([batch_size], dtype=np.float32))
+
+    def _set(self, shape: TreeShape, leaf_centres: Single, weights: Single) -> None:
+        """Take a shape with these leaves, and start their optimizer anew."""
+        import torch
+
+        self.shape = shape
+        centres = torch.from_numpy(leaf_centres).to(self._device).requires_grad_()
+        centres.grad = torch.zeros_like(centres)
+        adam = Adam(centres.detach(), self._rate)
+        self._leaves = LeafStep(centres, adam, torch.from_numpy(weights).to(self._device))
+        self._below = torch.from_numpy(shape.below.astype(np.float32)).to(self._device)
+        self._sibling = torch.from_numpy(shape.sibling).to(self._device)
+        self._paths = torch.from_numpy(shape.paths).to(self._device)
+
+    @property
+    def leaf_centres(self) -> Single:
+        """(n_leaves, E) centres of the leaves, a copy."""
+        centres: Single = self._leaves.centres.detach().cpu().numpy().copy()
+        return centres
+
+    @property
+    def weights(self) -> Single:
+        """(n_leaves,) weights of the leaves, a copy."""
+        weights: Single = self._leaves.weights.cpu().numpy().copy()
+        return weights
+
+    def node_centres(self) -> Tensor:
+        """(n_nodes, E) centres of all nodes: of inner ones, the mean of the leaves below by weight.
+
+        A node whose leaves all weigh nothing has their plain mean.
+        """
+        import torch
+
+        share = self._below * self._leaves.weights
+        total = share.sum(dim=1, keepdim=True)
+        share = torch.where(total > 0, share, self._below)
+        mean = share @ self._leaves.centres.detach() / share.sum(dim=1, keepdim=True)
+        mean[self.shape.leaves] = self._leaves.centres.detach()
+        return mean
+
+    def losses(self, embedding: Tensor) -> TreeLosses:
+        """The losses of a batch (n, E)."""
+        return tree_losses(
+            embedding, self._leaves.centres, self.node_centres(), self._sibling, self._paths
+        )
+
+    def step(self, counts: Tensor) -> None:
+        """Move centres by their gradient, update weights by a batch's counts, prune."""
+        gradient = self._leaves.centres.grad
+        assert gradient is not None
+        self._leaves.adam.step(gradient)
+        gradient.zero_()
+        self._leaves.weights.lerp_(counts.to(self._leaves.weights.dtype), 1.0 - self._kept)
+        if float(self._leaves.weights.min()) < self._threshold:
+            self.prune(self.weights < self._threshold)
+
+    def prune(self, dead: Array) -> None:
+        """Remove leaves, but for the heaviest if it is one of all.
+
+        dead : (n_leaves,) whether a leaf is removed.
+        """
+        shape, nodes = self.shape, np.arange(self.shape.n_nodes)
+        leaves, weights = shape.leaves, self.weights
+        kept = int(weights.argmax()) if dead.all() else -1
+        for number in np.flatnonzero(dead):
+            if number != kept:
+                shape, left = shape.pruned(int(np.flatnonzero(nodes == leaves[number])[0]))
+                nodes = nodes[left]
+                self.n_pruned += 1
+        row = np.searchsorted(leaves, nodes[shape.leaves])
+        self._set(shape, self.leaf_centres[row], weights[row])
+
+    def grow(
+        self, embedding: Single, n_leaves: int, rng: np.random.Generator, progress: Progress
+    ) -> None:
+        """Split leaves until there are `n_leaves`, or none can be split.
+
+        Each time it is the leaf with the largest sum of squared distances of its points to its
+        centre. embedding : (n_points, E) of all points.
+        """
+        shape = self.shape
+        leaves = self._grown_leaves(embedding)
+        while shape.n_leaves < n_leaves:
+            leaf = max(leaves, key=lambda leaf: leaf.spread)
+            if not leaf.spread > 0:
+                break
+            progress(0.0, "growing the tree", f"{shape.n_leaves:,} of {n_leaves:,} leaves")
+            parts = _two_means(embedding[leaf.rows], rng, progress)
+            if parts is None:
+                leaf.spread = 0.0
+                continue
+            shape = shape.split(leaf.node)
+            leaves.remove(leaf)
+            for node, part in zip((shape.n_nodes - 2, shape.n_nodes - 1), parts, strict=True):
+                weight = leaf.weight * part.rows.size / leaf.rows.size
+                rows = leaf.rows[part.rows]
+                leaves.append(_Leaf(node, rows, part.centre, weight, part.spread))
+        if shape.n_leaves > self.shape.n_leaves:
+            leaves.sort(key=lambda leaf: leaf.node)
+            self._set(
+                shape,
+                np.stack([leaf.centre for leaf in leaves]).astype(np.float32),
+                np.array([leaf.weight for leaf in leaves], dtype=np.float32),
+            )
+
+    def _grown_leaves(self, embedding: Single) -> list[_Leaf]:
+        """The leaves with their points."""
+        centres = self.leaf_centres
+        squared = squared_distances(embedding, centres.astype(np.float64))
+        nearest = squared.argmin(axis=1)
+        spread = np.bincount(nearest, squared.min(axis=1), len(centres))
+        by_leaf = np.split(
+            np.argsort(nearest, kind="stable"),
+            np.cumsum(np.bincount(nearest, minlength=len(centres)))[:-1],
+        )
+        return [
+            _Leaf(int(node), rows, centre, float(weight), float(inside))
+            for node, rows, centre, weight, inside in zip(
+                self.shape.leaves, by_leaf, centres, self.weights, spread, strict=True
+            )
+        ]
+
+    def arrays(self) -> dict[str, Array]:
+        """What `restore` needs, for checkpoints."""
+        return {
+            "parent": self.shape.parent.copy(),
+            "centres": self.leaf_centres,
+            "weights": self.weights,
+            "n_pruned": np.array(self.n_pruned),
+            **{f"adam.{name}": array for name, array in self._leaves.adam.arrays().items()},
+        }
+
+    def restore(self, arrays: Arrays) -> None:
+        """Become the tree that `arrays` describes."""
+        shape = TreeShape(np.array(arrays["parent"]))
+        self._set(shape, np.array(arrays["centres"]), np.array(arrays["weights"]))
+        adam = ("mean", "square", "n_steps")
+        self._leaves.adam.restore({name: arrays[f"adam.{name}"] for name in adam})
+        self.n_pruned = int(arrays["n_pruned"])
+
+
+@dataclass(slots=True, eq=False)
+class _Leaf:
+    """A leaf while the tree grows: its node, the rows of its points, and their sum of squared
+    distances to its centre."""
+
+    node: int
+    rows: Int
+    centre: Array
+    weight: float
+    spread: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One of the two parts of a leaf; rows count from the leaf's first."""
+
+    rows: Int
+    centre: Float
+    spread: float
+
+
+def _two_means(
+    points: Single, rng: np.random.Generator, progress: Progress
+) -> tuple[_Part, _Part] | None:
+    """Points in two parts by k-means, neither empty; None where they all coincide."""
+    sample = points
+    if len(points) > MOST_SPLIT_BY:
+        sample = points[rng.choice(len(points), MOST_SPLIT_BY, replace=False)]
+    if (sample == sample[0]).all():
+        return None
+    centres = best_run(sample, 2, SPLITS, rng, progress).centers
+    squared = squared_distances(points, centres)
+    nearest = squared.argmin(axis=1)
+    rows = [np.flatnonzero(nearest == side) for side in (0, 1)]
+    if not all(part.size for part in rows):
+        return None
+    first, second = (
+        _Part(rows[side], centres[side], float(squared[rows[side], side].sum())) for side in (0, 1)
+    )
+    return first, second

@@ -1,0 +1,215 @@
+"""The fit of `deepect`, from rows to the tree, its model, metrics, curves and warnings."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from models.arrays import Array, Float, Int, Single
+from models.clusters.kmeans import SMALLEST_VARIANCE, squared_distances
+from models.clusters.placing import by_size
+from models.images import ImageSize
+from models.method import Fitted, Model, Run
+from models.methods.deep.networks.scaling import measure_scaling
+from models.methods.deep.trees.cluster_tree import ClusterTree
+from models.methods.deep.trees.effort import TreeEffort
+from models.methods.deep.trees.pictures import node_pictures
+from models.methods.deep.trees.placing import embed, log_posteriors
+from models.methods.deep.trees.training import CURVES, Curve, ScaledRows, Trainer
+from models.numerics.row_order import canonical
+from models.tree.build import from_parents
+from models.tree.tree import Tree
+
+STILL_FALLING = 0.05
+"""A loss that falls by more than this share from one tenth of the epochs to the next is warned of.
+"""
+
+
+def fit(
+    rows: Array, size: ImageSize | None, names: list[str], effort: TreeEffort, run: Run
+) -> Fitted:
+    """The whole fit. To be called within `models.device.computing`.
+
+    rows : (n_points, n_features), finite. size : of the images that they are.
+    names : of the leaves, the largest first.
+    """
+    run.progress(0.01, "reading rows")
+    order = canonical(rows)
+    scaling = measure_scaling(rows, order)
+    run.progress(0.05, "starting the network")
+    trainer = Trainer(ScaledRows(rows, order, scaling), effort, int(run.rng.integers(2**63)))
+    training = trainer.train(run)
+    tree = training.tree
+    assert tree is not None
+    run.progress(0.92, "placing points")
+    network = training.network.arrays()
+    arrays: dict[str, Array] = {
+        **scaling.arrays(),
+        **{name: array for name, array in network.items() if name.startswith("encoder.")},
+    }
+    embedding = embed(arrays, rows[order])
+    leaf = _without_empty_leaves(tree, embedding)
+    nodes = _NumberedNodes(tree, embedding, leaf)
+    leaf_of_point = np.empty(len(rows), dtype=np.int64)
+    leaf_of_point[order] = nodes.leaf
+    result = nodes.tree(leaf_of_point, names[: len(nodes.leaves)])
+    arrays |= {
+        "centers": nodes.centre,
+        "leaves": nodes.leaves,
+        "variance": np.array([nodes.variance]),
+    }
+    facts = {}
+    if size is not None:
+        run.progress(0.96, "drawing nodes")
+        arrays["pictures"] = node_pictures(result, nodes.centre, network, scaling, rows, size)
+        facts["image_size"] = list(size)
+    model = Model(arrays, facts)
+    run.progress(0.98, "assigning points")
+    return Fitted(
+        tree=result,
+        model=model,
+        logits=log_posteriors(model, rows)[1],
+        metrics={
+            **{name: training.curves[name][-1][1] for name in CURVES[:3]},
+            "inertia": nodes.total,
+            "n_leaves": float(len(nodes.leaves)),
+            "n_pruned": float(tree.n_pruned),
+        },
+        curves={name: curve for name, curve in training.curves.items() if curve},
+        warnings=(
+            *_leaf_warnings(len(nodes.leaves), tree.n_pruned, effort),
+            *_loss_warnings(training.curves, effort),
+        ),
+    )
+
+
+def _without_empty_leaves(tree: ClusterTree, embedding: Single) -> Int:
+    """(n_points,) the number of each point's leaf, once leaves without points are pruned."""
+    squared = squared_distances(embedding, tree.leaf_centres.astype(np.float64))
+    leaf: Int = squared.argmin(axis=1)
+    used = np.bincount(leaf, minlength=tree.shape.n_leaves) > 0
+    if not used.all():
+        tree.prune(~used)
+    return (np.cumsum(used) - 1)[leaf]
+
+
+class _NumberedNodes:
+    """The nodes of a tree, inner ones first, leaves from the largest to the smallest.
+
+    parent, centre, inertia : (n_nodes, ...) of each node; the inertia is the sum of squared
+        distances of its points to their mean.
+    leaves : the nodes that are leaves. leaf : (n_points,) the node of each point's leaf.
+    total : inertia of the leaves about their centres. variance : the share of each value in it.
+    """
+
+    def __init__(self, tree: ClusterTree, embedding: Single, leaf: Int) -> None:
+        shape = tree.shape
+        centre = tree.node_centres().cpu().numpy()
+        n_inner = shape.n_nodes - shape.n_leaves
+        by_rank = by_size(np.bincount(leaf), centre[shape.leaves].astype(np.float64))
+        inner = np.setdiff1d(np.arange(shape.n_nodes), shape.leaves)
+        order = np.concatenate([inner, shape.leaves[by_rank]])
+        number = np.empty(shape.n_nodes, dtype=np.int64)
+        number[order] = np.arange(shape.n_nodes)
+        self.parent = np.where(order == 0, -1, number[shape.parent[order]])
+        self.centre: Single = centre[order]
+        self.leaves = np.arange(n_inner, shape.n_nodes)
+        self.leaf: Int = number[shape.leaves[leaf]]
+        apart = embedding.astype(np.float64) - self.centre[self.leaf]
+        self.total = float(np.square(apart).sum())
+        spread = float(self.centre[self.leaves].astype(np.float64).var(axis=0).mean()) or 1.0
+        self.variance = max(self.total / embedding.size, SMALLEST_VARIANCE * spread)
+        self.inertia = inertia_of_nodes(self.parent, self.leaf, embedding)
+
+    def tree(self, leaf_of_point: Int, names: list[str]) -> Tree:
+        """The tree, whose inner nodes have their inertia as height."""
+        height = self.inertia.copy()
+        height[self.leaves] = 0.0
+        name = np.full(len(self.parent), None, dtype=object)
+        name[self.leaves] = names
+        extra = {"inertia": self.inertia}
+        return from_parents(self.parent, height, name, leaf_of_point, extra=extra)
+
+
+def inertia_of_nodes(parent: Int, leaf: Int, points: Array) -> Float:
+    """(n_nodes,) the sum of squared distances of each node's points to their mean.
+
+    parent : (n_nodes,) of a binary tree, parents first. leaf : (n_points,) the node of each point.
+    Never less than a child's, also in its last digit: it is the sum of both children's and of
+    n m / (n + m) times the squared distance of their means.
+    """
+    n_nodes, n_columns = len(parent), points.shape[1]
+    size = np.bincount(leaf, minlength=n_nodes).astype(np.float64)
+    sums = np.empty((n_nodes, n_columns))
+    for column in range(n_columns):
+        sums[:, column] = np.bincount(leaf, points[:, column], n_nodes)
+    mean = sums / np.maximum(size, 1.0)[:, None]
+    inertia = np.zeros(n_nodes)
+    for column in range(n_columns):
+        inertia += np.bincount(leaf, (points[:, column] - mean[leaf, column]) ** 2, n_nodes)
+    for node in range(n_nodes - 1, 0, -1):
+        above = parent[node]
+        if size[above] == 0:
+            size[above], mean[above], inertia[above] = size[node], mean[node], inertia[node]
+            continue
+        total = size[above] + size[node]
+        apart = float(np.square(mean[node] - mean[above]).sum())
+        inertia[above] += inertia[node] + size[node] * size[above] / total * apart
+        mean[above] += (mean[node] - mean[above]) * (size[node] / total)
+        size[above] = total
+    return inertia
+
+
+def _leaf_warnings(n_leaves: int, n_pruned: int, effort: TreeEffort) -> tuple[str, ...]:
+    warnings = []
+    if n_leaves < effort.n_clusters:
+        warnings.append(
+            f"The tree has {n_leaves:,} leaves, not 'n_clusters' = {effort.n_clusters:,}: others "
+            "were left without points, or leaves could not be split. Lower 'clustering_weight', "
+            "or raise 'epochs'."
+        )
+    if n_pruned:
+        warnings.append(
+            f"{n_pruned:,} leaves were pruned, since fewer than 'pruning_threshold' = "
+            f"{effort.pruning_threshold:g} points of a batch, or none, came to them."
+        )
+    return tuple(warnings)
+
+
+def _loss_warnings(curves: dict[str, Curve], effort: TreeEffort) -> tuple[str, ...]:
+    """Warnings if a loss was still falling at the end, or the network learned nothing."""
+    start = effort.pretrain_epochs
+    reconstruction = [value for _, value in curves["reconstruction"]]
+    tree_losses = zip(curves["centres"], curves["compression"], strict=True)
+    joint = [
+        value + effort.clustering_weight * (centres + compression)
+        for value, ((_, centres), (_, compression)) in zip(
+            reconstruction[start:], tree_losses, strict=True
+        )
+    ]
+    stages = (
+        ("reconstruction in pretraining", reconstruction[:start], "pretrain_epochs"),
+        ("training with the tree", joint, "epochs"),
+    )
+    warnings = [
+        f"The loss of {what} was still falling: by {fall:.0%} over the last tenth of its epochs. "
+        f"Raise {parameter!r} (it is {len(losses):,})."
+        for what, losses, parameter in stages
+        if (fall := _late_fall(losses)) > STILL_FALLING
+    ]
+    if reconstruction[-1] >= 1.0:
+        warnings.append(
+            f"The network reconstructs rows no better than by their mean (the loss is "
+            f"{reconstruction[-1]:.3g}, that of the mean 1). Lower 'learning_rate', or raise "
+            "'pretrain_epochs' or 'embedding_size'."
+        )
+    return tuple(warnings)
+
+
+def _late_fall(losses: list[float]) -> float:
+    """The share by which the loss of the last tenth of the epochs is below that of the tenth
+    before; 0 for fewer than ten epochs."""
+    tenth = len(losses) // 10
+    if not tenth:
+        return 0.0
+    before, last = np.mean(losses[-2 * tenth : -tenth]), np.mean(losses[-tenth:])
+    return float(1 - last / before) if before > 0 else 0.0

@@ -1,0 +1,169 @@
+"""A tree of centres: how it grows, weighs its nodes, and is pruned."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from models.methods.deep.trees import cluster_tree
+from models.methods.deep.trees.cluster_tree import ClusterTree
+from models.progress import silent
+
+PLACES = np.array([[-20.0, 0.0], [20.0, -4.0], [20.0, 4.0], [20.0, 5.0]])
+"""Where groups of points lie: grown to four leaves, the tree is
+
+        0
+      a   b         a: group 0
+         c  d       c: group 1
+           e  f     e, f: groups 2 and 3
+"""
+
+
+def points(n_each: int = 30) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(4), n_each)
+    return (PLACES[group] + 0.01 * rng.normal(size=(4 * n_each, 2))).astype(np.float32), group
+
+
+def tree(threshold: float = 0.1, batch_size: float = 100.0) -> ClusterTree:
+    with torch.no_grad():
+        return ClusterTree(np.zeros(2, np.float32), 0.01, 4, batch_size, threshold, "cpu")
+
+
+def grown(n_leaves: int = 4, **params: float) -> ClusterTree:
+    with torch.no_grad():
+        grown_tree = tree(**params)
+        grown_tree.grow(points()[0], n_leaves, np.random.default_rng(1), silent)
+    return grown_tree
+
+
+def groups_below(cluster: ClusterTree) -> set[frozenset[int]]:
+    """The groups below each node."""
+    rows, group = points()
+    away = np.linalg.norm(rows[:, None] - cluster.leaf_centres, axis=2)
+    leaf = away.argmin(axis=1)
+    return {frozenset(group[below[leaf]].tolist()) for below in cluster.shape.below}
+
+
+def test_the_widest_leaf_is_split_first() -> None:
+    assert groups_below(grown(2)) == {
+        frozenset({0, 1, 2, 3}), frozenset({0}), frozenset({1, 2, 3})
+    }  # fmt: skip
+    assert groups_below(grown(3)) >= {frozenset({1}), frozenset({2, 3})}
+    assert groups_below(grown(4)) >= {frozenset({1}), frozenset({2}), frozenset({3})}
+
+
+def test_centres_of_leaves_are_the_means_of_their_points() -> None:
+    centres = grown().leaf_centres
+    rows, group = points()
+    means = np.stack([rows[group == number].mean(axis=0) for number in range(4)])
+    np.testing.assert_allclose(
+        centres[np.lexsort(centres.T)], means[np.lexsort(means.T)], atol=1e-4
+    )
+
+
+def test_growing_again_keeps_the_nodes_that_there_are() -> None:
+    with torch.no_grad():
+        cluster = grown(2)
+        before = cluster.shape.parent
+        cluster.grow(points()[0], 4, np.random.default_rng(1), silent)
+    assert cluster.shape.parent[:3].tolist() == before.tolist()
+    assert groups_below(cluster) == groups_below(grown(4))
+
+
+def test_points_that_coincide_are_not_split() -> None:
+    with torch.no_grad():
+        cluster = tree()
+        two = np.repeat(np.array([[1.0, 0.0], [0.0, 1.0]], np.float32), 5, axis=0)
+        cluster.grow(two, 4, np.random.default_rng(0), silent)
+    assert cluster.shape.n_leaves == 2
+
+
+def test_a_large_leaf_is_split_by_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_tree, "MOST_SPLIT_BY", 40)
+    assert groups_below(grown(4)) >= {frozenset({number}) for number in range(4)}
+
+
+def test_inner_centres_are_the_weighted_means_of_their_childrens() -> None:
+    with torch.no_grad():
+        cluster = grown()
+        for counts in ([40, 1, 7, 2], [3, 3, 90, 4]):
+            cluster.step(torch.tensor(counts))
+        centre, shape = cluster.node_centres().numpy(), cluster.shape
+    weight = np.zeros(shape.n_nodes)
+    weight[shape.leaves] = cluster.weights
+    expected = np.zeros_like(centre)
+    expected[shape.leaves] = cluster.leaf_centres
+    for node in range(shape.n_nodes - 1, -1, -1):
+        children = np.flatnonzero(shape.parent == node)
+        if children.size:
+            first, second = children
+            weight[node] = weight[first] + weight[second]
+            expected[node] = (
+                weight[first] * expected[first] + weight[second] * expected[second]
+            ) / weight[node]
+    np.testing.assert_allclose(centre, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_weights_are_moving_averages_of_counts() -> None:
+    with torch.no_grad():
+        cluster = grown(batch_size=1000.0)
+        weights = cluster.weights.astype(float)
+        assert weights.tolist() == pytest.approx([250.0] * 4)  # of a batch, by points
+        for counts in ([40, 1, 7, 2], [3, 3, 90, 4]):
+            cluster.step(torch.tensor(counts))
+            weights = 0.5 * weights + 0.5 * np.array(counts)
+    np.testing.assert_allclose(cluster.weights, weights, rtol=1e-6)
+
+
+def test_with_few_points_a_leaf_the_average_spans_more_batches() -> None:
+    with torch.no_grad():
+        cluster = grown(batch_size=10.0)  # 25 points a leaf take ten batches
+        cluster.step(torch.tensor([10, 0, 0, 0]))
+    np.testing.assert_allclose(cluster.weights, [0.9 * 2.5 + 1.0, 2.25, 2.25, 2.25], rtol=1e-6)
+
+
+def test_a_leaf_without_points_is_pruned_and_its_sibling_takes_the_parents_place() -> None:
+    with torch.no_grad():
+        cluster = grown()
+        lost = int(np.argmin(np.linalg.norm(cluster.leaf_centres - PLACES[1], axis=1)))
+        counts = torch.full((4,), 25)
+        counts[lost] = 0
+        n_steps = 0
+        while cluster.n_pruned == 0:
+            cluster.step(counts)
+            n_steps += 1
+    assert n_steps == 8  # 25 / 2^8 is the first below 0.1
+    assert cluster.shape.n_leaves == 3
+    assert groups_below(cluster) >= {frozenset({0}), frozenset({1, 2}), frozenset({3})}
+
+
+def test_the_last_leaf_is_never_pruned() -> None:
+    with torch.no_grad():
+        cluster = grown()
+        cluster.prune(np.ones(4, dtype=bool))
+    assert cluster.shape.n_leaves == 1
+    assert cluster.n_pruned == 3
+
+
+def test_restored_it_goes_on_the_same() -> None:
+    rows = torch.from_numpy(points()[0])
+
+    def train(cluster: ClusterTree) -> None:
+        for _ in range(3):
+            with torch.enable_grad():
+                losses = cluster.losses(rows)
+                losses.centres.backward()
+            with torch.no_grad():
+                cluster.step(losses.counts)
+
+    cluster, restored = grown(), tree()
+    train(cluster)
+    with torch.no_grad():
+        restored.restore(cluster.arrays())
+    train(cluster)
+    train(restored)
+    assert (cluster.leaf_centres == restored.leaf_centres).all()
+    assert (cluster.weights == restored.weights).all()
+    assert (cluster.shape.parent == restored.shape.parent).all()
