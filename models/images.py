@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,8 @@ ImageSize: TypeAlias = tuple[int, int, int]
 """Height, width and channels."""
 
 CHANNELS = (1, 3)
+
+V = TypeVar("V")
 
 
 def size_of(shape: Sequence[int], image_shape: Sequence[int] | None) -> ImageSize | None:
@@ -57,6 +59,13 @@ def size_of(shape: Sequence[int], image_shape: Sequence[int] | None) -> ImageSiz
     return size
 
 
+def as_matrix(value: V) -> V | Array:
+    """Images as a matrix with one in each row, not copied; anything else as it is."""
+    if isinstance(value, np.ndarray) and value.ndim > 2:
+        return value.reshape(len(value), -1)
+    return value
+
+
 def image_rows(
     data: Data, role: str, image_shape: Sequence[int] | None
 ) -> tuple[Array, ImageSize | None]:
@@ -68,6 +77,6 @@ def image_rows(
     values = data.values[role]
     if isinstance(values, np.ndarray) and values.ndim in (3, 4):
         size = size_of(values.shape, image_shape)
-        return Data({role: values.reshape(len(values), -1)}).dense(role), size
+        return Data({role: as_matrix(values)}).dense(role), size
     matrix = data.dense(role)
     return matrix, size_of(matrix.shape, image_shape)

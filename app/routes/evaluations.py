@@ -56,7 +56,7 @@ async def evaluate_tree(
     values = {role: getattr(body, role) for role in ROLES if getattr(body, role) is not None}
 
     def draft() -> Draft:
-        inputs = resolve(service, tenant, values)
+        inputs = resolve(service, tenant, values, images={"features"})
         options: dict[str, Any] = {"tree": tree_id, **body.model_dump(include=_OPTIONS)}
         if body.cut is not None:
             options["cut"] = body.cut.model_dump(exclude_none=True)

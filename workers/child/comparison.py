@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict
 from models.arrays import Arrays
 from models.data import Value
 from models.errors import UsageError
+from models.images import as_matrix
 from models.method import Crew, Piece
 from models.progress import Progress
 from models.registry import method
@@ -121,7 +122,7 @@ class ComparisonRuns:
         }
         for role in ("features", "distances", "similarity"):
             if role in self._values and (role in needed or not truth):
-                truth[role] = self._values[role]
+                truth[role] = as_matrix(self._values[role])
         measured = evaluate(
             result.fitted.tree,
             **truth,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from models.data import Data, Value
+from models.images import as_matrix
 from models.method import Checkpoint, Crew, Fitted, Method, handed_on
 from models.parameters import Params
 from models.preprocess.inputs import TERMS, Preparation, feature_matrix, fit_inputs
@@ -136,7 +137,7 @@ def curves_of(result: PlanResult) -> dict[str, list[tuple[int, float]]]:
     # Where leaves are tasks or classes, rows belong to them independently of their features.
     own = {"tasks", "labels"} & result.inputs.keys()
     if features is not None and tree.kind == "hierarchy" and not own:
-        matrix = feature_matrix(features[0] if isinstance(features, tuple) else features)
+        matrix = feature_matrix(as_matrix(features[0] if isinstance(features, tuple) else features))
         # A tree grown from an earlier job also has that job's points, whose features are not here.
         curve = silhouette.curve(tree, matrix) if matrix.shape[0] == tree.n_points else []
         if curve:

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from models.arrays import Arrays
 from models.data import Data, Value, doubled
 from models.errors import UsageError
+from models.images import as_matrix
 from models.label_sets import LabelSets
 from models.method import SHARED, Method, Piece, PredictionOptions, handed_on
 from models.naming import by_labels, by_terms
@@ -223,7 +224,7 @@ def _named(tree: Tree, values: Mapping[str, Any], by: str) -> Tree:
         features = features[0]
     if isinstance(features, Rows):
         features = features.values(0, features.shape[0])
-    matrix = Data({"features": features}).matrix("features")
+    matrix = Data({"features": as_matrix(features)}).matrix("features")
     return by_terms(tree, matrix, [str(name) for name in naming], keep_leaves)
 
 
@@ -364,7 +365,8 @@ def _evaluate(spec: Spec, report: Report) -> Outcome:
 
     report(Advance(stage="reading"))
     options = spec.request.options
-    given: dict[str, Any] = values_of(spec.sources, but="tree")
+    values = values_of(spec.sources, but="tree")
+    given: dict[str, Any] = {role: as_matrix(value) for role, value in values.items()}
     tree = tree_of(of_role(spec.sources, "tree"))
     report(Advance(fraction=0.1, stage="measuring"))
     per_node = options.get("per_node", False)

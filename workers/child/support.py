@@ -221,7 +221,7 @@ def _rows(value: Any, row: npt.NDArray[np.int64]) -> Any:
 
 def _columns(values: Mapping[str, Value], rng: np.random.Generator) -> dict[str, Value]:
     features = values.get("features")
-    if not isinstance(features, (np.ndarray, sp.csr_array)):
+    if not isinstance(features, (np.ndarray, sp.csr_array)) or features.ndim != 2:
         raise UsageError(
             "Columns can only be drawn from a single matrix of features held in memory.",
             code="wrong-parameter",

@@ -126,7 +126,6 @@ class DeepECT(Method[DeepECTParams]):
         n_features = 1
         for length in own:
             n_features *= length
-        size = None
         size = size_of(shapes["features"], params.image_shape)
         widths = n_features + sum(params.hidden_sizes) + params.embedding_size
         n_values = n_parameters(n_features, params.hidden_sizes, params.embedding_size)
