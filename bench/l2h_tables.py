@@ -2,8 +2,9 @@
 
 A fifth of the rows, class by class, is for the test. As in the paper, flat methods learn from the
 training rows with as many clusters as there are classes, `l2h` reads the training rows' logits, and
-the measures are of the test rows, which are placed by their own logits; Ward's method (on 50
-principal components) and HypHC (on the features) make a tree of the test rows themselves. Flat
+the measures are of the test rows, which are placed by their own logits; DeepECT and TreeVAE learn
+trees with as many leaves as classes from the training rows and place the test rows; Ward's method
+(on 50 principal components) and HypHC (on the features) make a tree of the test rows themselves. Flat
 measures are of the leaves, or of a cut into as many clusters as classes. `l2h_s` is the time of
 `l2h` alone, `wall_s` that of everything from features to the tree, both by the clock on one thread.
 Features are standardised, embeddings left as they are; TURTLE and TEMI run shorter than by default,
@@ -16,7 +17,7 @@ Result on optdigits (NMI, dendrogram purity, accuracy; five seeds): Ward .673, .
 hierarchies; only Ward's tree, whose leaves are single rows, is as pure. `l2h` takes 5 to 16 ms.
 
 Source: Palumbo et al., "From Logits to Hierarchies" (2025), tables 1 and 2, appendix B.2 and B.3;
-there on CIFAR and Food-101. Its deep baselines, DeepECT and TreeVAE, are not among our methods.
+there on CIFAR and Food-101, with networks of convolutions for the deep baselines.
 """
 
 from __future__ import annotations
@@ -113,9 +114,24 @@ def makers(features: Array, code: Int, logits: Array | None) -> dict[str, Maker]
 
         return make
 
+    def deep(id: str) -> Maker:
+        def make(split: Split, seed: int) -> Placed:
+            used = method(id)
+            params = used.Params(n_clusters=k, seed=seed)
+            fitted = used.fit(Data({"features": features[split.train]}), params)
+            assert fitted.model is not None
+            test = Data({"features": features[split.test]})
+            return Placed(
+                with_rows(fitted.tree, used.predict(fitted.model, fitted.tree, test).leaf)
+            )
+
+        return make
+
     systems = {
         "Ward": own("hac", components, {"linkage": "ward"}),
         "HypHC": own("hyphc", np.asarray, {}),
+        "DeepECT": deep("deepect"),
+        "TreeVAE": deep("treevae"),
         "L2H-k-means": flat("kmeans", [features], {}),
         "L2H-TEMI": flat("temi", [features], TEMI),
         "L2H-TURTLE": flat("turtle", [features], TURTLE),
@@ -140,9 +156,14 @@ def from_logits(train: Array | None, test: Array) -> Placed:
     fitted = l2h.fit(Data({"logits": train}), l2h.Params())
     seconds = time.perf_counter() - began
     assert fitted.model is not None
-    leaf = l2h.predict(fitted.model, fitted.tree, Data({"logits": test})).leaf.astype(np.int32)
-    size = sizes(fitted.tree.parent, leaf)
-    return Placed(replace(fitted.tree, leaf_of_point=leaf, size=size), seconds)
+    leaf = l2h.predict(fitted.model, fitted.tree, Data({"logits": test})).leaf
+    return Placed(with_rows(fitted.tree, leaf), seconds)
+
+
+def with_rows(tree: Tree, leaf: Int) -> Tree:
+    """The tree with other rows at its leaves. leaf : (n_rows,) their nodes."""
+    leaf = leaf.astype(np.int32)
+    return replace(tree, leaf_of_point=leaf, size=sizes(tree.parent, leaf))
 
 
 def components(features: Array) -> Array:
