@@ -4,12 +4,13 @@ A fifth of the rows, class by class, is for the test. As in the paper, flat meth
 training rows with as many clusters as there are classes, `l2h` reads the training rows' logits, and
 the measures are of the test rows, which are placed by their own logits; DeepECT and TreeVAE learn
 trees with as many leaves as classes from the training rows and place the test rows; Ward's method
-(on 50 principal components) and HypHC (on the features) make a tree of the test rows themselves. Flat
-measures are of the leaves, or of a cut into as many clusters as classes. `l2h_s` is the time of
-`l2h` alone, `wall_s` that of everything from features to the tree, both by the clock on one thread.
-Features are standardised, embeddings left as they are; TURTLE and TEMI run shorter than by default,
-so that no GPU is needed. Means and standard deviations are over seeds, each with its own cut into
-training and test rows. 'two spaces' is TURTLE on the embedding and the classifier's logits at once.
+(on 50 principal components) and HypHC (on the features) make a tree of the test rows themselves.
+Flat measures are of the leaves, or of a cut into as many clusters as classes. `l2h_s` is the time
+of `l2h` alone, `wall_s` that of everything from features to the tree, both by the clock on one
+thread. Features are standardised, embeddings left as they are; TURTLE and TEMI run shorter than by
+default, so that no GPU is needed. Means and standard deviations are over seeds, each with its own
+cut into training and test rows. 'two spaces' is TURTLE on the embedding and the classifier's logits
+at once.
 
 Result on optdigits (NMI, dendrogram purity, accuracy; five seeds): Ward .673, .718, .618; HypHC
 .467, .424, .442; `l2h` after k-means .642, .503, .643, after TURTLE .702, .606, .746, after TEMI
