@@ -9,6 +9,7 @@ from models.clusters.kmeans import SMALLEST_VARIANCE, squared_distances
 from models.clusters.placing import by_size
 from models.images import ImageSize
 from models.method import Fitted, Model, Run
+from models.methods.deep.networks.augmentation import Augmentation
 from models.methods.deep.networks.scaling import measure_scaling
 from models.methods.deep.trees.cluster_tree import ClusterTree
 from models.methods.deep.trees.effort import TreeEffort
@@ -35,7 +36,11 @@ def fit(
     order = canonical(rows)
     scaling = measure_scaling(rows, order)
     run.progress(0.05, "starting the network")
-    trainer = Trainer(ScaledRows(rows, order, scaling), effort, int(run.rng.integers(2**63)))
+    seed = int(run.rng.integers(2**63))
+    augmentation = None
+    if effort.augment and size is not None:
+        augmentation = Augmentation(size, scaling, effort.device)
+    trainer = Trainer(ScaledRows(rows, order, scaling), effort, seed, augmentation)
     training = trainer.train(run)
     tree = training.tree
     assert tree is not None
