@@ -12,6 +12,7 @@ which order is to be expected, not which numbers.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -75,8 +76,19 @@ def embedded(method: str, **params: Any) -> Callable[[Array, int, int], Tree]:
     return lambda rows, n_classes, seed: in_embedding(embedding_of(rows, seed), n_classes, seed)
 
 
+def by_method_of_images(method: str, **params: Any) -> Callable[[Array, int, int], Tree]:
+    """The tree of a method that is told that rows are square images."""
+
+    def tree(rows: Array, n_classes: int, seed: int) -> Tree:
+        side = math.isqrt(rows.shape[1])
+        return by_method(method, image_shape=[side, side], **params)(rows, n_classes, seed)
+
+    return tree
+
+
 ENTRIES = (
     Entry("deepect", by_method("deepect", n_clusters=N_LEAVES), "0.82, 0.92"),
+    Entry("deepect, augmented", by_method_of_images("deepect", n_clusters=N_LEAVES, augment=True)),
     Entry(
         "autoencoder, bisecting-kmeans",
         embedded("bisecting-kmeans", n_clusters=N_LEAVES),

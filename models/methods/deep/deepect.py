@@ -20,8 +20,8 @@ defaults are for a processor and a hundred passes, not the paper's network of [5
 and 50,000 steps in each stage; pretraining adds no noise and is not by layers; the tree grows by a
 share of the passes, several leaves at once if need be, instead of one leaf after a fixed number of
 steps; new leaves weigh as much as they have points in a batch, not 1, so that a node's weight is
-always the sum of its children's; `trees.cluster_tree` says how weights are averaged. The variant
-with augmented images is left out.
+always the sum of its children's; `trees.cluster_tree` says how weights are averaged. `augment` is
+the paper's variant with augmented images (`networks.augmentation`).
 
 Cost: 6 N W multiplications and additions for each pass over N points, W the weights of encoder and
 decoder, and about N W for each pass in which the tree grows; beside it O(N n_clusters E) a pass,
@@ -88,6 +88,13 @@ class DeepECTParams(Params):
         le=1000,
         description="A leaf is removed once fewer points of a batch come to it on average.",
     )
+    augment: bool = Field(
+        False,
+        description=(
+            "Whether each image is also trained on turned, sheared, resized and moved a little, at "
+            "random, so that the tree ignores such differences."
+        ),
+    )
     image_shape: ImageShape = None
     device: Device = "cpu"
     seed: Seed = 0
@@ -131,7 +138,8 @@ class DeepECT(Method[DeepECTParams]):
         n_values = n_parameters(n_features, params.hidden_sizes, params.embedding_size)
         n_nodes = 2 * params.n_clusters
         batch = batch_size_of(params, n_points)
-        steps = 0 if params.device == "cuda" else 24 * n_values + 24 * batch * widths
+        versions = 2 if params.augment else 1
+        steps = 0 if params.device == "cuda" else 24 * (n_values + versions * batch * widths)
         drawn = 0 if size is None else 60 * n_nodes * n_features
         points = n_points * (16 * params.embedding_size + 60)
         return (
@@ -146,7 +154,14 @@ class DeepECT(Method[DeepECTParams]):
     def _check(self, data: Data, params: DeepECTParams) -> None:
         device.require(params.device)
         data.leaf_names(params.n_clusters, "cluster")
-        rows, _ = image_rows(data, "features", params.image_shape)
+        rows, size = image_rows(data, "features", params.image_shape)
+        if params.augment and size is None:
+            raise UsageError(
+                "Parameter 'augment' is true, but rows are vectors. Give an array of images, or "
+                "say by 'image_shape' which images the rows are.",
+                code="wrong-parameter",
+                parameter="augment",
+            )
         if rows.shape[0] == 0 or rows.shape[1] == 0:
             raise UsageError(
                 f"Input 'features' has {rows.shape[0]} rows and {rows.shape[1]} columns; at least "
@@ -204,5 +219,6 @@ def effort_of(params: DeepECTParams, n_points: int) -> TreeEffort:
         batch_size=batch_size_of(params, n_points),
         learning_rate=params.learning_rate,
         pruning_threshold=params.pruning_threshold,
+        augment=params.augment,
         device=params.device,
     )

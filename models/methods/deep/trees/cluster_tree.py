@@ -109,10 +109,15 @@ class ClusterTree:
         mean[self.shape.leaves] = self._leaves.centres.detach()
         return mean
 
-    def losses(self, embedding: Tensor) -> TreeLosses:
-        """The losses of a batch (n, E)."""
+    def losses(self, embedding: Tensor, n_versions: int = 1) -> TreeLosses:
+        """The losses of a batch (n n_versions, E), as `tree_losses` takes it."""
         return tree_losses(
-            embedding, self._leaves.centres, self.node_centres(), self._sibling, self._paths
+            embedding,
+            self._leaves.centres,
+            self.node_centres(),
+            self._sibling,
+            self._paths,
+            n_versions,
         )
 
     def step(self, counts: Tensor) -> None:

@@ -18,6 +18,7 @@ class TreeEffort:
     clustering_weight : of the tree's losses, beside reconstruction.
     batch_size : points of a step. learning_rate : of Adam.
     pruning_threshold : a leaf of less weight, in points of a batch, is removed.
+    augment : whether images are also trained on turned and moved.
     """
 
     n_clusters: int
@@ -30,6 +31,7 @@ class TreeEffort:
     batch_size: int
     learning_rate: float
     pruning_threshold: float
+    augment: bool
     device: Device
 
     @property

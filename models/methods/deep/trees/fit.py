@@ -9,6 +9,7 @@ from models.clusters.kmeans import SMALLEST_VARIANCE, squared_distances
 from models.clusters.placing import by_size
 from models.images import ImageSize
 from models.method import Fitted, Model, Run
+from models.methods.deep.networks.augmentation import Augmentation
 from models.methods.deep.networks.scaling import measure_scaling
 from models.methods.deep.trees.cluster_tree import ClusterTree
 from models.methods.deep.trees.effort import TreeEffort
@@ -19,9 +20,8 @@ from models.numerics.row_order import canonical
 from models.tree.build import from_parents
 from models.tree.tree import Tree
 
-STILL_FALLING = 0.05
-"""A loss that falls by more than this share from one tenth of the epochs to the next is warned of.
-"""
+MOST_LATE_FALL = 0.1
+"""The largest share of a loss's fall in the last fifth of the epochs that is not warned of."""
 
 
 def fit(
@@ -36,7 +36,11 @@ def fit(
     order = canonical(rows)
     scaling = measure_scaling(rows, order)
     run.progress(0.05, "starting the network")
-    trainer = Trainer(ScaledRows(rows, order, scaling), effort, int(run.rng.integers(2**63)))
+    seed = int(run.rng.integers(2**63))
+    augmentation = None
+    if effort.augment and size is not None:
+        augmentation = Augmentation(size, scaling, effort.device)
+    trainer = Trainer(ScaledRows(rows, order, scaling), effort, seed, augmentation)
     training = trainer.train(run)
     tree = training.tree
     assert tree is not None
@@ -191,10 +195,10 @@ def _loss_warnings(curves: dict[str, Curve], effort: TreeEffort) -> tuple[str, .
         ("training with the tree", joint, "epochs"),
     )
     warnings = [
-        f"The loss of {what} was still falling: by {fall:.0%} over the last tenth of its epochs. "
-        f"Raise {parameter!r} (it is {len(losses):,})."
+        f"The loss of {what} was still falling: {fall:.0%} of its fall came in the last fifth of "
+        f"the epochs. Raise {parameter!r} (it is {len(losses):,})."
         for what, losses, parameter in stages
-        if (fall := _late_fall(losses)) > STILL_FALLING
+        if (fall := _late_fall(losses)) > MOST_LATE_FALL
     ]
     if reconstruction[-1] >= 1.0:
         warnings.append(
@@ -206,10 +210,8 @@ def _loss_warnings(curves: dict[str, Curve], effort: TreeEffort) -> tuple[str, .
 
 
 def _late_fall(losses: list[float]) -> float:
-    """The share by which the loss of the last tenth of the epochs is below that of the tenth
-    before; 0 for fewer than ten epochs."""
-    tenth = len(losses) // 10
-    if not tenth:
-        return 0.0
-    before, last = np.mean(losses[-2 * tenth : -tenth]), np.mean(losses[-tenth:])
-    return float(1 - last / before) if before > 0 else 0.0
+    """The share of a loss's fall from its highest value that came in the last fifth of the epochs;
+    0 for fewer than five epochs."""
+    fifth = len(losses) // 5
+    fall = max(losses, default=0.0) - losses[-1] if fifth else 0.0
+    return max(0.0, losses[-fifth - 1] - losses[-1]) / fall if fall > 0 else 0.0

@@ -60,22 +60,25 @@ def tree_losses(
     node_centres: Tensor,
     sibling: Tensor,
     paths: Tensor,
+    n_versions: int = 1,
 ) -> TreeLosses:
     """The losses of a batch.
 
-    embedding : (n, E), with a gradient. leaf_centres : (n_leaves, E), with a gradient.
+    embedding : (n n_versions, E), with a gradient: of the n points, then of other versions of them,
+        which lie in the leaves of the first. leaf_centres : (n_leaves, E), with a gradient.
     node_centres : (n_nodes, E) of all nodes, held fixed. sibling, paths : as in `TreeShape`.
 
-    O(n (n_leaves + depth) E).
+    O(n n_versions (n_leaves + depth) E).
     """
     import torch
 
     n_leaves, n_nodes = len(leaf_centres), len(node_centres)
     with torch.no_grad():
-        leaf = nearest_leaves(embedding, leaf_centres)
+        leaf = nearest_leaves(embedding[: len(embedding) // n_versions], leaf_centres)
         counts = torch.bincount(leaf, minlength=n_leaves)
+        leaf = leaf.repeat(n_versions)
         sums = torch.zeros_like(leaf_centres).index_add_(0, leaf, embedding)
-        means = sums / counts.clamp(min=1)[:, None]
+        means = sums / (n_versions * counts.clamp(min=1))[:, None]
         direction = directions(node_centres, sibling)
         # Where the direction is zero, so is a node's part in the loss.
         offset = torch.cat([node_centres, node_centres.new_zeros(1, node_centres.shape[1])])

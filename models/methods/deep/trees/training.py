@@ -3,7 +3,8 @@
 The network is first trained to reconstruct rows alone. Then the tree starts as one leaf, and at the
 start of each epoch leaves are split until there are as many as the schedule wants (`leaves_at`), so
 that pruned ones are replaced. Each step moves the network and the centres of leaves down the sum of
-reconstruction and, by `clustering_weight`, the tree's losses (`trees.losses`), by Adam.
+reconstruction and, by `clustering_weight`, the tree's losses (`trees.losses`), by Adam. With an
+augmentation each batch is joined by another version of its rows in both stages.
 
 The random numbers of an epoch depend only on its number, so a fit resumed from a checkpoint, taken
 after an epoch, gives the same result.
@@ -21,6 +22,7 @@ import numpy as np
 from models.arrays import Array, Arrays, Int, Single, row_blocks
 from models.errors import UsageError
 from models.method import Run
+from models.methods.deep.networks.augmentation import Augmentation
 from models.methods.deep.networks.autoencoder import Autoencoder
 from models.methods.deep.networks.scaling import BLOCK, RowScaling
 from models.methods.deep.trees.cluster_tree import ClusterTree
@@ -73,8 +75,16 @@ class Training:
 class Trainer:
     """Trains on given rows. To be used within `models.device.computing`."""
 
-    def __init__(self, rows: ScaledRows, effort: TreeEffort, seed: int) -> None:
+    def __init__(
+        self,
+        rows: ScaledRows,
+        effort: TreeEffort,
+        seed: int,
+        augmentation: Augmentation | None = None,
+    ) -> None:
+        """augmentation : makes another version of each row, which is trained on as well."""
         self._rows, self._effort, self._seed = rows, effort, seed
+        self._augmentation = augmentation
         self._n_batches = max(1, round(rows.n_points / effort.batch_size))
         network = Autoencoder(
             rows.rows.shape[1],
@@ -115,6 +125,9 @@ class Trainer:
         for number, points in enumerate(batches):
             progress(number / len(batches), stage)
             rows = torch.from_numpy(self._rows.take(points)).to(self._effort.device)
+            n_points = len(rows)
+            if self._augmentation is not None:
+                rows = torch.cat([rows, self._augmentation(rows, rng)])
             training.network.gradient.zero_()
             counts = None
             with torch.enable_grad():
@@ -122,7 +135,7 @@ class Trainer:
                 loss = torch.nn.functional.mse_loss(training.network.decode(embedding), rows)
                 sums[0] += loss.detach()
                 if tree is not None:
-                    losses = tree.losses(embedding)
+                    losses = tree.losses(embedding, len(rows) // n_points)
                     counts = losses.counts
                     sums[1:] += torch.stack([losses.centres, losses.compression]).detach()
                     loss = loss + self._effort.clustering_weight * (

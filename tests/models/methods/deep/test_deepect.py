@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from models.data import Data
 from models.errors import UsageError
 from models.method import Fitted
 from models.methods.deep.deepect import DeepECT, batch_size_of
+from models.methods.deep.networks.augmentation import Augmentation
+from models.methods.deep.networks.scaling import measure_scaling
 from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.contract.contract_kit import assert_same
 from tests.models.methods.deep.nested_kit import (
@@ -114,6 +117,32 @@ def test_images_of_three_axes_four_axes_and_a_matrix_are_the_same() -> None:
         assert (predictions.leaf == tree.leaf_of_point).all()
 
 
+def test_augmentation_teaches_to_ignore_moves() -> None:
+    """More of the digits stay in their leaf when they are turned and moved at random."""
+    from sklearn.datasets import load_digits
+
+    digits = load_digits().data[:400]
+    scaling = measure_scaling(digits, np.arange(len(digits)))
+    versions = Augmentation((8, 8, 1), scaling, "cpu")
+    moved = versions(torch.from_numpy(scaling.apply(digits)), np.random.default_rng(5))
+    shares = []
+    for augment in (False, True):
+        fitted = fit(
+            digits,
+            n_clusters=10,
+            hidden_sizes=[64],
+            embedding_size=10,
+            learning_rate=3e-3,
+            image_shape=[8, 8],
+            augment=augment,
+        )
+        assert fitted.model is not None
+        features = scaling.undo(moved.numpy())
+        predictions = METHOD.predict(fitted.model, fitted.tree, Data({"features": features}))
+        shares.append(float((predictions.leaf == fitted.tree.leaf_of_point).mean()))
+    assert shares[1] > shares[0] + 0.08, shares
+
+
 def test_colour_images_have_colour_pictures() -> None:
     fitted = fit(images(3), n_clusters=3)
     assert fitted.model is not None
@@ -166,10 +195,23 @@ def test_fewer_leaves_and_a_falling_loss_are_warned_of() -> None:
             "wrong-parameter",
             {"parameter": "image_shape"},
         ),
+        (
+            images().reshape(60, 30),
+            {"augment": True},
+            "wrong-parameter",
+            {"parameter": "augment"},
+        ),
         (images(2), {}, "wrong-shape", {"role": "features"}),
         (images(), {"image_shape": [5, 6]}, "wrong-parameter", {"parameter": "image_shape"}),
     ],
-    ids=["constant", "too few", "another size", "two channels", "a shape that is another"],
+    ids=[
+        "constant",
+        "too few",
+        "another size",
+        "augmented vectors",
+        "two channels",
+        "a shape that is another",
+    ],
 )
 def test_unusable_images_are_refused(
     features: np.ndarray, params: dict[str, Any], code: str, where: dict[str, Any]

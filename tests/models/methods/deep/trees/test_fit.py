@@ -33,9 +33,10 @@ def test_inertia_is_the_sum_of_squares_about_the_mean_and_never_falls(seed: int)
         assert node == 0 or inertia[node] <= inertia[parent[node]]
 
 
-def test_the_late_fall_compares_the_last_two_tenths() -> None:
-    assert _late_fall([1.0] * 9) == 0
-    assert _late_fall([5.0] * 8 + [2.0, 1.0]) == 0.5
-    assert _late_fall([9.0] * 16 + [3.0, 1.0, 1.0, 0.0]) == 0.75
-    assert _late_fall([0.0] * 20) == 0
-    assert _late_fall(list(range(20))) < 0
+def test_the_late_fall_is_that_of_the_last_fifth() -> None:
+    assert _late_fall([]) == 0
+    assert _late_fall([3.0, 2.0, 1.0, 0.5]) == 0
+    assert _late_fall([5.0, 5.0, 4.0, 3.0, 2.0, 2.0, 2.0, 2.0, 1.5, 1.0]) == 0.25
+    assert _late_fall([1.0, 5.0, 4.0, 4.0, 3.0]) == 0.5  # it rose when the tree began
+    assert _late_fall([1.0] * 20) == 0
+    assert _late_fall([1.0, 2.0, 3.0, 4.0, 5.0]) == 0

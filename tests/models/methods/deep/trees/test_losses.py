@@ -104,6 +104,41 @@ def test_the_compression_loss_moves_points_alone_along_the_directions() -> None:
             assert float(embedding.grad[point, axis]) == pytest.approx(slope, abs=1e-7)
 
 
+def test_other_versions_of_points_count_in_the_leaves_of_the_points() -> None:
+    shape = SHAPES["balanced"]
+    embedding, leaves, nodes = case(shape)
+    other, _, _ = case(shape, seed=7)
+    both = tree_losses(
+        torch.cat([embedding, other]),
+        leaves,
+        nodes,
+        torch.from_numpy(shape.sibling),
+        torch.from_numpy(shape.paths),
+        n_versions=2,
+    )
+    leaf = nearest_leaves(embedding, leaves)
+    assert (leaf != nearest_leaves(other, leaves)).any(), "the case is too easy"
+    centres = 0.0
+    for number in range(shape.n_leaves):
+        inside = torch.cat([part[leaf == number] for part in (embedding, other)])
+        if len(inside):
+            centres += float((inside.mean(dim=0) - leaves[number]).norm().detach())
+    assert float(both.centres.detach()) == pytest.approx(centres / shape.n_leaves)
+    assert both.counts.tolist() == torch.bincount(leaf, minlength=shape.n_leaves).tolist()
+    # Versions that are the points themselves change nothing.
+    doubled = tree_losses(
+        torch.cat([embedding, embedding]),
+        leaves,
+        nodes,
+        torch.from_numpy(shape.sibling),
+        torch.from_numpy(shape.paths),
+        n_versions=2,
+    )
+    once = losses(shape, embedding, leaves, nodes)
+    assert float(doubled.compression.detach()) == pytest.approx(float(once.compression.detach()))
+    assert float(doubled.centres.detach()) == pytest.approx(float(once.centres.detach()))
+
+
 def test_centres_that_coincide_have_no_direction() -> None:
     shape = SHAPES["two"]
     embedding, _, nodes = case(shape)

@@ -27,6 +27,7 @@ EFFORT = TreeEffort(
     batch_size=32,
     learning_rate=5e-3,
     pruning_threshold=0.1,
+    augment=False,
     device="cpu",
 )
 
