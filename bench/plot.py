@@ -23,6 +23,19 @@ STYLES: dict[str, dict[str, Any]] = {
 }
 
 
+FIGURE_2: dict[str, dict[str, Any]] = {
+    "HMMC": {"color": "#b2182b", "marker": "o", "linewidth": 2},
+    "HKM": {"color": "#4393c3", "marker": "s"},
+    "HKM-D": {"color": "#4393c3", "marker": "s", "linestyle": "--"},
+    "HSC": {"color": "#1b7837", "marker": "^"},
+    "HSC-D": {"color": "#1b7837", "marker": "^", "linestyle": "--"},
+    "MMC": {"color": "#ef8a62", "marker": "D", "linestyle": ":"},
+    "KM": {"color": "#737373", "marker": "v", "linestyle": ":"},
+    "SC": {"color": "#000000", "marker": "x", "linestyle": ":"},
+}
+"""The methods of the HMMC paper's figure 2, which leaves out agglomerative ones."""
+
+
 def l2h(rows: Sequence[Row], path: Path) -> None:
     """Seconds over N and over K on planted float32 arrays, at the most frequent K and N."""
     planted = [row for row in rows if row["logits"] == "planted" and row["dtype"] == "float32"]
@@ -113,6 +126,39 @@ def attributes(rows: Sequence[Row], path: Path) -> None:
     axis.set(xlim=(0, end + 1.2), ylim=(n_leaves - 0.3, -0.7))
     axis.axis("off")
     figure.suptitle("Animals, split by the attributes that draw them into a branch")
+    figure.savefig(path, dpi=150)
+
+
+def leaves_and_branching(rows: Sequence[Row], path: Path) -> None:
+    """SP of each set against the number of leaves, below against the branching of the trees.
+
+    The flat methods, which have no branching, are only in the upper row.
+    """
+    mpl.use("Agg")
+    sets = list(dict.fromkeys(row["set"] for row in rows))
+    figure = Figure(figsize=(4.2 * len(sets) + 1.6, 7.2), layout="constrained")
+    axes = figure.subplots(2, len(sets), squeeze=False)
+    for column, name in enumerate(sets):
+        own = [row for row in rows if row["set"] == name]
+        fewest = min(row["leaves"] for row in own)
+        shapes = (("leaves", [row for row in own if row["branching"] == 2]),)
+        shapes += (("branching", [row for row in own if row["leaves"] == fewest]),)
+        for axis, (over, shaped) in zip(axes[:, column], shapes, strict=True):
+            values = sorted({row[over] for row in shaped})
+            for method, style in FIGURE_2.items():
+                points = sorted((row[over], row["SP"]) for row in shaped if row["method"] == method)
+                if points and (over == "leaves" or len(points) > 1):
+                    axis.plot(*zip(*points, strict=True), label=method, **style)
+            axis.set(
+                title=f"{name}, K = 2" if over == "leaves" else f"{name}, F = {fewest}",
+                xlabel="F, number of leaves" if over == "leaves" else "K, children of a node",
+                xticks=values,
+            )
+            _plain(axis)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("SP, per cent")
+    axes[0, -1].legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
+    figure.suptitle("Shortest path similarity by the form of the tree")
     figure.savefig(path, dpi=150)
 
 

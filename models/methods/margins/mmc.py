@@ -100,7 +100,7 @@ class MMC(Method[MMCParams]):
             (split,) = split_all(
                 [node],
                 params.terms(params.n_clusters, regularizer_of(params)),
-                params.starts,
+                params.search,
                 run.threads,
                 lambda: within(0.0, "splitting"),
             )

@@ -7,9 +7,12 @@ alternation ends where neither half-step can lower it (Zhou et al., "Hierarchica
 Clustering", 2015, section 4.2). A half-step that raises the objective is a bug and fails an
 assertion.
 
-At first the weights take only one step at a time: clusters hardly change once the weights are
-optimal for them, so an alternation of exact half-steps ends near its start, at twice the objective
-or more where alpha is small. Once the clusters are stable, Newton steps solve the problem exactly.
+Deviation: the paper solves for the weights exactly in each half-step. Here they take only one step
+at a time at first: clusters hardly change once the weights are optimal for them, so an alternation
+of exact half-steps ends near its start, at twice the objective or more where alpha is small. Once
+the clusters are stable, Newton steps solve the problem exactly. `exact` alternates as the paper
+does: from a start in the gap of one feature or direction this ends lower, since single steps lose
+the gap.
 
 Cost: O(N K P) for each step on the weights and, for their curvature, O(m P^2 K) of up to m = 20 P
 points; O(N log N) to O(N K log N) for each flow.
@@ -212,12 +215,12 @@ class Weights:
 
 
 def alternate(
-    problem: Problem, cluster: Int, tick: Tick, begin: Float | None = None
+    problem: Problem, cluster: Int, tick: Tick, begin: Float | None = None, exact: bool = False
 ) -> Alternation:
     """The result of alternating from given clusters.
 
     cluster : (n,) clusters within the bounds on sizes. begin : (K, Q) weights, 0 if None.
-    tick : called between steps.
+    tick : called between steps. exact : Newton steps from the first half-step on.
     """
     terms = problem.terms
     weights = Weights(problem)
@@ -226,7 +229,7 @@ def alternate(
     if begin is not None:
         weights.value[:] = begin
         trace = [weights.hinge(cluster) + problem.penalty.of(begin)]
-    price, residual, ended, by_step, n_still = None, np.inf, False, True, 0
+    price, residual, ended, by_step, n_still = None, np.inf, False, not exact, 0
     for _ in range(terms.max_iter):
         tick()
         before = trace[-1]

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,11 +28,11 @@ from models.methods.margins.splitting.split import (
     MarginSplit,
     NodeToSplit,
     Obstacle,
+    Search,
     split_all,
     stacked,
     unstacked,
 )
-from models.methods.margins.splitting.starts import Start
 from models.methods.margins.splitting.tasks import Tick
 from models.progress import Progress, held_progress
 
@@ -44,7 +43,7 @@ NOT_TRIED = -1
 def grow(
     points: Array,
     terms: Terms,
-    starts: Sequence[Start],
+    search: Search,
     limits: Limits,
     seed: int,
     threads: int,
@@ -65,7 +64,7 @@ def grow(
         def tick(at: int = n_leaves) -> None:
             within(0.0, "splitting", f"{at:,} {limit}")
 
-        growing.try_leaves(seed, starts, threads, tick)
+        growing.try_leaves(seed, search, threads, tick)
         if not growing.split_best():
             break
         checkpoint.save(growing.state())
@@ -94,7 +93,7 @@ class _Growing:
         """Whether another split would stay within the number of leaves."""
         return self.n_leaves + self._terms.n_clusters - 1 <= self._limits.max_leaves
 
-    def try_leaves(self, seed: int, starts: Sequence[Start], threads: int, tick: Tick) -> None:
+    def try_leaves(self, seed: int, search: Search, threads: int, tick: Tick) -> None:
         """Split on trial every leaf that has not been tried."""
         tried: dict[int, MarginSplit | Obstacle] = {}
         nodes = []
@@ -107,7 +106,7 @@ class _Growing:
         tasks = [
             NodeToSplit(self._points_of(node), self._above[node], (seed, node)) for node in nodes
         ]
-        trials = split_all(tasks, self._terms, starts, threads, tick)
+        trials = split_all(tasks, self._terms, search, threads, tick)
         tried.update(zip(nodes, trials, strict=True))
         self._untried = []
         if tried.get(0) == "weightless":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +19,16 @@ from models.errors import UsageError
 from models.method import Shapes
 from models.methods.margins.splitting.alternating import Terms
 from models.methods.margins.splitting.objective import Regularizer
+from models.methods.margins.splitting.split import Search
 from models.methods.margins.splitting.starts import STARTS, Start
 from models.parameters import Params, Seed
 
 LARGEST = 1e60
 """Largest magnitude of a feature."""
+
+
+WIDER = ((0.5, 1.5), (0.2, 1.8))
+"""Bounds on sizes, relative to equal sizes, that `balance: "auto"` tries besides the given ones."""
 
 
 class MarginParams(Params):
@@ -51,6 +56,14 @@ class MarginParams(Params):
         le=1000,
         description="Largest size of a cluster, relative to equal sizes; rounded up.",
     )
+    balance: Literal["fixed", "auto"] = Field(
+        "fixed",
+        description=(
+            "'fixed': sizes lie within `min_balance` and `max_balance`. 'auto': each node is also "
+            "split within 0.5 to 1.5 and within 0.2 to 1.8 times equal sizes, and the split with "
+            "the highest splitting score is kept; three times the time."
+        ),
+    )
     intercept: bool = Field(
         True,
         description=(
@@ -59,12 +72,23 @@ class MarginParams(Params):
         ),
     )
     n_init: int = Field(
-        3,
+        12,
         ge=1,
         le=100,
         description=(
-            "Number of starts of each split: one from k-means, one from spectral clustering, the "
-            "others along random directions; the result with the lowest objective is kept."
+            "Number of starts of each split, in this order: from k-means, from spectral "
+            "clustering, along a random direction, in gaps of single features (if the regularizer "
+            "selects features), in gaps of random directions, and further random directions; the "
+            "result with the lowest objective is kept."
+        ),
+    )
+    n_swaps: int = Field(
+        6,
+        ge=0,
+        le=1000,
+        description=(
+            "The best start goes on with 30 % of its points in other clusters, and so on from the "
+            "best result, until this many attempts in turn are vain; 0 for none."
         ),
     )
     max_iter: int = Field(
@@ -74,7 +98,7 @@ class MarginParams(Params):
         description="Largest number of alternations between weights and clusters of a start.",
     )
     tol: float = Field(
-        1e-3,
+        1e-4,
         ge=1e-9,
         le=1,
         description=(
@@ -85,9 +109,10 @@ class MarginParams(Params):
     seed: Seed = 0
 
     @property
-    def starts(self) -> tuple[Start, ...]:
+    def search(self) -> Search:
         more: list[Start] = ["random"] * (self.n_init - len(STARTS))
-        return (*STARTS[: self.n_init], *more)
+        wider = WIDER if self.balance == "auto" else ()
+        return Search((*STARTS[: self.n_init], *more), self.n_swaps, wider)
 
     def terms(self, n_clusters: int, regularizer: Regularizer) -> Terms:
         return Terms(

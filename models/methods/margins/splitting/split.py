@@ -1,7 +1,11 @@
 """A node split from several starts; the result with the lowest objective is kept.
 
-For a node with more than `FEW` points, the starts run on a sample of this size; their weights then
-assign all points, and the alternation continues from the best result with all of them.
+From the best of the starts the search goes on: `SHARE` of its points change clusters, and the
+alternation continues from there; it ends when `n_swaps` such attempts in turn have lowered the
+objective by less than `ENOUGH` (an iterated local search).
+
+For a node with more than `FEW` points, starts and swaps run on a sample of this size; their weights
+then assign all points, and the alternation continues from the best result with all of them.
 """
 
 from __future__ import annotations
@@ -24,16 +28,35 @@ from models.methods.margins.splitting.alternating import (
     shared_out,
 )
 from models.methods.margins.splitting.objective import Ancestors
-from models.methods.margins.splitting.starts import STARTS, Start, sample, started
+from models.methods.margins.splitting.starts import EXACT, STARTS, Start, sample, started, swapped
 from models.methods.margins.splitting.tasks import Tick, in_threads
 
 FEW = 4096
 """Most points of a node whose starts run on all of them."""
 
+SHARE = 0.3
+"""Share of the points that change clusters in a swap."""
+
+ENOUGH = 1e-3
+"""Relative decrease of the objective below which a swap counts as vain."""
+
 Obstacle = Literal["small", "deep", "equal", "weightless"]
 OBSTACLES: tuple[Obstacle, ...] = ("small", "deep", "equal", "weightless")
 """Why a leaf is not split: fewer points than `min_size`, at the depth limit, fewer distinct points
 than clusters, or weights that are all 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The effort to find the best split.
+
+    starts : the kinds of starts. n_swaps : swaps that may be vain in turn.
+    bounds : bounds on sizes that are tried besides those of the terms.
+    """
+
+    starts: tuple[Start, ...]
+    n_swaps: int
+    bounds: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +141,32 @@ def unstacked(arrays: Arrays) -> list[MarginSplit]:
 
 
 def split_all(
-    nodes: Sequence[NodeToSplit], terms: Terms, starts: Sequence[Start], threads: int, tick: Tick
+    nodes: Sequence[NodeToSplit], terms: Terms, search: Search, threads: int, tick: Tick
 ) -> list[MarginSplit | Obstacle]:
-    """The split of each node, or the obstacle to it."""
+    """The split of each node, or the obstacle to it.
 
+    Of the splits within several bounds on sizes the one with the highest score is kept; ties go to
+    the bounds of the terms.
+    """
+    splits = _split_within(nodes, terms, search, threads, tick)
+    for least, most in search.bounds:
+        other_terms = replace(terms, least=least, most=most)
+        others = _split_within(nodes, other_terms, search, threads, tick)
+        splits = [_better(split, other) for split, other in zip(splits, others, strict=True)]
+    return splits
+
+
+def _better(split: MarginSplit | Obstacle, other: MarginSplit | Obstacle) -> MarginSplit | Obstacle:
+    if not isinstance(other, MarginSplit):
+        return split
+    if isinstance(split, MarginSplit) and split.score >= other.score:
+        return split
+    return other
+
+
+def _split_within(
+    nodes: Sequence[NodeToSplit], terms: Terms, search: Search, threads: int, tick: Tick
+) -> list[MarginSplit | Obstacle]:
     def begin(node: NodeToSplit, tick: Tick) -> Problem | None:
         tick()
         if count_distinct(node.rows, terms.n_clusters) < terms.n_clusters:
@@ -133,7 +178,7 @@ def split_all(
     origin: list[tuple[int, Start]] = []
     for number, problem in enumerate(problems):
         if problem is not None:
-            for place, start in enumerate(starts):
+            for place, start in enumerate(search.starts):
                 rng = np.random.default_rng([*nodes[number].seed, place])
                 attempts.append(partial(_followed, problem, start, rng))
                 origin.append((number, start))
@@ -143,7 +188,9 @@ def split_all(
         if end is not None:
             ends[number].append((start, end))
     each = zip(problems, ends, nodes, strict=True)
-    finished = [partial(_finished, problem, ends, node.above) for problem, ends, node in each]
+    finished = [
+        partial(_finished, problem, ends, node, search.n_swaps) for problem, ends, node in each
+    ]
     return in_threads(finished, threads, tick)
 
 
@@ -156,21 +203,46 @@ def _followed(
     few = problem
     if n_points > FEW:
         few = problem.of_rows(sample(n_points, FEW, rng))
-    cluster = started(few, start, rng)
-    if cluster is None:
-        return None
-    end = alternate(few, cluster, tick)
-    return end if few is problem else shared_out(problem, end.weights)
+    ends = [
+        alternate(few, cluster, tick, exact=start in EXACT) for cluster in started(few, start, rng)
+    ]
+    if few is not problem:
+        ends = [shared_out(problem, end.weights) for end in ends]
+    return min(ends, key=lambda end: end.objective, default=None)
+
+
+def _disturbed(
+    problem: Problem, best: Alternation, n_swaps: int, rng: np.random.Generator, tick: Tick
+) -> Alternation:
+    """The best result once `n_swaps` swaps in turn have been vain."""
+    n_points, n_vain = len(problem.points), 0
+    while n_vain < n_swaps:
+        few, cluster = problem, best.cluster
+        if n_points > FEW:
+            rows = sample(n_points, FEW, rng)
+            few, cluster = problem.of_rows(rows), cluster[rows]
+        end = alternate(few, swapped(few, cluster, SHARE, rng), tick)
+        if few is not problem:
+            end = shared_out(problem, end.weights)
+        n_vain = 0 if end.objective < (1.0 - ENOUGH) * best.objective else n_vain + 1
+        if end.objective < best.objective:
+            best = end
+    return best
 
 
 def _finished(
-    problem: Problem | None, ends: list[tuple[Start, Alternation]], above: Ancestors, tick: Tick
+    problem: Problem | None,
+    ends: list[tuple[Start, Alternation]],
+    node: NodeToSplit,
+    n_swaps: int,
+    tick: Tick,
 ) -> MarginSplit | Obstacle:
     if problem is None:
         return "equal"
     start, best = min(ends, key=lambda end: end[1].objective)
+    best = _disturbed(problem, best, n_swaps, np.random.default_rng([*node.seed, 1 << 20]), tick)
     if len(problem.points) > FEW:
-        best = alternate(problem, best.cluster, tick, best.weights)
+        best = alternate(problem, best.cluster, tick, best.weights, exact=start in EXACT)
     weights, intercept = problem.plain(best.weights)
     if not weights.any():
         return "weightless"
@@ -178,6 +250,7 @@ def _finished(
     others = best.scores.copy()
     others[best.cluster, np.arange(best.cluster.size)] = -np.inf
     margin = own - others.max(axis=0)
+    above = node.above
     complexity = problem.terms.regularizer.complexity(weights, above)
     return MarginSplit(
         cluster=best.cluster,

@@ -1,8 +1,9 @@
-"""Initial clusters of a split: by k-means, by spectral clustering, along random directions.
+"""Initial clusters of a split: by k-means, by spectral clustering, along directions, in gaps.
 
 The first two use a sample where there are many points: k-means assigns every point to the nearest
 centre, spectral clustering by the weights that separate the sample. The flow then brings the sizes
-of the clusters within their bounds.
+of the clusters within their bounds. Starts in gaps cut along the single features, or those of many
+random directions, along which intervals have the smallest objectives (`loops.screening`).
 """
 
 from __future__ import annotations
@@ -19,18 +20,50 @@ from models.methods.margins.splitting.alternating import Problem, Weights
 from models.numerics.transport import share_out
 from models.progress import silent
 
-Start = Literal["k-means", "spectral", "random"]
-STARTS: tuple[Start, ...] = ("k-means", "spectral", "random")
+Start = Literal["k-means", "spectral", "random", "features", "gaps"]
+STARTS: tuple[Start, ...] = ("k-means", "spectral", "random", "features", "gaps")
+
+EXACT: frozenset[Start] = frozenset({"features", "gaps"})
+"""The starts from which alternations are exact: single steps would lose the gap."""
 
 FOR_MEANS = 4096
 FOR_SPECTRA = 512
 """Largest samples for k-means and spectral clustering."""
 
+N_DIRECTIONS = 100
+"""Number of random directions in which gaps are looked for."""
 
-def started(problem: Problem, start: Start, rng: np.random.Generator) -> Int | None:
-    """(n,) clusters within the bounds on sizes; None where this kind of start gives none."""
+N_SCREENED = 4
+"""Largest number of them, and of single features, from which a split starts."""
+
+
+def started(problem: Problem, start: Start, rng: np.random.Generator) -> list[Int]:
+    """(n,) clusters within the bounds on sizes; none where this kind of start gives none.
+
+    Starts in gaps give up to `N_SCREENED` clusterings, the others give one.
+    """
+    if start == "features":
+        return _intervals(problem, np.eye(_plain(problem).shape[1])) if _selects(problem) else []
+    if start == "gaps":
+        return _intervals(problem, _axes(problem, N_DIRECTIONS, rng))
     cost = {"k-means": _means, "spectral": _spectra, "random": _directions}[start](problem, rng)
-    return None if cost is None else share_out(cost, problem.low, problem.high).cluster
+    return [] if cost is None else [share_out(cost, problem.low, problem.high).cluster]
+
+
+def swapped(problem: Problem, cluster: Int, share: float, rng: np.random.Generator) -> Int:
+    """The clusters (n,) once a share of the points has changed places with others.
+
+    The points are drawn; where sizes lie outside the bounds, as for the rows of a sample, they are
+    brought within them first. O(N K log N).
+    """
+    cost = np.ones((problem.terms.n_clusters, cluster.size))
+    cost[cluster, np.arange(cluster.size)] = 0.0
+    result = share_out(cost, problem.low, problem.high).cluster.copy()
+    # With sizes about equal, a point keeps its cluster with probability 1 / K.
+    drawn_share = min(1.0, share * len(cost) / (len(cost) - 1))
+    drawn = rng.choice(cluster.size, max(2, round(drawn_share * cluster.size)), replace=False)
+    result[drawn] = result[rng.permutation(drawn)]
+    return result
 
 
 def _plain(problem: Problem) -> Float:
@@ -78,9 +111,46 @@ def _spectra(problem: Problem, rng: np.random.Generator) -> Float | None:
 
 
 def _directions(problem: Problem, rng: np.random.Generator) -> Float:
-    rows = _plain(problem)
-    mean, spread = rows.mean(axis=0), rows.std(axis=0)
-    direction = rng.normal(size=(problem.terms.n_clusters, rows.shape[1]))
-    direction /= np.where(spread > 0, spread, 1.0)
-    cost: Float = -(direction @ rows.T - (direction @ mean)[:, None])
+    rows, axes = _plain(problem), _axes(problem, problem.terms.n_clusters, rng)
+    cost: Float = -(axes @ rows.T - (axes @ rows.mean(axis=0))[:, None])
     return cost
+
+
+def _axes(problem: Problem, n_axes: int, rng: np.random.Generator) -> Float:
+    """(n_axes, P) random directions in which all features spread alike."""
+    spread = _plain(problem).std(axis=0)
+    axes: Float = rng.normal(size=(n_axes, spread.size)) / np.where(spread > 0, spread, 1.0)
+    return axes
+
+
+def _selects(problem: Problem) -> bool:
+    """Whether the penalty selects features: if not, a single one is no likely optimum."""
+    return bool(problem.penalty.l1.any() or problem.penalty.l2.any())
+
+
+def _intervals(problem: Problem, axes: Float) -> list[Int]:
+    """Intervals along those of the axes (n_axes, P) where they have the smallest objectives."""
+    from models.methods.margins.splitting.loops import screening
+
+    penalty, k, rows = problem.penalty, problem.terms.n_clusters, _plain(problem)
+    n_features = rows.shape[1]
+    along, length = rows @ axes.T, np.abs(axes)
+    value = screening.screened(
+        along,
+        problem.low,
+        problem.high,
+        k,
+        length @ penalty.l1[:n_features],
+        length @ penalty.l2[:n_features],
+        length**2 @ penalty.ridge[:n_features],
+    )
+    clusterings = []
+    for axis in np.argsort(value, kind="stable")[:N_SCREENED]:
+        if np.isfinite(value[axis]):
+            order = np.argsort(along[:, axis], kind="stable")
+            cut = np.empty(k + 1, dtype=np.int64)
+            screening.cuts(along[order, axis], problem.low, problem.high, k, cut)
+            cluster = np.empty(len(rows), dtype=np.int64)
+            cluster[order] = np.repeat(np.arange(k), np.diff(cut))
+            clusterings.append(cluster)
+    return clusterings

@@ -77,7 +77,7 @@ def test_sizes_are_within_the_bounds() -> None:
 
 def test_the_soft_assignment_agrees_with_the_clusters() -> None:
     points = np.random.default_rng(1).normal(size=(150, 4))
-    fitted = fit(points, n_clusters=5, alpha=0.1)
+    fitted = fit(points, n_clusters=5, alpha=10.0)
     assert (fitted.point_columns["margin"] < 0).any(), (
         "the bounds keep some from their best cluster"
     )

@@ -2,4 +2,5 @@
 
 - `objective`: the squared hinge of points against weights, and its gradient.
 - `descent`: the proximal Newton steps on the weights.
+- `screening`: the features or directions along which points split best.
 """

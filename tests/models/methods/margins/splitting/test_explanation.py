@@ -14,6 +14,7 @@ from models.methods.margins.splitting.explanation import TOP, columns, metrics, 
 from models.methods.margins.splitting.growth import grow
 from models.methods.margins.splitting.objective import Ancestors, Regularizer
 from models.methods.margins.splitting.result import Limits, MarginTree
+from models.methods.margins.splitting.split import Search
 from models.progress import silent
 
 REGULARIZER = Regularizer("group+exclusive", 0.1, 1.0)
@@ -24,7 +25,9 @@ def grown(n_features: int = 15) -> MarginTree:
     rows = rng.normal(size=(150, n_features))
     rows[:, :3] += 3.0 * rng.choice([-1, 1], size=(150, 3))
     terms = Terms(3, REGULARIZER, 0.8, 1.2, True, 100, 1e-3)
-    return grow(rows, terms, ("k-means",), Limits(9, 2, None), 0, 1, silent, Checkpoint())
+    return grow(
+        rows, terms, Search(("k-means",), 0), Limits(9, 2, None), 0, 1, silent, Checkpoint()
+    )
 
 
 def test_every_split_lists_its_features() -> None:

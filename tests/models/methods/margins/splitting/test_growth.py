@@ -17,6 +17,7 @@ from models.methods.margins.splitting.result import Limits, MarginTree
 from models.methods.margins.splitting.split import (
     MarginSplit,
     NodeToSplit,
+    Search,
     split_all,
     stacked,
     unstacked,
@@ -24,7 +25,7 @@ from models.methods.margins.splitting.split import (
 from models.progress import silent
 from tests.checkpoint_kit import MemoryCheckpoint
 
-STARTS = ("k-means", "random")
+SEARCH = Search(("k-means", "random"), n_swaps=1)
 
 
 def terms(k: int = 2, alpha: float = 0.1, least: float = 0.9) -> Terms:
@@ -44,7 +45,7 @@ def grown(
     checkpoint: Checkpoint | None = None,
 ) -> MarginTree:
     own_checkpoint = checkpoint or Checkpoint()
-    return grow(rows, requirements or terms(), STARTS, limits, 7, threads, silent, own_checkpoint)
+    return grow(rows, requirements or terms(), SEARCH, limits, 7, threads, silent, own_checkpoint)
 
 
 def assert_same(one: MarginTree, other: MarginTree) -> None:
@@ -70,7 +71,7 @@ def test_each_step_splits_the_leaf_with_the_highest_score(k: int) -> None:
             (trial,) = split_all(
                 [NodeToSplit(rows[here], above[node], (7, node))],
                 requirements,
-                STARTS,
+                SEARCH,
                 1,
                 lambda: None,
             )
@@ -210,7 +211,7 @@ def test_cancel_ends_it(threads: int) -> None:
 
     limits = Limits(500, 2, None)
     with pytest.raises(Cancelled):
-        grow(points(3000), terms(), STARTS, limits, 0, threads, cancel, Checkpoint())
+        grow(points(3000), terms(), SEARCH, limits, 0, threads, cancel, Checkpoint())
 
 
 def test_starts_of_many_points_use_a_sample() -> None:
@@ -218,7 +219,7 @@ def test_starts_of_many_points_use_a_sample() -> None:
     (split,) = split_all(
         [NodeToSplit(rows, Ancestors.root(4), (1,))],
         terms(),
-        ("k-means", "random"),
+        Search(("k-means", "features", "gaps"), n_swaps=2),
         1,
         lambda: None,
     )

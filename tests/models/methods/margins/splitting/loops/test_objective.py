@@ -9,15 +9,7 @@ from hypothesis import strategies as st
 
 from models.methods.margins.splitting.loops import descent, objective
 from models.numerics.proximal import Penalty
-
-
-def literal_hinge(points: np.ndarray, cluster: np.ndarray, weights: np.ndarray) -> float:
-    total = 0.0
-    for x, own in zip(points, cluster, strict=True):
-        for k in range(len(weights)):
-            if k != own:
-                total += max(0.0, 1.0 - weights[own] @ x + weights[k] @ x) ** 2
-    return total / (len(points) * len(weights))
+from tests.models.methods.margins.splitting.loops.hinge_kit import literal_hinge
 
 
 def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
