@@ -134,7 +134,7 @@ def _steps(report: Report, case: Case) -> float:
             for number in range(REPEATS):
                 triples.begin_round(number, silent)
                 before = time.process_time()
-                take_steps(triples, mover, effort, case.n_steps, [0, number], lambda step: None)
+                take_steps(triples, mover, effort, 0, case.n_steps, [0, number], lambda step: None)
                 least = min(least, (time.process_time() - before) / case.n_steps)
         return float(least)
 

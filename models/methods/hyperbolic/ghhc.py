@@ -4,11 +4,11 @@ The nodes of a tree are points of the ball, those near its centre high in the tr
 the data lie further out. The parent of a point or node is the nearest node that is closer to the
 centre (`ball.decoding`). Nodes start as an agglomerative tree over some of the points, the best of
 `n_init` draws (`ball.seeding`). They are then moved on triples of a point, one of its neighbours
-and another point, so that the first two meet deeper in the tree than with the third
-(`ball.losses`); in between, other steps draw nodes to their parents and apart in norm. The cost of
-the tree, which needs no labels, is measured after every 100 steps (`ball.tree_cost`), and the best
-tree is the result. A leaf holds the points that selected one node; `ball.extraction` describes the
-tree's columns.
+and another point, so that the first two meet deeper in the tree than with the third: steps lower
+the expected cost of the tree that these probabilities describe (`ball.expected_cost_torch`). The
+cost of the tree itself, which needs no labels, is measured after every 100 steps
+(`ball.tree_cost`), and the best tree is the result. A leaf holds the points that selected one node;
+`ball.extraction` describes the tree's columns.
 
 With the input `base` nodes start from the final nodes of an earlier job, in the same ball. Several
 processes may share each step (`processes`), each with a part of its triples, and reach the same
@@ -16,21 +16,26 @@ nodes up to rounding (`ball.process_group`). A fit that diverges is stopped: its
 result, with a warning, or it fails if 'keep' is "last".
 
 Source: Monath, Zaheer, Silva, McCallum and Ahmed, "Gradient-based Hierarchical Clustering using
-Continuous Representations of Trees in Hyperbolic Space" (2019), §3 and §4. Some defaults differ
-from it, since they give trees of lower cost on most data sets: nodes start at midpoints
-('placement': "order" in the paper), from several draws (`n_init`: 1), the best tree is kept
-('keep': "last"), the temperature is below 1, objectives are means over a batch instead of sums,
-steps are longer (`learning_rate` 0.01), and norms are kept apart by 1 without the factor of
-distance ('structure': "distance", `gamma` not stated). The authors' program: 'loss': "softplus",
-'margin' 0.25, 'structure': "norms", 'mask': "nearest", 'max_norm' 0.8, 'placement': "order",
-'seeding': "random", `structure_every` 250 with 25 steps each time.
+Continuous Representations of Trees in Hyperbolic Space" (2019), §3 and §4. The objective differs:
+steps lower the expected cost of eq. 10 itself, not the ranking objective of eq. 12 to 15, whose
+steps rarely lower the cost of the tree (docs/decisions/expected-cost.md). Some defaults differ too,
+since they give trees of lower cost on most data sets: nodes start at midpoints ('placement':
+"order" in the paper), from several draws (`n_init`: 1), the best tree is kept ('keep': "last"), the
+temperature is set by a perplexity (1 throughout), steps are those of Adam, fewer, and fall to 0
+('optimizer': "sgd", `learning_rate` 0.01, `max_iter` 5000), and none is needed that keeps norms
+apart (`structure_every`: 1, 'structure': "distance", `gamma` not stated). The paper's objective is
+'loss': "sigmoid" with these values, 'perplexity': null, 'decay': false and 'temperature' 1. The
+authors' program: besides 'loss': "softplus", 'margin' 0.25, 'structure': "norms", 'mask':
+"nearest", 'max_norm' 0.8, 'placement': "order", 'seeding': "random", `structure_every` 250 with 25
+steps each time.
 
-Cost: O(B M D) a step for B = `batch_size` and M = `n_internal`, independently of the number of
-points N; the tree O(N M D) twice and O(M^2 D) after every 100 steps (every M / 100 for more than
-10,000 nodes); neighbours as in `models.graphs.neighbours`, for at most 131,072 points at a time and
-by an approximate index for more than 10,000 (`ball.pools`). Memory: those points in float32 four
-times, about 100 B M values, and M^2 bytes for the tree over the seeds; the rest is read by rows.
-`python -m bench hyperbolic` measures both.
+Cost: O(B M D + M^2 (B + D + M)) a step for B = `batch_size` and M = `n_internal`, independently of
+the number of points N, 4 ms for 64 nodes, 13 for 256 and 160 for 1,000 on one core; O(B M D) with
+another 'loss'; the tree O(N M D) twice and O(M^2 D) after every 100 steps (every M / 100 for more
+than 10,000 nodes); neighbours as in `models.graphs.neighbours`, for at most 131,072 points at a
+time and by an approximate index for more than 10,000 (`ball.pools`). Memory: those points in
+float32 four times, about 100 B M values, 16 M^2 for the expected cost, and M^2 bytes for the tree
+over the seeds; the rest is read by rows. `python -m bench hyperbolic` measures both.
 """
 
 from __future__ import annotations
@@ -100,11 +105,15 @@ class GHHC(Method[GHHCParams]):
         ),
     }
     outputs = ("tree", "model")
-    advice = "Lower 'n_internal', 'batch_size' or 'processes'."
+    advice = (
+        "Lower 'n_internal', 'batch_size' or 'processes', or use the ranking objective, "
+        "'loss': 'sigmoid', for very many nodes."
+    )
     resumes = True
     example = {"n_internal": 9, "max_iter": 100, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: GHHCParams) -> int:
+        from models.methods.hyperbolic.ball.effort import MATRICES
         from models.methods.hyperbolic.ball.pools import bytes_held
         from models.methods.hyperbolic.ball.process_group import PROCESS_BYTES
         from models.methods.hyperbolic.ball.seeding import n_seeds
@@ -114,6 +123,8 @@ class GHHC(Method[GHHCParams]):
         n_points, n_features = shapes["features"]
         n_nodes, seeds = params.n_internal, n_seeds(params.n_internal)
         steps = 4 * 100 * min(params.batch_size, 100_000) * n_nodes + 64 * n_nodes * n_features
+        if params.loss == "expected":
+            steps += 4 * MATRICES * n_nodes * n_nodes
         seeding = 0 if params.seeding == "points" else 4 * seeds * seeds
         on_processor = 0 if params.device == "cuda" else steps
         followers = PROCESS_BYTES * (params.processes - 1)

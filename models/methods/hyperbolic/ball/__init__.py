@@ -3,7 +3,7 @@
 - `parameters`, `effort`: the fields of a method, and the plain values derived from them.
 - `scaling`, `pools`: features as points of the ball, and their neighbours.
 - `seeding`: the initial nodes.
-- `triples`, `losses`, `ranking_torch`, `noise`: what a step lowers.
+- `triples`, `losses`, `expected_cost_torch`, `ranking_torch`, `noise`: what a step lowers.
 - `descent`, `training`, `checkpoint_arrays`: steps, rounds of steps, and their checkpoints.
 - `tree_cost`: the cost that rounds are compared by.
 - `all_reduce`, `process_group`, `follower_process`: several processes for each step.

@@ -34,7 +34,7 @@ _FIRST, _SECOND, _LEAST = 0.9, 0.999, 1e-8
 class Descent:
     """Moves points (M, D), in place.
 
-    n_steps : number of steps so far.
+    n_steps : number of steps so far. learning_rate : length of the next one.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Descent:
         import torch
 
         self.points, self._kind = points, kind
-        self._learning_rate = learning_rate
+        self.learning_rate = learning_rate
         self._max_norm = max_norm
         self.n_steps = 0
         self._first = torch.zeros_like(points) if kind == "adam" else points.new_zeros(0)
@@ -63,9 +63,7 @@ class Descent:
                 self._second.lerp_(squared, 1 - _SECOND)
                 root = (self._second / (1 - _SECOND**self.n_steps)).sqrt_().add_(_LEAST)
                 slope = self._first / (1 - _FIRST**self.n_steps) / root
-            moved = poincare.retract(
-                self.points, -self._learning_rate * slope, 1.0 - self._max_norm
-            )
+            moved = poincare.retract(self.points, -self.learning_rate * slope, 1.0 - self._max_norm)
             self.points.copy_(moved)
 
     def tensors(self) -> list[Tensor]:

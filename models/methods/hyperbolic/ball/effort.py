@@ -10,7 +10,7 @@ from typing import Literal
 
 from models.device import Device
 
-ScoreForm = Literal["sigmoid", "softplus"]
+TreeLoss = Literal["expected", "sigmoid", "softplus"]
 StructureForm = Literal["distance", "norms"]
 MaskForm = Literal["likeliest", "nearest"]
 Optimizer = Literal["sgd", "adam"]
@@ -18,18 +18,22 @@ ScalingKind = Literal["unit", "largest", "none"]
 SeedDraw = Literal["k-means", "k-means++", "afk-mc2", "random", "points"]
 Placement = Literal["order", "midpoint"]
 
+MATRICES = 16
+"""The number of matrices (M, M) that a step on the expected cost of M nodes holds."""
+
 
 @dataclass(frozen=True, slots=True)
 class BallObjective:
-    """The forms and constants of both objectives; `ball.losses` has the equations.
+    """The forms and constants of the objectives: `ball.losses` and `ball.expected_cost_torch`.
 
-    form : s of eq. 15. margin : between norms, in the dissimilarities of triples.
-    temperature : divides the dissimilarities of eq. 12 and 13.
+    form : 'expected' for the expected cost, else s of eq. 15, to which the next four belong.
+    margin : between norms, in the dissimilarities of triples.
+    temperature : divides the dissimilarities of eq. 5, 12 and 13.
     noise : factor of the Gumbel noise, in units of the temperature; 0 for none.
     mask : the node that eq. 13 leaves out. structure, structure_margin : form and margin of eq. 17.
     """
 
-    form: ScoreForm = "sigmoid"
+    form: TreeLoss = "sigmoid"
     margin: float = 0.0
     temperature: float = 1.0
     noise: float = 1.0
@@ -43,6 +47,9 @@ class BallEffort:
     """How nodes are moved.
 
     max_iter : steps of the ranking objective, in rounds of `round_size`.
+    decay : whether step lengths fall, linearly, to 0 at `max_iter`.
+    perplexity : number of nodes that points spread over by eq. 5, which sets the temperature of
+        each round; None: that of the objective in all rounds.
     structure_every : number of those steps for each step of the child-parent objective; 0 for none.
     keep : whether the nodes of the best round or of the last are the result.
     """
@@ -56,10 +63,16 @@ class BallEffort:
     structure_every: int
     keep: Literal["best", "last"]
     objective: BallObjective
+    decay: bool = False
+    perplexity: float | None = None
 
     @property
     def n_rounds(self) -> int:
         return -(-self.max_iter // self.round_size)
+
+    def rate(self, step: int) -> float:
+        """The step length after `step` steps."""
+        return self.learning_rate * (1 - step / self.max_iter if self.decay else 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from models.methods.hyperbolic.ball.extraction import BallTree, extract
 from models.methods.hyperbolic.ball.placing import model_of
 from models.methods.hyperbolic.ball.pools import Pool, Pools
 from models.methods.hyperbolic.ball.process_group import ProcessGroup
-from models.methods.hyperbolic.ball.scaling import BallScaling, measure_scaling
+from models.methods.hyperbolic.ball.scaling import FAR, BallScaling, measure_scaling
 from models.methods.hyperbolic.ball.seeding import start_nodes
 from models.methods.hyperbolic.ball.training import TrainedNodes, train
 from models.methods.hyperbolic.ball.tree_cost import PoolTreeCost, TreeCost
@@ -48,6 +48,7 @@ def fit(rows: Rows, earlier: Earlier | None, effort: GHHCEffort, run: Run) -> Fi
         mean, factor = earlier.state["mean"], float(earlier.state["factor"])
         scaling = BallScaling(effort.scaling, mean, factor, effort.point_norm)
     n_processes, warnings = _process_count(effort, run.threads)
+    warnings += _far_warnings(scaling)
     if n_processes == 1:
         return _fit_scaled(rows, scaling, earlier, effort, run, warnings, SINGLE)
     with ProcessGroup(n_processes, run.threads, effort.device) as group:
@@ -222,6 +223,17 @@ def _pool_warnings(pools: Pools, pool: Pool, n_pools: int, n_neighbors: int) -> 
             f"{n_neighbors}."
         )
     return tuple(warnings)
+
+
+def _far_warnings(scaling: BallScaling) -> tuple[str, ...]:
+    n_far = len(scaling.far_rows)
+    if not n_far:
+        return ()
+    return (
+        f"{n_far} row(s), the first of them row {scaling.far_rows[0]}, lie more than {FAR:,.0f} "
+        "times as far from the other rows as those from each other. The mean that rows are taken "
+        "from leaves them out; they are placed by their directions.",
+    )
 
 
 def _centre_warnings(result: BallTree, scaling: BallScaling) -> tuple[str, ...]:

@@ -135,11 +135,12 @@ def _follow(setting: dict[str, Any], messages: SimpleQueue[dict[str, Any]]) -> N
         while True:
             order = messages.get()
             number, n_steps = order["number"], order["n_steps"]
+            begin = number * effort.round_size
             triples.open(order["pool"], number)
             mover.n_steps = order["before"]
             all_reduce.begin_round(number, n_steps, mover)
             take_steps(
-                triples, mover, effort, n_steps, [noise_seed, number], _no_report, all_reduce
+                triples, mover, effort, begin, n_steps, [noise_seed, number], _no_report, all_reduce
             )
 
 

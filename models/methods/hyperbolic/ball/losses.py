@@ -1,4 +1,4 @@
-"""The dissimilarity of points of the ball, and the two objectives that move nodes.
+"""The dissimilarity of points of the ball, and the objectives that move nodes.
 
     eq. 3    d_cp(c, p) = d(c, p) (1 + max(|p| - |c|, 0)), |.| the hyperbolic norm
     eq. 16   the same with `margin` added inside the maximum
@@ -7,6 +7,8 @@
              likely n of eq. 12
     eq. 15   sum_n s(d_in (P(n|ij) - P(n|ijk))) + s(d_jn (..)) + s(d_kn (P(n|ijk) - P(n|ij)))
     eq. 17   d_cp(c, parent of c; margin)
+
+In place of eq. 12 to 15 the expected cost of the tree may be lowered (`ball.expected_cost_torch`).
 
 Both objectives are means, over triples and over children, so that step lengths do not depend on
 their number. s(0) is subtracted from each term of eq. 15, so that a node with no part in a triple
@@ -26,6 +28,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from models.methods.hyperbolic.ball.all_reduce import SINGLE, AllReduce
 from models.methods.hyperbolic.ball.effort import BallObjective
 from models.numerics import poincare
 
@@ -61,6 +64,24 @@ def child_parent(
     gradient.index_add_(0, children, slope * poincare.hyperbolic_norm_gradient(child), alpha=-1)
     gradient.index_add_(0, parents, slope * poincare.hyperbolic_norm_gradient(parent))
     return value, gradient
+
+
+def of_tree(
+    triples: Tensor,
+    nodes: Tensor,
+    objective: BallObjective,
+    noise: GumbelNoise | None = None,
+    all_reduce: AllReduce = SINGLE,
+) -> Tensor:
+    """The expected cost of the tree, or eq. 15, as the objective asks; arguments as of `ranking`.
+
+    all_reduce : the processes that share the batch.
+    """
+    if objective.form != "expected":
+        return ranking(triples, nodes, objective, noise)
+    from models.methods.hyperbolic.ball.expected_cost_torch import expected_cost
+
+    return expected_cost(triples, nodes, objective.temperature, all_reduce)
 
 
 def ranking(

@@ -70,27 +70,46 @@ class BallParams(Params):
         5, ge=1, le=1000, description="Nearest neighbours that a point forms triples with."
     )
     batch_size: int = Field(100, ge=1, le=100_000, description="Number of triples in a step.")
-    max_iter: int = Field(5000, ge=0, le=10_000_000, description="Number of steps on triples.")
-    learning_rate: float = Field(0.05, gt=0, le=1e6, description="Step length.")
+    max_iter: int = Field(1000, ge=0, le=10_000_000, description="Number of steps on triples.")
+    learning_rate: float = Field(0.02, gt=0, le=1e6, description="Step length.")
+    decay: bool = Field(True, description="Whether step lengths fall, linearly, to 0.")
     optimizer: Literal["sgd", "adam"] = Field(
-        "sgd", description="Riemannian gradient descent, or Riemannian Adam."
+        "adam", description="Riemannian gradient descent, or Riemannian Adam."
     )
-    loss: Literal["sigmoid", "softplus"] = Field(
-        "sigmoid", description="Function that is applied to the scores of triples."
+    loss: Literal["expected", "sigmoid", "softplus"] = Field(
+        "expected",
+        description=(
+            "What steps on triples lower: the 'expected' cost of the tree, or the ranking "
+            "objective with this function of the scores of triples, which takes less time and "
+            "memory for more than a few hundred nodes."
+        ),
+    )
+    perplexity: float | None = Field(
+        1.2,
+        gt=1,
+        le=1e6,
+        description=(
+            "Number of nodes that points spread over when they select one, which sets the "
+            "temperature anew for each round of steps. None: 'temperature'."
+        ),
     )
     temperature: float = Field(
         0.1,
         ge=1e-3,
         le=1e3,
         description=(
-            "Divisor of the dissimilarities that make a node a likely common ancestor or not."
+            "Divisor of the dissimilarities that make a node a likely ancestor or not, where "
+            "'perplexity' is None."
         ),
     )
     noise: float = Field(
         1.0,
         ge=0,
         le=100,
-        description="Gumbel noise of those dissimilarities, in temperatures; 0 for none.",
+        description=(
+            "Gumbel noise of those dissimilarities, in temperatures; 0 for none. For the ranking "
+            "objective, as are 'mask' and 'margin'."
+        ),
     )
     mask: Literal["likeliest", "nearest"] = Field(
         "nearest",
@@ -111,7 +130,7 @@ class BallParams(Params):
     )
     gamma: float = Field(1.0, ge=0, le=100, description="Margin between norms in those steps.")
     structure_every: int = Field(
-        1,
+        0,
         ge=0,
         le=1_000_000,
         description=(
@@ -158,4 +177,6 @@ def training_of(params: BallParams) -> BallEffort:
         structure_every=params.structure_every,
         keep=params.keep,
         objective=objective,
+        decay=params.decay,
+        perplexity=params.perplexity,
     )

@@ -3,12 +3,17 @@
 'unit'     about their mean, each on the sphere of radius `point_norm`: only directions count. A
            point at the mean has no direction and lies at the origin.
 'largest'  about their mean, all divided by one number, so that the farthest has norm `point_norm`.
+           A new row that would lie outside the ball is placed at that norm.
 'none'     as they are; each must lie within the ball.
+
+A row very far from all others would move the mean so far that, seen from it, the others coincide.
+So the mean, and the number that 'largest' divides by, leave out rows more than `FAR` times as far
+from the median of a sample as half the sample is; the fit says which. Others are not affected.
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
 Trees in Hyperbolic Space" (2019), §3.1; means and the radius 0.9 from the authors' program.
 
-Cost: one pass over the rows by blocks, two for 'largest'.
+Cost: one pass over the rows by blocks, two for 'largest', two more where rows are that far.
 """
 
 from __future__ import annotations
@@ -19,12 +24,18 @@ from typing import Any
 
 import numpy as np
 
-from models.arrays import Array, Arrays, Float, Single, row_blocks
+from models.arrays import Array, Arrays, Float, Mask, Single, row_blocks
 from models.checks import require_usable
 from models.errors import UsageError
 from models.methods.hyperbolic.ball.effort import ScalingKind
 from models.progress import Progress
 from models.rows import Rows
+
+FAR = 1e5
+"""How many times as far as half of a sample a row lies that is left out of the mean."""
+
+_SAMPLE = 1001
+"""About the number of rows in the sample, at equal distances in the file."""
 
 _BLOCK = 1 << 22
 _ROUNDING = 1e-12
@@ -34,13 +45,14 @@ _ROUNDING = 1e-12
 class BallScaling:
     """Features minus `mean`, times a factor per row for 'unit', else times `factor`.
 
-    mean : (D,), zeros for 'none'.
+    mean : (D,), zeros for 'none'. far_rows : numbers of the rows that the mean leaves out.
     """
 
     kind: ScalingKind
     mean: Float
     factor: float
     point_norm: float
+    far_rows: tuple[int, ...] = ()
 
     def apply(self, values: Array, first_row: int = 0) -> Single:
         """(n, D) points of the ball.
@@ -58,6 +70,9 @@ class BallScaling:
             moved *= np.where(directed, self.point_norm / np.where(directed, length, 1.0), 0.0)
         elif self.kind == "largest":
             moved *= self.factor
+            outside = length * self.factor >= 1.0
+            moved *= np.where(outside, self.point_norm / np.where(outside, length, 1.0), 1.0)
+            moved /= np.where(outside, self.factor, 1.0)
         else:
             beyond = np.flatnonzero(length >= 1.0)
             if beyond.size:
@@ -93,7 +108,8 @@ def measure_scaling(
     ball.
     """
     n_points, n_features = rows.shape
-    total = np.zeros(n_features)
+    total, longest, sample = np.zeros(n_features), 0.0, []
+    stride = -(-n_points // _SAMPLE)
     for block in row_blocks(n_points, n_features, _BLOCK):
         progress(block.start / n_points, "reading features")
         values = rows.values(block.start, block.stop)
@@ -101,14 +117,54 @@ def measure_scaling(
         total += values.sum(axis=0, dtype=np.float64)
         if kind == "none":
             BallScaling(kind, np.zeros(n_features), 1.0, point_norm).apply(values, block.start)
-    mean = np.zeros(n_features) if kind == "none" else total / n_points
-    if kind != "largest":
-        return BallScaling(kind, mean, 1.0, point_norm)
+            continue
+        sample.append(values[-block.start % stride :: stride].astype(np.float64))
+        longest = max(longest, float(_squares(values.astype(np.float64)).max(initial=0.0)) ** 0.5)
+    if kind == "none":
+        return BallScaling(kind, np.zeros(n_features), 1.0, point_norm)
+    far = _far_rows(rows, np.concatenate(sample), longest, progress)
+    if far:
+        # Subtracting their sum would leave little of the others'.
+        total[:] = 0.0
+        for block in row_blocks(n_points, n_features, _BLOCK):
+            values = rows.values(block.start, block.stop)
+            total += values[_others(far, block)].sum(axis=0, dtype=np.float64)
+    mean = total / (n_points - len(far))
+    if kind == "unit":
+        return BallScaling(kind, mean, 1.0, point_norm, far)
     largest = 0.0
     for block in row_blocks(n_points, n_features, _BLOCK):
         progress(1.0, "reading features")
-        moved = rows.values(block.start, block.stop) - mean
-        largest = max(largest, float(np.einsum("nd,nd->n", moved, moved).max()))
-    return BallScaling(
-        kind, mean, float(point_norm / np.sqrt(largest)) if largest else 1.0, point_norm
-    )
+        squares = _squares(rows.values(block.start, block.stop) - mean)[_others(far, block)]
+        largest = max(largest, float(squares.max(initial=0.0)))
+    factor = float(point_norm / np.sqrt(largest)) if largest else 1.0
+    return BallScaling(kind, mean, factor, point_norm, far)
+
+
+def _far_rows(rows: Rows, sample: Float, longest: float, progress: Progress) -> tuple[int, ...]:
+    """The rows that are far from all others, fewer than half.
+
+    sample : (n, D) some of the rows. longest : largest norm of a row.
+    """
+    middle = np.median(sample, axis=0)
+    apart = np.sqrt(_squares(sample - middle))
+    limit = FAR * float(np.median(apart[apart > 0])) if (apart > 0).any() else np.inf
+    if longest + float(np.sqrt(_squares(middle[None, :])[0])) <= limit:
+        return ()
+    n_points, n_features = rows.shape
+    far: list[int] = []
+    for block in row_blocks(n_points, n_features, _BLOCK):
+        progress(1.0, "reading features")
+        squares = _squares(rows.values(block.start, block.stop) - middle)
+        far += (block.start + np.flatnonzero(np.sqrt(squares) > limit)).tolist()
+    return tuple(far) if 2 * len(far) < n_points else ()
+
+
+def _others(far: tuple[int, ...], block: slice) -> Mask:
+    """(n,) which rows of the block are not far."""
+    return ~np.isin(np.arange(block.start, block.stop), far)
+
+
+def _squares(values: Array) -> Float:
+    squares: Float = np.einsum("nd,nd->n", values, values)
+    return squares

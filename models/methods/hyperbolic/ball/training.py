@@ -1,9 +1,11 @@
 """Nodes moved by gradient steps, in rounds of which the best is kept.
 
-A step lowers the ranking objective (eq. 15) on a batch of triples. After every `structure_every`
-such steps another lowers the child-parent objective (eq. 17) on a batch of nodes, each with the
-parent that it then selects (eq. 4). After each round the tree's cost is measured
-(`ball.tree_cost`); the result is the nodes of least cost ('best') or those of the last round.
+A step lowers the expected cost of the tree (`ball.expected_cost_torch`), or the ranking objective
+(eq. 15), on a batch of triples. The temperature may be set anew for each round, so that points
+spread over as many nodes as requested (`perplexity`). After every `structure_every` such steps
+another lowers the child-parent objective (eq. 17) on a batch of nodes, each with the parent that it
+then selects (eq. 4). After each round the tree's cost is measured (`ball.tree_cost`); the result is
+the nodes of least cost ('best') or those of the last round.
 
 A fit that diverges ends early: after a round in which a number is not finite, or after the third
 round in a row with a cost of `WORSE` times the least or with all nodes at the edge.
@@ -21,7 +23,7 @@ measurement of the cost takes as long as a few dozen steps, and O(M^2 D).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,7 +101,7 @@ def train(
         triples.begin_round(number, within)
         all_reduce.begin_round(number, end - begin, mover)
         objective = take_steps(
-            triples, mover, effort, end - begin, [seed, number], report, all_reduce
+            triples, mover, effort, begin, end - begin, [seed, number], report, all_reduce
         )
         if objective is None:
             state.diverged = f"after {begin:,} to {end:,} steps some numbers were not finite"
@@ -130,6 +132,7 @@ def take_steps(
     triples: TripleSource,
     mover: Descent,
     effort: BallEffort,
+    begin: int,
     n_steps: int,
     seed: list[int],
     report: Callable[[int], None],
@@ -137,6 +140,7 @@ def take_steps(
 ) -> float | None:
     """The mean objective over `n_steps` steps; None where a number is not finite.
 
+    begin : number of steps before these. seed : of noise and of children.
     report : called with the number of steps taken, every ten steps.
     """
     import torch
@@ -144,6 +148,9 @@ def take_steps(
     moving = mover.points
     rng = np.random.default_rng(seed)
     noise_stream = NoiseStream(rng, len(moving), moving.device)
+    objective = effort.objective
+    if effort.perplexity is not None:
+        objective = replace(objective, temperature=_temperature(triples, mover, effort, all_reduce))
     total = moving.new_zeros((), dtype=torch.float64)
     with all_reduce.threads_for(3 * effort.batch_size * len(moving) // all_reduce.size):
         for step in range(n_steps):
@@ -153,7 +160,7 @@ def take_steps(
                 n_drawn = batch.shape[1]
                 n_all = n_drawn if all_reduce.size == 1 else effort.batch_size
                 noise = noise_stream.next(n_all).part(all_reduce.part(n_all))
-                loss = losses.ranking(batch, nodes, effort.objective, noise)
+                loss = losses.of_tree(batch, nodes, objective, noise, all_reduce)
                 own_loss = triples.own_loss()
                 whole_loss = loss if own_loss is None else loss + own_loss
                 gradient, *own = torch.autograd.grad(whole_loss, [nodes, *triples.learned])
@@ -161,6 +168,7 @@ def take_steps(
             if all_reduce.size > 1:
                 gradient *= n_drawn / n_all
                 all_reduce.sum(gradient)
+            mover.learning_rate = effort.rate(begin + step)
             mover.step(gradient)
             if own:
                 triples.learn(own)
@@ -171,6 +179,17 @@ def take_steps(
         all_reduce.sum(total)
     mean = float(total) / n_steps
     return mean if np.isfinite(mean) and bool(torch.isfinite(moving).all()) else None
+
+
+def _temperature(
+    triples: TripleSource, mover: Descent, effort: BallEffort, all_reduce: AllReduce
+) -> float:
+    """The temperature at which the points of a batch have the perplexity requested."""
+    from models.methods.hyperbolic.ball.expected_cost_torch import temperature_for
+
+    assert effort.perplexity is not None
+    points = triples.draw().detach().flatten(0, 1)
+    return temperature_for(points, mover.points, effort.perplexity, all_reduce)
 
 
 def _structure_step(

@@ -66,14 +66,17 @@ def test_groups_and_groups_of_groups_are_found(seeding: str, scaling: str) -> No
     "params",
     [
         {"optimizer": "adam", "learning_rate": 0.003},
+        {"optimizer": "sgd", "learning_rate": 0.05, "decay": False},
+        {"perplexity": None},
+        {"perplexity": 3.0},
+        {"loss": "sigmoid"},
         {"loss": "softplus"},
-        {"margin": 0.25},
-        {"structure": "norms"},
-        {"structure_every": 0},
+        {"loss": "sigmoid", "margin": 0.25},
+        {"structure": "norms", "structure_every": 1},
         {"structure_every": 7},
-        {"mask": "likeliest"},
-        {"noise": 0.0},
-        {"temperature": 1.0},
+        {"loss": "sigmoid", "mask": "likeliest"},
+        {"loss": "sigmoid", "noise": 0.0},
+        {"loss": "sigmoid", "temperature": 1.0, "perplexity": None},
         {"placement": "order"},
         {"point_norm": 0.999, "max_norm": 0.99},
         {"n_neighbors": 15},
@@ -248,6 +251,15 @@ def test_duplicates_are_taken() -> None:
     features, group = branches()
     twice = np.repeat(features, 3, axis=0)
     assert purity(fit(twice), np.repeat(group, 3)) > 0.98
+
+
+@pytest.mark.parametrize("scaling", ["unit", "largest"])
+def test_a_row_a_million_million_times_the_others_does_not_hide_their_groups(scaling: str) -> None:
+    features, group = branches()
+    features[7] *= 1e12
+    fitted = fit(features, scaling=scaling)
+    assert purity(fitted, group) > 0.95
+    assert fitted.warnings[0].startswith("1 row(s), the first of them row 7, lie more than 100,000")
 
 
 def test_few_distinct_points_make_fewer_nodes() -> None:
@@ -442,5 +454,5 @@ def test_a_gpu_finds_the_same_groups() -> None:
 
 def test_a_fit_has_enough_rounds_for_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    assert effort_of(GHHCParams()).training.n_rounds == 50
+    assert effort_of(GHHCParams()).training.n_rounds == 10
     assert effort_of(GHHCParams(n_internal=50_000)).training.round_size == 500

@@ -12,12 +12,14 @@ import torch
 
 from models.methods.hyperbolic.ball.all_reduce import SINGLE, AllReduce
 from models.methods.hyperbolic.ball.descent import Descent
-from models.methods.hyperbolic.ball.effort import BallEffort
+from models.methods.hyperbolic.ball.effort import BallEffort, BallObjective
 from models.methods.hyperbolic.ball.training import take_steps
 from models.methods.hyperbolic.ball.triples import PoolTriples
 from models.progress import silent
 from tests.models.methods.hyperbolic.ball.points_kit import scattered
 from tests.models.methods.hyperbolic.ball.training_kit import EFFORT, source_and_cost
+
+EXPECTED = BallObjective(form="expected")
 
 
 class ThreadAllReduce(AllReduce):
@@ -41,7 +43,9 @@ def moved(
     sampled.begin_round(3, silent)
     torch.set_num_threads(1)
     with torch.no_grad():
-        moved_nodes = take_steps(sampled, mover, effort, 30, [7, 3], lambda step: None, all_reduce)
+        moved_nodes = take_steps(
+            sampled, mover, effort, 0, 30, [7, 3], lambda step: None, all_reduce
+        )
     return mover.points, moved_nodes
 
 
@@ -53,6 +57,7 @@ def moved(
         (3, replace(EFFORT, batch_size=16, optimizer="adam")),
         (7, replace(EFFORT, batch_size=7, structure_every=3)),
         (4, replace(EFFORT, structure_every=0)),
+        (3, replace(EFFORT, objective=EXPECTED, perplexity=1.5, decay=True)),
     ],
 )
 def test_parts_of_a_batch_come_to_the_step_of_the_whole(size: int, effort: BallEffort) -> None:

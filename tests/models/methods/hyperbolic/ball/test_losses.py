@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from models.methods.hyperbolic.ball import losses, ranking_torch
-from models.methods.hyperbolic.ball.effort import BallObjective, MaskForm, ScoreForm, StructureForm
+from models.methods.hyperbolic.ball.effort import BallObjective, MaskForm, StructureForm, TreeLoss
 from models.methods.hyperbolic.ball.noise import GumbelNoise, NoiseStream
 from tests.models.methods.hyperbolic.ball import equations_kit as equations
 from tests.models.methods.hyperbolic.ball.points_kit import scattered, sphere
@@ -100,7 +100,7 @@ def test_the_masks_differ_with_noise_alone() -> None:
 
 
 @pytest.mark.parametrize("form", ["sigmoid", "softplus"])
-def test_points_on_nodes_and_nodes_at_one_place_have_gradients(form: ScoreForm) -> None:
+def test_points_on_nodes_and_nodes_at_one_place_have_gradients(form: TreeLoss) -> None:
     nodes = torch.tensor([[0.0, 0.0], [0.5, 0.0], [0.5, 0.0], [0.0, 0.9]], requires_grad=True)
     triples = torch.tensor([[[0.5, 0.0]], [[0.5, 0.0]], [[0.0, 0.9]]], requires_grad=True)
     for margin in (0.0, 0.25):

@@ -32,12 +32,17 @@ def test_two_processes_give_the_tree_of_one_and_resume_from_its_checkpoint(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     np.save(tmp_path / "features.npy", points())
     rows = ArrayRows(np.load(tmp_path / "features.npy", mmap_mode="r"))
-    for optimizer, rate in (("sgd", 0.02), ("adam", 0.003)):
-        params = {"max_iter": 60, "optimizer": optimizer, "learning_rate": rate}
+    ranking = {"loss": "sigmoid", "perplexity": None, "decay": False, "structure_every": 1}
+    for optimizer, rate, others, rounding in (
+        ("sgd", 0.02, ranking, 1e-5),
+        ("adam", 0.003, ranking, 1e-5),
+        ("adam", 0.003, {}, 1e-4),
+    ):
+        params = {"max_iter": 60, "optimizer": optimizer, "learning_rate": rate, **others}
         kept = MemoryCheckpoint()
         alone = fit(rows, 1, checkpoint=kept, **params)
         shared = fit(rows, 2, checkpoint=MemoryCheckpoint(kept.states[0]), **params)
-        assert shared.state["nodes"] == pytest.approx(alone.state["nodes"], abs=1e-5)
+        assert shared.state["nodes"] == pytest.approx(alone.state["nodes"], abs=rounding)
         assert not np.array_equal(kept.states[0]["moving"], alone.state["nodes"])
         assert (shared.tree.parent == alone.tree.parent).all()
         assert (shared.tree.leaf_of_point == alone.tree.leaf_of_point).all()
@@ -45,7 +50,7 @@ def test_two_processes_give_the_tree_of_one_and_resume_from_its_checkpoint(
         for objective, expected in zip(
             shared.curves["objective"], alone.curves["objective"], strict=True
         ):
-            assert objective == pytest.approx(expected, rel=1e-5)
+            assert objective == pytest.approx(expected, rel=rounding)
         assert shared.warnings == alone.warnings
     assert not followers()
     assert [file.name for file in tmp_path.iterdir()] == ["features.npy"]

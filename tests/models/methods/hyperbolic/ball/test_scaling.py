@@ -77,3 +77,31 @@ def test_what_cannot_be_scaled_is_refused(value: float, code: str) -> None:
         with pytest.raises(UsageError) as caught:
             measure_scaling(ArrayRows(values), kind, 0.9, silent)
         assert caught.value.code == (code if kind != "none" else caught.value.code)
+
+
+@pytest.mark.parametrize("kind", ["unit", "largest"])
+@pytest.mark.parametrize("factor", [1e7, 1e12, 1e100])
+def test_a_row_far_from_all_others_leaves_them_where_they_are(
+    kind: ScalingKind, factor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scaling, "_BLOCK", 7 * 4)
+    values = VALUES.copy()
+    values[33] *= factor
+    others = np.arange(50) != 33
+    measured = measure_scaling(ArrayRows(values), kind, 0.9, silent)
+    expected = measure_scaling(ArrayRows(VALUES[others]), kind, 0.9, silent)
+    assert (measured.far_rows, expected.far_rows) == ((33,), ())
+    scaled = measured.apply(values)
+    assert scaled[others] == pytest.approx(expected.apply(VALUES[others]), abs=1e-6)
+    direction = VALUES[33] / np.linalg.norm(VALUES[33])
+    assert scaled[33] == pytest.approx(0.9 * direction, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["unit", "largest"])
+def test_rows_that_are_many_or_not_so_far_count_in_the_mean(kind: ScalingKind) -> None:
+    for n_far, factor in ((1, 1e3), (25, 1e12)):
+        values = VALUES.copy()
+        values[:n_far] *= factor
+        measured = measure_scaling(ArrayRows(values), kind, 0.9, silent)
+        assert measured.far_rows == ()
+        assert measured.mean == pytest.approx(values.mean(axis=0), rel=1e-12)

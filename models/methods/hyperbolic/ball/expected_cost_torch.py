@@ -1,0 +1,162 @@
+"""The expected cost of the tree that is drawn by eq. 5 and 6, differentiable in its nodes.
+
+A tree is drawn by giving every node one of those before it by norm as its parent, and every point
+one of all nodes, each independently, with probability ~ exp(-d_cp / temperature). The cost of a
+tree is the mean, over pairs of neighbours, of the share of all points below the lowest common
+ancestor of the pair (`ball.tree_cost`). Rows of P are the parent probabilities of nodes in order of
+norm, so P is strictly lower triangular; a_i are the probabilities of the nodes that point i may
+select. Then
+
+    A_i = a_i (I - P)^-1       probability of each node to be an ancestor of i
+    f_ij (G o G) = A_i o A_j   probability of each node to be the first that the paths of i and j
+                               share, with G = (I - P)^-1: paths are independent until they meet,
+                               and after that each two paths meet again at n with G(., n)^2
+    cost = sum_n f_ij(n) S(n) + sum_n a_i(n) a_j(n) (s(n) - S(n))
+
+S and s are the means of A and a over the points of the batch. The second sum is due to points that
+select the same node: they are in a leaf below it, with no others. The cost is exact but for the
+third points, whose paths are taken as independent of that of the pair. As the temperature falls it
+becomes the cost of the tree that nodes and points select (eq. 4).
+
+Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
+Trees in Hyperbolic Space" (2019), §3.1 and §3.2. Eq. 10 is this expectation, which the paper calls
+computationally challenging and replaces by eq. 12 to 15; that paths are sums over a triangular
+system is not in the paper.
+
+Cost: O(B M (D + M) + M^2 (D + M)) a step for B triples and M nodes; memory about
+`effort.MATRICES` matrices (M, M).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from models.methods.hyperbolic.ball import decoding
+from models.methods.hyperbolic.ball.all_reduce import SINGLE, AllReduce
+from models.numerics import poincare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LEAST_TEMPERATURE, MOST_TEMPERATURE = 1e-3, 10.0
+"""Bounds of a temperature that is derived from a perplexity, ..."""
+
+_HALVINGS = 24
+"""... and the number of times that the interval of its logarithm is halved."""
+
+_TINY = 1e-12
+
+
+def expected_cost(
+    triples: Tensor, nodes: Tensor, temperature: float, all_reduce: AllReduce = SINGLE
+) -> Tensor:
+    """The expected cost on triples (3, B, D) of points i, j alike and k another, a scalar.
+
+    nodes : (M, D), in any order. all_reduce : the processes that share the batch. The gradient, in
+        triples and nodes, is that of this process's part, to be weighted by its share of triples.
+    """
+    n_triples = triples.shape[1]
+    ordered = nodes[decoding.norm_order(nodes.detach())]
+    selected = _softmax(_dissimilarities(triples.flatten(0, 1), ordered), temperature)
+    steps = parent_probabilities(ordered, temperature)
+    identity = torch.eye(len(ordered), dtype=nodes.dtype, device=nodes.device)
+    system = identity - steps
+    above = _solved(system, selected)
+    together = above[:n_triples] * above[n_triples : 2 * n_triples]
+    meeting = _solved(_solved(system, identity).square(), together)
+    own = selected[:n_triples] * selected[n_triples : 2 * n_triples]
+    # How often the two paths meet first at each node, and at its leaf; the points below each.
+    where = torch.stack([meeting.mean(dim=0) - own.mean(dim=0), own.mean(dim=0)])
+    below = torch.stack([above.mean(dim=0), selected.mean(dim=0)])
+    all_where, all_below = where.detach().clone(), below.detach().clone()
+    if all_reduce.size > 1:
+        counts = nodes.new_full((1,), float(n_triples))
+        all_reduce.sum(counts)
+        for tensor in (all_where, all_below):
+            tensor *= n_triples / counts
+            all_reduce.sum(tensor)
+    # The product of two sums over all triples, of which this process has a part of each.
+    return (where * all_below).sum() + (all_where * (below - all_below)).sum()
+
+
+def parent_probabilities(ordered: Tensor, temperature: float) -> Tensor:
+    """(M, M) probabilities of the parents (columns) of each node (rows), by eq. 5.
+
+    ordered : (M, D) nodes in order of norm. The first is the root; its row is 0.
+    """
+    n_nodes = len(ordered)
+    apart = _dissimilarities(ordered, ordered)
+    late = torch.ones(n_nodes, n_nodes, dtype=torch.bool, device=ordered.device).triu()
+    late[0, 0] = False
+    probability = _softmax(apart.masked_fill(late, torch.inf), temperature)
+    child = torch.arange(n_nodes, device=ordered.device)[:, None]
+    return probability * (child > 0)
+
+
+def temperature_for(
+    points: Tensor, nodes: Tensor, perplexity: float, all_reduce: AllReduce = SINGLE
+) -> float:
+    """The temperature at which points spread over `perplexity` nodes: exp of their mean entropy.
+
+    points : (n, D). It lies in [`LEAST_TEMPERATURE`, `MOST_TEMPERATURE`], the nearest bound where
+    none of these gives the perplexity. O(n M (D + `_HALVINGS`)).
+    """
+    apart = _dissimilarities(points, nodes)
+
+    def spread(temperature: float) -> float:
+        """The mean entropy, in nats."""
+        log = apart.div(-temperature).log_softmax(dim=1)
+        sums = torch.stack([-(log.exp() * log).sum(), log.new_tensor(float(len(log)))])
+        all_reduce.sum(sums)
+        return float(sums[0] / sums[1])
+
+    return _bisected(spread, float(torch.tensor(perplexity).log()))
+
+
+def _bisected(rising: Callable[[float], float], value: float) -> float:
+    """Where a rising function of the temperature has the value."""
+    low, high = LEAST_TEMPERATURE, MOST_TEMPERATURE
+    for _ in range(_HALVINGS):
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if rising(middle) > value else (middle, high)
+    return low
+
+
+def _solved(system: Tensor, values: Tensor) -> Tensor:
+    """X of X system = values; system (M, M) is lower triangular with ones on its diagonal."""
+    out: Tensor = torch.linalg.solve_triangular(
+        system, values, upper=False, left=False, unitriangular=True
+    )
+    return out
+
+
+def _softmax(apart: Tensor, temperature: float) -> Tensor:
+    return apart.div(-temperature).softmax(dim=1)
+
+
+def _dissimilarities(children: Tensor, nodes: Tensor) -> Tensor:
+    """(n, m) d_cp, eq. 3, with a gradient; 2e-6 instead of 0 at the same place."""
+    ours, theirs = _squares(children), _squares(nodes)
+    near, far = _inverse_gap(ours, children), _inverse_gap(theirs, nodes)
+    apart = torch.addmm(theirs[:, 0].to(nodes.dtype), children, nodes.T, alpha=-2.0)
+    u = (apart + ours.to(nodes.dtype)).clamp(min=0) * near * far[:, 0] + _TINY
+    root = u.sqrt()
+    # arsinh r = log(1 + r + r^2 / (1 + sqrt(1 + r^2))).
+    distance = 2 * torch.log1p(root + u / (1 + (1 + u).sqrt()))
+    if float(theirs.detach().max()) > float(ours.detach().min()):
+        over = poincare.hyperbolic_norm(nodes)[:, 0] - poincare.hyperbolic_norm(children)
+        distance = distance * (1 + over.clamp(min=0))
+    return distance
+
+
+def _squares(points: Tensor) -> Tensor:
+    """(n, 1) |x|^2 in float64."""
+    return points.double().square().sum(dim=1, keepdim=True)
+
+
+def _inverse_gap(squares: Tensor, points: Tensor) -> Tensor:
+    """(n, 1) 1 / (1 - |x|^2), as in `poincare.gap`."""
+    return (1 - squares).clamp(min=poincare.margin(points)).reciprocal().to(points.dtype)

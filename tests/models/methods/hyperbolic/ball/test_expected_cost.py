@@ -1,0 +1,138 @@
+"""The expected cost against the mean over all trees, one by one; its gradients and its limit."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from models.methods.hyperbolic.ball import decoding, tree_cost
+from models.methods.hyperbolic.ball.expected_cost_torch import (
+    LEAST_TEMPERATURE,
+    MOST_TEMPERATURE,
+    expected_cost,
+    parent_probabilities,
+    temperature_for,
+)
+from tests.models.methods.hyperbolic.ball import equations_kit as equations
+from tests.models.methods.hyperbolic.ball.points_kit import scattered, sphere
+
+
+def selection(children: np.ndarray, nodes: np.ndarray, temperature: float) -> np.ndarray:
+    """(n, M) probabilities of the nodes that points select, eq. 5."""
+    return np.array(
+        [
+            equations.softmax(
+                [-equations.dissimilarity(child, node) / temperature for node in nodes]
+            )
+            for child in children
+        ]
+    )
+
+
+def by_all_trees(triples: np.ndarray, nodes: np.ndarray, temperature: float) -> float:
+    """The mean over every tree and every selection of the two points of a pair; third points are
+    below a node as often as they are over all trees."""
+    ordered = nodes[np.argsort((nodes**2).sum(axis=1), kind="stable")]
+    n_nodes, n_triples = len(nodes), triples.shape[1]
+    selected = selection(triples.reshape(-1, nodes.shape[1]), ordered, temperature)
+    parents = [
+        equations.softmax(
+            [-equations.dissimilarity(ordered[child], p) / temperature for p in ordered[:child]]
+        )
+        for child in range(1, n_nodes)
+    ]
+    trees = []
+    for parent in itertools.product(*(range(child) for child in range(1, n_nodes))):
+        probability = np.prod([parents[n][parent[n]] for n in range(n_nodes - 1)])
+        paths = []
+        for node in range(n_nodes):
+            path = [node]
+            while path[-1]:
+                path.append(parent[path[-1] - 1])
+            paths.append(path)
+        trees.append((float(probability), paths))
+    below = np.zeros(n_nodes)
+    for probability, paths in trees:
+        for node, path in enumerate(paths):
+            below[path] += probability * selected[:, node].mean()
+    inside = selected.mean(axis=0)
+    total = 0.0
+    for i in range(n_triples):
+        first, second = selected[i], selected[n_triples + i]
+        for (probability, paths), a, b in itertools.product(trees, range(n_nodes), range(n_nodes)):
+            meet = next(node for node in paths[a] if node in paths[b])
+            size = inside[a] if a == b else below[meet]
+            total += probability * first[a] * second[b] * size
+    return total / n_triples
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.3, 0.05])
+@pytest.mark.parametrize("n_nodes", [1, 2, 3, 5])
+def test_it_is_the_mean_over_all_trees(n_nodes: int, temperature: float) -> None:
+    triples, nodes = sphere((3, 4, 3), 0.9, 1), scattered(n_nodes, 3, 2)
+    expected = by_all_trees(triples.numpy(), nodes.numpy(), temperature)
+    assert float(expected_cost(triples, nodes, temperature)) == pytest.approx(expected, rel=1e-5)
+    single = expected_cost(triples.float(), nodes.float(), temperature)
+    assert float(single) == pytest.approx(expected, rel=1e-4)
+
+
+def test_nodes_further_out_than_points_are_penalized_as_in_eq_3() -> None:
+    triples, nodes = sphere((3, 3, 3), 0.4, 1), scattered(4, 3, 2)
+    expected = by_all_trees(triples.numpy(), nodes.numpy(), 0.4)
+    assert float(expected_cost(triples, nodes, 0.4)) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("radius", [0.9, 0.4])
+@pytest.mark.parametrize("temperature", [1.0, 0.2])
+def test_its_gradients_are_those_of_finite_differences(radius: float, temperature: float) -> None:
+    triples = sphere((3, 3, 3), radius, 3).requires_grad_()
+    nodes = scattered(6, 3, 4).requires_grad_()
+    assert torch.autograd.gradcheck(
+        lambda x, z: expected_cost(x, z, temperature), (triples, nodes), eps=1e-7, atol=1e-5
+    )
+
+
+def test_without_temperature_it_is_the_cost_of_the_tree() -> None:
+    triples, nodes = sphere((3, 40, 4), 0.9, 1), scattered(12, 4, 2)
+    ordered = nodes[decoding.norm_order(nodes)]
+    parent = decoding.parents(ordered).parent[:, 0]
+    chosen = decoding.choices(triples.reshape(-1, 4), ordered).parent[:, 0]
+    cost = tree_cost.cost_of_choices(parent, chosen, chosen[:40], chosen[40:80])
+    assert float(expected_cost(triples, nodes, 1e-4)) == pytest.approx(cost, rel=1e-6)
+    assert abs(float(expected_cost(triples, nodes, 1.0)) - cost) > 0.01
+
+
+def test_the_root_has_no_parent_and_others_have_an_earlier_one() -> None:
+    nodes = scattered(9, 4, 2)
+    probability = parent_probabilities(nodes[decoding.norm_order(nodes)], 0.5)
+    assert (probability.triu() == 0).all()
+    assert probability.sum(dim=1).numpy() == pytest.approx([0.0] + [1.0] * 8)
+
+
+def test_points_on_nodes_and_nodes_at_one_place_have_gradients() -> None:
+    nodes = torch.tensor([[0.0, 0.0], [0.5, 0.0], [0.5, 0.0], [0.0, 0.9]], requires_grad=True)
+    triples = torch.tensor([[[0.5, 0.0]], [[0.5, 0.0]], [[0.0, 0.9]]], requires_grad=True)
+    for temperature in (1.0, 1e-3):
+        value = expected_cost(triples, nodes, temperature)
+        for slope in torch.autograd.grad(value, [nodes, triples]):
+            assert torch.isfinite(slope).all()
+
+
+@pytest.mark.parametrize("perplexity", [1.05, 1.2, 2.0, 6.0])
+def test_a_temperature_has_the_perplexity_requested(perplexity: float) -> None:
+    points, nodes = sphere((60, 4), 0.9, 1), scattered(12, 4, 2)
+    temperature = temperature_for(points, nodes, perplexity)
+    probability = selection(points.numpy(), nodes.numpy(), temperature)
+    entropy = -(probability * np.log(probability)).sum(axis=1).mean()
+    assert np.exp(entropy) == pytest.approx(perplexity, rel=1e-4)
+
+
+def test_a_perplexity_out_of_reach_has_the_nearest_temperature() -> None:
+    points, nodes = sphere((60, 4), 0.9, 1), scattered(12, 4, 2)
+    assert temperature_for(points, nodes, 13.0) == pytest.approx(MOST_TEMPERATURE, rel=1e-3)
+    # All points have two nodes at the same distance.
+    twice = torch.cat([nodes, nodes])
+    assert temperature_for(points, twice, 1.5) == pytest.approx(LEAST_TEMPERATURE, rel=1e-3)
