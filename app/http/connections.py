@@ -27,7 +27,8 @@ SLICE = 16 << 10
 """Bytes that are parsed between two checks, at most."""
 
 SPARE = 64
-"""Connections past the bound that are answered with 503 at a time; more are closed unanswered."""
+"""Connections past the bound that stay open after their 503, so that clients that are still sending
+their request can read it; more are closed at once."""
 
 LINGER_S = 2.0
 """How long a refused connection stays open, so that its client can read why."""
@@ -104,7 +105,6 @@ class Connection(HttpToolsProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._limits = server_state.limits
-        self._excess = False
         # The part of a request that is being read: first its header, then its body.
         self._header_since: float | None = self.loop.time()
         self._in_body = False
@@ -124,10 +124,11 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         excess = len(self.connections) - self._limits.connections
         if excess > 0:
-            self._excess = True
             self.server_state.report_full(self.loop.time())
+            # At once: who waits for a request holds a descriptor meanwhile.
+            self._refuse("unavailable", "There are too many connections. Try again.")
             if excess > SPARE:
-                transport.abort()
+                transport.close()
 
     def data_received(self, data: bytes) -> None:
         if self._dropped is not None:
@@ -136,9 +137,6 @@ class Connection(HttpToolsProtocol):
         now = self._received_at = self.loop.time()
         if self._header_since is None and not self._in_body:
             self._header_since = now
-        if self._excess:
-            self._refuse("unavailable", "There are too many connections. Try again.")
-            return
         view = memoryview(data)
         for start in range(0, len(view), SLICE):
             piece = view[start : start + SLICE]
