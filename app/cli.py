@@ -110,6 +110,8 @@ def _api(arguments: argparse.Namespace) -> int:
 
     gc.freeze()
     gc.enable()
+    # A body of a million short lists would otherwise be gone through again and again.
+    gc.set_threshold(50_000, 20, 50)
     app = create_app(settings)
     server = Server(
         app,
