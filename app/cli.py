@@ -85,8 +85,6 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 
 def _api(arguments: argparse.Namespace) -> int:
-    import uvicorn
-
     from app.http.security import keys
     from app.settings import Settings
     from workers import logs
@@ -107,23 +105,22 @@ def _api(arguments: argparse.Namespace) -> int:
     logs.configure(settings.log_level)
     # Modules stay: a tenth of the time of loading them would go to a collector that finds nothing.
     gc.disable()
+    from app.http.server import Server
     from app.main import create_app
 
     gc.freeze()
     gc.enable()
-    config = uvicorn.Config(
-        create_app,
-        factory=True,
+    # A body of a million short lists would otherwise be gone through again and again.
+    gc.set_threshold(50_000, 20, 50)
+    app = create_app(settings)
+    server = Server(
+        app,
+        settings,
         host=arguments.host,
         port=arguments.port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=2,
+        on_drain=lambda: app.state.service.job_ends.release(),
     )
     sockets = None if arguments.fd is None else [socket.socket(fileno=arguments.fd)]
-    server = uvicorn.Server(config)
     server.run(sockets=sockets)
     return 0 if server.started else 1
 

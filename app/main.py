@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, Response
 from app import openapi
 from app.http import problems, queries
 from app.http.dependencies import Service
+from app.http.events import Feeds
 from app.http.job_ends import JobEnds
 from app.http.observability import Metrics, Observed
 from app.http.security import Gate
@@ -224,6 +225,9 @@ def _service(settings: Settings, parts: Assembly, job_ends: JobEnds) -> Service:
         parts=Parts(parts.blobs),
         trees=parts.trees,
         job_ends=job_ends,
+        feeds=Feeds(
+            parts.ledger, parts.redis, settings.key_prefix, job_ends, settings.events_poll_s
+        ),
     )
 
 

@@ -35,7 +35,9 @@ _LONGEST_PAUSE_S = 2.0
 _JOBS_SHARE = 0.8
 """The share of the machine's memory for all running jobs, unless a limit per job is set."""
 
-_API_GRACE_S = 4.0
+_API_GRACE_S = 3.0
+"""How much longer than `shutdown_s` the API may take to end."""
+
 _READY_POLL_S = 0.1
 
 
@@ -245,8 +247,10 @@ class _LocalService:
         for child in self._workers:
             if child.process is not None and child.process.poll() is None:
                 child.process.terminate()
+        # The API alone holds it from here on, so that it answers what waits before it closes it.
+        self._listener.close()
         if self._api.process is not None:
-            processes.stop(self._api.process, _API_GRACE_S)
+            processes.stop(self._api.process, self._settings.shutdown_s + _API_GRACE_S)
         until = time.monotonic() + self._settings.drain_s + 3.0
         for child in self._workers:
             if child.process is not None:

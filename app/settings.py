@@ -34,6 +34,33 @@ class Settings(WorkerSettings):
         "", description="Path prefix that a proxy removes before it passes requests on."
     )
 
+    max_connections: int = Field(
+        4096,
+        ge=1,
+        description="Connections open at a time; past it new ones get 503. Fewer, where the "
+        "process may not have two descriptors for each.",
+    )
+    max_header_bytes: int = Field(
+        64 << 10,
+        ge=1024,
+        description="Bytes of a request's line and headers; past it the answer is 431.",
+    )
+    max_headers: int = Field(200, ge=1, description="Headers of one request.")
+    header_timeout_s: float = Field(
+        10.0, gt=0, description="A connection that has not sent a whole header by then is closed."
+    )
+    body_timeout_s: float = Field(
+        30.0,
+        gt=0,
+        description="A connection on which nothing of a body has moved for this long is closed.",
+    )
+    keep_alive_s: float = Field(
+        5.0, gt=0, description="How long a connection is kept for its next request."
+    )
+    shutdown_s: float = Field(
+        5.0, ge=0, description="How long the API, when it is stopped, lets requests finish."
+    )
+
     max_upload_bytes: int = Field(8 << 30, ge=1, description="Largest dataset in one request.")
     max_dataset_bytes: int = Field(
         256 << 30, ge=1, description="Largest dataset uploaded in parts."

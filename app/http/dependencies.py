@@ -13,6 +13,7 @@ from redis import Redis
 from starlette.convertors import Convertor, register_url_convertor
 
 from app.http.addresses import path_of
+from app.http.events import Feeds
 from app.http.idempotency import Once
 from app.http.job_ends import JobEnds
 from app.http.problems import not_found
@@ -36,6 +37,7 @@ class Service:
     parts: Parts
     trees: Trees
     job_ends: JobEnds
+    feeds: Feeds
 
 
 async def _service(request: Request) -> Service:

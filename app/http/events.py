@@ -1,62 +1,223 @@
-"""A job's events as server-sent events."""
+"""A job's events as server-sent events: one reader for each job, however many follow it."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from bisect import bisect_right
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from anyio import to_thread
 from fastapi.sse import ServerSentEvent
+from redis import Redis
 
-from app.http.dependencies import Service
-from app.http.job_ends import wait_and_clear
+from app.http.job_ends import JobEnds, wait_and_clear
 from app.schemas.jobs import EventBody, JobBody, LogBody
-from workers.model import Advance
-from workers.stores.redis.events import Event, Events, is_id
+from workers.jobs.ledger import Ledger
+from workers.model import Advance, Record
+from workers.stores.redis.events import KEPT, Event, Events, is_id, order
 
 
-async def follow(
-    service: Service, tenant: str, job_id: str, after: str | None
-) -> AsyncIterator[ServerSentEvent]:
-    """The job's events after `after`, as they arrive, until it has ended or is deleted.
+class Feeds:
+    """The events of jobs that are followed in this process, read once for all their followers.
 
-    An event `lost` marks missing events: because the stream keeps only the last hundred, because it
-    has expired, or because `after` is not an event of this job; the events that are still kept
-    follow it. The stream is read every `events_poll_s`, and when the job's end is announced.
+    Use it on one event loop. The cost in Redis is two reads for each followed job every `poll_s`
+    seconds, and for each new follower at most.
     """
-    events = Events(service.redis, service.settings.key_prefix)
-    position = after
-    if after is not None and not await to_thread.run_sync(_resumes, events, job_id, after):
-        position = None
-        yield _lost(after)
-    with service.job_ends.expect(job_id) as ended:
-        while True:
+
+    def __init__(
+        self, ledger: Ledger, redis: Redis, prefix: str, job_ends: JobEnds, poll_s: float
+    ) -> None:
+        self._ledger = ledger
+        self._events = Events(redis, prefix)
+        self._job_ends = job_ends
+        self._poll_s = poll_s
+        self._feeds: dict[tuple[str, str], _Feed] = {}
+
+    async def follow(
+        self, tenant: str, job_id: str, after: str | None
+    ) -> AsyncIterator[ServerSentEvent]:
+        """The job's events after `after`, as they arrive, until it has ended or is deleted, or the
+        process ends.
+
+        An event `lost` marks missing events: because the stream keeps only the last hundred,
+        because it has expired, or because `after` is not an event of this job; the events that are
+        still kept follow it.
+        """
+        with self._joined(tenant, job_id) as feed:
+            await feed.refresh()
+            position = after
+            if after is not None and not feed.resumes(after):
+                position = None
+                yield _lost(after)
+            while feed.record is not None:
+                # Both are of one reading; what is yielded may take long.
+                record, batch, reading = feed.record, feed.after(position), feed.reading
+                if batch and position is not None and not batch[0].follows(position):
+                    yield _lost(position)
+                for event in batch:
+                    if event.kind != "done":
+                        yield _server_sent(event)
+                    position = event.id
+                if record.ended:
+                    yield ServerSentEvent(event="done", id=position, data=JobBody.of(record))
+                    return
+                if self._job_ends.released:
+                    return
+                await feed.changed(reading)
+
+    @contextmanager
+    def _joined(self, tenant: str, job_id: str) -> Iterator[_Feed]:
+        key = (tenant, job_id)
+        feed = self._feeds.get(key)
+        if feed is None or feed.over:
+            feed = self._feeds[key] = _Feed(self, tenant, job_id)
+        feed.followers += 1
+        try:
+            yield feed
+        finally:
+            feed.followers -= 1
+            if not feed.followers:
+                feed.stop()
+                if self._feeds.get(key) is feed:
+                    del self._feeds[key]
+
+    async def read(
+        self, tenant: str, job_id: str, position: str | None
+    ) -> tuple[Record | None, list[Event]]:
+        """The job, and its events after `position`."""
+
+        def both() -> tuple[Record | None, list[Event]]:
             # In this order: a job seen as ended has all its events in the stream.
-            record = await to_thread.run_sync(service.ledger.get, tenant, job_id)
-            if record is None:
-                return
-            batch = await to_thread.run_sync(events.after, job_id, position)
-            if batch and position is not None and not batch[0].follows(position):
-                yield _lost(position)
-            for event in batch:
-                if event.kind != "done":
-                    yield _server_sent(event)
-                position = event.id
-            if record.ended:
-                yield ServerSentEvent(event="done", id=position, data=JobBody.of(record))
-                return
-            if not batch:
-                await wait_and_clear(ended, service.settings.events_poll_s)
+            record = self._ledger.get(tenant, job_id)
+            return record, [] if record is None else self._events.after(job_id, position)
+
+        return await to_thread.run_sync(both)
+
+    async def pause(self, asked: asyncio.Event) -> None:
+        """Wait for `poll_s` seconds, or for the event."""
+        await wait_and_clear(asked, self._poll_s)
+
+    def expect(self, job_id: str, event: asyncio.Event) -> AbstractContextManager[asyncio.Event]:
+        return self._job_ends.expect(job_id, event)
+
+    @property
+    def released(self) -> bool:
+        return self._job_ends.released
 
 
-def _resumes(events: Events, job_id: str, after: str) -> bool:
-    """Whether no event after `after` has been dropped."""
-    if not is_id(after):
-        return False
-    if events.has(job_id, after):
-        return True
-    following = events.after(job_id, after)
-    return bool(following) and following[0].follows(after)
+class _Feed:
+    """What was last read of one job, and the task that reads on while the job is followed.
+
+    record : the job; None once it is deleted.
+    events : those that the stream still has, without gaps, oldest first.
+    reading : the number of the last reading that brought something new.
+    over : whether nothing is read any more, since the job has ended or a store did not answer.
+    """
+
+    def __init__(self, feeds: Feeds, tenant: str, job_id: str) -> None:
+        self.record: Record | None = None
+        self.events: list[Event] = []
+        self.followers = 0
+        self.reading = 0
+        self.over = False
+        self._feeds = feeds
+        self._tenant = tenant
+        self._job_id = job_id
+        self._asked = asyncio.Event()
+        self._n_begun = 0
+        self._n_done = 0
+        self._error: Exception | None = None
+        self._done = _Signal()
+        self._news = _Signal()
+        self._task = asyncio.create_task(self._read_on(), name=f"events of {job_id}")
+
+    def stop(self) -> None:
+        self._task.cancel()
+
+    async def refresh(self) -> None:
+        """Wait for a reading that begins now or later. Raises what the reader met."""
+        wanted = self._n_begun + 1
+        self._asked.set()
+        await self._wait(self._done, lambda: self._n_done >= wanted)
+
+    async def changed(self, reading: int) -> None:
+        """Wait for a later reading than this that brought something new, or for the process's end.
+
+        Raises as `refresh`.
+        """
+        await self._wait(self._news, lambda: self.reading > reading or self._feeds.released)
+
+    async def _wait(self, signal: _Signal, reached: Callable[[], bool]) -> None:
+        while not reached():
+            if self._error is not None:
+                raise self._error
+            if self.over:
+                return
+            await signal.wait()
+
+    def resumes(self, after: str) -> bool:
+        """Whether no event after `after` has been dropped."""
+        if not is_id(after):
+            return False
+        if any(event.id == after for event in self.events):
+            return True
+        following = self.after(after)
+        return bool(following) and following[0].follows(after)
+
+    def after(self, position: str | None) -> list[Event]:
+        """The events after `position`; all that are kept for None."""
+        if position is None:
+            return list(self.events)
+        start = bisect_right(self.events, order(position), key=lambda event: order(event.id))
+        return self.events[start:]
+
+    async def _read_on(self) -> None:
+        try:
+            with self._feeds.expect(self._job_id, self._asked):
+                while not self.over:
+                    await self._read()
+        except Exception as error:
+            self._error = error
+            self.over = True
+        finally:
+            self._done.give()
+            self._news.give()
+
+    async def _read(self) -> None:
+        """Read once; pause if that brought nothing new."""
+        self._asked.clear()
+        self._n_begun += 1
+        position = self.events[-1].id if self.events else None
+        record, batch = await self._feeds.read(self._tenant, self._job_id, position)
+        if batch and position is not None and not batch[0].follows(position):
+            self.events = []
+        # A list of its own: followers go through the former one.
+        self.events = [*self.events, *batch][-KEPT:]
+        self.record = record
+        self.over = record is None or record.ended
+        self._n_done = self._n_begun
+        self._done.give()
+        if batch or self.over or self._n_done == 1 or self._feeds.released:
+            self.reading += 1
+            self._news.give()
+        if not batch and not self.over:
+            await self._feeds.pause(self._asked)
+
+
+class _Signal:
+    """Wakes all who wait for it at the moment it is given."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def give(self) -> None:
+        self._event.set()
+        self._event = asyncio.Event()
+
+    async def wait(self) -> None:
+        await self._event.wait()
 
 
 def _server_sent(event: Event) -> ServerSentEvent:

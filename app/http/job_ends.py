@@ -29,6 +29,8 @@ class JobEnds:
         self._expected: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
         self.listening = False
         """Whether messages arrive at present; if not, read jobs often."""
+        self.released = False
+        """Whether the process ends, so that no request may wait any longer."""
 
     async def listen(self) -> None:
         """Forward messages until cancelled; reconnects whenever the connection is lost."""
@@ -52,9 +54,10 @@ class JobEnds:
             await asyncio.sleep(_AGAIN_S)
 
     @contextmanager
-    def expect(self, job_id: str) -> Iterator[asyncio.Event]:
-        """An event that the job's next message sets. Enter before the job is first read."""
-        event = asyncio.Event()
+    def expect(self, job_id: str, event: asyncio.Event | None = None) -> Iterator[asyncio.Event]:
+        """An event, new or given, that the job's next message sets. Enter before the job is first
+        read."""
+        event = event or asyncio.Event()
         self._expected[job_id].add(event)
         try:
             yield event
@@ -62,6 +65,12 @@ class JobEnds:
             self._expected[job_id].discard(event)
             if not self._expected[job_id]:
                 del self._expected[job_id]
+
+    def release(self) -> None:
+        """Let all requests that wait go on at once, and none wait from now on."""
+        self.released = True
+        for job_id in list(self._expected):
+            self._announce(job_id)
 
     def _announce(self, job_id: str) -> None:
         for event in self._expected.get(job_id, ()):

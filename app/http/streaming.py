@@ -17,8 +17,9 @@ from starlette.responses import Response, StreamingResponse
 
 from workers.artifacts.trees import TreeRecord
 
-Queue = Literal["export", "look", "png"]
-"""Whole trees being written, views of parts of trees, renderers: each kind has its own queue."""
+Queue = Literal["export", "look", "png", "json"]
+"""Whole trees being written, views of parts of trees, renderers, JSON documents being opened: each
+kind has its own queue."""
 
 AT_ONCE = 2
 LARGE = 50_000

@@ -46,8 +46,8 @@ def applied(waited: float) -> dict[str, str]:
 async def until_ended(service: Service, record: Record, wait: float) -> Record | None:
     """The job once it has ended or `wait` seconds are over; None if it was deleted meanwhile.
 
-    The job is read when its end is announced, and in any case every second; while no announcements
-    arrive, often at first and then less and less often.
+    No request waits while the process ends. The job is read when its end is announced, and in any
+    case every second; while no announcements arrive, often at first and then less and less often.
     """
     deadline = time.monotonic() + wait
     pause = 0.005
@@ -56,7 +56,7 @@ async def until_ended(service: Service, record: Record, wait: float) -> Record |
         while True:
             current = await to_thread.run_sync(service.ledger.get, record.tenant, record.id)
             left = deadline - time.monotonic()
-            if current is None or current.ended or left <= 0:
+            if current is None or current.ended or left <= 0 or service.job_ends.released:
                 return current
             pause = 1.0 if service.job_ends.listening else min(pause * 1.3, 0.5)
             await wait_and_clear(ended, min(pause, left))

@@ -13,7 +13,6 @@ from app.http import waiting
 from app.http.bodies import StrictRoute
 from app.http.dependencies import JobId, OnceDep, Service, ServiceDep, Tenant
 from app.http.etags import answer
-from app.http.events import follow
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import not_found, responses
 from app.routes import webhooks
@@ -192,7 +191,7 @@ async def follow_job(
     ] = None,
 ) -> AsyncIterable[ServerSentEvent]:
     """Server-sent events from the start of the job, or those after `Last-Event-ID`."""
-    async for event in follow(service, tenant, record.id, last_event_id):
+    async for event in service.feeds.follow(tenant, record.id, last_event_id):
         yield event
 
 

@@ -11,7 +11,9 @@ from fastapi import Request
 from app.http.bodies import content_length
 from app.http.dependencies import Service
 from app.http.problems import Refused
+from app.http.streaming import Turn, in_turn
 from workers.artifacts.datasets import Dataset
+from workers.child.json_facts import facts_apart
 from workers.formats import catalogue, roles
 from workers.formats import json as json_format
 from workers.formats.facts import Facts
@@ -20,6 +22,9 @@ from workers.model import new_id, now
 
 HEAD_BYTES = 64 << 10
 """Enough to recognise a format, and to hold a whole npy header."""
+
+PARSED_HERE_BYTES = 128 << 10
+"""A longer JSON document is parsed in a process of its own: in this one it would hold up others."""
 
 CHECK_ROOM_EVERY = 64 << 20
 
@@ -69,7 +74,7 @@ async def store(
     try:
         facts = catalogue.peek(file_format, stored.head, stored.length)
         if facts is None and file_format == "json" and stored.length <= _parsed_at_once(service):
-            facts = await to_thread.run_sync(_open_json, service, new)
+            facts = await _open_json(service, new, stored.length)
     except BaseException:
         await to_thread.run_sync(service.datasets.discard, new.tenant, new.dataset_id)
         raise
@@ -129,10 +134,13 @@ def _parsed_at_once(service: Service) -> int:
     return service.settings.max_parsed_json_bytes
 
 
-def _open_json(service: Service, new: NewDataset) -> Facts:
+async def _open_json(service: Service, new: NewDataset, length: int) -> Facts:
     key = service.datasets.content_key(new.tenant, new.dataset_id)
     role = new.role if new.role in roles.READ_BY_ROLE else None
-    return json_format.facts(service.blobs.get(key), role)
+    if length <= PARSED_HERE_BYTES:
+        return await to_thread.run_sync(lambda: json_format.facts(service.blobs.get(key), role))
+    apart = Turn("json", waits=True)
+    return await in_turn(lambda: facts_apart(service.blobs.get(key), role), apart)
 
 
 async def _bounded(service: Service, request: Request, limit: int) -> AsyncIterator[bytes]:

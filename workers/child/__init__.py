@@ -11,7 +11,7 @@ Start with `run`, which does a job; it has access to neither Redis nor the store
 - `remote_rows`: a matrix that is read by rows in the object store.
 - `fit`: a plan of one method, or of two.
 - `crew`: a fit that is cut into pieces.
-- `support`: bootstrap support.
-- `comparison`: several methods on the same inputs.
+- `support`, `comparison`: bootstrap support; several methods on the same inputs.
+- `json_facts`: what a JSON document holds, for the API.
 - `classification`: a classifier on rows whose labels are known.
 """

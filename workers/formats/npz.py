@@ -38,13 +38,18 @@ _PARTS = {
 
 
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
-    """Facts of the chosen array, or of the sparse matrix. Reads only headers."""
+    """Facts of the chosen array, of which only the header is read, or of the sparse matrix.
+
+    Of a sparse matrix all is read, so that what is not consistent is refused here and not by the
+    jobs that use it; its positions are held in memory, its values are not.
+    """
     with _archive(path, bounds) as archive:
         members = _members(archive)
         if member is None and _is_sparse(members):
-            _, shape = _form(archive, members, bounds)
+            form, shape = _form(archive, members, bounds)
             data = next(member for member in members if member.name == "data")
             require_filled(shape)
+            _require_consistent(archive, members, form, shape)
             return Facts(shape, data.dtype, sparse=True, members=members)
         chosen = members[choose(members, member)]
         require_filled(chosen.shape)
@@ -226,35 +231,93 @@ def _form(
 
 def _sparse(archive: zipfile.ZipFile, members: tuple[Member, ...], bounds: Bounds) -> sp.csr_array:
     form, shape = _form(archive, members, bounds)
-    names = {member.name for member in members}
-    needed = _PARTS[form]
-    if form == "coo" and "coords" in names:
-        needed = ("data", "coords")
-    if not set(needed) <= names:
-        raise broken(f"A sparse matrix of format {form} needs the members {', '.join(needed)}.")
-    data, *parts = [_array(archive, name) for name in needed]
-    if data.dtype.kind not in "biuf" or any(part.dtype.kind not in "iu" for part in parts):
-        raise broken("The sparse matrix must hold numbers, its positions integers.")
+    parts = _positions(archive, members, form)
+    data = _array(archive, "data")
     data = data.astype(data.dtype.newbyteorder("="), copy=False)
     if data.dtype.itemsize == 2 and data.dtype.kind == "f":
         data = data.astype(np.float32)
-    parts = [part.astype(np.int64, copy=False) for part in parts]
-    try:
-        if form == "coo":
-            row, column = parts if len(parts) == 2 else parts[0]
-            matrix = sp.coo_array((data, (row, column)), shape=shape).tocsr()
-        elif form == "dia":
-            matrix = sp.dia_array((data, parts[0]), shape=shape).tocsr()
-        else:
-            kind = {"csr": sp.csr_array, "csc": sp.csc_array, "bsr": sp.bsr_array}[form]
-            compressed = kind((data, parts[0], parts[1]), shape=shape)
-            compressed.check_format(full_check=True)
-            matrix = compressed.tocsr()
+    with _consistent():
+        matrix = _assembled(form, data, parts, shape).tocsr()
         matrix.sum_duplicates()
         matrix.check_format(full_check=True)
+    return matrix
+
+
+def _require_consistent(
+    archive: zipfile.ZipFile, members: tuple[Member, ...], form: str, shape: tuple[int, int]
+) -> None:
+    """Raise what `_sparse` raises. O(file), in blocks but for the positions."""
+    parts = _positions(archive, members, form)
+    data = next(member for member in members if member.name == "data")
+    with _consistent():
+        _assembled(form, np.broadcast_to(np.zeros(1, np.int8), data.shape), parts, shape)
+    with _member(archive, archive.getinfo("data.npy")) as file:
+        # The archive's checksum is compared at the end.
+        while file.read(_BLOCK):
+            pass
+
+
+def _positions(
+    archive: zipfile.ZipFile, members: tuple[Member, ...], form: str
+) -> list[npt.NDArray[np.int64]]:
+    """The arrays that say where the values of the sparse matrix are."""
+    dtypes = {member.name: member.dtype for member in members}
+    needed = _PARTS[form]
+    if form == "coo" and "coords" in dtypes:
+        needed = ("data", "coords")
+    if not set(needed) <= set(dtypes):
+        raise broken(f"A sparse matrix of format {form} needs the members {', '.join(needed)}.")
+    kinds = [np.dtype(dtypes[name]).kind for name in needed]
+    if kinds[0] not in "biuf" or any(kind not in "iu" for kind in kinds[1:]):
+        raise broken("The sparse matrix must hold numbers, its positions integers.")
+    return [_array(archive, name).astype(np.int64, copy=False) for name in needed[1:]]
+
+
+def _assembled(
+    form: str,
+    data: npt.NDArray[Any],
+    parts: list[npt.NDArray[np.int64]],
+    shape: tuple[int, int],
+) -> Any:
+    """The sparse array of this form. Raises SciPy's errors unless its parts are consistent."""
+    if form == "coo":
+        row, column = parts if len(parts) == 2 else parts[0]
+        return sp.coo_array((data, (row, column)), shape=shape)
+    if form == "dia":
+        return sp.dia_array((data, parts[0]), shape=shape)
+    kind = {"csr": sp.csr_array, "csc": sp.csc_array, "bsr": sp.bsr_array}[form]
+    _require_rising(parts[1], len(parts[0]))
+    if form == "bsr":
+        _require_blocks(data.shape, shape)
+    compressed = kind((data, parts[0], parts[1]), shape=shape)
+    compressed.check_format(full_check=True)
+    return compressed
+
+
+def _require_rising(indptr: npt.NDArray[np.int64], n_indices: int) -> None:
+    """Raise ValueError unless these are bounds of slices of the indices, one after the other.
+
+    SciPy checks that only where the last one is above 0, and reads outside its arrays otherwise.
+    """
+    if indptr.ndim != 1 or not indptr.size or indptr[0] != 0 or indptr[-1] > n_indices:
+        raise ValueError(f"indptr must be a row of bounds from 0 to at most {n_indices}")
+    if (indptr[1:] < indptr[:-1]).any():
+        raise ValueError("indptr must not fall")
+
+
+def _require_blocks(data: tuple[int, ...], shape: tuple[int, int]) -> None:
+    """Raise ValueError unless blocks of this many values make up the matrix."""
+    if len(data) != 3 or 0 in data[1:] or shape[0] % data[1] or shape[1] % data[2]:
+        raise ValueError(f"a matrix of shape {shape} cannot have the blocks of data {data}")
+
+
+@contextmanager
+def _consistent() -> Iterator[None]:
+    """Errors of SciPy about a sparse matrix as the user's."""
+    try:
+        yield
     except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise broken(f"The sparse matrix is not consistent: {_first_line(error)}.") from None
-    return matrix
 
 
 def _first_line(error: Exception) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -344,6 +345,12 @@ def _require_rows(rows: list[Any], role: str | None) -> None:
     width = len(rows[0]) if isinstance(rows[0], list) else None
     if width == 0:
         raise refused("has no columns", role, "empty")
+    if (
+        set(map(type, rows)) == {list}
+        and set(map(len, rows)) == {width}
+        and set(map(type, chain.from_iterable(rows))) <= NUMBERS
+    ):
+        return
     for row, cells in enumerate(rows):
         if not isinstance(cells, list):
             raise refused(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -38,6 +39,10 @@ Send = Callable[[str, str], None]
 """send(queue, job id): puts a hint on the queue; it may fail."""
 
 LONGEST_LINE = 4096
+
+LEFTOVERS_S = 10.0
+"""How often a process looks for what others have left in the store."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -74,6 +79,7 @@ class Ledger:
         )
         self._sweeper = Sweeper(blobs, records, self._endings, settings, self._hint, waiting)
         self.pieces = Pieces(blobs, records, settings, self._hint)
+        self._leftovers_at = 0.0
         self._rebuild = Rebuild(
             blobs, records, datasets, self._endings, self.pieces, self._receiver_of
         )
@@ -243,7 +249,8 @@ class Ledger:
         return True
 
     def sweep(self) -> int:
-        """Handle once what is due, lost leases and queued jobs not taken.
+        """Handle once what is due, lost leases and queued jobs not taken, and now and then what
+        processes that died have left in the store.
 
         Returns the number of jobs.
         """
@@ -251,6 +258,9 @@ class Ledger:
             self._rebuild.run(wait_s=0.0)
         taken = self._sweeper.sweep()
         self.pieces.sweep()
+        if time.monotonic() >= self._leftovers_at:
+            self._leftovers_at = time.monotonic() + LEFTOVERS_S
+            self.blobs.remove_leftovers()
         return taken
 
     def rebuild(self) -> int:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
+import socket
 import threading
+import time
 from typing import Any
 
 import anyio
 import httpx
 import pytest
+from fastapi.sse import ServerSentEvent
 from starlette.types import Message, Receive, Scope, Send
 
 from app.http.observability import Metrics, Observed
@@ -127,6 +132,76 @@ def test_a_follower_that_disconnects_is_released(live: Live) -> None:
     with httpx.stream("GET", f"{live.url}/v1/jobs/{job_id}/events", timeout=10) as answer:
         next(answer.iter_lines())
     assert httpx.get(f"{live.url}/livez").status_code == 200
+
+
+def test_followers_of_a_job_share_its_readings(live: Live) -> None:
+    """Thirty streams of one job cost Redis what one does."""
+    job_id = httpx.post(f"{live.url}/v1/jobs", json=new_job()).json()["id"]
+
+    def n_reads() -> int:
+        statistics: Any = live.service.redis.info("commandstats")
+        return int(statistics["cmdstat_xrange"]["calls"])
+
+    with contextlib.ExitStack() as stack:
+        for _ in range(30):
+            connection = stack.enter_context(
+                socket.create_connection(("127.0.0.1", live.port), timeout=30)
+            )
+            connection.sendall(
+                f"GET /v1/jobs/{job_id}/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()
+            )
+            received = b""
+            while b"event: progress" not in received:
+                received += connection.recv(1 << 16)
+        began, before = time.monotonic(), n_reads()
+        time.sleep(1.0)
+        n_read = n_reads() - before
+        n_polls = (time.monotonic() - began) / live.service.settings.events_poll_s
+    assert 0 < n_read <= n_polls + 1
+
+
+def test_a_follower_catches_up_with_what_others_have_read(api: Api) -> None:
+    """It joins a stream that is being read, from any place in it, and gets the events as the first
+    follower did."""
+    job_id = str(api.client.post("/v1/jobs", json=new_job()).json()["id"])
+    claim = api.claim(job_id)
+    for number in range(20):
+        api.service.ledger.log(claim, str(number))
+    collected: list[list[ServerSentEvent]] = []
+
+    async def collect(after: str | None, n_events: int, joined: asyncio.Event) -> None:
+        events: list[ServerSentEvent] = []
+        collected.append(events)
+        async for event in api.service.feeds.follow("local", job_id, after):
+            events.append(event)
+            if len(events) == n_events:
+                joined.set()
+
+    async def follow_all() -> None:
+        begun: list[asyncio.Event] = []
+        tasks = []
+        for after, n_events in ((None, 22), (None, 22), (10, 12), (21, 1)):
+            position = None if after is None else collected[0][after - 1].id
+            begun.append(asyncio.Event())
+            tasks.append(asyncio.create_task(collect(position, n_events, begun[-1])))
+            if n_events > 1:
+                await begun[-1].wait()
+        await asyncio.to_thread(api.service.ledger.log, claim, "last")
+        await asyncio.gather(*(event.wait() for event in begun))
+        await asyncio.to_thread(api.service.ledger.give_back, claim, spend=False)
+        await asyncio.to_thread(api.finish, job_id)
+        await asyncio.gather(*tasks)
+
+    async def bounded() -> None:
+        await asyncio.wait_for(follow_all(), 60)
+
+    # On the loop of the application, as its routes.
+    portal: Any = api.client.portal
+    portal.call(bounded)
+    first, second, third, fourth = [[event.id for event in events] for events in collected]
+    assert second == first
+    assert third == first[10:]
+    assert fourth == first[21:]
 
 
 def test_a_disconnect_during_an_event_is_not_a_fault(

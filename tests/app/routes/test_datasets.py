@@ -12,8 +12,10 @@ import time
 import numpy as np
 import pytest
 
+from app.submission import uploads
 from tests.app.conftest import Api, Live, Start, new_job, problem_of
 from workers.formats import json as json_format
+from workers.formats.facts import Facts
 from workers.model import now
 from workers.stores.objects import layout
 
@@ -60,6 +62,32 @@ def test_npy_is_ready_at_once(api: Api) -> None:
     assert api.client.get("/v1/datasets").json()["items"] == [dataset]
     assert api.client.get("/v1/datasets?role=labels").json()["items"] == []
     assert api.sent == []
+
+
+def test_long_json_is_parsed_in_a_process_of_its_own(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is ready at once all the same, and errors are the same."""
+    parsed_here: list[int] = []
+
+    def parsed(document: bytes, role: str | None = None) -> Facts:
+        parsed_here.append(len(document))
+        return facts(document, role)
+
+    facts = json_format.facts
+    monkeypatch.setattr(json_format, "facts", parsed)
+    n_rows = uploads.PARSED_HERE_BYTES // 4
+    long = b"[" + b",".join([b"[1]"] * n_rows) + b"]"
+    assert len(long) > uploads.PARSED_HERE_BYTES
+    dataset = api.client.post("/v1/datasets", content=long, headers=JSON).json()
+    assert (dataset["status"], dataset["shape"]) == ("ready", [n_rows, 1])
+    ragged = long.replace(b"[1]]", b"[1,2]]")
+    answer = api.client.post("/v1/datasets", content=ragged, headers=JSON)
+    problem = problem_of(answer, 422, "ragged")
+    assert problem["where"]["row"] == n_rows - 1
+    assert parsed_here == []
+    assert api.client.post("/v1/datasets", content=b"[[1]]", headers=JSON).status_code == 201
+    assert parsed_here == [5]
 
 
 def test_small_json_is_ready_at_once(api: Api) -> None:

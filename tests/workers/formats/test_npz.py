@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.errors import UsageError
 from models.label_sets import LabelSets
 from tests.workers.formats.files_kit import npy_bytes, refused, rows_of, survives
 from workers.formats import catalogue, labels, npz
@@ -148,6 +149,8 @@ def parts(**changed: Any) -> dict[str, bytes]:
         ({"indptr": np.array([-7, 1, 2])}, "invalid-file"),
         ({"indptr": np.array([0, 1, 2**40])}, "invalid-file"),
         ({"indptr": np.array([0, 2])}, "invalid-file"),
+        ({"indptr": np.array([0, 2**30, 0])}, "invalid-file"),
+        ({"indptr": np.array([0, 1, -1])}, "invalid-file"),
         ({"shape": np.array([-2, 3])}, "invalid-file"),
         ({"shape": np.array([2**62, 3])}, "too-large"),
         ({"shape": np.array([2, 2**62])}, "too-large"),
@@ -164,6 +167,98 @@ def parts(**changed: Any) -> dict[str, bytes]:
 def test_hostile_sparse_matrices(changed: dict[str, Any], code: str, tmp_path: Path) -> None:
     path = zipped(tmp_path / "x", **parts(**changed))
     assert refused(load, path, None, "features").code == code
+    assert refused(npz.inspect, path, None).code == code
+
+
+@pytest.mark.parametrize(
+    ("form", "changed"),
+    [
+        ("csc", {"indices": np.array([0, 2]), "indptr": np.array([0, 1, 2, 2])}),
+        ("csc", {"indices": np.array([0, 1]), "indptr": np.array([0, 1, 2])}),
+        ("coo", {"row": np.array([0, 2]), "col": np.array([0, 1])}),
+        ("coo", {"row": np.array([0, -1]), "col": np.array([0, 1])}),
+        ("coo", {"row": np.array([0, 1]), "col": np.array([0, 3])}),
+        ("coo", {"row": np.array([0, 1, 1]), "col": np.array([0, 1, 2])}),
+        ("coo", {"row": np.array([0, 1]), "col": np.array([0.0, 1.0])}),
+        ("coo", {"coords": np.array([[0, 1], [0, 3]])}),
+        ("bsr", {"data": np.zeros((1, 1, 2)), "indices": np.array([0]), "indptr": [0, 1, 1]}),
+        ("bsr", {"data": np.zeros((1, 1, 3)), "indices": np.array([1]), "indptr": [0, 1, 1]}),
+        ("bsr", {"data": np.zeros((1, 0, 3)), "indices": np.array([0]), "indptr": [0, 1, 1]}),
+        ("bsr", {"data": np.zeros((1, 3)), "indices": np.array([0]), "indptr": [0, 1, 1]}),
+        ("dia", {"data": np.zeros((2, 3)), "offsets": np.array([0])}),
+        ("dia", {"data": np.zeros((2, 3)), "offsets": np.array([1, 1])}),
+        ("csr", {"data": np.array([1.0, 2.0, 3.0])}),
+        ("csr", {"data": np.array([[1.0, 2.0]])}),
+    ],
+)
+def test_hostile_sparse_matrices_of_other_forms(
+    form: str, changed: dict[str, Any], tmp_path: Path
+) -> None:
+    """Of 2 rows and 3 columns."""
+    arrays = {
+        "format": np.array(form.encode()),
+        "shape": np.array([2, 3]),
+        "data": np.array([1.0, 2.0]),
+        **({"indices": np.array([0, 2]), "indptr": np.array([0, 1, 2])} if form == "csr" else {}),
+        **{name: np.asarray(array) for name, array in changed.items()},
+    }
+    path = zipped(tmp_path / "x", **{name: npy_bytes(array) for name, array in arrays.items()})
+    errors = [refused(npz.inspect, path, None), refused(load, path, None, "features")]
+    assert [error.code for error in errors] == ["invalid-file", "invalid-file"]
+    assert errors[0].detail == errors[1].detail
+
+
+POSITIONS = st.integers(-1, 4) | st.sampled_from([2**31, 2**62, -(2**62), 2**63 - 1, -(2**63)])
+
+
+@given(
+    form=st.sampled_from(["csr", "csc", "coo", "bsr", "dia"]),
+    data=st.lists(st.integers(0, 3), max_size=4),
+    first=st.lists(POSITIONS, max_size=4),
+    second=st.lists(POSITIONS, max_size=4),
+)
+@settings(max_examples=200, deadline=None)
+def test_what_is_inspected_is_what_can_be_read(
+    form: str,
+    data: list[int],
+    first: list[int],
+    second: list[int],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """A sparse matrix of 3 rows and 3 columns is accepted by both or refused alike by both."""
+    names = {"coo": ("row", "col"), "dia": ("offsets", "unused")}.get(form, ("indices", "indptr"))
+    rank = {"bsr": (-1, 1, 1), "dia": (len(first), -1) if first else (1, -1)}.get(form, (-1,))
+    values = np.array(data, np.int64)
+    arrays = {
+        "format": np.array(form.encode()),
+        "shape": np.array([3, 3]),
+        "data": values.reshape(rank) if values.size % abs(np.prod(rank)) == 0 else values,
+        names[0]: np.array(first, np.int64),
+        names[1]: np.array(second, np.int64),
+    }
+    path = zipped(
+        tmp_path_factory.mktemp("drawn") / "x",
+        **{name: npy_bytes(array) for name, array in arrays.items()},
+    )
+    verdicts = []
+    for call, *rest in ((npz.inspect,), (load, "features")):
+        try:
+            call(path, None, *rest)
+        except UsageError as error:
+            verdicts.append(error.detail)
+        else:
+            verdicts.append("")
+    assert verdicts[0] == verdicts[1]
+
+
+def test_damaged_values_of_a_sparse_matrix_are_refused_at_inspection(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "x", zipfile.ZIP_STORED, **parts(data=np.array([0.25, 2.0])))
+    content = path.read_bytes()
+    value = np.array([0.25]).tobytes()
+    assert content.count(value) == 1
+    path.write_bytes(content.replace(value, np.array([0.75]).tobytes()))
+    for call, *rest in ((npz.inspect,), (load, "features")):
+        assert refused(call, path, None, *rest).code == "invalid-file"
 
 
 def test_a_csc_of_many_claimed_rows_allocates_nothing(tmp_path: Path) -> None:

@@ -98,6 +98,10 @@ class Blobs(Protocol):
         """The free space; None if the store does not report it (S3)."""
         ...
 
+    def remove_leftovers(self) -> None:
+        """Remove what processes that died have left half-written. O(files being written)."""
+        ...
+
     def ping(self) -> None:
         """StoreUnavailable where the store cannot be reached or written."""
         ...

@@ -17,10 +17,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import secrets
 import shutil
-import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -29,12 +26,10 @@ from pathlib import Path
 from workers.errors import NO_ROOM, AlreadyThere, Missing, StoreFull, StoreUnavailable
 from workers.stores.objects.blobs import Link, checked, checked_prefix
 from workers.stores.objects.streams import batches
+from workers.stores.objects.temporary import TemporaryFile, TemporaryFolder
 
 PIECE = 1 << 20
 BATCH = 4 << 20
-STALE_S = 24 * 3600.0
-"""A temporary file that was not written to within this time is abandoned."""
-
 _NO_LINK = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP)
 
 
@@ -43,11 +38,11 @@ class LocalBlobs:
 
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
-        self._temporary = self.root / ".tmp"
+        self._temporary = TemporaryFolder(self.root / ".tmp")
         self._synced: set[Path] = set()
         with _translated(str(root)):
-            self._temporary.mkdir(parents=True, exist_ok=True)
-        self._clean()
+            self._temporary.make()
+            self._temporary.remove_leftovers()
 
     def put(self, key: str, data: bytes, *, create: bool = False) -> None:
         with _translated(key):
@@ -75,7 +70,7 @@ class LocalBlobs:
     async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> int:
         target = self._path(key)
         with _translated(key):
-            sink = _Sink(self._fresh())
+            sink = self._temporary.create()
         writing: asyncio.Future[None] | None = None
         try:
             # One batch is written by a thread while the next is received.
@@ -146,7 +141,7 @@ class LocalBlobs:
             for entry in children:
                 path = Path(entry.path)
                 if entry.is_dir(follow_symlinks=False):
-                    if path != self._temporary:
+                    if path != self._temporary.path:
                         waiting.append(path)
                 else:
                     yield path.relative_to(self.root).as_posix()
@@ -157,7 +152,7 @@ class LocalBlobs:
 
     def delete_under(self, prefix: str) -> None:
         folder = self._path(checked_prefix(prefix))
-        away = self._fresh()
+        away = self._temporary.fresh()
         with suppress(Missing), _translated(prefix):
             os.rename(folder, away)
             _fsync(folder.parent)
@@ -170,22 +165,23 @@ class LocalBlobs:
         with _translated("free space"):
             return shutil.disk_usage(self.root).free
 
+    def remove_leftovers(self) -> None:
+        with _translated("leftovers"):
+            self._temporary.remove_leftovers()
+
     def ping(self) -> None:
         with _translated("ping"):
-            path = self._fresh()
+            path = self._temporary.fresh()
             path.touch(exist_ok=False)
             path.unlink()
 
     def _path(self, key: str) -> Path:
-        if key.partition("/")[0] == self._temporary.name:
+        if key.partition("/")[0] == self._temporary.path.name:
             raise ValueError(f"not a key of the object store: {key!r}")
         return self.root / checked(key)
 
-    def _fresh(self) -> Path:
-        return self._temporary / secrets.token_hex(16)
-
     def _put(self, objects: list[tuple[Path, bytes]], *, create: bool) -> None:
-        sinks: dict[Path, _Sink] = {}
+        sinks: dict[Path, TemporaryFile] = {}
         folders: set[Path] = set()
         try:
             for target, data in objects:
@@ -193,7 +189,7 @@ class LocalBlobs:
                     # Folders are made before the content is synced, so that one commit of the
                     # journal has both.
                     self._make_folder(target.parent, folders)
-                    sink = sinks[target] = _Sink(self._fresh())
+                    sink = sinks[target] = self._temporary.create()
                     sink.write(data)
             for sink in sinks.values():
                 sink.sync()
@@ -232,7 +228,7 @@ class LocalBlobs:
         except OSError as error:
             if error.errno not in (*_NO_LINK, errno.EEXIST):
                 raise
-        temporary = self._fresh()
+        temporary = self._temporary.fresh()
         try:
             try:
                 os.link(path, temporary, follow_symlinks=False)
@@ -280,59 +276,16 @@ class LocalBlobs:
             self._synced.clear()
         self._synced.update(folders)
 
-    def _write(self, key: str, sink: _Sink, batch: bytes) -> None:
+    def _write(self, key: str, sink: TemporaryFile, batch: bytes) -> None:
         with _translated(key):
             sink.write(batch)
 
-    def _complete(self, key: str, sink: _Sink, target: Path) -> None:
+    def _complete(self, key: str, sink: TemporaryFile, target: Path) -> None:
         with _translated(key):
             folders: set[Path] = set()
             sink.sync()
             self._name(sink.path, target, folders, create=False)
             self._sync(folders)
-
-    def _clean(self) -> None:
-        with suppress(FileNotFoundError), os.scandir(self._temporary) as entries:
-            for entry in entries:
-                with suppress(FileNotFoundError):
-                    if entry.is_dir(follow_symlinks=False):
-                        shutil.rmtree(entry.path, ignore_errors=True)
-                    elif time.time() - entry.stat(follow_symlinks=False).st_mtime > STALE_S:
-                        os.unlink(entry.path)
-
-
-class _Sink:
-    """A temporary file being written, by one thread at a time; closing waits for that thread."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.length = 0
-        self._lock = threading.Lock()
-        self._file: int | None = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
-
-    def write(self, batch: bytes) -> None:
-        view = memoryview(batch)
-        with self._lock:
-            if self._file is None:
-                return
-            self.length += len(view)
-            while view:
-                view = view[os.write(self._file, view) :]
-
-    def sync(self) -> None:
-        with self._lock:
-            if self._file is not None:
-                os.fsync(self._file)
-
-    def discard(self) -> None:
-        """Close; remove the temporary name if it is still there."""
-        with self._lock:
-            if self._file is None:
-                return
-            os.close(self._file)
-            self._file = None
-        with suppress(FileNotFoundError):
-            self.path.unlink()
 
 
 def _mark(target: Path) -> None:

@@ -218,6 +218,10 @@ class S3Blobs:
     def free_bytes(self) -> int | None:
         return None
 
+    def remove_leftovers(self) -> None:
+        """Nothing: an upload in parts that was not completed is no object, and the lifecycle rule
+        of the bucket removes it."""
+
     def ping(self) -> None:
         with _translated("ping"):
             obstore.put(self._store, "ping", b"", use_multipart=False)

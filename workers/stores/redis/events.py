@@ -11,6 +11,9 @@ import redis
 
 from workers.stores.redis.client import translated
 
+KEPT = 100
+"""Events that a stream keeps; the scripts drop older ones."""
+
 _ID = re.compile(r"(\d{1,15})-(\d{1,15})")
 
 
@@ -38,6 +41,12 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
+def order(event_id: str) -> tuple[int, int]:
+    """The place of an event, given by its id, among those of its job."""
+    base, _, number = event_id.partition("-")
+    return int(base), int(number)
+
+
 class Events:
     """The streams of all jobs of one Redis. Threads may share it."""
 
@@ -51,11 +60,6 @@ class Events:
         with translated():
             rows = self._client.xrange(self._key(job_id), start, "+")
         return [_event(*row) for row in cast("list[tuple[str, dict[str, str]]]", rows)]
-
-    def has(self, job_id: str, event_id: str) -> bool:
-        """Whether this event is still kept."""
-        with translated():
-            return bool(self._client.xrange(self._key(job_id), event_id, event_id))
 
     def _key(self, job_id: str) -> str:
         return f"{self._prefix}events:{job_id}"

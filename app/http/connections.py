@@ -1,0 +1,339 @@
+"""Connections of the API: how many there may be, how long they may wait, how long a header may be.
+
+The parser collects a header piece by piece on the event loop, so that its work grows with the
+square of the header's length: what a client may send before a request is checked is bounded here,
+before it is parsed. A connection that keeps the server waiting is closed; one past the bound is
+answered with 503.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from app.http.problems import KINDS, MEDIA_TYPE
+from app.settings import Settings
+from workers.errors import problem
+
+SLICE = 16 << 10
+"""Bytes that are parsed between two checks, at most."""
+
+SPARE = 64
+"""Connections past the bound that stay open after their 503, so that clients that are still sending
+their request can read it; more are closed at once."""
+
+LINGER_S = 2.0
+"""How long a refused connection stays open, so that its client can read why."""
+
+LINGER_BYTES = 1 << 20
+"""What is read and dropped meanwhile; then nothing more is read."""
+
+REPORT_S = 10.0
+"""The log says at most this often that there are too many connections."""
+
+_log = logging.getLogger("umbel")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one connection may do, and how many there may be. Times are in seconds."""
+
+    connections: int
+    header_bytes: int
+    headers: int
+    header_s: float
+    body_s: float
+    keep_alive_s: float
+
+    @classmethod
+    def of(cls, settings: Settings, connections: int) -> Limits:
+        return cls(
+            connections=connections,
+            header_bytes=settings.max_header_bytes,
+            headers=settings.max_headers,
+            header_s=settings.header_timeout_s,
+            body_s=settings.body_timeout_s,
+            keep_alive_s=settings.keep_alive_s,
+        )
+
+
+class State(ServerState):
+    """What the connections of one server share."""
+
+    def __init__(self, limits: Limits) -> None:
+        super().__init__()
+        self.limits = limits
+        self.draining = False
+        """Whether every further response closes its connection."""
+        self._reported_at = -REPORT_S
+
+    def report_full(self, now: float) -> None:
+        """Log that there are too many connections, unless that was logged just now."""
+        if now - self._reported_at >= REPORT_S:
+            self._reported_at = now
+            _log.warning(
+                "%d connections are open, more than UMBEL_MAX_CONNECTIONS or the limit of "
+                "descriptors allow (%d): new ones get 503",
+                len(self.connections),
+                self.limits.connections,
+            )
+
+
+class Connection(HttpToolsProtocol):
+    """One client's connection.
+
+    The server calls `check` about twice a second: one pass over all connections costs less than a
+    timer for each that is set anew with every piece of a body.
+    """
+
+    server_state: State
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: State,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._limits = server_state.limits
+        # The part of a request that is being read: first its header, then its body.
+        self._header_since: float | None = self.loop.time()
+        self._in_body = False
+        self._header_bytes = 0
+        self._n_headers = 0
+        self._unparsed = 0
+        # Times of the last progress, for `check`.
+        self._received_at = self.loop.time()
+        self._responded_at = 0.0
+        self._unsent = 0
+        self._sent_at = 0.0
+        # A refused connection.
+        self._dropped: int | None = None
+        self._close_at: float | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        excess = len(self.connections) - self._limits.connections
+        if excess > 0:
+            self.server_state.report_full(self.loop.time())
+            # At once: who waits for a request holds a descriptor meanwhile.
+            self._refuse("unavailable", "There are too many connections. Try again.")
+            if excess > SPARE:
+                transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        if self._dropped is not None:
+            self._drop(len(data))
+            return
+        now = self._received_at = self.loop.time()
+        if self._header_since is None and not self._in_body:
+            self._header_since = now
+        view = memoryview(data)
+        for start in range(0, len(view), SLICE):
+            piece = view[start : start + SLICE]
+            self._unparsed += len(piece)
+            super().data_received(piece)  # type: ignore[arg-type]
+            if self.transport.is_closing():
+                return
+            if self._too_large or self._unparsed > self._limits.header_bytes:
+                self._refuse(
+                    "headers-too-large",
+                    f"A request may have at most {self._limits.headers} headers, and "
+                    f"{self._limits.header_bytes} bytes of headers with the request line.",
+                )
+                return
+
+    @property
+    def _too_large(self) -> bool:
+        """Whether the header, with the trailers, is past a bound."""
+        return (
+            self._header_bytes > self._limits.header_bytes or self._n_headers > self._limits.headers
+        )
+
+    def on_message_begin(self) -> None:
+        self._header_bytes = self._n_headers = 0
+        if self._header_since is None:
+            self._header_since = self._received_at
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        self._header_bytes += len(url)
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._header_bytes += len(name) + len(value) + 4
+        self._n_headers += 1
+        # What follows the body (trailers) counts, but is no header of the request any more.
+        if not self._in_body and not self._too_large:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        self._header_since = None
+        self._unparsed = 0
+        if self._too_large:
+            return
+        self._in_body = True
+        super().on_headers_complete()
+        if self.server_state.draining:
+            self.cycle.keep_alive = False
+
+    def on_chunk_header(self) -> None:
+        self._unparsed = 0
+
+    def on_body(self, body: bytes) -> None:
+        self._unparsed = 0
+        if not self._too_large:
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._unparsed = 0
+        self._in_body = False
+        if not self._too_large:
+            super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        self._responded_at = self.loop.time()
+        super().on_response_complete()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        # The request is answered as HTTP/1.1; the parser takes nothing after it.
+        if self.cycle is not None:
+            self.cycle.keep_alive = False
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse("malformed", msg)
+
+    def _refuse(self, code: str, detail: str) -> None:
+        """Answer with a problem, if no other response is in the way, and read no further."""
+        self._dropped = 0
+        if self._closes_after_response():
+            return
+        if self.pipeline:
+            self.transport.abort()
+            return
+        cycle = self.cycle
+        if self._responding:
+            # The rest of the request that is being answered does not come.
+            cycle.disconnected = True
+            cycle.message_event.set()
+            if cycle.response_started:
+                self.transport.abort()
+                return
+        self._unset_keepalive_if_required()
+        if self._in_body and not self._responding:
+            # The request has been answered already; this is the rest of its body.
+            self.transport.close()
+            return
+        self.transport.write(_response(code, detail, self.server_state.default_headers))
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self._close_at = self.loop.time() + LINGER_S
+
+    def _closes_after_response(self) -> bool:
+        """Whether a whole request is being answered, whose response now closes the connection."""
+        if not self._responding or self.cycle.more_body:
+            return False
+        self.cycle.keep_alive = False
+        return True
+
+    @property
+    def _responding(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _drop(self, n_bytes: int) -> None:
+        assert self._dropped is not None
+        self._dropped += n_bytes
+        if self._dropped > LINGER_BYTES:
+            self.flow.pause_reading()
+
+    def check(self, now: float) -> None:
+        """Close the connection if its client has kept the server waiting for too long."""
+        if self._is_unread(now):
+            self.transport.abort()
+        elif self.transport.is_closing():
+            return
+        elif self._dropped is not None:
+            if self._close_at is not None and now > self._close_at:
+                self.transport.close()
+        elif self.flow.read_paused or (self._responding and self.cycle.waiting_for_100_continue):
+            # The server does not read at present: the client waits for it.
+            self._received_at = now
+            if self._header_since is not None:
+                self._header_since = now
+        elif self._header_since is not None:
+            self._check_header(now)
+        elif self._in_body:
+            self._check_body(now)
+        elif (
+            not self._responding
+            and self.timeout_keep_alive_task is None
+            and now - max(self._received_at, self._responded_at) > self._limits.keep_alive_s
+        ):
+            self.transport.close()
+
+    def _is_unread(self, now: float) -> bool:
+        """Whether the client has read nothing of what was sent for too long."""
+        unsent = self.transport.get_write_buffer_size()
+        if unsent != self._unsent:
+            self._unsent, self._sent_at = unsent, now
+        return unsent > 0 and now - self._sent_at > self._limits.body_s
+
+    def _check_header(self, now: float) -> None:
+        assert self._header_since is not None
+        if now - self._header_since <= self._limits.header_s:
+            return
+        if not self._unparsed:
+            self.transport.close()
+            return
+        self._refuse(
+            "timeout", f"The header was not complete within {self._limits.header_s:g} seconds."
+        )
+
+    def _check_body(self, now: float) -> None:
+        answered = not self._responding
+        if now - (self._responded_at if answered else self._received_at) <= self._limits.body_s:
+            return
+        if answered:
+            self.transport.close()
+            return
+        self._refuse("timeout", f"Nothing of the body came for {self._limits.body_s:g} seconds.")
+
+    def drain(self) -> None:
+        """Let the response that is being made, or else the next one, close the connection."""
+        if self._responding and not self.cycle.response_started:
+            self.cycle.keep_alive = False
+
+    def close_if_idle(self, since: float) -> None:
+        """Close the connection if no request has been read or answered since then."""
+        reading = self._in_body or (self._header_since is not None and self._unparsed > 0)
+        if reading or self._responding or self._dropped is not None:
+            return
+        if max(self._received_at, self._responded_at) <= since:
+            self.transport.close()
+
+
+def _response(code: str, detail: str, headers: list[tuple[bytes, bytes]]) -> bytes:
+    """A whole response with a problem, after which the connection is closed."""
+    status, title, _ = KINDS[code]
+    request_id = f"req_{secrets.token_hex(12)}"
+    body = json.dumps({**problem(code, title, status, detail), "request_id": request_id}).encode()
+    fields = [
+        *headers,
+        (b"content-type", MEDIA_TYPE.encode()),
+        (b"content-length", str(len(body)).encode()),
+        (b"x-request-id", request_id.encode()),
+        (b"x-content-type-options", b"nosniff"),
+        *([(b"retry-after", b"2")] if status == 503 else []),
+        (b"connection", b"close"),
+    ]
+    lines = b"".join(b"%s: %s\r\n" % field for field in fields)
+    return STATUS_LINE[status] + lines + b"\r\n" + body

@@ -1,0 +1,274 @@
+"""What a client may send before its request is checked, and how long it may take."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import select
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from app.http.connections import SLICE, SPARE
+from tests.app.http.server_kit import (
+    Running,
+    answer_of,
+    get,
+    serving,
+    skip_response,
+    status_of,
+)
+from workers.embedded import EmbeddedServer
+
+LIMIT = 4096
+START = b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+POST = (
+    b"POST /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n"
+)
+
+
+@pytest.fixture(scope="module")
+def patient(valkey: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A server whose deadlines no test reaches."""
+    folder = tmp_path_factory.mktemp("patient")
+    with serving(
+        valkey,
+        folder,
+        max_header_bytes=LIMIT,
+        max_headers=30,
+        header_timeout_s=300.0,
+        body_timeout_s=300.0,
+    ) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def hasty(valkey: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("hasty")
+    with serving(
+        valkey, folder, header_timeout_s=0.5, body_timeout_s=1.0, keep_alive_s=0.5
+    ) as running:
+        yield running
+
+
+def problem_of(answer: bytes, status: int, code: str) -> None:
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert status_of(head) == status, answer
+    assert b"connection: close" in head
+    problem = json.loads(body)
+    assert problem["type"] == f"/problems/{code}"
+    assert problem["status"] == status
+    assert problem["detail"]
+    assert f"x-request-id: {problem['request_id']}".encode() in head
+
+
+@pytest.mark.parametrize(
+    ("start", "piece"),
+    [
+        (START + b"X-A: ", b"a" * 1024),
+        (START, b"a: b\r\n" * 100),
+        (START, b"abcdefgh" * 128),
+        (b"GET /", b"a" * 1024),
+        (b"", b"\r\n" * 512),
+        (POST + b"2\r\n{}\r\n0\r\nX-A: ", b"a" * 1024),
+        (POST + b"2\r\n{}\r\n0\r\n", b"a: b\r\n" * 100),
+        (POST + b"2;", b"a" * 1024),
+    ],
+    ids=["value", "number", "name", "url", "blank lines", "trailer", "trailers", "extension"],
+)
+def test_an_endless_header_is_refused_before_it_ends(
+    patient: Running, start: bytes, piece: bytes
+) -> None:
+    with patient.connect(start) as connection:
+        # The server reads in slices: it may take one more than the limit before it refuses.
+        for _ in range((LIMIT + 2 * SLICE) // len(piece) + 1):
+            connection.sendall(piece)
+        problem_of(answer_of(connection), 431, "headers-too-large")
+
+
+@pytest.mark.parametrize(("n_bytes", "status"), [(LIMIT - 200, 200), (LIMIT, 431)])
+def test_a_whole_header_is_held_to_the_bytes(patient: Running, n_bytes: int, status: int) -> None:
+    with patient.connect(get("/livez", "Connection: close", f"X-A: {'a' * n_bytes}")) as connection:
+        assert status_of(answer_of(connection)) == status
+
+
+@pytest.mark.parametrize(("n_headers", "status"), [(28, 200), (29, 431)])
+def test_a_whole_header_is_held_to_the_number(
+    patient: Running, n_headers: int, status: int
+) -> None:
+    """Besides Host and Connection."""
+    lines = [f"a{number}: b" for number in range(n_headers)]
+    with patient.connect(get("/livez", "Connection: close", *lines)) as connection:
+        assert status_of(answer_of(connection)) == status
+
+
+def test_each_request_has_the_whole_bound_of_headers(patient: Running) -> None:
+    request = get("/livez", f"X-A: {'a' * (LIMIT * 3 // 4)}")
+    with patient.connect() as connection:
+        for _ in range(10):
+            connection.sendall(request)
+            assert status_of(skip_response(connection)) == 200
+        connection.sendall(request * 5)
+        for _ in range(5):
+            assert status_of(skip_response(connection)) == 200
+
+
+def test_bodies_are_not_held_to_the_bound_of_headers(patient: Running) -> None:
+    chunk = b"1,2\n" * 2000
+    body = b"".join(
+        b"%x\r\n%s\r\n" % (len(piece), piece) for piece in [chunk] * 20 + [b"1,2\n"] * 9
+    )
+    head = POST.replace(b"/v1/jobs", b"/v1/datasets").replace(b"application/json", b"text/csv")
+    with patient.connect(head, body + b"0\r\nX-Trailer: a\r\n\r\n") as connection:
+        assert status_of(skip_response(connection)) == 201
+
+
+def test_a_trailer_is_no_header(patient: Running) -> None:
+    """The id of a request is read when its response is made, after the body and its trailers."""
+    trailer = b"2\r\n{}\r\n0\r\nIdempotency-Key: \x01\r\n\r\n".replace(b"\x01", b"a b")
+    with patient.connect(POST + trailer) as connection:
+        # A key with a space would be an error of its own, with the header's name.
+        assert b"Idempotency-Key" not in answer_of_one(connection)
+
+
+def answer_of_one(connection: socket.socket) -> bytes:
+    connection.shutdown(socket.SHUT_WR)
+    return answer_of(connection)
+
+
+def test_what_is_no_http_is_a_problem(patient: Running) -> None:
+    with patient.connect(b"\x00\x01\x02 nothing\r\n\r\n") as connection:
+        problem_of(answer_of(connection), 400, "malformed")
+
+
+def test_an_upgrade_is_answered_and_closed(patient: Running) -> None:
+    upgrade = get(
+        "/livez", "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13"
+    )
+    with patient.connect(upgrade) as connection:
+        assert status_of(answer_of(connection)) == 200
+
+
+@pytest.mark.parametrize("piece", [b"", START, b"\r\n"], ids=["nothing", "half", "blank line"])
+def test_a_header_has_a_deadline(hasty: Running, piece: bytes) -> None:
+    with hasty.connect(piece) as connection:
+        answer = answer_of(connection)
+    if piece:
+        problem_of(answer, 408, "timeout")
+    else:
+        assert answer == b""
+
+
+def test_a_header_that_drips_has_the_same_deadline(hasty: Running) -> None:
+    with hasty.connect(START + b"X-A: ") as connection:
+        while not select.select([connection], [], [], 0.1)[0]:
+            connection.sendall(b"a")
+        problem_of(answer_of(connection), 408, "timeout")
+
+
+def test_a_kept_connection_is_closed(hasty: Running) -> None:
+    with hasty.connect(get("/livez")) as connection:
+        assert status_of(skip_response(connection)) == 200
+        assert connection.recv(1) == b""
+
+
+def test_a_body_without_progress_has_a_deadline(hasty: Running) -> None:
+    head = POST.replace(b"Transfer-Encoding: chunked", b"Content-Length: 100")
+    with hasty.connect(head + b"{") as connection:
+        problem_of(answer_of(connection), 408, "timeout")
+
+
+def test_a_body_with_progress_has_none(hasty: Running) -> None:
+    """It takes three times the deadline."""
+    head = POST.replace(b"Transfer-Encoding: chunked", b"Content-Length: 31")
+    with hasty.connect(head + b"{") as connection:
+        for _ in range(29):
+            time.sleep(0.1)
+            connection.sendall(b" ")
+        connection.sendall(b"}")
+        assert status_of(skip_response(connection)) == 422
+
+
+def test_a_refused_body_is_not_read_for_ever(hasty: Running) -> None:
+    """The response has been sent; then the rest of the body drips."""
+    head = POST.replace(b"Transfer-Encoding: chunked", b"Content-Length: 100000000")
+    with hasty.connect(head) as connection:
+        assert status_of(skip_response(connection)) == 413
+        deadline = time.monotonic() + 30
+        with contextlib.suppress(OSError):
+            while connection.send(b" ") and not select.select([connection], [], [], 0.1)[0]:
+                assert time.monotonic() < deadline
+        # Closed, not merely silent.
+        assert answer_of(connection) == b""
+
+
+def test_a_response_that_is_not_read_has_a_deadline(hasty: Running) -> None:
+    """More is asked for than the buffers of both ends hold."""
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(("127.0.0.1", hasty.port))
+        connection.setblocking(False)
+        deadline = time.monotonic() + 60
+        request = get("/openapi.json")
+        while any(open_ports(hasty, connection)):
+            assert time.monotonic() < deadline
+            with contextlib.suppress(OSError):
+                connection.send(request)
+            time.sleep(0.01)
+
+
+def open_ports(running: Running, connection: socket.socket) -> Iterator[bool]:
+    port = connection.getsockname()[1]
+    for other in list(running.server.server_state.connections):
+        yield other.client is not None and other.client[1] == port
+
+
+def test_a_waiting_request_has_no_deadline(hasty: Running) -> None:
+    job = b'{"method": "l2h", "inputs": {"logits": [[1, 0], [0, 1]]}}'
+    head = POST.replace(
+        b"Transfer-Encoding: chunked", b"Prefer: wait=3\r\nContent-Length: %d" % len(job)
+    )
+    with hasty.connect(head + job) as connection:
+        assert status_of(skip_response(connection)) == 202
+
+
+def test_connections_past_the_bound_get_503(
+    valkey: EmbeddedServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with (
+        serving(valkey, tmp_path, max_connections=5, header_timeout_s=300.0) as running,
+        contextlib.ExitStack() as stack,
+    ):
+        idle = [stack.enter_context(running.connect()) for _ in range(5)]
+        for _ in range(3):
+            with running.connect(get("/livez")) as excess:
+                problem_of(answer_of(excess), 503, "unavailable")
+        for connection in idle:
+            connection.sendall(get("/livez"))
+            assert status_of(skip_response(connection)) == 200
+        crowd = [stack.enter_context(running.connect()) for _ in range(100)]
+        for connection in crowd:
+            problem_of(answer_of(connection), 503, "unavailable")
+        # Clients that hold on do not keep descriptors of the server.
+        wait_for(lambda: len(running.server.server_state.connections) <= 5 + SPARE)
+        for connection in (*idle, *crowd):
+            connection.close()
+        wait_for(lambda: not running.server.server_state.connections)
+        with running.connect(get("/livez", "Connection: close")) as connection:
+            assert status_of(answer_of(connection)) == 200
+    warnings = [
+        record.getMessage() for record in caplog.records if record.levelno == logging.WARNING
+    ]
+    assert any("connections are open" in warning and "(5)" in warning for warning in warnings)
+
+
+def wait_for(reached: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

@@ -1,0 +1,75 @@
+"""The facts of a JSON document, found in a process of its own.
+
+Parsing holds the interpreter's lock from beginning to end: a document of megabytes would keep every
+other request of the API waiting. Starting the process takes about a third of a second.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+from models.errors import UsageError
+from workers import processes
+from workers.errors import TransientError
+from workers.formats.facts import Facts
+
+LONGEST_S = 300.0
+"""A process that takes longer is killed; the longest documents take a few seconds."""
+
+_SECRET = ("UMBEL_", "AWS_")
+"""Variables that start like this are not for the process."""
+
+
+def facts_apart(document: bytes, role: str | None = None) -> Facts:
+    """As `workers.formats.json.facts`; blocks. Raises TransientError if the process is killed."""
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(_SECRET)
+    }
+    process = processes.spawn(
+        processes.python("workers.child.json_facts", *([] if role is None else [role])),
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        output, _ = process.communicate(document, LONGEST_S)
+    except subprocess.TimeoutExpired:
+        output = b""
+    finally:
+        status = processes.stop(process, 0.0)
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+    if status != 0:
+        raise TransientError(f"the process that opens JSON documents ended with {status}")
+    return _facts(json.loads(output))
+
+
+def _facts(message: dict[str, Any]) -> Facts:
+    if "detail" in message:
+        raise UsageError(message["detail"], code=message["code"], **message["where"])
+    return Facts(tuple(message["shape"]), message["dtype"], sparse=message["sparse"])
+
+
+def main() -> None:
+    """Write the facts of the document on standard input, or the user's error, as JSON."""
+    # Everything that is allocated lives until the end.
+    gc.disable()
+    from workers.formats import json as json_format
+
+    role = sys.argv[1] if len(sys.argv) > 1 else None
+    message: dict[str, Any]
+    try:
+        facts = json_format.facts(sys.stdin.buffer.read(), role)
+        message = {"shape": facts.shape, "dtype": facts.dtype, "sparse": facts.sparse}
+    except UsageError as error:
+        message = {"detail": error.detail, "code": error.code, "where": error.where}
+    sys.stdout.write(json.dumps(message))
+    sys.stdout.flush()
+    # The document's values are not taken apart one by one.
+    os._exit(0)
