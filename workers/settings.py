@@ -56,6 +56,17 @@ class WorkerSettings(BaseSettings):
         default_factory=lambda: os.cpu_count() or 1, ge=1, description="Threads one job may use."
     )
     slots: int = Field(1, ge=1, description="Jobs that one worker process runs at a time.")
+    quick_slots: int = Field(
+        1,
+        ge=0,
+        description="Inspections, imports, evaluations, predictions and transformations that one "
+        "worker process runs beside its other jobs; 0: they wait for a free slot, and come first.",
+    )
+    tenant_weights: Annotated[dict[str, int], NoDecode] = Field(
+        {},
+        description="Jobs that a tenant may take in its turn while others wait, as "
+        "`acme:3,other:2`; one where it is not named.",
+    )
     split_bytes: int = Field(
         2 << 30, ge=0, description="A fit on more bytes than this is cut into pieces; 0: none."
     )
@@ -86,6 +97,21 @@ class WorkerSettings(BaseSettings):
     @classmethod
     def _networks(cls, value: object) -> object:
         return tuple(filter(None, re.split(r"[\s,]+", value))) if isinstance(value, str) else value
+
+    @field_validator("tenant_weights", mode="before")
+    @classmethod
+    def _weights(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        pairs = [pair.rpartition(":") for pair in re.split(r"[\s,]+", value) if pair]
+        return {tenant: weight for tenant, _, weight in pairs}
+
+    @field_validator("tenant_weights")
+    @classmethod
+    def _positive(cls, value: dict[str, int]) -> dict[str, int]:
+        if not all(tenant and weight > 0 for tenant, weight in value.items()):
+            raise ValueError("write each as `tenant:weight`, the weight a whole number above 0")
+        return value
 
     @property
     def webhook_secrets(self) -> tuple[bytes, ...]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -174,9 +174,22 @@ class Ledger:
         except TransientError:
             with suppress(TransientError):
                 due_s = self._settings.resend_s
-                self._records.release(job_id, fence, spend=False, due_s=due_s, lapsed=False)
+                self._records.release(
+                    job_id, fence, spend=False, due_s=due_s, lapsed=False, wait=True
+                )
             raise
         return Claim(request=request, attempt=attempt, fence=fence, started_at=started_at)
+
+    def claim_next(self, lanes: Sequence[str], worker: str) -> Claim | None:
+        """The right to run the job whose turn it is in these lanes (see `Records.next`).
+
+        None if no job waits there. Raises TransientError; a job taken then is due again soon.
+        """
+        while (job_id := self._records.next(lanes)) is not None:
+            claim = self.claim(job_id, worker)
+            if claim is not None:
+                return claim
+        return None
 
     def beat(self, claim: Claim, advance: Advance | None = None) -> Literal["on", "cancel", "lost"]:
         """Renew the lease and store progress; "lost": another worker has it, publish nothing."""
@@ -202,6 +215,7 @@ class Ledger:
             due_s=delay_s or self._settings.resend_s,
             lapsed=False,
             why=why,
+            wait=delay_s > 0.0,
         )
         if outcome == "queued" and not delay_s:
             self._hint(request.queue, request.id)

@@ -10,7 +10,7 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -55,7 +55,7 @@ class Supervisor:
     """Runs jobs by their ids for one worker process. Threads share it, one job each.
 
     scratch : folder used by this worker only, on the store's file system if that is local.
-    threads : the number that one job may use.
+    threads : the number that one job may use. queues : those whose jobs it runs.
     """
 
     def __init__(
@@ -67,6 +67,7 @@ class Supervisor:
         scratch: Path,
         threads: int,
         worker: str,
+        queues: Sequence[str] = ("cpu",),
     ) -> None:
         self._settings = settings
         self._assembly = assembly
@@ -74,6 +75,7 @@ class Supervisor:
         self._scratch = scratch
         self._threads = threads
         self._worker = worker
+        self._queues = tuple(queues)
         self._helper = Helper(
             settings,
             assembly,
@@ -84,27 +86,35 @@ class Supervisor:
         )
         self._checkpoints = Checkpoints(assembly.blobs)
         self._stop_at: float | None = None
-        self._running = 0
+        self._running = {"slot": 0, "quick": 0}
         self._change = threading.Condition()
 
-    def run(self, job_id: str) -> None:
-        """Run an attempt of the job if it can be claimed, else help the running one.
+    def run(self, job_id: str, queue: str | None = None) -> None:
+        """Run the job whose turn it is; if none waits, help the running job `job_id`.
+
+        Fits come first where quick jobs have slots of their own, else last. Never raises.
+        queue : the one that the hint came from; its jobs are first.
+        """
+        queues = sorted(self._queues, key=lambda name: name != queue)
+        kinds = ("fit", "quick") if self._settings.quick_slots else ("quick", "fit")
+        lanes = [f"{name}:{kind}" for kind in kinds for name in queues]
+
+        def work() -> bool:
+            if not self._attempt_next(lanes):
+                self._helper.help(job_id)
+            return True
+
+        self._in_slot("slot", work)
+
+    def run_quick(self) -> bool:
+        """Run the quick job whose turn it is, if this worker's slots are taken; whether it did.
 
         Never raises.
         """
-        try:
-            with self._counted():
-                if self._stop_at is not None:
-                    return
-                claim = self._assembly.ledger.claim(job_id, self._worker)
-                if claim is not None:
-                    self._attempt(claim)
-                else:
-                    self._helper.help(job_id)
-        except TransientError as error:
-            _log.warning("job %s is left for later: %s", job_id, error)
-        except Exception:
-            _log.exception("job %s: the supervisor failed", job_id)
+        if self._running["slot"] < self._settings.slots:
+            return False
+        lanes = [f"{name}:quick" for name in self._queues]
+        return self._in_slot("quick", lambda: self._attempt_next(lanes))
 
     def stop(self, drain_s: float) -> None:
         """Take no more jobs; running jobs may continue for `drain_s` seconds."""
@@ -113,17 +123,36 @@ class Supervisor:
     def wait_idle(self, timeout_s: float) -> bool:
         """Wait until no job runs; False if one still runs after `timeout_s`."""
         with self._change:
-            return self._change.wait_for(lambda: self._running == 0, timeout_s)
+            return self._change.wait_for(lambda: not any(self._running.values()), timeout_s)
+
+    def _in_slot(self, slot: Literal["slot", "quick"], work: Callable[[], bool]) -> bool:
+        """The result of `work`; False if this worker stops, or `work` fails."""
+        try:
+            with self._counted(slot):
+                return self._stop_at is None and work()
+        except TransientError as error:
+            _log.warning("jobs are left for later: %s", error)
+        except Exception:
+            _log.exception("the supervisor failed")
+        return False
+
+    def _attempt_next(self, lanes: Sequence[str]) -> bool:
+        """Run the job whose turn it is in these lanes; False if none waits."""
+        claim = self._assembly.ledger.claim_next(lanes, self._worker)
+        if claim is None:
+            return False
+        self._attempt(claim)
+        return True
 
     @contextlib.contextmanager
-    def _counted(self) -> Iterator[None]:
+    def _counted(self, slot: Literal["slot", "quick"]) -> Iterator[None]:
         with self._change:
-            self._running += 1
+            self._running[slot] += 1
         try:
             yield
         finally:
             with self._change:
-                self._running -= 1
+                self._running[slot] -= 1
                 self._change.notify_all()
 
     def _attempt(self, claim: Claim) -> None:

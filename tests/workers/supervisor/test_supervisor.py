@@ -49,7 +49,13 @@ class SingleWorker:
         self.scratch = folder / "scratch" / "w"
         self.scratch.mkdir(parents=True)
         self.supervisor = Supervisor(
-            self.settings, self.parts, pool, scratch=self.scratch, threads=1, worker="w"
+            self.settings,
+            self.parts,
+            pool,
+            scratch=self.scratch,
+            threads=1,
+            worker="w",
+            queues=("cpu", "gpu"),
         )
 
     def submit(self, method: str = "l2h", role: str = "logits", **params: Any) -> Request:
@@ -153,6 +159,67 @@ def test_the_users_error_is_shown_with_the_request(bench: SingleWorker) -> None:
     assert record.error is not None
     assert record.error["type"] == "/problems/wrong-input"
     assert record.error["request_id"] == "req-7"
+
+
+def test_quick_work_does_not_wait_for_the_fit_in_the_slot(bench: SingleWorker) -> None:
+    ledger = bench.parts.ledger
+    waiting = bench.submit()
+    quick = Request(
+        id=new_id("job"),
+        tenant="t",
+        kind="import",
+        method="import",
+        options={"format": "newick"},
+        created_at=now(),
+    )
+    ledger.submit(quick, {"content": b"(a,b);"})
+    assert not bench.supervisor.run_quick()  # The slot is free: a hint wakes it.
+    ledger.cancel("t", waiting.id)
+    fit = bench.submit("hac", "features", linkage="average")
+    thread = bench.start(fit)
+    await_busy()
+    behind = bench.submit()
+    assert bench.supervisor.run_quick()
+    assert bench.record(quick).status == "succeeded"
+    assert bench.record(fit).status == "running"
+    assert not bench.supervisor.run_quick()  # A fit does not take the room of quick work.
+    assert bench.record(behind).status == "queued"
+    ledger.cancel("t", fit.id)
+    thread.join(10.0)
+
+
+@pytest.mark.parametrize(("quick_slots", "first"), [(1, "fit"), (0, "import")])
+def test_a_free_slot_also_runs_quick_work(
+    tmp_path: Path, server: EmbeddedServer, pool: ChildPool, quick_slots: int, first: str
+) -> None:
+    bench = SingleWorker(tmp_path, server, pool, quick_slots=quick_slots)
+    quick = Request(
+        id=new_id("job"),
+        tenant="t",
+        kind="import",
+        method="import",
+        options={"format": "newick"},
+        created_at=now(),
+    )
+    bench.parts.ledger.submit(quick, {"content": b"(a,b);"})
+    jobs = {"import": quick, "fit": bench.submit()}
+    bench.supervisor.run("job_none")
+    assert {kind for kind, job in jobs.items() if bench.record(job).ended} == {first}
+    bench.supervisor.run("job_none")
+    assert {bench.record(job).status for job in jobs.values()} == {"succeeded"}
+
+
+def test_a_hint_prefers_the_jobs_of_its_queue(
+    tmp_path: Path, server: EmbeddedServer, pool: ChildPool
+) -> None:
+    bench = SingleWorker(tmp_path, server, pool)
+    cpu = bench.submit()
+    gpu = cpu.model_copy(update={"id": new_id("job"), "queue": "gpu"})
+    bench.parts.ledger.submit(gpu, {"logits": LOGITS})
+    bench.supervisor.run(cpu.id, "gpu")
+    assert [bench.record(job).status for job in (cpu, gpu)] == ["queued", "succeeded"]
+    bench.supervisor.run(cpu.id, "gpu")
+    assert bench.record(cpu).status == "succeeded"
 
 
 def test_an_input_deleted_meanwhile_fails_the_job(bench: SingleWorker) -> None:
