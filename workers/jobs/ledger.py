@@ -22,6 +22,7 @@ from workers.artifacts.datasets import Datasets
 from workers.errors import Missing, Problem, TransientError
 from workers.jobs.deliveries import Deliveries
 from workers.jobs.finish import Endings
+from workers.jobs.interrupted import Interrupted
 from workers.jobs.pieces import Pieces
 from workers.jobs.rebuild import Rebuild
 from workers.jobs.submission import Intake
@@ -77,6 +78,7 @@ class Ledger:
         self._rebuild = Rebuild(
             blobs, records, datasets, self._endings, self.pieces, self._receiver_of
         )
+        self._interrupted = Interrupted(blobs, records, self._rebuild, self._hint)
 
     def submit(self, request: Request, inline: Mapping[str, bytes] | None = None) -> Record:
         """The record of a job that is accepted now.
@@ -88,6 +90,13 @@ class Ledger:
         if request.idempotency_key is not None:
             self.ensure_built()
         return self._intake.submit(request, inline or {})
+
+    def finish_submission(self, tenant: str, job_id: str) -> Record | None:
+        """The record of a job whose submission a dead process began: it is accepted now.
+
+        None if it cannot be, since the request was not stored whole: the job will never run.
+        """
+        return self._interrupted.finish(tenant, job_id)
 
     def get(self, tenant: str, job_id: str) -> Record | None:
         """The record; None if there is none, or if it belongs to another tenant."""
@@ -257,13 +266,13 @@ class Ledger:
         return True
 
     def sweep(self) -> int:
-        """Handle once what is due, lost leases and queued jobs not taken.
+        """Handle once what is due: lost leases, queued jobs not taken, interrupted submissions.
 
         Returns the number of jobs.
         """
         if self._rebuild.needed():
             self._rebuild.run(wait_s=0.0)
-        taken = self._sweeper.sweep()
+        taken = self._sweeper.sweep() + self._interrupted.sweep()
         self.pieces.sweep()
         return taken
 

@@ -329,6 +329,11 @@ class Records:
             info, built = pipe.execute()
         return info["run_id"], built
 
+    def only_one(self, task: str, for_s: float) -> bool:
+        """Whether this process may do a periodic task; no other one may for `for_s` seconds."""
+        with translated():
+            return bool(self.client.set(f"{self.prefix}only:{task}", 1, nx=True, px=_ms(for_s)))
+
     def rebuild_begin(self, token: str, hold_s: float) -> bool:
         """Acquire the right to rebuild; False while another process holds it."""
         key = f"{self.prefix}rebuilding"

@@ -20,6 +20,7 @@
 -- <kind>:<id>, <kind>s:<tenant>  records and lists of datasets and trees (`index`)
 -- workers              sorted set of workers, by the time of their last report
 -- queue:<name>         Celery's list of messages
+-- only:<task>          some process does a periodic task now, so that the others need not
 -- built, rebuilding    the store from which Redis was built; the token of a running rebuild
 local P = ARGV[1]
 local time = redis.call('TIME')
