@@ -50,6 +50,11 @@ class WorkerSettings(BaseSettings):
     sweep_s: float = Field(1.0, gt=0, description="How often a process looks for due jobs.")
     max_attempts: int = Field(3, ge=1, description="How often a job is tried.")
     job_timeout_s: float = Field(24 * 3600.0, gt=0, description="A job running longer is killed.")
+    still_s: float = Field(
+        60.0,
+        gt=0,
+        description="A job's process that is silent and uses no CPU time for this long is killed.",
+    )
     job_memory_bytes: int | None = Field(None, description="Limit on one job's memory.")
     drain_s: float = Field(2.0, ge=0, description="How long a stopping worker lets jobs continue.")
     threads: int = Field(

@@ -55,6 +55,7 @@ class Worker:
         self._pool = ChildPool(
             Limits(memory_bytes=settings.job_memory_bytes, threads=threads),
             spares=settings.slots + settings.quick_slots,
+            still_s=settings.still_s,
         )
         self._filled = self._pool.fill()
         self._assembly = assemble(settings, sender(settings))

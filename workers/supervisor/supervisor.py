@@ -25,6 +25,7 @@ from workers.child.pool import Child, ChildPool
 from workers.child.run import Outcome, Spec
 from workers.errors import (
     NO_ROOM,
+    NoProcess,
     Problem,
     StoreFull,
     StoreUnavailable,
@@ -171,7 +172,16 @@ class Supervisor:
 
         deadline = time.monotonic() + settings.job_timeout_s
         shared = folder / SHARED
-        attempt = _Attempt(claim, pieces, keep, shared, heartbeat, deadline, lambda: self._stop_at)
+        attempt = _Attempt(
+            claim,
+            pieces,
+            keep,
+            shared,
+            heartbeat,
+            deadline,
+            lambda: self._stop_at,
+            settings.still_s,
+        )
         try:
             end = self._end(attempt, folder)
             self._publish(attempt, end, folder / "result" if end.status == "succeeded" else None)
@@ -180,6 +190,9 @@ class Supervisor:
         except WorkerStopping:
             _log.info("job %s is given back because this worker stops", claim.request.id)
             ledger.give_back(claim, spend=False)
+        except NoProcess as error:
+            _log.warning("job %s is given back: %s", claim.request.id, error)
+            ledger.give_back(claim, spend=False, delay_s=settings.resend_s)
         except TransientError as error:
             _log.warning("job %s attempt %d: %s", claim.request.id, claim.attempt, error)
             ledger.give_back(claim, spend=True, why=_why(error))
@@ -222,10 +235,11 @@ class Supervisor:
             )
 
         spec = attempt.meanwhile(ready)
-        child = self._pool.take()
+        child = attempt.meanwhile(partial(self._pool.begin, spec), self._pool.drop)
         try:
-            child.begin(spec)
-            return attempt.listen(child, lambda message: attempt.attend(child, message))
+            return attempt.listen(
+                child, lambda message: attempt.attend(child, message), attempt.child_waits
+            )
         finally:
             self._pool.drop(child)
 
@@ -262,8 +276,9 @@ class _Attempt(Interrupts):
         heartbeat: Heartbeat,
         deadline: float,
         stop_at: Callable[[], float | None],
+        still_s: float = 60.0,
     ) -> None:
-        super().__init__(heartbeat, deadline, stop_at)
+        super().__init__(heartbeat, deadline, stop_at, still_s)
         self.claim = claim
         self._pieces = pieces
         self._keep = keep
@@ -286,6 +301,10 @@ class _Attempt(Interrupts):
         if assignment is not None:
             child.send(assignment)
         self._pieces.invite()
+
+    def child_waits(self) -> bool:
+        """Whether the child waits for the answer to its request for a piece."""
+        return self._pieces.requested
 
     def end(
         self,

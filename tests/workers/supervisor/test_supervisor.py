@@ -19,10 +19,12 @@ import psutil
 import pytest
 
 from tests.workers.child.process_kit import child_pool
-from tests.workers.waiting_kit import until
+from tests.workers.waiting_kit import gone, until
 from workers.assembly import Assembly, assemble
+from workers.child import template
 from workers.child.pool import Child, ChildPool
 from workers.embedded import EmbeddedServer
+from workers.errors import NoProcess
 from workers.model import Record, Request, new_id, now
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
@@ -257,6 +259,111 @@ def test_the_job_of_a_killed_child_is_given_back_at_once(bench: SingleWorker) ->
     bench.supervisor.run(request.id)
     record = bench.record(request)
     assert (record.status, record.attempt) == ("succeeded", 2)
+
+
+def test_a_stopped_child_counts_as_crashed(
+    tmp_path: Path, server: EmbeddedServer, pool: ChildPool
+) -> None:
+    bench = SingleWorker(tmp_path, server, pool, still_s=3.0)
+    request = bench.submit("hac", "features", linkage="average")
+    thread = bench.start(request)
+    child = await_busy()
+    child.suspend()
+    thread.join(60.0)
+    assert not thread.is_alive()
+    until(lambda: gone(child.pid))
+    record = bench.record(request)
+    assert (record.status, record.attempt) == ("queued", 1)
+    bench.supervisor.run(request.id)
+    record = bench.record(request)
+    assert (record.status, record.attempt) == ("succeeded", 2)
+
+
+@pytest.mark.parametrize("happens", ["stopped", "stopped, then killed", "killed"])
+def test_a_lost_template_costs_no_attempt(
+    tmp_path: Path, server: EmbeddedServer, happens: str
+) -> None:
+    still_s = 3.0 if happens == "stopped" else 600.0
+    with child_pool(0, still_s=still_s, threads=1) as own:
+        bench = SingleWorker(tmp_path, server, own)
+        own.drop(own.take())
+        pid = template.pid()
+        assert pid is not None
+        if happens != "killed":
+            os.kill(pid, signal.SIGSTOP)
+        request = bench.submit()
+        if happens == "killed":
+            os.kill(pid, signal.SIGKILL)
+        thread = bench.start(request)
+        if happens == "stopped, then killed":
+            until(lambda: bench.record(request).status == "running")
+            time.sleep(0.5)  # The starting child waits for the template's reply.
+            os.kill(pid, signal.SIGKILL)
+        thread.join(90.0)
+        assert not thread.is_alive()
+        record = bench.record(request)
+        assert (record.status, record.attempt) == ("succeeded", 1)
+        assert template.pid() != pid
+
+
+def test_a_child_that_dies_before_its_job_costs_no_attempt(
+    bench: SingleWorker, pool: ChildPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take = pool.take
+    children: list[Child] = []
+
+    def dying() -> Child:
+        child = take()
+        children.append(child)
+        if len(children) == 1:
+            os.kill(child.pid, signal.SIGKILL)
+            until(lambda: not child.alive())
+        return child
+
+    monkeypatch.setattr(pool, "take", dying)
+    request = bench.submit()
+    bench.supervisor.run(request.id)
+    record = bench.record(request)
+    assert (record.status, record.attempt) == ("succeeded", 1)
+    assert len(children) == 2
+
+
+def test_a_job_for_which_no_process_starts_is_left_for_later(
+    bench: SingleWorker, pool: ChildPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> Child:
+        raise NoProcess("none starts")
+
+    request = bench.submit()
+    with monkeypatch.context() as patch:
+        patch.setattr(pool, "take", fail)
+        bench.supervisor.run(request.id)
+    record = bench.record(request)
+    assert (record.status, record.attempt) == ("queued", 0)
+    bench.supervisor.run(request.id)
+    assert bench.record(request).status == "queued"  # Not before it is due.
+
+
+def test_a_cancel_interrupts_the_start_of_a_process(tmp_path: Path, server: EmbeddedServer) -> None:
+    with child_pool(0, still_s=600.0, threads=1) as own:
+        bench = SingleWorker(tmp_path, server, own)
+        own.drop(own.take())
+        pid = template.pid()
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            request = bench.submit()
+            thread = bench.start(request)
+            until(lambda: bench.record(request).status == "running")
+            bench.parts.ledger.cancel("t", request.id)
+            thread.join(30.0)
+            assert not thread.is_alive()
+            assert bench.record(request).status == "cancelled"
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        late = own.take()
+        assert late.alive()
+        late.kill()
 
 
 def test_a_job_that_kills_its_process_every_time_finally_fails(bench: SingleWorker) -> None:
