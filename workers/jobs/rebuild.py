@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from workers.artifacts.checkpoints import Checkpoints
 from workers.artifacts.datasets import Datasets
-from workers.errors import Missing, StoreUnavailable
+from workers.errors import Missing, StoreFull, StoreUnavailable
 from workers.jobs.finish import Endings
 from workers.jobs.pieces import Pieces
 from workers.model import ENDED, Request, made_at
@@ -65,9 +65,20 @@ class Rebuild:
         return run_id != built
 
     def ensure(self) -> None:
-        """Rebuild if that is needed."""
-        if self.needed():
+        """Rebuild if that is needed.
+
+        Where Redis has no room for it, what Redis holds from before its restart is good enough to
+        be read; StoreFull if it holds nothing.
+        """
+        run_id, built = self._records.run_ids()
+        if run_id == built:
+            return
+        try:
             self.run()
+        except StoreFull:
+            if built is None:
+                raise
+            _log.warning("Redis has no room to rebuild what it lost")
 
     def run(self, wait_s: float = 10.0) -> int:
         """Restore what is missing; returns the number of restored jobs and datasets.
