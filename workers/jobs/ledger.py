@@ -272,9 +272,9 @@ class Ledger:
         """
         if self._rebuild.needed():
             self._rebuild.run(wait_s=0.0)
-        taken = self._sweeper.sweep() + self._interrupted.sweep()
+        taken = self._sweeper.sweep()
         self.pieces.sweep()
-        return taken
+        return taken + self._interrupted.sweep()
 
     def rebuild(self) -> int:
         """Restore records and lists from the store, after Redis has started; returns their number.

@@ -49,6 +49,9 @@ from workers.supervisor.interrupts import (
 )
 from workers.supervisor.pieces import AttemptPieces
 
+_AFTER_FAILURE_S = 1.0
+"""The pause before the next look for quick jobs while Redis or the store is unavailable."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -133,6 +136,9 @@ class Supervisor:
                 return self._stop_at is None and work()
         except TransientError as error:
             _log.warning("jobs are left for later: %s", error)
+            if slot == "quick":
+                # Nobody else holds back the next look, as the broker does with hints.
+                time.sleep(_AFTER_FAILURE_S)
         except Exception:
             _log.exception("the supervisor failed")
         return False
