@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TextIO
 
 import psutil
 
@@ -37,6 +38,9 @@ _JOBS_SHARE = 0.8
 
 _API_GRACE_S = 3.0
 """How much longer than `shutdown_s` the API may take to end."""
+
+_LOOK_S = 1.0
+"""How often an embedded server whose disk is full is asked whether it can write again."""
 
 _READY_POLL_S = 0.1
 
@@ -105,6 +109,59 @@ class _KeptProcess:
         return 60.0
 
 
+class _KeptServer:
+    """The embedded server, restarted when it ends, with growing pauses if it soon ends again."""
+
+    def __init__(self, server: EmbeddedServer) -> None:
+        self._server = server
+        self._failures = 0
+        self._started_at = 0.0
+        self._next_at: float | None = None
+        self._look_at = 0.0
+
+    def start(self) -> None:
+        """Start it for the first time. Raises RuntimeError."""
+        self._started_at = time.monotonic()
+        self._server.start()
+
+    def keep(self) -> float:
+        """Start the server if it does not run; the seconds until it should be checked again."""
+        now = time.monotonic()
+        if self._server.alive():
+            return self._look(now)
+        if self._next_at is None:
+            failed = now - self._started_at < _STABLE_S
+            self._failures = self._failures + 1 if failed else 0
+            self._next_at = now + self._pause_s()
+        if now < self._next_at:
+            return self._next_at - now
+        self._started_at, self._next_at = now, None
+        try:
+            if self._server.ensure():
+                _say("the embedded Valkey server had ended and was restarted")
+        except RuntimeError as error:
+            self._failures += 1
+            self._next_at = time.monotonic() + self._pause_s()
+            _say(f"{error}; retrying", sys.stderr)
+            return self._pause_s()
+        if self._server.full:
+            _say("its disk seems to be full: it answers reads and refuses writes", sys.stderr)
+        return self._look(now)
+
+    def _look(self, now: float) -> float:
+        if not self._server.full:
+            return 60.0
+        if now >= self._look_at:
+            self._look_at = now + _LOOK_S
+            if self._server.recover():
+                _say("the embedded Valkey server takes writes again")
+                return 60.0
+        return max(0.0, self._look_at - now)
+
+    def _pause_s(self) -> float:
+        return min(0.1 * 2**self._failures, _LONGEST_PAUSE_S) if self._failures > 1 else 0.0
+
+
 class _LocalService:
     def __init__(
         self,
@@ -121,7 +178,7 @@ class _LocalService:
         self._host, self._port = host, listener.getsockname()[1]
         self._keyless = keyless
         self._valkey = None if settings.redis_url else EmbeddedServer(data_dir / "redis")
-        self._valkey_failures = 0
+        self._kept_valkey = None if self._valkey is None else _KeptServer(self._valkey)
         self._api = _KeptProcess(self._start_api)
         self._workers = [_KeptProcess(self._start_worker) for _ in range(workers)]
         self._ready = threading.Event()
@@ -142,8 +199,8 @@ class _LocalService:
         signal.set_wakeup_fd(self._wake_in, warn_on_full_buffer=False)
         (self._data_dir / "url").unlink(missing_ok=True)
         try:
-            if self._valkey is not None:
-                self._valkey.start()
+            if self._kept_valkey is not None:
+                self._kept_valkey.start()
             print(f"Umbel at {self.url}", flush=True)
             print(f"data in {self._data_dir}", flush=True)
             if self._keyless:
@@ -159,9 +216,8 @@ class _LocalService:
         while not self._stop_requests:
             # The first worker and the API have the machine to themselves until both are ready.
             workers = self._workers if self._ready.is_set() else self._workers[:1]
-            pause = min(
-                self._keep_valkey(), self._api.keep(), *(worker.keep() for worker in workers)
-            )
+            kept = [self._api, *workers]
+            pause = min(process.keep() for process in [self._kept_valkey, *kept] if process)
             if not self._ready.is_set() and self._api.failures >= 3:
                 print("The API does not start; see its messages above.", file=sys.stderr)
                 return 1
@@ -170,19 +226,6 @@ class _LocalService:
             with contextlib.suppress(BlockingIOError):
                 os.read(self._wake_out, 4096)
         return 0
-
-    def _keep_valkey(self) -> float:
-        if self._valkey is None:
-            return 60.0
-        try:
-            if self._valkey.ensure():
-                print("the embedded Valkey server had ended and was restarted", flush=True)
-            self._valkey_failures = 0
-        except RuntimeError as error:
-            self._valkey_failures += 1
-            print(f"{error}; retrying", file=sys.stderr)
-            return min(0.1 * 2.0**self._valkey_failures, _LONGEST_PAUSE_S)
-        return 60.0
 
     def _watch_ready(self) -> None:
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self._host, self._host)  # noqa: S104
@@ -258,6 +301,12 @@ class _LocalService:
         if self._valkey is not None:
             self._valkey.stop()
         (self._data_dir / "url").unlink(missing_ok=True)
+
+
+def _say(text: str, stream: TextIO | None = None) -> None:
+    """Print a line; nothing happens where the log is on a full disk."""
+    with contextlib.suppress(OSError):
+        print(text, file=stream or sys.stdout, flush=True)
 
 
 def _listen(host: str, port: int) -> socket.socket:

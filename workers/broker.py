@@ -205,10 +205,10 @@ def _broker_url(url: str) -> str:
 def register(app: Celery, supervisor: Supervisor) -> None:
     """Make `app` run jobs by `supervisor`."""
 
-    def run(job_id: Any) -> None:
+    def run(task: Any, job_id: Any) -> None:
         if isinstance(job_id, str):
-            supervisor.run(job_id)
+            supervisor.run(job_id, task.request.delivery_info.get("routing_key"))
         else:
             _log.warning("dropped a message whose argument is not a job's id")
 
-    app.task(name=RUN, ignore_result=True, acks_late=False, shared=False)(run)
+    app.task(name=RUN, bind=True, ignore_result=True, acks_late=False, shared=False)(run)

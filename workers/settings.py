@@ -50,12 +50,28 @@ class WorkerSettings(BaseSettings):
     sweep_s: float = Field(1.0, gt=0, description="How often a process looks for due jobs.")
     max_attempts: int = Field(3, ge=1, description="How often a job is tried.")
     job_timeout_s: float = Field(24 * 3600.0, gt=0, description="A job running longer is killed.")
+    still_s: float = Field(
+        60.0,
+        gt=0,
+        description="A job's process that is silent and uses no CPU time for this long is killed.",
+    )
     job_memory_bytes: int | None = Field(None, description="Limit on one job's memory.")
     drain_s: float = Field(2.0, ge=0, description="How long a stopping worker lets jobs continue.")
     threads: int = Field(
         default_factory=lambda: os.cpu_count() or 1, ge=1, description="Threads one job may use."
     )
     slots: int = Field(1, ge=1, description="Jobs that one worker process runs at a time.")
+    quick_slots: int = Field(
+        1,
+        ge=0,
+        description="Inspections, imports, evaluations, predictions and transformations that one "
+        "worker process runs beside its other jobs; 0: they wait for a free slot, and come first.",
+    )
+    tenant_weights: Annotated[dict[str, int], NoDecode] = Field(
+        {},
+        description="Jobs that a tenant may take in its turn while others wait, as "
+        "`acme:3,other:2`; one where it is not named.",
+    )
     split_bytes: int = Field(
         2 << 30, ge=0, description="A fit on more bytes than this is cut into pieces; 0: none."
     )
@@ -86,6 +102,21 @@ class WorkerSettings(BaseSettings):
     @classmethod
     def _networks(cls, value: object) -> object:
         return tuple(filter(None, re.split(r"[\s,]+", value))) if isinstance(value, str) else value
+
+    @field_validator("tenant_weights", mode="before")
+    @classmethod
+    def _weights(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        pairs = [pair.rpartition(":") for pair in re.split(r"[\s,]+", value) if pair]
+        return {tenant: weight for tenant, _, weight in pairs}
+
+    @field_validator("tenant_weights")
+    @classmethod
+    def _positive(cls, value: dict[str, int]) -> dict[str, int]:
+        if not all(tenant and weight > 0 for tenant, weight in value.items()):
+            raise ValueError("write each as `tenant:weight`, the weight a whole number above 0")
+        return value
 
     @property
     def webhook_secrets(self) -> tuple[bytes, ...]:

@@ -33,6 +33,9 @@ _PRESENT_EVERY_S = 1.0
 _KILL_S = 1.5
 """How long the children of a stopping worker may take to be killed and their jobs given back."""
 
+_QUICK_EVERY_S = 0.05
+"""How often a worker whose slots are taken looks for a quick job."""
+
 _WARM_S = 60.0
 """How long a worker waits for its template and the trial job before it takes jobs anyway."""
 
@@ -50,7 +53,9 @@ class Worker:
         self._warm = threading.Event()
         threads = settings.threads_per_job
         self._pool = ChildPool(
-            Limits(memory_bytes=settings.job_memory_bytes, threads=threads), spares=settings.slots
+            Limits(memory_bytes=settings.job_memory_bytes, threads=threads),
+            spares=settings.slots + settings.quick_slots,
+            still_s=settings.still_s,
         )
         self._filled = self._pool.fill()
         self._assembly = assemble(settings, sender(settings))
@@ -63,6 +68,7 @@ class Worker:
             scratch=self._scratch,
             threads=threads,
             worker=self._name,
+            queues=self._queues,
         )
 
     def run(self) -> None:
@@ -73,6 +79,8 @@ class Worker:
         self._thread("stop", lambda: self._stop_after(stop))
         self._thread("sweep", self._sweep)
         self._thread("presence", self._report_presence)
+        for slot in range(self._settings.quick_slots):
+            self._thread(f"quick {slot}", self._run_quick)
         self._webhooks.start()
         while not stop.is_set():
             self._consume()
@@ -105,6 +113,13 @@ class Worker:
             controller.start()
         except Exception:
             _log.exception("Celery's worker failed and is restarted")
+
+    def _run_quick(self) -> None:
+        """Run quick jobs while the slots are taken: nobody then receives their hints."""
+        self._warm.wait(_WARM_S)
+        while not self._ended.wait(_QUICK_EVERY_S):
+            while self._supervisor.run_quick():
+                pass
 
     def _stop_after(self, stop: threading.Event) -> None:
         """After a signal: let jobs continue for `drain_s`, give back the rest, end the process."""

@@ -3,7 +3,8 @@
 A key belongs to one tenant and one route. Before anything is created, the key is reserved in Redis
 together with the id of the new resource and a fingerprint of the request; afterwards the response
 is stored beside it. A repeat gets that response. If the process died in between, a repeat looks up
-the resource by the reserved id, so nothing is created twice.
+the resource by the reserved id, and finishes what was begun with that id, so nothing is created
+twice.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from starlette.responses import Response
 from app.http.problems import Refused
 from app.http.streaming import WHOLE_BYTES
 from workers.errors import TransientError
+from workers.jobs.interrupted import SUBMISSION_S
 from workers.stores.redis.client import translated
 
-PENDING_S = 30.0
+PENDING_S = SUBMISSION_S
 """A reservation without a response for this long belongs to a process that died."""
 
 LARGEST_ANSWER = WHOLE_BYTES
@@ -54,12 +56,21 @@ class Once:
         digest = hashlib.sha256(f"{route}\0{key}".encode()).hexdigest()
         self._place = f"{prefix}once:{tenant}:{digest}"
 
-    async def answer(self, new_id: str, fingerprint: bytes, make: Make, again: Again) -> Response:
+    async def answer(
+        self,
+        new_id: str,
+        fingerprint: bytes,
+        make: Make,
+        again: Again,
+        finish: Again | None = None,
+    ) -> Response:
         """The first response to this key; `make` creates it if this is the first request.
 
         new_id : id of the resource that `make` creates.
         fingerprint : everything in the request that determines what is created.
         again : gives the response for an existing id; None if there is no such resource.
+        finish : the same for an id with which a dead process may have begun; finishes what it
+            began. None if nothing is left of it that could come to life.
 
         `make` raises only if it created nothing. Raises Refused `idempotency-mismatch` for another
         fingerprint, `conflict` while the first request is in progress.
@@ -80,11 +91,14 @@ class Once:
                 )
             if kept["answer"] is not None:
                 return _replay(kept["answer"])
+            abandoned = time.time() - kept["since"] >= PENDING_S
             repeated = await again(kept["id"])
+            if repeated is None and abandoned and finish is not None:
+                repeated = await finish(kept["id"])
             if repeated is not None:
                 repeated.headers["Idempotent-Replayed"] = "true"
                 return repeated
-            if time.time() - kept["since"] < PENDING_S:
+            if not abandoned:
                 raise Refused(
                     "conflict",
                     "The first request with this Idempotency-Key is still in progress.",

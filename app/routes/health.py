@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Literal
 
 from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from redis.exceptions import RedisError
 
 from app.http.dependencies import Service, ServiceDep
 from app.http.problems import Refused, responses
 from app.schemas.health import Health
-from workers.errors import TransientError
+from workers.errors import StoreFull, TransientError
+from workers.stores.redis.client import translated
+
+_LEAST_ROOM = 1 << 20
+"""Bytes: with less, a store is full; a request and a small result need about that much."""
 
 router = APIRouter(tags=["health"])
 
@@ -33,18 +40,29 @@ async def get_livez() -> Health:
     summary="Whether the service is ready",
     responses={
         200: {"content": {"application/json": {"example": {"status": "ok"}}}},
-        **responses("unavailable"),
+        **responses("unavailable", "full"),
     },
 )
 async def get_readyz(service: ServiceDep) -> Health:
-    """Succeeds if Redis, the object store and a worker can be reached; 503 names what cannot."""
-    away = await to_thread.run_sync(_away, service)
+    """Succeeds if Redis, the object store and a worker can be reached and written.
+
+    503 names what cannot be reached. 507 names what has no room left: what is stored can still be
+    read.
+    """
+    away, full = await to_thread.run_sync(_state, service)
     if away:
         raise Refused(
             "unavailable",
             f"Not ready: {', '.join(away)} cannot be reached.",
             headers={"Retry-After": "2"},
             away=away,
+        )
+    if full:
+        raise Refused(
+            "full",
+            f"No room left in: {', '.join(full)}. What is stored can be read.",
+            headers={"Retry-After": "2"},
+            full=full,
         )
     return Health()
 
@@ -73,25 +91,41 @@ async def get_metrics(request: Request) -> Response:
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
-def _away(service: Service) -> list[str]:
+def _state(service: Service) -> tuple[list[str], list[str]]:
+    """The parts that cannot be reached, and those that can be read and not written."""
     parts: dict[str, Callable[[], object]] = {
-        "redis": service.redis.ping,
-        "store": service.blobs.ping,
+        "redis": partial(_write_to_redis, service),
+        "store": partial(_write_to_store, service),
     }
-    away = [name for name, ask in parts.items() if not _answers(ask)]
-    if "redis" not in away and not _has_workers(service):
+    states = {name: _state_of(write) for name, write in parts.items()}
+    away = [name for name, state in states.items() if state == "away"]
+    full = [name for name, state in states.items() if state == "full"]
+    # Where Redis is full, workers cannot report that they are alive.
+    if states["redis"] == "ok" and not _has_workers(service):
         away.append("workers")
-    return away
+    return away, full
 
 
-def _answers(ask: Callable[[], object]) -> bool:
-    from redis.exceptions import RedisError
-
+def _state_of(write: Callable[[], object]) -> Literal["ok", "full", "away"]:
     try:
-        ask()
+        with translated():
+            write()
+    except StoreFull:
+        return "full"
     except (TransientError, RedisError):
-        return False
-    return True
+        return "away"
+    return "ok"
+
+
+def _write_to_redis(service: Service) -> None:
+    service.redis.set(f"{service.settings.key_prefix}ready", 1, px=1000)
+
+
+def _write_to_store(service: Service) -> None:
+    service.blobs.ping()
+    free = service.blobs.free_bytes()
+    if free is not None and free < _LEAST_ROOM:
+        raise StoreFull("the object store's disk is full")
 
 
 def _has_workers(service: Service) -> bool:

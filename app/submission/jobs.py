@@ -133,7 +133,12 @@ async def submitted(
         record = await to_thread.run_sync(service.ledger.get, submission.tenant, earlier_id)
         return None if record is None else await answered(record)
 
-    return await once.answer(job_id, fingerprint, make, again)
+    async def finish(earlier_id: str) -> Response | None:
+        ledger = service.ledger
+        record = await to_thread.run_sync(ledger.finish_submission, submission.tenant, earlier_id)
+        return None if record is None else await answered(record)
+
+    return await once.answer(job_id, fingerprint, make, again, finish)
 
 
 def presented(

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import signal
+import time
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -22,10 +25,20 @@ from workers.child.crew import Assignment
 from workers.child.messages import ChildMessage
 from workers.child.process import Limits, live
 from workers.child.run import Spec
-from workers.errors import FatalError, TransientError
+from workers.child.stillness import Stillness
+from workers.errors import FatalError, NoProcess, TransientError
 
 _LARGEST_MESSAGE = 16 << 20
 """The size limit of a message; a child computes on a user's input, so it is not trusted."""
+
+_TRIES = 5
+"""How often a child is started, or begun, before its worker gives up for the moment."""
+
+_AGAIN_S = 0.1
+"""The pause before the next try: a template that was killed takes a moment to be gone."""
+
+_LOOK_S = 0.5
+_log = logging.getLogger(__name__)
 
 
 class Child:
@@ -114,11 +127,15 @@ class ChildPool:
 
     One thread of the pool starts all children and lives until `close`: the template ends with the
     thread that started it.
+
+    still_s : a template that starts nothing and computes nothing for this long is killed, and
+        another one takes its place. The children of the first one die with it.
     """
 
-    def __init__(self, limits: Limits, spares: int = 1) -> None:
+    def __init__(self, limits: Limits, spares: int = 1, still_s: float = 60.0) -> None:
         self._limits = limits
         self._spares = spares
+        self._still_s = still_s
         self._waiting: deque[Child] = deque()
         self._starter = ThreadPoolExecutor(1, "children")
         self._reaper = ThreadPoolExecutor(1, "reaper")
@@ -128,10 +145,27 @@ class ChildPool:
         """Start the spare children; returns when they run."""
         return self._starter.submit(self._fill)
 
+    def begin(self, spec: Spec) -> Child:
+        """A child that has been handed its job; one that dies before is replaced.
+
+        Raises NoProcess if none can be started.
+        """
+        for _ in range(_TRIES):
+            child = self.take()
+            try:
+                child.begin(spec)
+            except TransientError as error:
+                _log.warning("%s", error)
+                self.drop(child)
+            else:
+                return child
+        raise NoProcess("the processes for jobs die before they begin")
+
     def take(self) -> Child:
-        """A child that waits for its job. A dead one is replaced."""
-        while not (child := self._starter.submit(self._next).result()).alive():
-            child.kill()
+        """A child that waits for its job. A dead one is replaced. NoProcess if none can start."""
+        while not (child := self._started(self._starter.submit(self._next))).alive():
+            child.stop()
+            self._reaper.submit(child.clear)
         return child
 
     def drop(self, child: Child) -> None:
@@ -157,7 +191,30 @@ class ChildPool:
     def _next(self) -> Child:
         return self._waiting.popleft() if self._waiting else self._start()
 
+    def _started(self, starting: Future[Child]) -> Child:
+        """The child that is being started; kills a template that stands still over it."""
+        watch: Stillness | None = None
+        while not wait_for([starting], _LOOK_S).done:
+            pid = template.pid()
+            if pid is None or watch is None or watch.pid != pid:
+                watch = None if pid is None else Stillness(pid, self._still_s)
+            elif watch.exceeded():
+                _log.error("the template of job processes stands still and is replaced")
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                watch.reset()
+        return starting.result()
+
     def _start(self) -> Child:
+        for _ in range(_TRIES):
+            try:
+                return self._fork()
+            except (OSError, EOFError) as error:
+                _log.warning("the template of job processes is started again: %r", error)
+                time.sleep(_AGAIN_S)
+        raise NoProcess("no process for a job can be started")
+
+    def _fork(self) -> Child:
         context = template.begin(self._limits.threads)
         ours, theirs = context.Pipe()
         process = context.Process(target=live, args=(theirs, self._limits), daemon=True)

@@ -14,6 +14,12 @@ OWNER = "UMBEL_TEMPLATE_OWNER"
 """Environment variable with the process id of the template's worker."""
 
 
+def pid() -> int | None:
+    """The process id of the template; None before it was started."""
+    # The standard library does not tell it otherwise.
+    return forkserver._forkserver._forkserver_pid  # type: ignore[attr-defined,no-any-return]
+
+
 def begin(threads: int) -> ForkServerContext:
     """Start the template if it does not run, for children that use `threads` threads.
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -23,6 +23,7 @@ from workers.artifacts.datasets import Datasets
 from workers.errors import Missing, Problem, TransientError
 from workers.jobs.deliveries import Deliveries
 from workers.jobs.finish import Endings
+from workers.jobs.interrupted import Interrupted
 from workers.jobs.pieces import Pieces
 from workers.jobs.rebuild import Rebuild
 from workers.jobs.submission import Intake
@@ -83,6 +84,7 @@ class Ledger:
         self._rebuild = Rebuild(
             blobs, records, datasets, self._endings, self.pieces, self._receiver_of
         )
+        self._interrupted = Interrupted(blobs, records, self._rebuild, self._hint)
 
     def submit(self, request: Request, inline: Mapping[str, bytes] | None = None) -> Record:
         """The record of a job that is accepted now.
@@ -94,6 +96,13 @@ class Ledger:
         if request.idempotency_key is not None:
             self.ensure_built()
         return self._intake.submit(request, inline or {})
+
+    def finish_submission(self, tenant: str, job_id: str) -> Record | None:
+        """The record of a job whose submission a dead process began: it is accepted now.
+
+        None if it cannot be, since the request was not stored whole: the job will never run.
+        """
+        return self._interrupted.finish(tenant, job_id)
 
     def get(self, tenant: str, job_id: str) -> Record | None:
         """The record; None if there is none, or if it belongs to another tenant."""
@@ -180,9 +189,22 @@ class Ledger:
         except TransientError:
             with suppress(TransientError):
                 due_s = self._settings.resend_s
-                self._records.release(job_id, fence, spend=False, due_s=due_s, lapsed=False)
+                self._records.release(
+                    job_id, fence, spend=False, due_s=due_s, lapsed=False, wait=True
+                )
             raise
         return Claim(request=request, attempt=attempt, fence=fence, started_at=started_at)
+
+    def claim_next(self, lanes: Sequence[str], worker: str) -> Claim | None:
+        """The right to run the job whose turn it is in these lanes (see `Records.next`).
+
+        None if no job waits there. Raises TransientError; a job taken then is due again soon.
+        """
+        while (job_id := self._records.next(lanes)) is not None:
+            claim = self.claim(job_id, worker)
+            if claim is not None:
+                return claim
+        return None
 
     def beat(self, claim: Claim, advance: Advance | None = None) -> Literal["on", "cancel", "lost"]:
         """Renew the lease and store progress; "lost": another worker has it, publish nothing."""
@@ -208,6 +230,7 @@ class Ledger:
             due_s=delay_s or self._settings.resend_s,
             lapsed=False,
             why=why,
+            wait=delay_s > 0.0,
         )
         if outcome == "queued" and not delay_s:
             self._hint(request.queue, request.id)
@@ -249,8 +272,8 @@ class Ledger:
         return True
 
     def sweep(self) -> int:
-        """Handle once what is due, lost leases and queued jobs not taken, and now and then what
-        processes that died have left in the store.
+        """Handle once what is due: lost leases, queued jobs not taken, interrupted submissions; and
+        now and then what processes that died have left in the store.
 
         Returns the number of jobs.
         """
@@ -261,7 +284,7 @@ class Ledger:
         if time.monotonic() >= self._leftovers_at:
             self._leftovers_at = time.monotonic() + LEFTOVERS_S
             self.blobs.remove_leftovers()
-        return taken
+        return taken + self._interrupted.sweep()
 
     def rebuild(self) -> int:
         """Restore records and lists from the store, after Redis has started; returns their number.

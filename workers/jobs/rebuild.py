@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from workers.artifacts.checkpoints import Checkpoints
 from workers.artifacts.datasets import Datasets
-from workers.errors import Missing, StoreUnavailable
+from workers.errors import Missing, StoreFull, StoreUnavailable
 from workers.jobs.finish import Endings
 from workers.jobs.pieces import Pieces
 from workers.model import ENDED, Request, made_at
@@ -65,9 +65,20 @@ class Rebuild:
         return run_id != built
 
     def ensure(self) -> None:
-        """Rebuild if that is needed."""
-        if self.needed():
+        """Rebuild if that is needed.
+
+        Where Redis has no room for it, what Redis holds from before its restart is good enough to
+        be read; StoreFull if it holds nothing.
+        """
+        run_id, built = self._records.run_ids()
+        if run_id == built:
+            return
+        try:
             self.run()
+        except StoreFull:
+            if built is None:
+                raise
+            _log.warning("Redis has no room to rebuild what it lost")
 
     def run(self, wait_s: float = 10.0) -> int:
         """Restore what is missing; returns the number of restored jobs and datasets.
@@ -96,8 +107,12 @@ class Rebuild:
             _log.info("restored %d jobs and datasets from the store", restored)
         return restored
 
-    def restore_job(self, tenant: str, job_id: str) -> bool:
-        """Restore the record of one job if the store has the job; True if it was missing."""
+    def restore_job(self, tenant: str, job_id: str, *, answered: bool = True) -> bool:
+        """Restore the record of one job if the store has the job; True if it was missing.
+
+        answered : whether the job may have been accepted. One that was not is removed if another
+            job has its idempotency key.
+        """
         try:
             request = read_request(self._blobs, tenant, job_id)
         except Missing:
@@ -108,13 +123,16 @@ class Rebuild:
             return False
         if end is None and self._blobs.size(layout.open_marker(tenant, job_id)) is None:
             # Never accepted: the marker goes only after the end was written.
-            if _age_s(made_at(job_id)) > LEFT_S:
+            if age_s(made_at(job_id)) > LEFT_S:
                 erase_files(self._blobs, tenant, job_id)
             return False
-        left_s = max(0.0, IDEMPOTENCY_S - _age_s(datetime.fromisoformat(request.created_at)))
+        left_s = max(0.0, IDEMPOTENCY_S - age_s(datetime.fromisoformat(request.created_at)))
         receiver = self._receiver_of(request)
         created = self._records.create(request, receiver=receiver, due_s=0.0, idempotency_s=left_s)
         if created.outcome in ("replay", "mismatch"):
+            if not answered:
+                erase_job(self._blobs, self._records, tenant, job_id)
+                return False
             # Two jobs with one key; perhaps one of them was never answered: keep both.
             created = self._records.create(request, receiver=receiver, due_s=0.0, idempotency_s=0.0)
         if end is not None:
@@ -124,15 +142,20 @@ class Rebuild:
             self._records.drop(job_id)
         return created.outcome == "made"
 
+    def close(self, tenant: str, job_id: str) -> None:
+        """Remove the open marker of a job that has ended."""
+        if read_end(self._blobs, tenant, job_id) is not None:
+            self._blobs.delete(layout.open_marker(tenant, job_id))
+
     def _all(self, token: str) -> int:
         restored = 0
         # For each job in the store, whether it has ended.
         ended: dict[str, bool] = {}
         with ThreadPoolExecutor(_THREADS, "rebuild") as pool:
-            for datasets in _batches(_folders(self._blobs.keys("datasets/"))):
+            for datasets in batches(_folders(self._blobs.keys("datasets/"))):
                 self._hold(token)
                 restored += sum(pool.map(lambda folder: self._dataset(*folder), datasets))
-            for jobs in _batches(_folders(self._blobs.keys("jobs/"))):
+            for jobs in batches(_folders(self._blobs.keys("jobs/"))):
                 self._hold(token)
                 statuses = self._records.statuses(job_id for _, job_id, _ in jobs)
                 restored += sum(pool.map(self._job, jobs, statuses))
@@ -144,7 +167,7 @@ class Rebuild:
                     closed = self._endings.deleted(tenant, job_id)
                 if closed:
                     self._blobs.delete(key)
-            for missing in _batches(set(self._records.all_ids()) - ended.keys()):
+            for missing in batches(set(self._records.all_ids()) - ended.keys()):
                 self._hold(token)
                 for _ in pool.map(self._drop_if_deleted, missing):
                     pass
@@ -159,7 +182,7 @@ class Rebuild:
     def _dataset(self, tenant: str, dataset_id: str, names: set[str]) -> bool:
         if "meta.json" in names:
             return self._datasets.restore(tenant, dataset_id)
-        if _age_s(made_at(dataset_id)) > LEFT_S:
+        if age_s(made_at(dataset_id)) > LEFT_S:
             self._datasets.discard(tenant, dataset_id)
         return False
 
@@ -198,12 +221,12 @@ def _folders(keys: Iterable[str]) -> Iterator[tuple[str, str, set[str]]]:
         yield tenant, own_id, names
 
 
-def _batches(items: Iterable[T]) -> Iterator[list[T]]:
+def batches(items: Iterable[T]) -> Iterator[list[T]]:
     left = iter(items)
     while batch := list(islice(left, _AT_ONCE)):
         yield batch
 
 
-def _age_s(moment: datetime | None) -> float:
+def age_s(moment: datetime | None) -> float:
     """Seconds since `moment`; 0 if it is not known."""
     return 0.0 if moment is None else (datetime.now(UTC) - moment).total_seconds()

@@ -11,6 +11,7 @@ import shutil
 import stat
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -20,7 +21,7 @@ from workers.artifacts.results import PIECE
 from workers.assembly import Assembly
 from workers.child.pool import ChildPool
 from workers.child.run import Spec
-from workers.errors import FatalError, Missing, TransientError
+from workers.errors import FatalError, Missing, NoProcess, TransientError
 from workers.model import PieceClaim
 from workers.settings import WorkerSettings
 from workers.supervisor.inputs import prepare
@@ -79,7 +80,7 @@ class Helper:
 
         heartbeat = Heartbeat(renew, beat_s(self._settings), claim.request)
         deadline = time.monotonic() + self._settings.job_timeout_s
-        interrupts = Interrupts(heartbeat, deadline, self._stop_at)
+        interrupts = Interrupts(heartbeat, deadline, self._stop_at, self._settings.still_s)
         folder = self._scratch / f"{claim.request.id}-{claim.token}"
         try:
             path = self._arrays(interrupts, claim, folder)
@@ -91,6 +92,9 @@ class Helper:
             _log.info("%s is no longer needed", name)
             return True
         except WorkerStopping:
+            pieces.give_back(claim, spend=False)
+        except NoProcess as error:
+            _log.warning("%s: %s", name, error)
             pieces.give_back(claim, spend=False)
         except TransientError as error:
             _log.warning("%s: %s", name, error)
@@ -120,9 +124,8 @@ class Helper:
             return spec.model_copy(update={"piece": claim.piece, "shared": shared})
 
         spec = interrupts.meanwhile(ready)
-        child = self._pool.take()
+        child = interrupts.meanwhile(partial(self._pool.begin, spec), self._pool.drop)
         try:
-            child.begin(spec)
             outcome = interrupts.listen(child, lambda _: None)
         finally:
             self._pool.drop(child)

@@ -15,6 +15,7 @@ from workers import logs
 from workers.child.messages import ChildMessage
 from workers.child.pool import Child
 from workers.child.run import Outcome
+from workers.child.stillness import Stillness
 from workers.errors import TransientError
 from workers.model import Advance, Request
 from workers.settings import WorkerSettings
@@ -93,15 +94,20 @@ class Interrupts:
     """Checks for interrupts while a worker waits for something.
 
     deadline : by the monotonic clock. stop_at : returns the time at which the worker must stop;
-        None: not yet.
+        None: not yet. still_s : how long a child may be silent without using CPU time.
     """
 
     def __init__(
-        self, heartbeat: Heartbeat, deadline: float, stop_at: Callable[[], float | None]
+        self,
+        heartbeat: Heartbeat,
+        deadline: float,
+        stop_at: Callable[[], float | None],
+        still_s: float = 60.0,
     ) -> None:
         self.heartbeat = heartbeat
         self._deadline = deadline
         self._stop_at = stop_at
+        self._still_s = still_s
 
     def check_ownership(self) -> None:
         """Raises LeaseLost or WorkerStopping."""
@@ -119,10 +125,12 @@ class Interrupts:
         if time.monotonic() > self._deadline:
             raise OutOfTime
 
-    def meanwhile(self, work: Callable[[], T]) -> T:
+    def meanwhile(
+        self, work: Callable[[], T], discard: Callable[[T], object] = lambda _: None
+    ) -> T:
         """The result of `work`, run in another thread so that a long download can be abandoned.
 
-        Raises what `check` and `work` do.
+        Raises what `check` and `work` do. discard : called with a result that comes afterwards.
         """
         result: Future[T] = Future()
 
@@ -136,16 +144,35 @@ class Interrupts:
         while True:
             with contextlib.suppress(NotYet):
                 return result.result(_CHECK_EVERY_S)
-            self.check()
+            try:
+                self.check()
+            except BaseException:
+                result.add_done_callback(
+                    lambda late: discard(late.result()) if late.exception() is None else None
+                )
+                raise
 
-    def listen(self, child: Child, attend: Callable[[ChildMessage | None], None]) -> Outcome:
+    def listen(
+        self,
+        child: Child,
+        attend: Callable[[ChildMessage | None], None],
+        waits: Callable[[], bool] = lambda: False,
+    ) -> Outcome:
         """Wait for the child's outcome.
 
-        `attend` is called with each earlier message, and regularly with None. Raises what `check`
-        does, and TransientError if a transient condition kept the child from its work.
+        `attend` is called with each earlier message, and regularly with None. `waits` says whether
+        the child waits for an answer of ours. Raises what `check` does, and TransientError if a
+        transient condition kept the child from its work, or it stands still.
         """
+        stillness = Stillness(child.pid, self._still_s)
         while True:
             message = child.receive(_CHECK_EVERY_S)
+            if message is not None or waits():
+                stillness.reset()
+            elif stillness.exceeded():
+                raise TransientError(
+                    f"the job's process was silent and used no CPU time for {self._still_s:g} s"
+                )
             if message is not None and message.outcome is not None:
                 return message.outcome
             if message is not None and message.transient is not None:

@@ -48,6 +48,11 @@ class AttemptPieces:
         self._longest_s = 0.0
         self._invited_at = 0.0
 
+    @property
+    def requested(self) -> bool:
+        """Whether the child has requested a piece and got no answer yet."""
+        return self._requested_at is not None
+
     def post(self, pieces: Sequence[Piece], shared: Path | None = None) -> None:
         """Called when the child has cut its fit, for the first time or again.
 

@@ -10,7 +10,7 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -25,6 +25,7 @@ from workers.child.pool import Child, ChildPool
 from workers.child.run import Outcome, Spec
 from workers.errors import (
     NO_ROOM,
+    NoProcess,
     Problem,
     StoreFull,
     StoreUnavailable,
@@ -48,6 +49,9 @@ from workers.supervisor.interrupts import (
 )
 from workers.supervisor.pieces import AttemptPieces
 
+_AFTER_FAILURE_S = 1.0
+"""The pause before the next look for quick jobs while Redis or the store is unavailable."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -55,7 +59,7 @@ class Supervisor:
     """Runs jobs by their ids for one worker process. Threads share it, one job each.
 
     scratch : folder used by this worker only, on the store's file system if that is local.
-    threads : the number that one job may use.
+    threads : the number that one job may use. queues : those whose jobs it runs.
     """
 
     def __init__(
@@ -67,6 +71,7 @@ class Supervisor:
         scratch: Path,
         threads: int,
         worker: str,
+        queues: Sequence[str] = ("cpu",),
     ) -> None:
         self._settings = settings
         self._assembly = assembly
@@ -74,6 +79,7 @@ class Supervisor:
         self._scratch = scratch
         self._threads = threads
         self._worker = worker
+        self._queues = tuple(queues)
         self._helper = Helper(
             settings,
             assembly,
@@ -84,27 +90,35 @@ class Supervisor:
         )
         self._checkpoints = Checkpoints(assembly.blobs)
         self._stop_at: float | None = None
-        self._running = 0
+        self._running = {"slot": 0, "quick": 0}
         self._change = threading.Condition()
 
-    def run(self, job_id: str) -> None:
-        """Run an attempt of the job if it can be claimed, else help the running one.
+    def run(self, job_id: str, queue: str | None = None) -> None:
+        """Run the job whose turn it is; if none waits, help the running job `job_id`.
+
+        Fits come first where quick jobs have slots of their own, else last. Never raises.
+        queue : the one that the hint came from; its jobs are first.
+        """
+        queues = sorted(self._queues, key=lambda name: name != queue)
+        kinds = ("fit", "quick") if self._settings.quick_slots else ("quick", "fit")
+        lanes = [f"{name}:{kind}" for kind in kinds for name in queues]
+
+        def work() -> bool:
+            if not self._attempt_next(lanes):
+                self._helper.help(job_id)
+            return True
+
+        self._in_slot("slot", work)
+
+    def run_quick(self) -> bool:
+        """Run the quick job whose turn it is, if this worker's slots are taken; whether it did.
 
         Never raises.
         """
-        try:
-            with self._counted():
-                if self._stop_at is not None:
-                    return
-                claim = self._assembly.ledger.claim(job_id, self._worker)
-                if claim is not None:
-                    self._attempt(claim)
-                else:
-                    self._helper.help(job_id)
-        except TransientError as error:
-            _log.warning("job %s is left for later: %s", job_id, error)
-        except Exception:
-            _log.exception("job %s: the supervisor failed", job_id)
+        if self._running["slot"] < self._settings.slots:
+            return False
+        lanes = [f"{name}:quick" for name in self._queues]
+        return self._in_slot("quick", lambda: self._attempt_next(lanes))
 
     def stop(self, drain_s: float) -> None:
         """Take no more jobs; running jobs may continue for `drain_s` seconds."""
@@ -113,17 +127,39 @@ class Supervisor:
     def wait_idle(self, timeout_s: float) -> bool:
         """Wait until no job runs; False if one still runs after `timeout_s`."""
         with self._change:
-            return self._change.wait_for(lambda: self._running == 0, timeout_s)
+            return self._change.wait_for(lambda: not any(self._running.values()), timeout_s)
+
+    def _in_slot(self, slot: Literal["slot", "quick"], work: Callable[[], bool]) -> bool:
+        """The result of `work`; False if this worker stops, or `work` fails."""
+        try:
+            with self._counted(slot):
+                return self._stop_at is None and work()
+        except TransientError as error:
+            _log.warning("jobs are left for later: %s", error)
+            if slot == "quick":
+                # Nobody else holds back the next look, as the broker does with hints.
+                time.sleep(_AFTER_FAILURE_S)
+        except Exception:
+            _log.exception("the supervisor failed")
+        return False
+
+    def _attempt_next(self, lanes: Sequence[str]) -> bool:
+        """Run the job whose turn it is in these lanes; False if none waits."""
+        claim = self._assembly.ledger.claim_next(lanes, self._worker)
+        if claim is None:
+            return False
+        self._attempt(claim)
+        return True
 
     @contextlib.contextmanager
-    def _counted(self) -> Iterator[None]:
+    def _counted(self, slot: Literal["slot", "quick"]) -> Iterator[None]:
         with self._change:
-            self._running += 1
+            self._running[slot] += 1
         try:
             yield
         finally:
             with self._change:
-                self._running -= 1
+                self._running[slot] -= 1
                 self._change.notify_all()
 
     def _attempt(self, claim: Claim) -> None:
@@ -142,7 +178,16 @@ class Supervisor:
 
         deadline = time.monotonic() + settings.job_timeout_s
         shared = folder / SHARED
-        attempt = _Attempt(claim, pieces, keep, shared, heartbeat, deadline, lambda: self._stop_at)
+        attempt = _Attempt(
+            claim,
+            pieces,
+            keep,
+            shared,
+            heartbeat,
+            deadline,
+            lambda: self._stop_at,
+            settings.still_s,
+        )
         try:
             end = self._end(attempt, folder)
             self._publish(attempt, end, folder / "result" if end.status == "succeeded" else None)
@@ -151,6 +196,9 @@ class Supervisor:
         except WorkerStopping:
             _log.info("job %s is given back because this worker stops", claim.request.id)
             ledger.give_back(claim, spend=False)
+        except NoProcess as error:
+            _log.warning("job %s is given back: %s", claim.request.id, error)
+            ledger.give_back(claim, spend=False, delay_s=settings.resend_s)
         except TransientError as error:
             _log.warning("job %s attempt %d: %s", claim.request.id, claim.attempt, error)
             ledger.give_back(claim, spend=True, why=_why(error))
@@ -193,10 +241,11 @@ class Supervisor:
             )
 
         spec = attempt.meanwhile(ready)
-        child = self._pool.take()
+        child = attempt.meanwhile(partial(self._pool.begin, spec), self._pool.drop)
         try:
-            child.begin(spec)
-            return attempt.listen(child, lambda message: attempt.attend(child, message))
+            return attempt.listen(
+                child, lambda message: attempt.attend(child, message), attempt.child_waits
+            )
         finally:
             self._pool.drop(child)
 
@@ -233,8 +282,9 @@ class _Attempt(Interrupts):
         heartbeat: Heartbeat,
         deadline: float,
         stop_at: Callable[[], float | None],
+        still_s: float = 60.0,
     ) -> None:
-        super().__init__(heartbeat, deadline, stop_at)
+        super().__init__(heartbeat, deadline, stop_at, still_s)
         self.claim = claim
         self._pieces = pieces
         self._keep = keep
@@ -257,6 +307,10 @@ class _Attempt(Interrupts):
         if assignment is not None:
             child.send(assignment)
         self._pieces.invite()
+
+    def child_waits(self) -> bool:
+        """Whether the child waits for the answer to its request for a piece."""
+        return self._pieces.requested
 
     def end(
         self,

@@ -134,3 +134,56 @@ def test_the_reservation_of_a_dead_process_is_taken_over(
     assert anyio.run(run, make).status_code == 201
     replayed = anyio.run(run, die)
     assert (replayed.status_code, replayed.body) == (201, b"made")
+
+
+def die_before_the_record(api: Api, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A POST whose process was killed after it had stored the request; the id of its job.
+
+    An error that nothing handles stands in for the kill: neither the job nor the key is released.
+    """
+
+    def die(*_: object, **__: object) -> None:
+        raise RuntimeError("killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(api.service.ledger._records, "create", die)
+        patch.setattr(Once, "_forget", lambda *_: None)
+        assert api.client.post("/v1/jobs", json=new_job(), headers=KEY).status_code == 500
+    (marker,) = api.service.blobs.keys("open/")
+    return marker.rpartition("/")[2]
+
+
+def restart_redis(api: Api) -> None:
+    """The next sweep rebuilds, as after a restart of Redis."""
+    api.service.redis.set(f"{api.settings.key_prefix}built", "an earlier run")
+    api.service.ledger.sweep()
+
+
+def test_a_job_whose_process_died_before_its_record_is_made_once(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = die_before_the_record(api, monkeypatch)
+    problem_of(api.client.post("/v1/jobs", json=new_job(), headers=KEY), 409, "conflict")
+    monkeypatch.setattr("app.http.idempotency.PENDING_S", 0.0)
+    for _ in range(2):
+        again = api.client.post("/v1/jobs", json=new_job(), headers=KEY)
+        assert again.status_code == 202
+        assert again.json()["id"] == first
+        assert again.headers["idempotent-replayed"] == "true"
+    assert api.sent[-1] == ("cpu", first)
+    restart_redis(api)
+    assert [job["id"] for job in api.client.get("/v1/jobs").json()["items"]] == [first]
+
+
+def test_a_job_whose_request_was_stored_in_part_is_made_anew(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = die_before_the_record(api, monkeypatch)
+    api.service.blobs.delete(f"open/local/{first}")  # It is written last.
+    monkeypatch.setattr("app.http.idempotency.PENDING_S", 0.0)
+    again = api.client.post("/v1/jobs", json=new_job(), headers=KEY)
+    assert again.status_code == 202
+    assert again.json()["id"] != first
+    restart_redis(api)
+    listed = [job["id"] for job in api.client.get("/v1/jobs").json()["items"]]
+    assert listed == [again.json()["id"]]

@@ -9,7 +9,7 @@ from importlib.metadata import version
 import pytest
 
 from tests.app.conftest import Api, new_job, problem_of
-from workers.errors import StoreUnavailable
+from workers.errors import StoreFull, StoreUnavailable
 
 
 def test_live(api: Api) -> None:
@@ -30,6 +30,41 @@ def test_readiness_names_the_unreachable_part(api: Api, monkeypatch: pytest.Monk
     monkeypatch.setattr(api.service.blobs, "ping", away)
     body = problem_of(api.client.get("/readyz"), 503, "unavailable")
     assert body["away"] == ["store", "workers"]
+
+
+def test_readiness_names_the_part_without_room(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    api.service.ledger.worker_seen("w")
+    with monkeypatch.context() as patch:
+        patch.setattr(api.service.blobs, "free_bytes", lambda: 4096)
+        body = problem_of(api.client.get("/readyz"), 507, "full")
+    assert body["full"] == ["store"]
+
+    def full() -> None:
+        raise StoreFull("no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(api.service.blobs, "ping", full)
+        assert problem_of(api.client.get("/readyz"), 507, "full")["full"] == ["store"]
+    assert api.client.get("/readyz").json() == {"status": "ok"}
+
+
+def test_reads_go_on_while_redis_has_no_room(api: Api) -> None:
+    job_id = api.client.post("/v1/jobs", json=new_job()).json()["id"]
+    redis, prefix = api.service.redis, api.settings.key_prefix
+    redis.set(f"{prefix}built", "an earlier run")
+    redis.config_set("maxmemory", 1)
+    try:
+        assert problem_of(api.client.get("/readyz"), 507, "full")["full"] == ["redis"]
+        problem_of(api.client.post("/v1/jobs", json=new_job()), 507, "full")
+        assert [job["id"] for job in api.client.get("/v1/jobs").json()["items"]] == [job_id]
+        assert api.client.get(f"/v1/jobs/{job_id}").json()["status"] == "queued"
+        assert api.client.get("/v1/datasets").json()["items"] == []
+        redis.delete(f"{prefix}built")  # It has lost everything: an empty list would be wrong.
+        problem_of(api.client.get("/v1/jobs"), 507, "full")
+    finally:
+        redis.config_set("maxmemory", 0)
+    api.service.ledger.worker_seen("w")
+    assert api.client.get("/readyz").json() == {"status": "ok"}
 
 
 def test_metrics(api: Api) -> None:

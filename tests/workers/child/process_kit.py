@@ -22,11 +22,11 @@ from workers.model import Request, now
 
 
 @contextlib.contextmanager
-def child_pool(spares: int, **limits: Any) -> Iterator[ChildPool]:
+def child_pool(spares: int, *, still_s: float = 60.0, **limits: Any) -> Iterator[ChildPool]:
     """A pool with these `Limits`. If it started a template, which ends with the pool's thread, the
     template is gone before another pool looks for one."""
     earlier = forkserver._forkserver._forkserver_pid
-    pool = ChildPool(Limits(**limits), spares=spares)
+    pool = ChildPool(Limits(**limits), spares=spares, still_s=still_s)
     try:
         yield pool
     finally:

@@ -19,10 +19,12 @@ import psutil
 import pytest
 
 from tests.workers.child.process_kit import child_pool
-from tests.workers.waiting_kit import until
+from tests.workers.waiting_kit import gone, until
 from workers.assembly import Assembly, assemble
+from workers.child import template
 from workers.child.pool import Child, ChildPool
 from workers.embedded import EmbeddedServer
+from workers.errors import NoProcess
 from workers.model import Record, Request, new_id, now
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
@@ -49,7 +51,13 @@ class SingleWorker:
         self.scratch = folder / "scratch" / "w"
         self.scratch.mkdir(parents=True)
         self.supervisor = Supervisor(
-            self.settings, self.parts, pool, scratch=self.scratch, threads=1, worker="w"
+            self.settings,
+            self.parts,
+            pool,
+            scratch=self.scratch,
+            threads=1,
+            worker="w",
+            queues=("cpu", "gpu"),
         )
 
     def submit(self, method: str = "l2h", role: str = "logits", **params: Any) -> Request:
@@ -155,6 +163,67 @@ def test_the_users_error_is_shown_with_the_request(bench: SingleWorker) -> None:
     assert record.error["request_id"] == "req-7"
 
 
+def test_quick_work_does_not_wait_for_the_fit_in_the_slot(bench: SingleWorker) -> None:
+    ledger = bench.parts.ledger
+    waiting = bench.submit()
+    quick = Request(
+        id=new_id("job"),
+        tenant="t",
+        kind="import",
+        method="import",
+        options={"format": "newick"},
+        created_at=now(),
+    )
+    ledger.submit(quick, {"content": b"(a,b);"})
+    assert not bench.supervisor.run_quick()  # The slot is free: a hint wakes it.
+    ledger.cancel("t", waiting.id)
+    fit = bench.submit("hac", "features", linkage="average")
+    thread = bench.start(fit)
+    await_busy()
+    behind = bench.submit()
+    assert bench.supervisor.run_quick()
+    assert bench.record(quick).status == "succeeded"
+    assert bench.record(fit).status == "running"
+    assert not bench.supervisor.run_quick()  # A fit does not take the room of quick work.
+    assert bench.record(behind).status == "queued"
+    ledger.cancel("t", fit.id)
+    thread.join(10.0)
+
+
+@pytest.mark.parametrize(("quick_slots", "first"), [(1, "fit"), (0, "import")])
+def test_a_free_slot_also_runs_quick_work(
+    tmp_path: Path, server: EmbeddedServer, pool: ChildPool, quick_slots: int, first: str
+) -> None:
+    bench = SingleWorker(tmp_path, server, pool, quick_slots=quick_slots)
+    quick = Request(
+        id=new_id("job"),
+        tenant="t",
+        kind="import",
+        method="import",
+        options={"format": "newick"},
+        created_at=now(),
+    )
+    bench.parts.ledger.submit(quick, {"content": b"(a,b);"})
+    jobs = {"import": quick, "fit": bench.submit()}
+    bench.supervisor.run("job_none")
+    assert {kind for kind, job in jobs.items() if bench.record(job).ended} == {first}
+    bench.supervisor.run("job_none")
+    assert {bench.record(job).status for job in jobs.values()} == {"succeeded"}
+
+
+def test_a_hint_prefers_the_jobs_of_its_queue(
+    tmp_path: Path, server: EmbeddedServer, pool: ChildPool
+) -> None:
+    bench = SingleWorker(tmp_path, server, pool)
+    cpu = bench.submit()
+    gpu = cpu.model_copy(update={"id": new_id("job"), "queue": "gpu"})
+    bench.parts.ledger.submit(gpu, {"logits": LOGITS})
+    bench.supervisor.run(cpu.id, "gpu")
+    assert [bench.record(job).status for job in (cpu, gpu)] == ["queued", "succeeded"]
+    bench.supervisor.run(cpu.id, "gpu")
+    assert bench.record(cpu).status == "succeeded"
+
+
 def test_an_input_deleted_meanwhile_fails_the_job(bench: SingleWorker) -> None:
     request = bench.submit()
     bench.parts.blobs.delete(layout.inline("t", request.id, "logits"))
@@ -190,6 +259,111 @@ def test_the_job_of_a_killed_child_is_given_back_at_once(bench: SingleWorker) ->
     bench.supervisor.run(request.id)
     record = bench.record(request)
     assert (record.status, record.attempt) == ("succeeded", 2)
+
+
+def test_a_stopped_child_counts_as_crashed(
+    tmp_path: Path, server: EmbeddedServer, pool: ChildPool
+) -> None:
+    bench = SingleWorker(tmp_path, server, pool, still_s=3.0)
+    request = bench.submit("hac", "features", linkage="average")
+    thread = bench.start(request)
+    child = await_busy()
+    child.suspend()
+    thread.join(60.0)
+    assert not thread.is_alive()
+    until(lambda: gone(child.pid))
+    record = bench.record(request)
+    assert (record.status, record.attempt) == ("queued", 1)
+    bench.supervisor.run(request.id)
+    record = bench.record(request)
+    assert (record.status, record.attempt) == ("succeeded", 2)
+
+
+@pytest.mark.parametrize("happens", ["stopped", "stopped, then killed", "killed"])
+def test_a_lost_template_costs_no_attempt(
+    tmp_path: Path, server: EmbeddedServer, happens: str
+) -> None:
+    still_s = 3.0 if happens == "stopped" else 600.0
+    with child_pool(0, still_s=still_s, threads=1) as own:
+        bench = SingleWorker(tmp_path, server, own)
+        own.drop(own.take())
+        pid = template.pid()
+        assert pid is not None
+        if happens != "killed":
+            os.kill(pid, signal.SIGSTOP)
+        request = bench.submit()
+        if happens == "killed":
+            os.kill(pid, signal.SIGKILL)
+        thread = bench.start(request)
+        if happens == "stopped, then killed":
+            until(lambda: bench.record(request).status == "running")
+            time.sleep(0.5)  # The starting child waits for the template's reply.
+            os.kill(pid, signal.SIGKILL)
+        thread.join(90.0)
+        assert not thread.is_alive()
+        record = bench.record(request)
+        assert (record.status, record.attempt) == ("succeeded", 1)
+        assert template.pid() != pid
+
+
+def test_a_child_that_dies_before_its_job_costs_no_attempt(
+    bench: SingleWorker, pool: ChildPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take = pool.take
+    children: list[Child] = []
+
+    def dying() -> Child:
+        child = take()
+        children.append(child)
+        if len(children) == 1:
+            os.kill(child.pid, signal.SIGKILL)
+            until(lambda: not child.alive())
+        return child
+
+    monkeypatch.setattr(pool, "take", dying)
+    request = bench.submit()
+    bench.supervisor.run(request.id)
+    record = bench.record(request)
+    assert (record.status, record.attempt) == ("succeeded", 1)
+    assert len(children) == 2
+
+
+def test_a_job_for_which_no_process_starts_is_left_for_later(
+    bench: SingleWorker, pool: ChildPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> Child:
+        raise NoProcess("none starts")
+
+    request = bench.submit()
+    with monkeypatch.context() as patch:
+        patch.setattr(pool, "take", fail)
+        bench.supervisor.run(request.id)
+    record = bench.record(request)
+    assert (record.status, record.attempt) == ("queued", 0)
+    bench.supervisor.run(request.id)
+    assert bench.record(request).status == "queued"  # Not before it is due.
+
+
+def test_a_cancel_interrupts_the_start_of_a_process(tmp_path: Path, server: EmbeddedServer) -> None:
+    with child_pool(0, still_s=600.0, threads=1) as own:
+        bench = SingleWorker(tmp_path, server, own)
+        own.drop(own.take())
+        pid = template.pid()
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            request = bench.submit()
+            thread = bench.start(request)
+            until(lambda: bench.record(request).status == "running")
+            bench.parts.ledger.cancel("t", request.id)
+            thread.join(30.0)
+            assert not thread.is_alive()
+            assert bench.record(request).status == "cancelled"
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        late = own.take()
+        assert late.alive()
+        late.kill()
 
 
 def test_a_job_that_kills_its_process_every_time_finally_fails(bench: SingleWorker) -> None:

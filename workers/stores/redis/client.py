@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -26,6 +27,14 @@ from workers.errors import StoreFull, StoreUnavailable
 CONNECT_S = 1.0
 ANSWER_S = 5.0
 
+_KEEPALIVE = {
+    "socket_keepalive_options": {
+        number: seconds
+        for name, seconds in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
+        if (number := getattr(socket, name, None)) is not None
+    }
+}
+
 
 def options() -> dict[str, Any]:
     """Options of every client: an unreachable Redis is noticed within about a second.
@@ -42,9 +51,15 @@ def options() -> dict[str, Any]:
 
 
 def connect(url: str) -> redis.Redis:
-    """A client that threads may share; connects on first use."""
+    """A client that threads may share; connects on first use.
+
+    The kernel and not a PING finds connections that died while idle: a server whose disk is full
+    answers reads, but no PING.
+    """
     retry = Retry(NoBackoff(), 1, supported_errors=(ConnectionError,))
-    return redis.Redis.from_url(url, retry=retry, **options())
+    kept = {} if url.startswith("unix://") else {"socket_keepalive": True, **_KEEPALIVE}
+    own = {**options(), "health_check_interval": 0, **kept}
+    return redis.Redis.from_url(url, retry=retry, **own)
 
 
 @contextmanager
@@ -60,7 +75,8 @@ def translated() -> Iterator[None]:
     except (ConnectionError, TimeoutError, ReadOnlyError, AuthenticationError) as error:
         raise StoreUnavailable(f"Redis does not answer: {type(error).__name__}") from error
     except ResponseError as error:
-        text = str(error)
+        # A pipeline says first which of its commands failed.
+        text = str(error).rpartition("caused error: ")[2]
         if text.startswith("OOM"):
             raise StoreFull("Redis has no memory left") from error
         if text.startswith("MISCONF"):

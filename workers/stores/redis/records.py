@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
@@ -193,6 +193,15 @@ class Records:
             return answer[0], 0, ""
         return "ok", int(answer[1]), _time(answer[2])
 
+    def next(self, lanes: Sequence[str]) -> str | None:
+        """Take the next job out of these lanes, `<queue>:fit` or `<queue>:quick`; None: none waits.
+
+        A later lane is looked at if the earlier ones are empty. In a lane tenants take turns, and a
+        tenant's oldest job is first. If the job is not claimed it returns when it is due.
+        """
+        weights = self._settings.tenant_weights
+        return self._scripts("next", json.dumps(weights), *lanes) or None
+
     def beat(self, claim: Claim, advance: Advance | None) -> Literal["on", "cancel", "lost"]:
         progress = "" if advance is None else advance.model_dump_json()
         lease = _ms(self._settings.lease_s)
@@ -211,10 +220,12 @@ class Records:
         due_s: float,
         lapsed: bool,
         why: Problem | None = None,
+        wait: bool = False,
     ) -> Released:
         """End an attempt; with `lapsed`, only if its lease has run out.
 
-        why : the record's error if this was the last attempt.
+        why : the record's error if this was the last attempt. wait : whether the job may be taken
+            again only when it is due.
         """
         answer = self._scripts(
             "release",
@@ -225,6 +236,7 @@ class Records:
             _ms(due_s),
             int(lapsed),
             "" if why is None else json.dumps(why),
+            int(wait),
         )
         return cast("Released", answer)
 
@@ -316,6 +328,11 @@ class Records:
             pipe.get(f"{self.prefix}built")
             info, built = pipe.execute()
         return info["run_id"], built
+
+    def only_one(self, task: str, for_s: float) -> bool:
+        """Whether this process may do a periodic task; no other one may for `for_s` seconds."""
+        with translated():
+            return bool(self.client.set(f"{self.prefix}only:{task}", 1, nx=True, px=_ms(for_s)))
 
     def rebuild_begin(self, token: str, hold_s: float) -> bool:
         """Acquire the right to rebuild; False while another process holds it."""

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Requeue a job whose attempt is over. ARGV: id, fence, spend 0 or 1, max
 -- attempts, ms until it is due, whether the lease must have expired (0 or 1), the problem that the
--- job shows if this was its last attempt (JSON or '').
+-- job shows if this was its last attempt (JSON or ''), whether it may be taken only when it is due.
 -- Returns 'lost', 'cancelled', 'exhausted' or 'queued'.
 local id = ARGV[2]
 local h = redis.call('HMGET', job_key(id), 'status', 'fence', 'lease', 'cancel', 'attempt')
@@ -27,5 +27,6 @@ redis.call('HDEL', job_key(id), 'fence', 'lease', 'worker')
 redis.call('HSET', job_key(id), 'progress', '{}')
 redis.call('ZADD', P .. 'due', int(now + ARGV[6]), id)
 set_status(id, status, 'queued')
+if ARGV[9] == '1' then lane_leave(id) end
 progress_event(id)
 return 'queued'

@@ -11,6 +11,7 @@
 -- jobs:<tenant>...     lists of jobs, also `:method:<m>`, `:status:<s>` and `:status:<s>:method:<m>`;
 --                      sorted by id, hence by time of creation
 -- counts, queued       hashes: jobs by status; queued jobs by queue
+-- lane:<lane>:<tenant>, turns:<lane>, taken:<lane>, shares:<lane>, turn  jobs that may be taken (below)
 -- events:<id>          stream of a job's events
 -- wake:<id>            channel: the job was cancelled, has ended or was deleted
 -- idempotency:<tenant>:<key>  hash: job, body (its sha256)
@@ -19,6 +20,7 @@
 -- <kind>:<id>, <kind>s:<tenant>  records and lists of datasets and trees (`index`)
 -- workers              sorted set of workers, by the time of their last report
 -- queue:<name>         Celery's list of messages
+-- only:<task>          some process does a periodic task now, so that the others need not
 -- built, rebuilding    the store from which Redis was built; the token of a running rebuild
 local P = ARGV[1]
 local time = redis.call('TIME')
@@ -36,16 +38,47 @@ local function lists(tenant, method, status)
     { base, base .. ':method:' .. method }
 end
 
+-- Queued jobs wait in lanes: `<queue>:quick` has the work that must not stand behind fits,
+-- `<queue>:fit` the rest. `lane:<lane>:<tenant>` has a tenant's jobs, the oldest first, and
+-- `turns:<lane>` the tenants, by the number of their last turn (0: they had none), so that the next
+-- turn is that of the tenant who has waited longest. `taken:<lane>` has that number also for tenants
+-- without jobs: one who comes back does not come first again. `shares:<lane>` has the jobs taken in
+-- a turn that goes on; `turn` counts the turns. A lane may lack a queued job (a sweeper puts it
+-- back) and may have one that is not queued (`next` leaves it out).
+local quick = { predict = true, transform = true, evaluate = true, import = true, inspect = true }
+local function lane_of(id)
+  local h = redis.call('HMGET', job_key(id), 'tenant', 'queue', 'kind')
+  local lane = h[2] .. ':' .. (quick[h[3]] and 'quick' or 'fit')
+  return lane, h[1], P .. 'lane:' .. lane .. ':' .. h[1]
+end
+local function lane_enter(id)
+  local lane, tenant, key = lane_of(id)
+  redis.call('ZADD', key, 0, id)
+  local last = redis.call('HGET', P .. 'taken:' .. lane, tenant) or '0'
+  redis.call('ZADD', P .. 'turns:' .. lane, 'NX', last, tenant)
+end
+local function lane_leave(id)
+  local lane, tenant, key = lane_of(id)
+  redis.call('ZREM', key, id)
+  if redis.call('EXISTS', key) == 0 then redis.call('ZREM', P .. 'turns:' .. lane, tenant) end
+end
+
 -- Move the job from the lists of status `old` (nil: it was in none) to those of `new` (nil: none).
 local function place(id, old, new)
   local h = redis.call('HMGET', job_key(id), 'tenant', 'method', 'queue', 'listed')
   if old then
     redis.call('HINCRBY', P .. 'counts', old, -1)
-    if old == 'queued' then redis.call('HINCRBY', P .. 'queued', h[3], -1) end
+    if old == 'queued' then
+      redis.call('HINCRBY', P .. 'queued', h[3], -1)
+      lane_leave(id)
+    end
   end
   if new then
     redis.call('HINCRBY', P .. 'counts', new, 1)
-    if new == 'queued' then redis.call('HINCRBY', P .. 'queued', h[3], 1) end
+    if new == 'queued' then
+      redis.call('HINCRBY', P .. 'queued', h[3], 1)
+      lane_enter(id)
+    end
   end
   if h[4] ~= '1' then return end
   if old then

@@ -11,7 +11,9 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', P .. 'due', '-inf', int(now), 'L
   else
     local action, again = nil, now + ARGV[3]
     if h[5] and tonumber(h[5]) <= now then action = 'cancel'
-    elseif status == 'queued' then action = 'send'
+    elseif status == 'queued' then
+      action = 'send'
+      lane_enter(id)
     elseif tonumber(h[6]) <= now then action = 'lapsed'
     else again = math.min(tonumber(h[6]), tonumber(h[5]) or tonumber(h[6])) end
     redis.call('ZADD', P .. 'due', int(again), id)

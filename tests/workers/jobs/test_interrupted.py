@@ -1,0 +1,153 @@
+"""A process dies between the stored request and the record: the job runs soon, or never."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.workers.conftest import Server
+from tests.workers.jobs_kit import Sent, end, everything, request
+from workers.assembly import Assembly
+from workers.jobs import interrupted
+from workers.model import Request
+from workers.settings import WorkerSettings
+from workers.stores.objects import layout
+from workers.stores.objects.job_files import bare_end, write_end
+
+
+class Died(BaseException):
+    """Stands in for SIGKILL: nothing after it runs."""
+
+
+def begin(assembly: Assembly, monkeypatch: pytest.MonkeyPatch, **fields: Any) -> Request:
+    """A submission whose process died before the record."""
+    job = request(**fields)
+
+    def die(*_: object, **__: object) -> None:
+        raise Died
+
+    with monkeypatch.context() as patch:
+        patch.setattr(assembly.ledger._records, "create", die)
+        with pytest.raises(Died):
+            assembly.ledger.submit(job)
+    assert assembly.blobs.size(layout.open_marker(job.tenant, job.id)) == 0
+    assert assembly.ledger.get(job.tenant, job.id) is None
+    return job
+
+
+def sweep(assembly: Assembly, settings: WorkerSettings) -> int:
+    """A sweep by the process whose turn it is to look at the open markers."""
+    assembly.redis.delete(f"{settings.key_prefix}only:interrupted")
+    return assembly.ledger.sweep()
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No submission is in progress: each open marker without a record is an interrupted one."""
+    monkeypatch.setattr(interrupted, "SUBMISSION_S", -1.0)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_sweep_finishes_an_interrupted_submission(
+    assembly: Assembly, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch, sent: Sent
+) -> None:
+    job = begin(assembly, monkeypatch)
+    accepted = request()
+    assembly.ledger.submit(accepted)
+    sent.clear()
+    assert sweep(assembly, settings) == 1
+    assert sent == [("cpu", job.id)]
+    record = assembly.ledger.get("ada", job.id)
+    assert record is not None
+    assert record.status == "queued"
+    assert assembly.ledger.claim(job.id, "w") is not None
+    assert sweep(assembly, settings) == 0
+
+
+def test_a_submission_in_progress_is_left_alone(
+    assembly: Assembly, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = begin(assembly, monkeypatch)
+    assert sweep(assembly, settings) == 0
+    assert assembly.ledger.get("ada", job.id) is None
+
+
+@pytest.mark.usefixtures("at_once")
+def test_of_many_sweepers_one_looks(
+    assembly: Assembly, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert sweep(assembly, settings) == 0
+    begin(assembly, monkeypatch)
+    assert assembly.ledger.sweep() == 0
+    assert sweep(assembly, settings) == 1
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_refused_or_partly_stored_submission_never_runs(
+    assembly: Assembly,
+    settings: WorkerSettings,
+    monkeypatch: pytest.MonkeyPatch,
+    valkey: Server,
+) -> None:
+    refused, partly = begin(assembly, monkeypatch), begin(assembly, monkeypatch)
+    write_end(assembly.blobs, "ada", bare_end(refused.id, "rejected"))
+    assembly.blobs.delete(layout.open_marker("ada", partly.id))
+    for job in (refused, partly):
+        assert assembly.ledger.finish_submission("ada", job.id) is None
+    assert sweep(assembly, settings) == 0
+    valkey.stop()
+    valkey.start()
+    assembly.ledger.rebuild()
+    assert assembly.ledger.page("ada") == ([], None)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_key_that_another_job_has_by_now_keeps_its_job(
+    assembly: Assembly, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch, valkey: Server
+) -> None:
+    begin(assembly, monkeypatch, idempotency_key="k", body_sha256="b")
+    second = request(idempotency_key="k", body_sha256="b")
+    assembly.ledger.submit(second)
+    held = {key for key in everything(assembly) if second.id in key}
+    assert sweep(assembly, settings) == 0
+    assert everything(assembly) == held
+    valkey.stop()
+    valkey.start()
+    assembly.ledger.rebuild()
+    assert [record.id for record in assembly.ledger.page("ada")[0]] == [second.id]
+
+
+@pytest.mark.usefixtures("at_once")
+def test_the_process_that_began_it_may_go_on(
+    assembly: Assembly, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was stopped rather than dead: it finds the record, and there is one job."""
+    job = request(idempotency_key="k", body_sha256="b")
+    create = assembly.ledger._records.create
+
+    def swept_before(*arguments: Any, **named: Any) -> Any:
+        with monkeypatch.context() as inner:
+            inner.setattr(assembly.ledger._records, "create", create)
+            assert sweep(assembly, settings) == 1
+        return create(*arguments, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(assembly.ledger._records, "create", swept_before)
+        record = assembly.ledger.submit(job)
+    assert record.id == job.id
+    assert [listed.id for listed in assembly.ledger.page("ada")[0]] == [job.id]
+
+
+@pytest.mark.usefixtures("at_once")
+def test_the_marker_of_an_ended_job_is_removed(
+    assembly: Assembly, settings: WorkerSettings
+) -> None:
+    job = request()
+    assembly.ledger.submit(job)
+    claim = assembly.ledger.claim(job.id, "w")
+    assert claim is not None
+    assembly.ledger.finish(claim, end(claim, "failed"))
+    assembly.blobs.put(layout.open_marker("ada", job.id), b"")
+    sweep(assembly, settings)
+    assert list(assembly.blobs.keys("open/")) == []

@@ -1,0 +1,66 @@
+"""Submissions that a process began and did not finish: the request is stored, the record missing.
+
+Their clients got no response. A repeat with the same idempotency key, or else a sweep, finishes
+such a submission: its job runs within a minute or never. It must not come to life when Redis is
+rebuilt, perhaps much later, when its client has long submitted another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from workers.jobs.rebuild import Rebuild, age_s, batches
+from workers.model import ENDED, Record, made_at
+from workers.stores.objects.blobs import Blobs
+from workers.stores.redis.records import Records
+
+SUBMISSION_S = 30.0
+"""A submission takes less: an older one without a record belongs to a process that died."""
+
+EVERY_S = 10.0
+"""How often one of all processes looks at the open markers."""
+
+
+class Interrupted:
+    """Finishes interrupted submissions. Threads may share it. hint : as for `Intake`."""
+
+    def __init__(
+        self, blobs: Blobs, records: Records, rebuild: Rebuild, hint: Callable[[str, str], None]
+    ) -> None:
+        self._blobs = blobs
+        self._records = records
+        self._rebuild = rebuild
+        self._hint = hint
+
+    def finish(self, tenant: str, job_id: str) -> Record | None:
+        """The record of a job whose submission is finished now, or was before.
+
+        None if the store does not have the whole request, or the submission was refused: then the
+        job never runs. Call this only if the process that began it is known to be dead.
+        """
+        if self._rebuild.restore_job(tenant, job_id, answered=False):
+            record = self._records.get(job_id)
+            if record is not None:
+                self._hint(record.queue, job_id)
+        return self._records.get(job_id)
+
+    def sweep(self) -> int:
+        """Finish what was begun `SUBMISSION_S` ago or earlier; returns the number of jobs.
+
+        Of all processes one does this every `EVERY_S`. It lists the open markers: one for each job
+        that has not ended.
+        """
+        if not self._records.only_one("interrupted", EVERY_S):
+            return 0
+        n_finished = 0
+        for keys in batches(self._blobs.keys("open/")):
+            jobs = [(tenant, job_id) for _, tenant, job_id in (key.split("/", 2) for key in keys)]
+            old = [job for job in jobs if age_s(made_at(job[1])) > SUBMISSION_S]
+            statuses = self._records.statuses(job_id for _, job_id in old)
+            for (tenant, job_id), status in zip(old, statuses, strict=True):
+                if status is None:
+                    n_finished += self.finish(tenant, job_id) is not None
+                elif status in ENDED:
+                    # The process that ended it died before it removed the marker.
+                    self._rebuild.close(tenant, job_id)
+        return n_finished
