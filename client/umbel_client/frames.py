@@ -115,19 +115,26 @@ def numbers_of(role: str, column: Any) -> npt.NDArray[Any]:
 
 
 def sparse_payload(role: str, value: Any) -> Payload:
-    """A sparse matrix as an npz file, in compressed rows."""
-    if _package(value) == "torch":
-        rows = value.detach().cpu().to_sparse_csr()
-        data = dense_of(role, rows.values())
-        indices, indptr = rows.col_indices().numpy(), rows.crow_indices().numpy()
-        return encodings.sparse_npz("csr", tuple(rows.shape), data, indices, indptr)
+    """A sparse matrix as an npz file, in compressed rows. Raises InputError for what is none."""
     if len(value.shape) != 2:
         raise InputError(role, f"a sparse array of {len(value.shape)} dimensions is no matrix.")
+    if _package(value) == "torch":
+        return _sparse_tensor(role, value.detach().cpu().to_sparse_coo().coalesce())
     csr = value.tocsr()
     if csr.dtype.kind not in "fiub":
         raise InputError(role, f"a sparse matrix of {csr.dtype} is no input; numbers are needed.")
     data = csr.data.astype(np.uint8) if csr.dtype.kind == "b" else csr.data
     return encodings.sparse_npz("csr", csr.shape, data, csr.indices, csr.indptr)
+
+
+def _sparse_tensor(role: str, tensor: Any) -> Payload:
+    """A tensor of rows and columns, sorted by both, in compressed rows."""
+    rows, columns = tensor.indices().numpy()
+    counts = np.bincount(rows, minlength=tensor.shape[0])
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    return encodings.sparse_npz(
+        "csr", tuple(tensor.shape), dense_of(role, tensor.values()), columns, indptr
+    )
 
 
 def array_or_payload(role: str, tensor: Any) -> npt.NDArray[Any] | Payload:
