@@ -11,6 +11,7 @@ import ast
 import re
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Iterator, Mapping
 from itertools import groupby
@@ -62,21 +63,22 @@ def files() -> dict[Path, str]:
         "aio/__init__.py": _aio_package(),
         **{f"aio/{module}.py": _asynchronous(module) for module in ASYNC},
     }
-    return {PACKAGE / name: _formatted(PACKAGE / name, text) for name, text in sources.items()}
+    return {PACKAGE / name: text for name, text in _formatted(sources).items()}
 
 
-def _formatted(path: Path, source: str) -> str:
-    """The source as the project formats it, imports sorted."""
+def _formatted(sources: Mapping[str, str]) -> dict[str, str]:
+    """The sources as the project formats them, imports sorted."""
     ruff = str(Path(sys.executable).with_name("ruff"))
-    name = ["--stdin-filename", str(path), "-"]
-    for command in (["check", "--quiet", "--fix", "--select", "I,F401,UP,RUF022"], ["format"]):
-        done = subprocess.run(
-            [ruff, *command, *name], input=source, capture_output=True, text=True, cwd=ROOT
-        )
-        if done.returncode and command[0] == "format":
-            raise ValueError(f"{path}: {done.stderr}")
-        source = done.stdout
-    return source
+    config = ["--quiet", "--no-cache", "--config", str(ROOT / "pyproject.toml")]
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in sources.items():
+            path = Path(folder, name)
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, "utf-8")
+        mend = ["check", *config, "--fix", "--exit-zero", "--select", "I,F401,UP,RUF022"]
+        for command in (mend, ["format", *config]):
+            subprocess.run([ruff, *command, folder], check=True)
+        return {name: Path(folder, name).read_text("utf-8") for name in sources}
 
 
 def _docstring(*paragraphs: str, indent: int = 0) -> str:

@@ -144,8 +144,9 @@ def test_a_repeated_delete_of_what_is_gone_has_succeeded(server: FaultServer, ki
 
 def test_the_key_goes_with_every_request_and_is_not_shown(server: FaultServer, kind: str) -> None:
     server.script(problem(401, "unauthenticated", "The key is not known."))
-    with pytest.raises(problems.Unauthenticated, match="The key is not known"):
+    with pytest.raises(problems.Unauthenticated, match="The key is not known") as caught:
         run_both(kind, server, sent(Request("GET", "/v1/jobs")), key="secret")
+    assert "UMBEL_KEY" in caught.value.__notes__[0]
     assert server.asked[0].headers["Authorization"] == "Bearer secret"
     assert "secret" not in repr(Settings("http://x", "secret"))
 

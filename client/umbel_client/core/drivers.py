@@ -132,12 +132,13 @@ class _Stream:
 class AsyncDriver:
     """Runs operations over one `httpx.AsyncClient`, under asyncio; otherwise as `Driver`.
 
-    Operations may run at the same time.
+    Operations may run at the same time. Another event loop gets a connection of its own.
     """
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._client: httpx.AsyncClient | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._answered = False
 
     async def run(self, operation: Operation[T]) -> T:
@@ -169,7 +170,8 @@ class AsyncDriver:
             self._client = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"settings": self.settings, "_client": None, "_answered": False}
+        plain = {"_client": None, "_loop": None, "_answered": False}
+        return {"settings": self.settings, **plain}
 
     def __deepcopy__(self, _: object) -> AsyncDriver:
         return AsyncDriver(self.settings)
@@ -199,7 +201,9 @@ class AsyncDriver:
         return None
 
     def _opened(self) -> httpx.AsyncClient:
-        if self._client is None:
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:
+            self._loop = loop
             local = _is_local(self.settings)
             self._client = httpx.AsyncClient(
                 base_url=self.settings.url,

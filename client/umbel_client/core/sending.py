@@ -121,7 +121,10 @@ def refusal(reply: Reply, request: Request) -> ProblemError | UnexpectedResponse
     problem = json_of(reply, "type")
     if problem.get("detail") == _NOTHING_AT_PATH or reply.status == 405:
         return UnexpectedResponse(f"The service has no {asked}", reply.status)
-    return error_of(problem)
+    error = error_of(problem)
+    if reply.status == 401:
+        error.add_note("The key is given as Umbel(url, key), or as UMBEL_KEY in the environment.")
+    return error
 
 
 def error_of(problem: Mapping[str, Any], job: str | None = None) -> ProblemError:

@@ -21,6 +21,7 @@ import torch
 from tests.e2e.conftest import Service, until
 from umbel_client import AsyncUmbel, InputError, Job, JobCancelled, Tree, Umbel, WaitTimeout
 from umbel_client import problems as refusals
+from umbel_client.core import uploads
 
 RNG = np.random.default_rng(0)
 TRUE = np.repeat([0, 1, 2], 10)
@@ -148,6 +149,15 @@ def test_sparse_matrices_files_and_datasets_are_inputs(umbel: Umbel, tmp_path: P
     dataset.delete()
 
 
+def test_a_large_array_goes_in_parts(umbel: Umbel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "PART_BYTES", 400)
+    fractions: list[float] = []
+    dataset = umbel.upload(FEATURES, progress=lambda done, _: fractions.append(done))
+    assert len(fractions) == 3
+    np.testing.assert_array_equal(dataset.array(), FEATURES)
+    dataset.delete()
+
+
 @pytest.mark.parametrize("package", ["pandas", "polars"])
 def test_data_frames_are_inputs(umbel: Umbel, package: str) -> None:
     frame = pytest.importorskip(package).DataFrame({f"c{i}": FEATURES[:, i] for i in range(4)})
@@ -240,8 +250,8 @@ def test_ctrl_c_cancels_the_job(umbel: Umbel) -> None:
     began = threading.Event()
 
     def interrupt() -> None:
-        began.wait(30.0)
-        os.kill(os.getpid(), signal.SIGINT)
+        if began.wait(60.0):
+            os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=interrupt, daemon=True).start()
     with pytest.raises(KeyboardInterrupt):
@@ -282,6 +292,9 @@ def test_asyncio_runs_several_at_once_and_cancels(service: Service, umbel: Umbel
                 await asyncio.wait_for(slow, 1.0)
 
     asyncio.run(used())
+    asynchronous = AsyncUmbel(service.url)
+    # Two event loops, one after the other.
+    assert asyncio.run(asynchronous.jobs(limit=1))[0].id == asyncio.run(asynchronous.jobs())[0].id
     job = slow_job(umbel)
     until(lambda: ended(job))
     assert job.status == "cancelled"
