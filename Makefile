@@ -10,7 +10,7 @@ PAGE := app/dashboard/js tests/dashboard/js *.config.js
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo serve check check-page format test test-page test-slow node bench bench-quality docs openapi sample clean
+.PHONY: help setup dev demo serve check check-page format test test-page test-slow node bench bench-quality docs client openapi sample clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -55,6 +55,7 @@ check: dev check-page  ## format, lint, types, import floors
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file client/pyproject.toml
 	$(BIN)/lint-imports
 
 check-page: build/contract.d.ts  ## the same of the page's JavaScript
@@ -92,6 +93,9 @@ docs: setup  ## write what is generated from the code: pages of docs, the page's
 	PYTHONPATH=. $(BIN)/python scripts/write_docs.py
 	PYTHONPATH=. $(BIN)/python scripts/write_metrics.py
 
+client: dev  ## write what the Python client has of the code: functions of methods, exceptions, asyncio
+	PYTHONPATH=. $(BIN)/python scripts/write_client.py
+
 openapi: setup  ## write openapi/openapi.json from the code
 	$(BIN)/umbel openapi > openapi/openapi.json.new && mv openapi/openapi.json.new openapi/openapi.json
 
@@ -99,4 +103,4 @@ sample: setup  ## make app/sample again from its public sources
 	$(BIN)/python scripts/make_sample.py
 
 clean:  ## remove the environment and what was built
-	rm -rf $(VENV) build dist *.egg-info demo-output bench-output node_modules
+	rm -rf $(VENV) build dist *.egg-info client/build client/*.egg-info demo-output bench-output node_modules

@@ -1,0 +1,76 @@
+"""The Python client of Umbel: hierarchies from logits, features or counts.
+
+    from umbel_client import Umbel
+
+    tree = Umbel().run("l2h", logits=logits, names=names)
+
+Start with `client`, which has `Umbel`; `aio` has the same for asyncio, written by a script.
+
+- `client`, `tree`, `job`, `dataset`, `model`, `comparison`, `results`: what a user holds
+- `methods`, `catalogue`, `problems`: written from the service's catalogue and its problems
+- `inputs`, `frames`, `encodings`, `imports`: from a value of the caller to bytes
+- `core`: operations, written once, and the two drivers that run them
+- `errors`, `progress`, `display`, `shapes`, `packages`, `settings`, `version`: what the rest uses
+- `local`, `keeper`: a service of one's own; `sklearn`: the face for scikit-learn
+"""
+
+from umbel_client.aio.client import AsyncUmbel
+from umbel_client.aio.dataset import AsyncDataset
+from umbel_client.aio.job import AsyncJob
+from umbel_client.aio.model import AsyncModel
+from umbel_client.aio.tree import AsyncTree
+from umbel_client.client import Umbel
+from umbel_client.comparison import Comparison
+from umbel_client.dataset import Dataset
+from umbel_client.errors import (
+    CannotStart,
+    ConnectionFailed,
+    InputError,
+    JobCancelled,
+    MissingPackage,
+    ProblemError,
+    UmbelError,
+    UmbelWarning,
+    UnexpectedResponse,
+    UploadInterrupted,
+    WaitTimeout,
+)
+from umbel_client.inputs import File, Input
+from umbel_client.job import Job
+from umbel_client.model import Model
+from umbel_client.results import Cluster, Cut, Evaluation, Level, Predictions
+from umbel_client.tree import Tree
+from umbel_client.version import VERSION as __version__
+
+__all__ = [
+    "AsyncDataset",
+    "AsyncJob",
+    "AsyncModel",
+    "AsyncTree",
+    "AsyncUmbel",
+    "CannotStart",
+    "Cluster",
+    "Comparison",
+    "ConnectionFailed",
+    "Cut",
+    "Dataset",
+    "Evaluation",
+    "File",
+    "Input",
+    "InputError",
+    "Job",
+    "JobCancelled",
+    "Level",
+    "MissingPackage",
+    "Model",
+    "Predictions",
+    "ProblemError",
+    "Tree",
+    "Umbel",
+    "UmbelError",
+    "UmbelWarning",
+    "UnexpectedResponse",
+    "UploadInterrupted",
+    "WaitTimeout",
+    "__version__",
+]

@@ -1,0 +1,10 @@
+"""The client for asyncio: the blocking classes with `await`. Written by `make client`.
+
+Start with `client`, which has `AsyncUmbel`.
+
+- `client`
+- `dataset`
+- `job`
+- `model`
+- `tree`
+"""

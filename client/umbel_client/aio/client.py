@@ -1,0 +1,270 @@
+"""The client: runs methods, compares them, uploads data and finds what the service keeps.
+
+For asyncio. Written by `make client` from `umbel_client.client`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Coroutine, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from umbel_client import imports
+from umbel_client.aio.dataset import AsyncDataset
+from umbel_client.aio.job import AsyncJob
+from umbel_client.aio.model import AsyncModel
+from umbel_client.aio.tree import AsyncTree
+from umbel_client.comparison import Comparison
+from umbel_client.core import runs, trees, uploads, waiting
+from umbel_client.core.drivers import AsyncDriver
+from umbel_client.core.runs import Run, RunOptions
+from umbel_client.core.waiting import Waiting
+from umbel_client.errors import InputError
+from umbel_client.inputs import Input, Reference, converted
+from umbel_client.local import LocalService
+from umbel_client.methods import Methods
+from umbel_client.progress import Progress
+from umbel_client.settings import settings_of
+
+
+class AsyncUmbel:
+    """A client of one service.
+
+    Nothing is sent before the first call. An `async with` statement closes the connections.
+    Tasks of one event loop may share a client.
+
+    Every call raises ProblemError (by the problem's type, see `umbel_client.problems`) where the
+    service refuses it, ConnectionFailed where the service cannot be reached, and
+    UnexpectedResponse where something else answers; further exceptions are named at the call.
+
+    url : the service's address; by default UMBEL_URL, else where `umbel serve` listens.
+    key : by default UMBEL_KEY; None: no key.
+    retries : how often a request is repeated after 429, 503 or a cut connection.
+    """
+
+    def __init__(self, url: str | None = None, key: str | None = None, *, retries: int = 5) -> None:
+        self._driver = AsyncDriver(settings_of(url, key, retries))
+        self._service: LocalService | None = None
+
+    @classmethod
+    async def local(
+        cls,
+        data_dir: str | os.PathLike[str] | None = None,
+        *,
+        workers: int = 2,
+        key: str | None = None,
+    ) -> AsyncUmbel:
+        """A client of a service that is started now and ends with this process.
+
+        data_dir : where the service keeps its data; None: a temporary folder, removed at the end.
+        workers : worker processes.
+
+        Raises CannotStart where the server is not installed or does not start.
+        """
+        service = await asyncio.to_thread(LocalService, data_dir, workers)
+        umbel = cls(service.url, key)
+        umbel._service = service
+        return umbel
+
+    @property
+    def url(self) -> str:
+        """The service's address."""
+        return self._driver.settings.url
+
+    @property
+    def methods(self) -> Methods[Coroutine[Any, Any, AsyncTree]]:
+        """Every method as a function: `umbel.methods.l2h(logits=...)` gives its tree."""
+        return Methods(self.run)
+
+    async def run(
+        self,
+        method: str,
+        *,
+        preprocess: Sequence[Mapping[str, Any]] | None = None,
+        then: str | Mapping[str, Any] | None = None,
+        support: Mapping[str, Any] | None = None,
+        name_by: str | None = None,
+        name: str | None = None,
+        webhook: str | None = None,
+        wait_s: float | None = None,
+        progress: Progress = None,
+        params: Mapping[str, Any] | None = None,
+        **inputs_and_params: Any,
+    ) -> AsyncTree:
+        """Run a method and give its tree.
+
+        method : an id of the catalogue. inputs_and_params : inputs by role and parameters by name,
+        as in `umbel.methods`, where editors know them. params : further parameters, as a mapping.
+        preprocess : steps that prepare the features. then : a method for the logits that the first
+        one gives. support : resample, to see how often each cluster comes back. name_by : name
+        nodes by an input. webhook : an address that is told of the end.
+        wait_s : the most seconds to wait; None: as long as it takes. progress : see `Progress`.
+
+        An interrupted call (Ctrl-C) cancels the job.
+
+        Raises InputError before anything is sent, the problem of a failed job, JobCancelled,
+        WaitTimeout, UploadInterrupted. UmbelWarning for what the method approximated.
+        """
+        options = RunOptions(preprocess, then, support, name_by, name, webhook)
+        how = Waiting(wait_s, progress, method)
+        job = await self._driver.run(
+            runs.ran(method, inputs_and_params, params or {}, options, how)
+        )
+        return AsyncTree(self._driver, await self._driver.run(trees.result_facts(job)))
+
+    async def submit(
+        self,
+        method: str,
+        *,
+        preprocess: Sequence[Mapping[str, Any]] | None = None,
+        then: str | Mapping[str, Any] | None = None,
+        support: Mapping[str, Any] | None = None,
+        name_by: str | None = None,
+        name: str | None = None,
+        webhook: str | None = None,
+        progress: Progress = None,
+        params: Mapping[str, Any] | None = None,
+        **inputs_and_params: Any,
+    ) -> AsyncJob:
+        """Begin a run and give its job at once; arguments and exceptions as of `run`."""
+        options = RunOptions(preprocess, then, support, name_by, name, webhook)
+        how = Waiting(None, progress, method)
+        job = runs.submitted(method, inputs_and_params, params or {}, options, how)
+        return AsyncJob(self._driver, await self._driver.run(job))
+
+    async def compare(
+        self,
+        compared: Sequence[Run],
+        *,
+        labels: Input | None = None,
+        hierarchy: Input | None = None,
+        seeds: int = 5,
+        metrics: Sequence[str] | None = None,
+        cut: Mapping[str, float] | None = None,
+        name: str | None = None,
+        wait_s: float | None = None,
+        progress: Progress = None,
+        **inputs: Input,
+    ) -> Comparison:
+        """Run several methods on the same inputs and give one table of metrics and times.
+
+        compared : ids, `(id, params)`, or `{"method": ..., "params": ..., "preprocess": [...],
+        "then": ...}`. labels, hierarchy : the truth, for metrics (and for methods that take them).
+        seeds : how often a method that draws is run. inputs : by role, `features=X`.
+
+        A run that fails has its problem in the table. Raises as `run`.
+        """
+        values = {**inputs, "labels": labels, "hierarchy": hierarchy}
+        fields = runs.plain("cut", {"seeds": seeds, "metrics": metrics, "cut": cut, "name": name})
+        how = Waiting(wait_s, progress, "comparing")
+        return Comparison(await self._driver.run(runs.compared(compared, values, fields, how)))
+
+    async def upload(
+        self,
+        content: Input,
+        role: str = "features",
+        *,
+        name: str | None = None,
+        progress: Progress = None,
+        resume: str | None = None,
+    ) -> AsyncDataset:
+        """Upload data once, as an input of any number of runs.
+
+        content : an array, a data frame, a list or a path. role : what it is to be, `features`,
+        `logits`, `labels`, .... resume : goes on with an upload that was interrupted.
+
+        Raises InputError, UploadInterrupted.
+        """
+        payload = converted(role, content)
+        if isinstance(payload, (list, Reference)):
+            raise InputError(role, "the service has this already; give it as an input.")
+        sendable = imports.payload_of(role, payload, name)
+        body = await self._driver.run(uploads.uploaded(sendable, progress, resume))
+        return AsyncDataset(self._driver, body)
+
+    async def import_tree(self, tree: Any, *, name: str | None = None) -> AsyncTree:
+        """A tree made elsewhere: a ground truth, or another tool's.
+
+        tree : Newick text, a linkage matrix of SciPy, class paths (`["animal/dog", ...]`), a
+        mapping with `nodes` or d3's nested form, or a networkx.DiGraph from parents to children.
+
+        Raises InputError.
+        """
+        content, media_type = imports.tree_file(tree)
+        return AsyncTree(
+            self._driver, await self._driver.run(trees.imported(content, media_type, name))
+        )
+
+    async def tree(self, tree_id: str) -> AsyncTree:
+        """A tree that the service keeps."""
+        return AsyncTree(self._driver, await self._driver.run(trees.facts(tree_id)))
+
+    async def job(self, job_id: str) -> AsyncJob:
+        """A job, with its state as it is now."""
+        return AsyncJob(self._driver, await self._driver.run(waiting.job_of(job_id)))
+
+    async def dataset(self, dataset_id: str) -> AsyncDataset:
+        """A dataset that the service keeps."""
+        body = await self._driver.run(trees.described(f"/v1/datasets/{dataset_id}", "id", "status"))
+        return AsyncDataset(self._driver, body)
+
+    async def model(self, model_id: str) -> AsyncModel:
+        """A model that the service keeps."""
+        body = await self._driver.run(trees.described(f"/v1/models/{model_id}", "id", "inputs"))
+        return AsyncModel(self._driver, body)
+
+    async def comparison(self, comparison_id: str) -> Comparison:
+        """A comparison, with its table if it has ended."""
+        body = await self._driver.run(
+            trees.described(f"/v1/comparisons/{comparison_id}", "id", "table")
+        )
+        return Comparison(body)
+
+    async def jobs(
+        self, *, status: str | None = None, method: str | None = None, limit: int = 50
+    ) -> list[AsyncJob]:
+        """The newest jobs, with a status or of a method."""
+        query = {"status": status, "method": method}
+        bodies = await self._driver.run(trees.listed("/v1/jobs", query, limit))
+        return [AsyncJob(self._driver, body) for body in bodies]
+
+    async def datasets(self, *, role: str | None = None, limit: int = 50) -> list[AsyncDataset]:
+        """The newest datasets, also those of one role."""
+        bodies = await self._driver.run(trees.listed("/v1/datasets", {"role": role}, limit))
+        return [AsyncDataset(self._driver, body) for body in bodies]
+
+    async def trees(self, *, limit: int = 50) -> list[dict[str, Any]]:
+        """The newest trees as the service lists them, without their nodes; `tree(id)` gives one."""
+        return await self._driver.run(trees.listed("/v1/trees", {}, limit))
+
+    async def catalogue(self) -> dict[str, dict[str, Any]]:
+        """The service's methods by id: inputs, parameters and outputs."""
+        body = await self._driver.run(trees.described("/v1/methods", "items"))
+        return {entry["id"]: entry for entry in body["items"]}
+
+    async def aclose(self) -> None:
+        """Close the connections, and end the service if this client started it."""
+        await self._driver.aclose()
+        if self._service is not None:
+            await asyncio.to_thread(self._service.stop)
+            self._service = None
+
+    async def __aenter__(self) -> AsyncUmbel:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy calls the same service, but does not end it.
+        return {"_driver": self._driver, "_service": None}
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.url}>"

@@ -1,0 +1,110 @@
+"""A fitted model: its use without a tree.
+
+For asyncio. Written by `make client` from `umbel_client.model`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from umbel_client.aio.dataset import AsyncDataset
+from umbel_client.core import runs, trees, uploads
+from umbel_client.core.drivers import AsyncDriver
+from umbel_client.core.waiting import Waiting
+from umbel_client.inputs import Input
+from umbel_client.results import Evaluation, Predictions
+
+
+class AsyncModel:
+    """What a method fitted, and the inputs that it needs for new rows.
+
+    Every call raises ProblemError for a refusal, ConnectionFailed, and UnexpectedResponse.
+
+    body : the model as the service describes it.
+    """
+
+    def __init__(self, driver: AsyncDriver, body: Mapping[str, Any]) -> None:
+        self._driver = driver
+        self.body = dict(body)
+
+    @property
+    def id(self) -> str:
+        """The model's id, `md_...`."""
+        return str(self.body["id"])
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The roles of the inputs that predictions need."""
+        return tuple(self.body["inputs"])
+
+    async def predict(
+        self,
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+        confidence: float | None = None,
+        wait_s: float | None = None,
+        **inputs: Input,
+    ) -> Predictions:
+        """New rows placed in the model's tree; each input by its role.
+
+        top_k, threshold, confidence : for classifiers.
+
+        Raises InputError, WaitTimeout, JobCancelled.
+        """
+        fields = {"top_k": top_k, "threshold": threshold, "confidence": confidence}
+        operation = trees.predicted(
+            f"/v1/models/{self.id}",
+            runs.converted_inputs(inputs),
+            fields,
+            Waiting(wait_s, title="predicting"),
+        )
+        return Predictions(await self._driver.run(operation))
+
+    async def evaluate(
+        self,
+        labels: Input,
+        *,
+        metrics: Sequence[str] | None = None,
+        by: Sequence[str] | None = None,
+        wait_s: float | None = None,
+        **inputs: Input,
+    ) -> Evaluation:
+        """What a classifier does on rows with known labels; each input by its role.
+
+        by : the tables to make. Raises InputError, CannotClassify, WaitTimeout, JobCancelled.
+        """
+        operation = trees.evaluated(
+            f"/v1/models/{self.id}",
+            runs.converted_inputs({"labels": labels, **inputs}),
+            {"metrics": metrics, "by": by},
+            Waiting(wait_s, title="evaluating"),
+        )
+        return Evaluation(await self._driver.run(operation))
+
+    async def transform(
+        self, *, name: str | None = None, wait_s: float | None = None, **inputs: Input
+    ) -> AsyncDataset:
+        """Rows under the transformation that the method learned, as a new dataset.
+
+        Raises InputError, CannotTransform, WaitTimeout, JobCancelled.
+        """
+        operation = trees.transformed(
+            f"/v1/models/{self.id}",
+            runs.converted_inputs(inputs),
+            name,
+            Waiting(wait_s, title="transforming"),
+        )
+        return AsyncDataset(self._driver, await self._driver.run(operation))
+
+    async def content(self) -> bytes:
+        """The model as a safetensors file."""
+        return await self._driver.run(trees.raw(f"/v1/models/{self.id}/content"))
+
+    async def delete(self) -> None:
+        """Remove the model from the service; the tree stays."""
+        await self._driver.run(uploads.removed(f"/v1/models/{self.id}"))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id} of {self.body.get('method')}>"

@@ -1,0 +1,260 @@
+"""The client: runs methods, compares them, uploads data and finds what the service keeps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from umbel_client import imports
+from umbel_client.comparison import Comparison
+from umbel_client.core import runs, trees, uploads, waiting
+from umbel_client.core.drivers import Driver
+from umbel_client.core.runs import Run, RunOptions
+from umbel_client.core.waiting import Waiting
+from umbel_client.dataset import Dataset
+from umbel_client.errors import InputError
+from umbel_client.inputs import Input, Reference, converted
+from umbel_client.job import Job
+from umbel_client.local import LocalService
+from umbel_client.methods import Methods
+from umbel_client.model import Model
+from umbel_client.progress import Progress
+from umbel_client.settings import settings_of
+from umbel_client.tree import Tree
+
+
+class Umbel:
+    """A client of one service.
+
+    Nothing is sent before the first call. A `with` statement closes the connections.
+    Threads may share a client.
+
+    Every call raises ProblemError (by the problem's type, see `umbel_client.problems`) where the
+    service refuses it, ConnectionFailed where the service cannot be reached, and
+    UnexpectedResponse where something else answers; further exceptions are named at the call.
+
+    url : the service's address; by default UMBEL_URL, else where `umbel serve` listens.
+    key : by default UMBEL_KEY; None: no key.
+    retries : how often a request is repeated after 429, 503 or a cut connection.
+    """
+
+    def __init__(self, url: str | None = None, key: str | None = None, *, retries: int = 5) -> None:
+        self._driver = Driver(settings_of(url, key, retries))
+        self._service: LocalService | None = None
+
+    @classmethod
+    def local(
+        cls,
+        data_dir: str | os.PathLike[str] | None = None,
+        *,
+        workers: int = 2,
+        key: str | None = None,
+    ) -> Umbel:
+        """A client of a service that is started now and ends with this process.
+
+        data_dir : where the service keeps its data; None: a temporary folder, removed at the end.
+        workers : worker processes.
+
+        Raises CannotStart where the server is not installed or does not start.
+        """
+        service = LocalService(data_dir, workers)
+        umbel = cls(service.url, key)
+        umbel._service = service
+        return umbel
+
+    @property
+    def url(self) -> str:
+        """The service's address."""
+        return self._driver.settings.url
+
+    @property
+    def methods(self) -> Methods[Tree]:
+        """Every method as a function: `umbel.methods.l2h(logits=...)` gives its tree."""
+        return Methods(self.run)
+
+    def run(
+        self,
+        method: str,
+        *,
+        preprocess: Sequence[Mapping[str, Any]] | None = None,
+        then: str | Mapping[str, Any] | None = None,
+        support: Mapping[str, Any] | None = None,
+        name_by: str | None = None,
+        name: str | None = None,
+        webhook: str | None = None,
+        wait_s: float | None = None,
+        progress: Progress = None,
+        params: Mapping[str, Any] | None = None,
+        **inputs_and_params: Any,
+    ) -> Tree:
+        """Run a method and give its tree.
+
+        method : an id of the catalogue. inputs_and_params : inputs by role and parameters by name,
+        as in `umbel.methods`, where editors know them. params : further parameters, as a mapping.
+        preprocess : steps that prepare the features. then : a method for the logits that the first
+        one gives. support : resample, to see how often each cluster comes back. name_by : name
+        nodes by an input. webhook : an address that is told of the end.
+        wait_s : the most seconds to wait; None: as long as it takes. progress : see `Progress`.
+
+        An interrupted call (Ctrl-C) cancels the job.
+
+        Raises InputError before anything is sent, the problem of a failed job, JobCancelled,
+        WaitTimeout, UploadInterrupted. UmbelWarning for what the method approximated.
+        """
+        options = RunOptions(preprocess, then, support, name_by, name, webhook)
+        how = Waiting(wait_s, progress, method)
+        job = self._driver.run(runs.ran(method, inputs_and_params, params or {}, options, how))
+        return Tree(self._driver, self._driver.run(trees.result_facts(job)))
+
+    def submit(
+        self,
+        method: str,
+        *,
+        preprocess: Sequence[Mapping[str, Any]] | None = None,
+        then: str | Mapping[str, Any] | None = None,
+        support: Mapping[str, Any] | None = None,
+        name_by: str | None = None,
+        name: str | None = None,
+        webhook: str | None = None,
+        progress: Progress = None,
+        params: Mapping[str, Any] | None = None,
+        **inputs_and_params: Any,
+    ) -> Job:
+        """Begin a run and give its job at once; arguments and exceptions as of `run`."""
+        options = RunOptions(preprocess, then, support, name_by, name, webhook)
+        how = Waiting(None, progress, method)
+        job = runs.submitted(method, inputs_and_params, params or {}, options, how)
+        return Job(self._driver, self._driver.run(job))
+
+    def compare(
+        self,
+        compared: Sequence[Run],
+        *,
+        labels: Input | None = None,
+        hierarchy: Input | None = None,
+        seeds: int = 5,
+        metrics: Sequence[str] | None = None,
+        cut: Mapping[str, float] | None = None,
+        name: str | None = None,
+        wait_s: float | None = None,
+        progress: Progress = None,
+        **inputs: Input,
+    ) -> Comparison:
+        """Run several methods on the same inputs and give one table of metrics and times.
+
+        compared : ids, `(id, params)`, or `{"method": ..., "params": ..., "preprocess": [...],
+        "then": ...}`. labels, hierarchy : the truth, for metrics (and for methods that take them).
+        seeds : how often a method that draws is run. inputs : by role, `features=X`.
+
+        A run that fails has its problem in the table. Raises as `run`.
+        """
+        values = {**inputs, "labels": labels, "hierarchy": hierarchy}
+        fields = runs.plain("cut", {"seeds": seeds, "metrics": metrics, "cut": cut, "name": name})
+        how = Waiting(wait_s, progress, "comparing")
+        return Comparison(self._driver.run(runs.compared(compared, values, fields, how)))
+
+    def upload(
+        self,
+        content: Input,
+        role: str = "features",
+        *,
+        name: str | None = None,
+        progress: Progress = None,
+        resume: str | None = None,
+    ) -> Dataset:
+        """Upload data once, as an input of any number of runs.
+
+        content : an array, a data frame, a list or a path. role : what it is to be, `features`,
+        `logits`, `labels`, .... resume : goes on with an upload that was interrupted.
+
+        Raises InputError, UploadInterrupted.
+        """
+        payload = converted(role, content)
+        if isinstance(payload, (list, Reference)):
+            raise InputError(role, "the service has this already; give it as an input.")
+        sendable = imports.payload_of(role, payload, name)
+        body = self._driver.run(uploads.uploaded(sendable, progress, resume))
+        return Dataset(self._driver, body)
+
+    def import_tree(self, tree: Any, *, name: str | None = None) -> Tree:
+        """A tree made elsewhere: a ground truth, or another tool's.
+
+        tree : Newick text, a linkage matrix of SciPy, class paths (`["animal/dog", ...]`), a
+        mapping with `nodes` or d3's nested form, or a networkx.DiGraph from parents to children.
+
+        Raises InputError.
+        """
+        content, media_type = imports.tree_file(tree)
+        return Tree(self._driver, self._driver.run(trees.imported(content, media_type, name)))
+
+    def tree(self, tree_id: str) -> Tree:
+        """A tree that the service keeps."""
+        return Tree(self._driver, self._driver.run(trees.facts(tree_id)))
+
+    def job(self, job_id: str) -> Job:
+        """A job, with its state as it is now."""
+        return Job(self._driver, self._driver.run(waiting.job_of(job_id)))
+
+    def dataset(self, dataset_id: str) -> Dataset:
+        """A dataset that the service keeps."""
+        body = self._driver.run(trees.described(f"/v1/datasets/{dataset_id}", "id", "status"))
+        return Dataset(self._driver, body)
+
+    def model(self, model_id: str) -> Model:
+        """A model that the service keeps."""
+        body = self._driver.run(trees.described(f"/v1/models/{model_id}", "id", "inputs"))
+        return Model(self._driver, body)
+
+    def comparison(self, comparison_id: str) -> Comparison:
+        """A comparison, with its table if it has ended."""
+        body = self._driver.run(trees.described(f"/v1/comparisons/{comparison_id}", "id", "table"))
+        return Comparison(body)
+
+    def jobs(
+        self, *, status: str | None = None, method: str | None = None, limit: int = 50
+    ) -> list[Job]:
+        """The newest jobs, with a status or of a method."""
+        query = {"status": status, "method": method}
+        bodies = self._driver.run(trees.listed("/v1/jobs", query, limit))
+        return [Job(self._driver, body) for body in bodies]
+
+    def datasets(self, *, role: str | None = None, limit: int = 50) -> list[Dataset]:
+        """The newest datasets, also those of one role."""
+        bodies = self._driver.run(trees.listed("/v1/datasets", {"role": role}, limit))
+        return [Dataset(self._driver, body) for body in bodies]
+
+    def trees(self, *, limit: int = 50) -> list[dict[str, Any]]:
+        """The newest trees as the service lists them, without their nodes; `tree(id)` gives one."""
+        return self._driver.run(trees.listed("/v1/trees", {}, limit))
+
+    def catalogue(self) -> dict[str, dict[str, Any]]:
+        """The service's methods by id: inputs, parameters and outputs."""
+        body = self._driver.run(trees.described("/v1/methods", "items"))
+        return {entry["id"]: entry for entry in body["items"]}
+
+    def close(self) -> None:
+        """Close the connections, and end the service if this client started it."""
+        self._driver.close()
+        if self._service is not None:
+            self._service.stop()
+            self._service = None
+
+    def __enter__(self) -> Umbel:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy calls the same service, but does not end it.
+        return {"_driver": self._driver, "_service": None}
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.url}>"

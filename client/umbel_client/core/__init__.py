@@ -1,0 +1,10 @@
+"""What the client does, independent of how it is connected. Start with `steps`.
+
+- `steps`: what an operation asks for, as plain data
+- `drivers`: the blocking and the asynchronous way to do it
+- `sending`: one request until it is answered
+- `uploads`: datasets, at once or in parts
+- `waiting`: jobs until they have ended
+- `runs`: methods and comparisons
+- `trees`: trees, models and lists
+"""

@@ -1,0 +1,235 @@
+"""Trees and models: what is read from them, and work on them."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from umbel_client.core.sending import json_of, new_key, sent
+from umbel_client.core.steps import Operation, Reply, Request
+from umbel_client.core.uploads import TIMEOUT_S, Inputs, supplied
+from umbel_client.core.waiting import Waiting, awaited, followed, job_of
+from umbel_client.errors import UmbelError, UmbelWarning, UnexpectedResponse
+
+_IMPORT_TIMEOUT_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class TreeFacts:
+    """A tree without its nodes.
+
+    job : the id of the job that made it; None for an imported tree. model : the id of the model
+    that was fitted with it, if there is one. warnings, metrics : what the job said.
+    """
+
+    id: str
+    name: str | None
+    method: str
+    kind: str
+    job: str | None
+    model: str | None
+    n_points: int
+    n_leaves: int
+    created_at: str
+    warnings: tuple[str, ...] = ()
+    metrics: Mapping[str, float] | None = None
+
+
+def facts(tree_id: str, job: Mapping[str, Any] | None = None) -> Operation[TreeFacts]:
+    """What is known of a tree; `job` is the one that made it, if the caller has it.
+
+    Raises ProblemError, ConnectionFailed, UnexpectedResponse.
+    """
+    root = json_of((yield from sent(_get(tree_id, ".json", {"depth": 0}))), "id", "method", "kind")
+    view = json_of((yield from sent(_get(tree_id, "/view", {"max_nodes": 1}))), "nodes")
+    top = view["nodes"][0]
+    if job is None and root["job"] is not None:
+        try:
+            job = yield from job_of(str(root["job"]))
+        except UmbelError:
+            job = {}  # The job was removed, the tree was not.
+    job = job or {}
+    result = job.get("result") or {}
+    return TreeFacts(
+        id=root["id"],
+        name=root["name"],
+        method=root["method"],
+        kind=root["kind"],
+        job=root["job"],
+        model=result.get("model"),
+        n_points=top["size"],
+        n_leaves=top["n_leaves"],
+        created_at=root["created_at"],
+        warnings=tuple(job.get("warnings") or ()),
+        metrics=result.get("metrics") or {},
+    )
+
+
+def result_facts(job: Mapping[str, Any]) -> Operation[TreeFacts]:
+    """As `facts`, of the tree that a job has made; UmbelWarning for each of the job's warnings.
+
+    Raises UnexpectedResponse if it made none.
+    """
+    tree_id = (job.get("result") or {}).get("tree")
+    if not isinstance(tree_id, str):
+        raise UnexpectedResponse(f"The job {job.get('id')} has no tree", 200)
+    known = yield from facts(tree_id, job)
+    for sentence in known.warnings:
+        warnings.warn(sentence, UmbelWarning, stacklevel=2)
+    return known
+
+
+def content(tree_id: str, suffix: str, query: Mapping[str, Any]) -> Operation[bytes]:
+    """A form of a tree, by the ending of its address; of `query` what is None is left out.
+
+    Raises ProblemError (`not-binary` and others), ConnectionFailed, UnexpectedResponse.
+    """
+    reply = yield from sent(_get(tree_id, suffix, query))
+    return reply.content
+
+
+def text(tree_id: str, suffix: str, query: Mapping[str, Any]) -> Operation[str]:
+    """As `content`, as text."""
+    return (yield from content(tree_id, suffix, query)).decode()
+
+
+def array(tree_id: str, suffix: str, query: Mapping[str, Any]) -> Operation[npt.NDArray[Any]]:
+    """As `content`, of a .npy form, as an array."""
+    file = yield from content(tree_id, suffix, query)
+    try:
+        loaded: npt.NDArray[Any] = np.load(io.BytesIO(file), allow_pickle=False)
+    except ValueError:
+        raise UnexpectedResponse(f"{tree_id}{suffix} is no .npy file", 200) from None
+    return loaded
+
+
+def document(
+    tree_id: str, suffix: str, query: Mapping[str, Any], *needed: str
+) -> Operation[dict[str, Any]]:
+    """As `content`, of a JSON form, with the fields that it must have."""
+    return json_of((yield from sent(_get(tree_id, suffix, query))), *needed)
+
+
+def evaluated(
+    path: str, inputs: Inputs, fields: Mapping[str, Any], waiting: Waiting
+) -> Operation[dict[str, Any]]:
+    """An evaluation of a tree or a model, whose address is `path`.
+
+    inputs : by field of the request, or below its `inputs` for a model. fields : further ones;
+    None: left out. Raises as `umbel_client.core.waiting.awaited`.
+    """
+
+    def use(given: dict[str, Any]) -> Operation[dict[str, Any]]:
+        body = {name: value for name, value in fields.items() if value is not None}
+        if path.startswith("/v1/models/"):
+            labels = given.pop("labels")
+            body = {**body, "labels": labels, "inputs": given}
+        else:
+            body = {**body, **given}
+        answer = yield from awaited(f"{path}/evaluations", body, waiting)
+        if isinstance(answer, Reply):
+            return json_of(answer, "metrics")
+        ended = answer.job["result"]
+        result: dict[str, Any] = dict(ended["evaluation"])
+        if "nodes" in ended:
+            result["nodes"] = f"/v1/jobs/{answer.job['id']}/nodes"
+        if "tables" in result and isinstance(result["tables"], str):
+            tables = yield from sent(Request("GET", result["tables"]))
+            result["tables"] = json_of(tables)
+        return result
+
+    return (yield from supplied(inputs, use, waiting.progress, keep=False))
+
+
+def predicted(
+    path: str, inputs: Inputs, fields: Mapping[str, Any], waiting: Waiting
+) -> Operation[list[dict[str, Any]]]:
+    """Predictions of a tree or a model, one a row. Raises as `evaluated`."""
+
+    def use(given: dict[str, Any]) -> Operation[list[dict[str, Any]]]:
+        body = {name: value for name, value in fields.items() if value is not None}
+        answer = yield from awaited(f"{path}/predictions", {**body, "inputs": given}, waiting)
+        if not isinstance(answer, Reply):
+            answer = yield from sent(
+                Request("GET", f"/v1/jobs/{answer.job['id']}/predictions", timeout_s=TIMEOUT_S)
+            )
+        items: list[dict[str, Any]] = json_of(answer, "items")["items"]
+        return items
+
+    return (yield from supplied(inputs, use, waiting.progress, keep=False))
+
+
+def transformed(
+    path: str, inputs: Inputs, name: str | None, waiting: Waiting
+) -> Operation[dict[str, Any]]:
+    """The dataset of rows under a model's transformation. Raises as `evaluated`."""
+
+    def use(given: dict[str, Any]) -> Operation[dict[str, Any]]:
+        body = {"inputs": given, **({} if name is None else {"name": name})}
+        answer = yield from awaited(f"{path}/transformations", body, waiting)
+        if isinstance(answer, Reply):
+            return json_of(answer, "id", "status")
+        reply = yield from sent(Request("GET", f"/v1/datasets/{answer.job['result']['dataset']}"))
+        return json_of(reply, "id", "status")
+
+    return (yield from supplied(inputs, use, waiting.progress, keep=False))
+
+
+def imported(file: bytes, media_type: str, name: str | None) -> Operation[TreeFacts]:
+    """A tree made of a file. Raises ProblemError, ConnectionFailed, UnexpectedResponse."""
+    headers = {"Content-Type": media_type, "Prefer": "wait=60", **new_key()}
+    query: dict[str, str | int | float] = {} if name is None else {"name": name}
+    request = Request("POST", "/v1/trees", query, headers, file, _IMPORT_TIMEOUT_S)
+    summary = json_of((yield from sent(request)), "id")
+    tree_id = str(summary["id"])
+    if tree_id.startswith("job_"):
+        job = yield from followed(tree_id, Waiting(title="importing"))
+        return (yield from result_facts(job))
+    return (yield from facts(tree_id))
+
+
+def predicting_roles(model_id: str) -> Operation[tuple[str, ...]]:
+    """The roles of the inputs that a model needs for new rows."""
+    model = json_of((yield from sent(Request("GET", f"/v1/models/{model_id}"))), "inputs")
+    return tuple(model["inputs"])
+
+
+def described(path: str, *needed: str) -> Operation[dict[str, Any]]:
+    """The JSON at an address. Raises ProblemError, ConnectionFailed, UnexpectedResponse."""
+    return json_of((yield from sent(Request("GET", path))), *needed)
+
+
+def raw(path: str) -> Operation[bytes]:
+    """The bytes at an address. Raises ProblemError, ConnectionFailed, UnexpectedResponse."""
+    reply = yield from sent(Request("GET", path, timeout_s=TIMEOUT_S))
+    return reply.content
+
+
+def listed(path: str, query: Mapping[str, Any], limit: int) -> Operation[list[dict[str, Any]]]:
+    """The newest `limit` things of a list, over as many pages as needed."""
+    items: list[dict[str, Any]] = []
+    cursor: str | None = None
+    while len(items) < limit:
+        asked = {**_given(query), "limit": min(limit - len(items), 100)}
+        if cursor is not None:
+            asked["cursor"] = cursor
+        page = json_of((yield from sent(Request("GET", path, asked))), "items", "next_cursor")
+        items += page["items"]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    return items
+
+
+def _get(tree_id: str, suffix: str, query: Mapping[str, Any]) -> Request:
+    return Request("GET", f"/v1/trees/{tree_id}{suffix}", _given(query), timeout_s=TIMEOUT_S)
+
+
+def _given(query: Mapping[str, Any]) -> dict[str, str | int | float]:
+    return {name: value for name, value in query.items() if value is not None}

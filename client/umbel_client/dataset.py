@@ -1,0 +1,66 @@
+"""A dataset that the service keeps: an input of any number of runs."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from umbel_client.core import trees, uploads
+from umbel_client.core.drivers import Driver
+from umbel_client.errors import InputError
+
+
+class Dataset:
+    """An uploaded array or table; give it wherever an input is taken.
+
+    Every call raises ProblemError for a refusal, ConnectionFailed, and UnexpectedResponse.
+
+    body : the dataset as the service describes it.
+    """
+
+    def __init__(self, driver: Driver, body: Mapping[str, Any]) -> None:
+        self._driver = driver
+        self.body = dict(body)
+
+    @property
+    def id(self) -> str:
+        """The dataset's id, `ds_...`."""
+        return str(self.body["id"])
+
+    @property
+    def dimensions(self) -> tuple[int, ...] | None:
+        """The lengths of its axes; None until the service has opened it."""
+        shape = self.body.get("shape")
+        return None if shape is None else tuple(shape)
+
+    @property
+    def status(self) -> str:
+        """`ready`, `inspecting` or `invalid`, when it was last read."""
+        return str(self.body["status"])
+
+    def refresh(self) -> None:
+        """Read the dataset's state again."""
+        self.body = self._driver.run(trees.described(f"/v1/datasets/{self.id}", "id", "status"))
+
+    def content(self) -> bytes:
+        """The file as it was uploaded."""
+        return self._driver.run(trees.raw(f"/v1/datasets/{self.id}/content"))
+
+    def array(self) -> npt.NDArray[Any]:
+        """The dataset as an array. Raises InputError unless it is a .npy file."""
+        if self.body.get("format") != "npy":
+            raise InputError(self.id, f"it is {self.body.get('format')}, not npy; use content().")
+        raw = self._driver.run(trees.raw(f"/v1/datasets/{self.id}/content"))
+        return np.asarray(np.load(io.BytesIO(raw), allow_pickle=False))
+
+    def delete(self) -> None:
+        """Remove the dataset from the service; jobs that still wait for it fail."""
+        self._driver.run(uploads.removed(f"/v1/datasets/{self.id}"))
+
+    def __repr__(self) -> str:
+        lengths = " x ".join(map(str, self.dimensions or ())) or self.status
+        return f"<{type(self).__name__} {self.id}, {self.body.get('format')}, {lengths}>"

@@ -1,0 +1,91 @@
+"""Trees and lists of the caller as files that the service reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from umbel_client import encodings
+from umbel_client.encodings import Payload
+from umbel_client.errors import InputError
+from umbel_client.inputs import HINTS, Inline
+
+_ACCEPTED = (
+    "accepted are Newick text, a linkage matrix, class paths, a mapping with 'nodes' or nested "
+    "'children', and a networkx.DiGraph"
+)
+
+
+def payload_of(role: str, content: Payload | Inline, name: str | None) -> Payload:
+    """What is uploaded, also for a list that a run would take inline."""
+    if isinstance(content, Inline):
+        array = np.array(content.values) if _is_numbers(content.values) else None
+        made = encodings.json_list(content.values) if array is None else encodings.npy(array)
+        hint = HINTS.get(role)
+        content = replace(made, query={} if hint is None else {"role": hint})
+    return content if name is None else replace(content, query={**content.query, "name": name})
+
+
+def tree_file(tree: Any) -> tuple[bytes, str]:
+    """The content and the media type of a tree. Raises InputError for what is none."""
+    if isinstance(tree, str):
+        if not tree.rstrip().endswith(";"):
+            raise InputError("tree", f"text is Newick, which ends with ';'; {_ACCEPTED}.")
+        return tree.encode(), "text/x-nh"
+    if isinstance(tree, Mapping):
+        return _json(dict(tree)), "application/json"
+    if type(tree).__module__.partition(".")[0] == "networkx":
+        return _json({"nodes": _nodes_of(tree)}), "application/json"
+    if isinstance(tree, (list, tuple)) and tree and all(isinstance(path, str) for path in tree):
+        if any("\n" in path for path in tree):
+            raise InputError("tree", "a class path has no line breaks.")
+        return "\n".join(tree).encode(), "text/plain"
+    array = np.asarray(tree, dtype=object if isinstance(tree, (list, tuple)) else None)
+    if array.ndim == 2 and array.shape[1] == 4:
+        content = encodings.npy(array.astype(np.float64)).source
+        return content.read(0, content.length), "application/x-npy"
+    raise InputError("tree", f"a value of type {type(tree).__name__} is no tree; {_ACCEPTED}.")
+
+
+def _nodes_of(graph: Any) -> list[dict[str, Any]]:
+    """The nodes of a networkx graph, parents before children; `name` and `height` as they are."""
+    if not graph.is_directed():
+        raise InputError("tree", "the graph is not directed; edges go from parents to children.")
+    several = [node for node, degree in graph.in_degree() if degree > 1]
+    roots = [node for node, degree in graph.in_degree() if degree == 0]
+    if several or len(roots) != 1:
+        wrong = f"node {several[0]!r} has several parents" if several else f"{len(roots)} roots"
+        raise InputError("tree", f"the graph is no tree: {wrong}.")
+    number = {roots[0]: 0}
+    nodes = []
+    waiting: list[tuple[Any, int | None]] = [(roots[0], None)]
+    while waiting:
+        node, parent = waiting.pop()
+        fields = graph.nodes[node]
+        entry: dict[str, Any] = {"id": number[node], "parent": parent}
+        name = fields.get("name", node if isinstance(node, str) else None)
+        if name is not None:
+            entry["name"] = str(name)
+        if "height" in fields:
+            entry["height"] = float(fields["height"])
+        nodes.append(entry)
+        for child in graph.successors(node):
+            number[child] = len(number)
+            waiting.append((child, number[node]))
+    return nodes
+
+
+def _json(value: Mapping[str, Any]) -> bytes:
+    try:
+        return json.dumps(value, allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        raise InputError("tree", f"it cannot be written as JSON: {error}.") from None
+
+
+def _is_numbers(values: list[Any]) -> bool:
+    first = values[0] if values else None
+    return isinstance(first, list) and bool(first) and not isinstance(first[0], str)

@@ -1,0 +1,342 @@
+"""What may be an input, and how each kind of value becomes one.
+
+`converted` is the only entrance: arrays, data frames, lists, paths, what the service has already.
+Everything that cannot be an input is refused here with `InputError`, before anything is sent.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from umbel_client import encodings, frames
+from umbel_client.encodings import MEDIA_TYPES, FileSource, Payload
+from umbel_client.errors import InputError
+
+
+@runtime_checkable
+class Stored(Protocol):
+    """Something that the service has: a dataset, a tree, a job, a model."""
+
+    @property
+    def id(self) -> str: ...
+
+
+class HasShape(Protocol):
+    """An array of NumPy, SciPy or torch, a data frame or a column of pandas or polars."""
+
+    @property
+    def shape(self) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file with what the service should know of it.
+
+    member : the array of a file with several, or the column. n_features : the width of a libsvm
+    file. media_type : by default by the ending of the name, or the content.
+    """
+
+    path: str | os.PathLike[str]
+    member: str | None = None
+    n_features: int | None = None
+    media_type: str | None = None
+
+
+Input: TypeAlias = Sequence[Any] | HasShape | Stored | File | os.PathLike[str] | str
+"""An array, a data frame, a list, a path, an id such as `ds_...`, or an object for one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inline:
+    """A list that goes into the request itself."""
+
+    values: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Something that the service has, by its id."""
+
+    id: str
+
+
+Converted: TypeAlias = Inline | Reference | Payload
+
+COLUMNS = frozenset(
+    {"labels", "names", "feature_names", "documents", "tasks", "targets", "timestamps", "hierarchy"}
+)
+"""Roles that take one value a row; labels and hierarchies also several."""
+TEXTS = frozenset({"names", "feature_names", "documents"})
+"""Roles whose values are text."""
+PAIRS = frozenset({"graph"})
+"""Roles that take a matrix, or pairs of text."""
+
+HINTS: Mapping[str, str] = {
+    **{role: role for role in COLUMNS - {"feature_names"}},
+    **{role: role for role in ("logits", "features", "graph", "must_link", "cannot_link")},
+    "feature_names": "names",
+}
+"""What an upload says of its use, by role: some content is read as such only with it."""
+
+INLINE_VALUES = 4_096
+"""Numbers up to which a matrix of float64 or integers goes into the request itself."""
+INLINE_BYTES = 1 << 20
+"""Bytes of JSON up to which a column goes into the request itself."""
+
+_ID = re.compile(r"(ds|tr|job|md|up)_[0-9a-z]{26}")
+_ACCEPTED = (
+    "accepted are arrays of NumPy, SciPy or torch, data frames of pandas or polars, lists, paths "
+    "of files, ids such as 'ds_...', and datasets"
+)
+_NUMBERS = "fiub"
+
+
+def converted(role: str, value: object, *, many: bool = False) -> Converted | list[Converted]:
+    """The input of a role in the form in which it travels; a list for several inputs.
+
+    many : whether the role may have several inputs, as a list of matrices.
+
+    Raises InputError with what is wrong, where, and what is accepted.
+    """
+    if many and isinstance(value, (list, tuple)) and value and all(map(_is_whole, value)):
+        return [_one(role, item) for item in value]
+    return _one(role, value)
+
+
+def _is_whole(value: object) -> bool:
+    """Whether a member of a list is an input by itself, not a row."""
+    if isinstance(value, (File, os.PathLike, Stored)):
+        return True
+    if isinstance(value, str):
+        return _ID.fullmatch(value) is not None
+    shape = getattr(value, "shape", None)
+    return isinstance(shape, tuple) and len(shape) == 2
+
+
+def _one(role: str, value: object) -> Converted:
+    if isinstance(value, str):
+        if _ID.fullmatch(value):
+            return Reference(value)
+        return _file(role, File(value))
+    if isinstance(value, os.PathLike):
+        return _file(role, File(value))
+    if isinstance(value, File):
+        return _file(role, value)
+    if isinstance(value, Stored) and isinstance(value.id, str):
+        return Reference(_reference(role, value))
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        raise InputError(role, f"bytes are no input; write a file and give its path; {_ACCEPTED}.")
+    column = role in COLUMNS
+    if frames.is_frame(value):
+        value = frames.column_of(role, value) if column else frames.matrix_of(role, value)
+    elif frames.is_column(value):
+        value = frames.values_of(role, value) if column else frames.numbers_of(role, value)
+    elif frames.is_sparse(value):
+        return _hinted(role, frames.sparse_payload(role, value))
+    elif frames.is_tensor(value):
+        tensor = frames.array_or_payload(role, value)
+        if isinstance(tensor, Payload):
+            return _hinted(role, tensor)
+        value = tensor
+    if isinstance(value, (list, tuple, range)):
+        return _column(role, list(value)) if column else _rows(role, list(value))
+    if hasattr(value, "__array__") and not isinstance(value, type):
+        return _array(role, np.asarray(value))
+    raise InputError(role, f"a value of type {type(value).__name__} is no input; {_ACCEPTED}.")
+
+
+def _reference(role: str, value: Stored) -> str:
+    """The id of an object; of a tree as `base` that of its job."""
+    if role == "base" and value.id.startswith("tr_"):
+        job = getattr(value, "job", None)
+        if not isinstance(job, str):
+            raise InputError(role, f"the tree {value.id} was imported; give a job's tree.")
+        return job
+    return value.id
+
+
+def _file(role: str, file: File) -> Payload:
+    path = Path(file.path)
+    if not path.is_file():
+        is_there = (
+            f"{str(path)!r} is a folder" if path.is_dir() else f"there is no file {str(path)!r}"
+        )
+        where = "" if path.is_absolute() else f" in {Path.cwd()}"
+        raise InputError(role, f"{is_there}{where}; {_ACCEPTED}.")
+    try:
+        length = path.stat().st_size
+        with path.open("rb"):
+            pass
+    except OSError as error:
+        raise InputError(role, f"{str(path)!r} cannot be read: {error.strerror}.") from None
+    if not length:
+        raise InputError(role, f"the file {str(path)!r} is empty.")
+    media_type = file.media_type or MEDIA_TYPES.get(path.suffix.lower())
+    query: dict[str, str | int] = {"name": path.name[:1000]}
+    if file.member is not None:
+        query["member"] = file.member
+    if file.n_features is not None:
+        query["n_features"] = file.n_features
+    return _hinted(role, Payload(FileSource(path, length), media_type, query))
+
+
+def _hinted(role: str, payload: Payload) -> Payload:
+    hint = HINTS.get(role)
+    return payload if hint is None else replace(payload, query={"role": hint, **payload.query})
+
+
+def _array(role: str, array: npt.NDArray[Any]) -> Converted:
+    kind = array.dtype.kind
+    if array.dtype.name == "bfloat16":
+        return _hinted(role, encodings.bfloat16(array.view(np.uint16)))
+    if kind in "OUSTM" and role in COLUMNS:
+        return _column(role, array.tolist())
+    if kind in "OUST":
+        return _rows(role, array.tolist())
+    if kind == "f" and array.dtype.itemsize > 8:
+        raise InputError(role, f"{array.dtype} is not accepted; use .astype('float64').")
+    if kind not in _NUMBERS:
+        raise InputError(
+            role, f"an array of {array.dtype} is no input; accepted are float16, float32, float64, "
+            "bfloat16, integers and bool."
+        )  # fmt: skip
+    if array.ndim == 0:
+        raise InputError(role, f"a single number is no input; {_ACCEPTED}.")
+    if kind == "b":
+        array = array.astype(np.uint8)
+    if role in TEXTS:
+        return _column(role, [str(item) for item in array.tolist()])
+    if role in COLUMNS and array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if role in COLUMNS and kind == "f":
+        column = _whole_or_missing(role, array)
+        if column is not None:
+            return _column(role, column)
+    plain = array.dtype in (np.float64, np.int64) and array.ndim in (1, 2)
+    if plain and 0 < array.size <= INLINE_VALUES and (kind == "i" or np.isfinite(array).all()):
+        return Inline(array.tolist())
+    return _hinted(role, encodings.npy(array))
+
+
+def _whole_or_missing(role: str, array: npt.NDArray[Any]) -> list[Any] | None:
+    """Labels in which NaN stands for 'not known', as pandas has them: integers, and None."""
+    if role != "labels" or array.ndim != 1 or not np.isnan(array).any():
+        return None
+    values = array.tolist()
+    wrong = next((i for i, v in enumerate(values) if not math.isnan(v) and v != int(v)), None)
+    if wrong is not None:
+        raise InputError(
+            role, f"row {wrong} is {values[wrong]!r}; labels are integers or text (NaN: not known)."
+        )
+    return [None if math.isnan(v) else int(v) for v in values]
+
+
+def _column(role: str, values: list[Any]) -> Converted:
+    """A list of one value a row."""
+    if not values:
+        raise InputError(role, "it is empty; one value a row is needed.")
+    plain = [_plain(role, i, value) for i, value in enumerate(values)]
+    if role in TEXTS:
+        wrong = next(
+            (i for i, value in enumerate(plain) if not isinstance(value, (str, int))), None
+        )
+        if wrong is not None:
+            kind = type(values[wrong]).__name__
+            raise InputError(role, f"row {wrong} is of type {kind}; text is needed.")
+        plain = [str(value) for value in plain]
+    try:
+        size = len(json.dumps(plain, allow_nan=False))
+    except (TypeError, ValueError):
+        wrong = next(i for i, value in enumerate(plain) if not _is_json(value))
+        raise InputError(
+            role,
+            f"row {wrong} is {plain[wrong]!r}; accepted are text, integers, finite numbers, lists "
+            "of them, and None where a label is not known.",
+        ) from None
+    if size <= INLINE_BYTES:
+        return Inline(plain)
+    if role not in TEXTS and all(type(value) is int for value in plain):
+        return _hinted(role, encodings.npy(np.array(plain)))
+    return _hinted(role, encodings.json_list(plain))
+
+
+def _plain(role: str, row: int, value: Any) -> Any:
+    """A value as JSON has it: numbers of NumPy as Python's, tuples and sets as lists."""
+    if isinstance(value, (str, int, float, type(None))) and not isinstance(value, np.generic):
+        return None if role == "labels" and value != value else value
+    if isinstance(value, np.generic):
+        return _plain(role, row, value.item())
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(role, row, item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted((_plain(role, row, item) for item in value), key=str)
+    if frames.is_missing(value):
+        return None
+    raise InputError(
+        role, f"row {row} is of type {type(value).__name__}; accepted are text, numbers and lists."
+    )
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _rows(role: str, rows: list[Any]) -> Converted:
+    """A list of rows."""
+    if not rows:
+        raise InputError(role, "it has no rows.")
+    if role in PAIRS and _are_pairs(rows):
+        return _column(role, rows)
+    if all(frames.is_tensor(row) for row in rows):
+        rows = [frames.dense_of(role, row) for row in rows]
+    lengths = [len(row) if isinstance(row, (list, tuple, np.ndarray)) else None for row in rows]
+    if lengths[0] is None:
+        if all(length is None for length in lengths):
+            raise InputError(role, "it is a list of single values; a list of rows is needed.")
+        raise InputError(role, "row 0 is a single value; every row must be a list of numbers.")
+    for number, length in enumerate(lengths):
+        if length != lengths[0]:
+            found = "a single value" if length is None else f"{length} values"
+            raise InputError(
+                role, f"row {number} has {found}, row 0 has {lengths[0]}; all need as many."
+            )
+    try:
+        array = np.array(rows)
+    except ValueError:
+        array = np.array(rows, dtype=object)
+    if array.dtype.kind in _NUMBERS:
+        return _array(role, array)
+    raise InputError(role, _odd_cell(rows, array.ndim))
+
+
+def _are_pairs(rows: list[Any]) -> bool:
+    return all(
+        isinstance(row, (list, tuple)) and len(row) == 2 and isinstance(row[0], str) for row in rows
+    )
+
+
+def _odd_cell(rows: list[Any], n_dimensions: int) -> str:
+    """The sentence about the first cell that is no number."""
+    for i, row in enumerate(rows):
+        for j, cell in enumerate(row):
+            if isinstance(cell, (bool, int, float, np.number, np.bool_)):
+                continue
+            if isinstance(cell, (list, tuple, np.ndarray)) and n_dimensions > 2:
+                continue
+            what = "missing" if cell is None else f"{cell!r}"
+            return f"row {i}, column {j} is {what}; numbers are needed, in rows of one length."
+    return "numbers are needed, in rows of one length."

@@ -1,0 +1,71 @@
+"""A job: a run that goes on while the caller does something else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from umbel_client.core import trees, uploads, waiting
+from umbel_client.core.drivers import Driver
+from umbel_client.core.waiting import Waiting
+from umbel_client.progress import Progress
+from umbel_client.tree import Tree
+
+
+class Job:
+    """One run of one method.
+
+    Every call raises ProblemError for a refusal, ConnectionFailed, and UnexpectedResponse.
+
+    body : the job as the service last described it.
+    """
+
+    def __init__(self, driver: Driver, body: Mapping[str, Any]) -> None:
+        self._driver = driver
+        self.body = dict(body)
+
+    @property
+    def id(self) -> str:
+        """The job's id, `job_...`; an input where a method grows from an earlier job."""
+        return str(self.body["id"])
+
+    @property
+    def status(self) -> str:
+        """When it was last read: `queued`, `running`, `cancelling`, `succeeded`, `failed` or
+        `cancelled`.
+        """
+        return str(self.body["status"])
+
+    @property
+    def ended(self) -> bool:
+        """Whether it had ended when it was last read."""
+        return self.status in waiting.ENDED
+
+    def refresh(self) -> None:
+        """Read the job's state again."""
+        self.body = self._driver.run(waiting.job_of(self.id))
+
+    def wait(
+        self, wait_s: float | None = None, *, progress: Progress = None, cancel: bool = False
+    ) -> Tree:
+        """The tree, once the job has succeeded.
+
+        wait_s : the most seconds; None: as long as it takes. cancel : whether an interrupted wait
+        cancels the job.
+
+        Raises the problem of a failed job, JobCancelled, WaitTimeout.
+        """
+        how = Waiting(wait_s, progress, str(self.body.get("method", "")))
+        self.body = self._driver.run(waiting.followed(self.id, how, cancel=cancel))
+        return Tree(self._driver, self._driver.run(trees.result_facts(self.body)))
+
+    def cancel(self) -> None:
+        """Ask the job to end; a running one ends within seconds. An ended one stays as it is."""
+        self.body = self._driver.run(waiting.cancelled(self.id))
+
+    def delete(self) -> None:
+        """Remove the job with its tree, model and files; a running one is cancelled first."""
+        self._driver.run(uploads.removed(f"/v1/jobs/{self.id}"))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id} of {self.body.get('method')}, {self.status}>"

@@ -1,0 +1,47 @@
+"""Every method as a function with its parameters. Written by `make client` from the catalogue.
+
+Start with the family; each module has the functions of one.
+
+- `classifiers`
+- `features`
+- `hyperbolic`
+- `labelled`
+- `logits`
+- `margins`
+- `partitions`
+- `sphere`
+- `tasks`
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from umbel_client.methods.classifiers import ClassifiersMethods
+from umbel_client.methods.features import FeaturesMethods
+from umbel_client.methods.hyperbolic import HyperbolicMethods
+from umbel_client.methods.labelled import LabelledMethods
+from umbel_client.methods.logits import LogitsMethods
+from umbel_client.methods.margins import MarginsMethods
+from umbel_client.methods.partitions import PartitionsMethods
+from umbel_client.methods.sphere import SphereMethods
+from umbel_client.methods.tasks import TasksMethods
+
+R = TypeVar("R")
+
+
+class Methods(
+    ClassifiersMethods[R],
+    FeaturesMethods[R],
+    HyperbolicMethods[R],
+    LabelledMethods[R],
+    LogitsMethods[R],
+    MarginsMethods[R],
+    PartitionsMethods[R],
+    SphereMethods[R],
+    TasksMethods[R],
+):
+    """All methods; each gives what `run` gives: a tree, or one to be awaited."""
+
+
+__all__ = ["Methods"]

@@ -1,0 +1,183 @@
+"""What calls give besides trees: cuts, levels, evaluations, predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from umbel_client.packages import package
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """One cluster of a cut.
+
+    id : its number in the assignments. node : its node of the tree. size : its rows.
+    """
+
+    id: int
+    node: int
+    size: int
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The clusters of a cut, the largest first.
+
+    asked : the cut as it was asked for. n_clusters : how many there are, maybe more than are
+    listed. low, below : the heights that give the cut, from `low` and less than `below`; None: no
+    bound, or no height does.
+    """
+
+    asked: Mapping[str, float]
+    n_clusters: int
+    low: float | None
+    below: float | None
+    smallest: int
+    median: float
+    largest: int
+    clusters: tuple[Cluster, ...]
+    warnings: tuple[str, ...]
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> Cut:
+        heights = body.get("heights") or {}
+        return cls(
+            asked=body["cut"],
+            n_clusters=body["n_clusters"],
+            low=heights.get("from"),
+            below=heights.get("below"),
+            smallest=body["smallest"],
+            median=body["median"],
+            largest=body["largest"],
+            clusters=tuple(
+                Cluster(each["id"], each["node"], each["size"], each["name"])
+                for each in body["clusters"]
+            ),
+            warnings=tuple(body["warnings"]),
+        )
+
+    def to_pandas(self) -> Any:
+        """A row for each listed cluster. Raises MissingPackage without pandas."""
+        rows = [(each.id, each.node, each.size, each.name) for each in self.clusters]
+        return package("pandas", "Cut.to_pandas()").DataFrame(
+            rows, columns=["cluster", "node", "size", "name"]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A cut that means something.
+
+    k : number of clusters. height : one that gives this cut; None if none does. score : the value
+    of `criterion` at this cut. curve : that for each number of clusters.
+    """
+
+    k: int
+    height: float | None
+    criterion: str
+    score: float
+    curve: tuple[tuple[int, float], ...]
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> Level:
+        curve = tuple((int(k), float(value)) for k, value in body["curve"])
+        return cls(body["k"], body["height"], body["criterion"], body["score"], curve)
+
+
+class Evaluation(Mapping[str, float | None]):
+    """The metrics by name, as a mapping, and what belongs to them.
+
+    standard_errors, intervals : by metric, where they were estimated. cut : the clusters that flat
+    metrics were computed for. tables : of a classifier, each a list of rows. warnings : sentences.
+    body : all that the service said.
+    """
+
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        self.body = dict(body)
+        self._metrics: dict[str, float | None] = dict(body["metrics"])
+        self.standard_errors: dict[str, float] = dict(body.get("standard_errors") or {})
+        self.intervals: dict[str, Any] = dict(body.get("intervals") or {})
+        self.cut: dict[str, Any] | None = body.get("cut")
+        self.tables: dict[str, list[dict[str, Any]]] = dict(body.get("tables") or {})
+        self.warnings: tuple[str, ...] = tuple(body.get("warnings") or ())
+
+    def __getitem__(self, name: str) -> float | None:
+        return self._metrics[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._metrics)
+
+    def __len__(self) -> int:
+        return len(self._metrics)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={_short(value)}" for name, value in self._metrics.items())
+        return f"Evaluation({shown})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(name)}</td><td>{_short(value)}</td></tr>"
+            for name, value in self._metrics.items()
+        )
+        return f"<table><thead><tr><th>metric</th><th>value</th></tr></thead>{rows}</table>"
+
+    def to_pandas(self) -> Any:
+        """The metrics as a Series. Raises MissingPackage without pandas."""
+        return package("pandas", "Evaluation.to_pandas()").Series(self._metrics, name="value")
+
+
+class Predictions(Sequence[dict[str, Any]]):
+    """The places of rows in a tree, one mapping a row: `leaf`, `path`, `probabilities`, and what
+    the method adds (`label`, `labels`, `value`, ...).
+    """
+
+    def __init__(self, items: Sequence[dict[str, Any]]) -> None:
+        self._items = list(items)
+
+    @property
+    def leaf(self) -> npt.NDArray[np.int64]:
+        """(n_rows,) the leaf of each row."""
+        return np.array([item["leaf"] for item in self._items], dtype=np.int64)
+
+    @property
+    def labels(self) -> list[str | None]:
+        """The label of each row, of classifiers; None for other methods."""
+        return [item.get("label") for item in self._items]
+
+    @property
+    def paths(self) -> list[list[int]]:
+        """The nodes from the root to the leaf of each row."""
+        return [list(item["path"]) for item in self._items]
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Predictions: ...
+
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | Predictions:
+        if isinstance(index, slice):
+            return Predictions(self._items[index])
+        return self._items[index]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __repr__(self) -> str:
+        return f"Predictions({len(self)} rows)"
+
+    def to_pandas(self) -> Any:
+        """A row for each row, a column for each field. Raises MissingPackage without pandas."""
+        frame = package("pandas", "Predictions.to_pandas()").DataFrame(self._items)
+        return frame.dropna(axis="columns", how="all")
+
+
+def _short(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"

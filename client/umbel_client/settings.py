@@ -1,0 +1,26 @@
+"""Which service a client calls: its arguments, else the environment, else the usual address."""
+
+from __future__ import annotations
+
+import os
+from urllib.parse import urlsplit
+
+from umbel_client.core.steps import Settings
+from umbel_client.errors import InputError
+
+DEFAULT_URL = "http://127.0.0.1:8000"
+"""Where `umbel serve` listens unless it is told otherwise."""
+
+
+def settings_of(url: str | None, key: str | None, retries: int) -> Settings:
+    """The settings of a client. Raises InputError for an address that is none, and for a key that
+    no header can carry.
+    """
+    address = (url or os.environ.get("UMBEL_URL") or DEFAULT_URL).strip().rstrip("/")
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InputError("url", f"{address!r} is no address; one looks like {DEFAULT_URL}.")
+    secret = key or os.environ.get("UMBEL_KEY") or None
+    if secret is not None and not (secret.isascii() and secret.isprintable() and " " not in secret):
+        raise InputError("key", "a key has only visible ASCII characters.")
+    return Settings(address, secret, retries=retries)

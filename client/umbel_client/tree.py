@@ -1,0 +1,313 @@
+"""A tree: its forms, cuts, evaluations and predictions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from umbel_client import display, shapes
+from umbel_client.core import runs, trees, uploads
+from umbel_client.core.drivers import Driver
+from umbel_client.core.trees import TreeFacts
+from umbel_client.core.waiting import Waiting
+from umbel_client.errors import InputError, UmbelError
+from umbel_client.inputs import Input
+from umbel_client.model import Model
+from umbel_client.results import Cut, Evaluation, Level, Predictions
+
+Shape = Literal["circular", "rectangular", "icicle"]
+
+
+class Tree:
+    """A hierarchy, or a partition as a tree of depth one, that the service keeps.
+
+    In a notebook it is its picture. Every call that reads from the service raises ProblemError for
+    a refusal, ConnectionFailed, and UnexpectedResponse; further exceptions are named at the call.
+
+    facts : what is known of it without its nodes.
+    """
+
+    def __init__(self, driver: Driver, facts: TreeFacts) -> None:
+        self._driver = driver
+        self.facts = facts
+
+    @property
+    def id(self) -> str:
+        """The tree's id, `tr_...`; an input wherever a tree is one."""
+        return self.facts.id
+
+    @property
+    def n_leaves(self) -> int:
+        """The number of leaves."""
+        return self.facts.n_leaves
+
+    @property
+    def n_points(self) -> int:
+        """The number of rows under the root."""
+        return self.facts.n_points
+
+    @property
+    def job(self) -> str | None:
+        """The id of the job that made it; None for an imported tree."""
+        return self.facts.job
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the job approximated or found unusual."""
+        return self.facts.warnings
+
+    @property
+    def metrics(self) -> Mapping[str, float]:
+        """What the method measured itself."""
+        return self.facts.metrics or {}
+
+    @property
+    def url(self) -> str:
+        """The address of the tree's page."""
+        return f"{self._driver.settings.url}/#/trees/{self.id}"
+
+    def newick(
+        self, *, root: int = 0, depth: int | None = None, labels: Literal["name", "id"] = "name"
+    ) -> str:
+        """The tree as Newick text: branch lengths, and the names of leaves and inner nodes.
+
+        root, depth : only the part under this node, and so many levels of it. labels : "id" writes
+        node ids in place of names.
+        """
+        query = {"root": root, "depth": depth, "labels": labels}
+        return self._driver.run(trees.text(self.id, ".nwk", query))
+
+    def nexus(self) -> str:
+        """The tree as Nexus text."""
+        return self._driver.run(trees.text(self.id, ".nex", {}))
+
+    def linkage(self) -> npt.NDArray[np.float64]:
+        """(n_leaves - 1, 4) the linkage matrix of `scipy.cluster.hierarchy`.
+
+        Raises NotBinary for a tree in which a node has other than two children. UmbelWarning where
+        leaves have heights of their own, which a linkage cannot hold.
+        """
+        return self._driver.run(trees.array(self.id, ".linkage.npy", {}))
+
+    def nodes(self, *, root: int = 0, depth: int | None = None) -> list[dict[str, Any]]:
+        """All nodes, parents before children: `id`, `parent`, `name`, `height`, `size` and what the
+        method adds.
+        """
+        query = {"root": root, "depth": depth}
+        body = self._driver.run(trees.document(self.id, ".json", query, "nodes"))
+        return list(body["nodes"])
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame with a row for each node. Raises MissingPackage."""
+        body = self._driver.run(trees.document(self.id, ".json", {}, "nodes"))
+        return shapes.frame(body["nodes"])
+
+    def to_networkx(self) -> Any:
+        """A networkx.DiGraph from parents to children. Raises MissingPackage."""
+        body = self._driver.run(trees.document(self.id, ".json", {}, "nodes"))
+        return shapes.digraph(body["nodes"])
+
+    def to_ete(self) -> Any:
+        """An ete4.Tree. Raises MissingPackage."""
+        return shapes.ete(self._driver.run(trees.text(self.id, ".nwk", {})))
+
+    def svg(
+        self,
+        *,
+        shape: Shape = "circular",
+        px: int = 1000,
+        depth: int | None = None,
+        color_by: str | None = None,
+        title: str | None = None,
+        theme: Literal["light", "dark"] = "light",
+    ) -> str:
+        """The tree as an SVG picture.
+
+        px : the width. color_by : "cluster:12", "height:3.5", "level:2", or a dataset of labels.
+        """
+        query = _picture(shape, px, depth, color_by, title, theme)
+        return self._driver.run(trees.text(self.id, ".svg", query))
+
+    def png(
+        self,
+        *,
+        shape: Shape = "circular",
+        px: int = 1000,
+        depth: int | None = None,
+        color_by: str | None = None,
+        title: str | None = None,
+        theme: Literal["light", "dark"] = "light",
+    ) -> bytes:
+        """The tree as a PNG picture; arguments as of `svg`."""
+        query = _picture(shape, px, depth, color_by, title, theme)
+        return self._driver.run(trees.content(self.id, ".png", query))
+
+    def plot(self, ax: Any = None, *, shape: Shape = "circular", px: int = 1000) -> Any:
+        """The picture on matplotlib axes, which are returned. Raises MissingPackage."""
+        query = _picture(shape, px, None, None, None, "light")
+        return shapes.axes(self._driver.run(trees.content(self.id, ".png", query)), ax)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the tree to a file, in the form of its ending: .nwk, .nex, .json, .arrow, .svg,
+        .png, .linkage.npy or .hclust.json. Raises OSError; ProblemError for an ending that is none.
+        """
+        suffixes = Path(path).suffixes
+        several = "".join(suffixes[-2:])
+        suffix = several if several in (".linkage.npy", ".hclust.json") else Path(path).suffix
+        content = self._driver.run(trees.content(self.id, suffix or ".json", {}))
+        shapes.written(content, Path(path))
+
+    def assignments(
+        self, k: int | None = None, *, height: float | None = None, level: int | None = None
+    ) -> npt.NDArray[np.int64]:
+        """(n_points,) the cluster of every row in a cut; without one, of the leaves.
+
+        k : number of clusters. height : the clusters are the highest nodes that are no higher.
+        level : the nodes that many edges below the root. UmbelWarning where there are fewer than k.
+        """
+        query = {"k": k, "height": height, "level": level}
+        return self._driver.run(trees.array(self.id, "/assignments.npy", query))
+
+    def cut(
+        self,
+        k: int | None = None,
+        *,
+        height: float | None = None,
+        level: int | None = None,
+        limit: int = 200,
+    ) -> Cut:
+        """The clusters of a cut without their rows; arguments as of `assignments`.
+
+        limit : how many of the largest clusters are listed.
+        """
+        query = {"k": k, "height": height, "level": level, "limit": limit}
+        return Cut.of(self._driver.run(trees.document(self.id, "/cut", query, "clusters")))
+
+    def levels(self) -> list[Level]:
+        """The few cuts that mean something, from coarse to fine."""
+        body = self._driver.run(trees.document(self.id, "/levels", {}, "levels"))
+        return [Level.of(each) for each in body["levels"]]
+
+    def evaluate(
+        self,
+        labels: Input | None = None,
+        *,
+        features: Input | None = None,
+        distances: Input | None = None,
+        similarity: Input | None = None,
+        hierarchy: Input | None = None,
+        metrics: Sequence[str] | None = None,
+        cut: Mapping[str, float] | None = None,
+        sample: int | None = None,
+        seed: int | None = None,
+        wait_s: float | None = None,
+    ) -> Evaluation:
+        """The metrics of the tree against what is given: true labels, another hierarchy, features.
+
+        labels : the true class of every row. hierarchy : another tree, or class paths. metrics : by
+        default all that the inputs allow. cut : for flat metrics, `{"k": 12}`, `{"height": h}` or
+        `{"level": n}`. sample : estimate dendrogram purity from so many pairs.
+
+        Raises InputError, WaitTimeout, JobCancelled.
+        """
+        inputs = {
+            "labels": labels,
+            "features": features,
+            "distances": distances,
+            "similarity": similarity,
+            "hierarchy": hierarchy,
+        }
+        fields = {"metrics": metrics, "cut": cut, "sample": sample, "seed": seed}
+        operation = trees.evaluated(
+            f"/v1/trees/{self.id}",
+            runs.converted_inputs(inputs),
+            runs.plain("cut", fields),
+            Waiting(wait_s, title="evaluating"),
+        )
+        return Evaluation(self._driver.run(operation))
+
+    def predict(
+        self,
+        rows: Input | None = None,
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+        confidence: float | None = None,
+        wait_s: float | None = None,
+        **inputs: Input,
+    ) -> Predictions:
+        """New rows placed in the tree.
+
+        rows : for a method that needs one input; for others, give each by its role. top_k,
+        threshold, confidence : for classifiers, as the service documents them.
+
+        Raises InputError, CannotPredict where the method has no model, WaitTimeout, JobCancelled.
+        """
+        if rows is not None:
+            roles = ["rows"]
+            if self.facts.model is not None:
+                roles = list(self._driver.run(trees.predicting_roles(self.facts.model)))
+            inputs = {_only(roles, inputs): rows, **inputs}
+        fields = {"top_k": top_k, "threshold": threshold, "confidence": confidence}
+        operation = trees.predicted(
+            f"/v1/trees/{self.id}",
+            runs.converted_inputs(inputs),
+            fields,
+            Waiting(wait_s, title="predicting"),
+        )
+        return Predictions(self._driver.run(operation))
+
+    def model(self) -> Model:
+        """The model that was fitted with the tree. Raises InputError where there is none."""
+        if self.facts.model is None:
+            raise InputError("model", f"the tree {self.id} has no model.")
+        body = self._driver.run(trees.described(f"/v1/models/{self.facts.model}", "id", "inputs"))
+        return Model(self._driver, body)
+
+    def delete(self) -> None:
+        """Remove the tree and its model from the service; the job's record stays."""
+        self._driver.run(uploads.removed(f"/v1/trees/{self.id}"))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {display.title(self.facts)}>"
+
+    def _repr_svg_(self) -> str | None:
+        try:
+            return display.drawn(self._driver.settings, self.id)
+        except UmbelError:
+            return None
+
+    def _repr_html_(self) -> str:
+        svg, why = None, ""
+        try:
+            svg = display.drawn(self._driver.settings, self.id)
+        except UmbelError as error:
+            why = str(error)
+        return display.tree_html(self.facts, self.url, svg, why)
+
+
+def _picture(
+    shape: str, px: int, depth: int | None, color_by: str | None, title: str | None, theme: str
+) -> dict[str, Any]:
+    return {
+        "shape": shape,
+        "px": px,
+        "depth": depth,
+        "color_by": color_by,
+        "title": title,
+        "theme": theme,
+    }
+
+
+def _only(roles: list[str], named: Mapping[str, Any]) -> str:
+    left = [role for role in roles if role not in named]
+    if len(left) != 1:
+        raise InputError(
+            "rows", f"the model needs the inputs {', '.join(roles)}; give each by its name."
+        )
+    return left[0]

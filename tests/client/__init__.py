@@ -1,0 +1,1 @@
+"""The Python client without a service: inputs, faults, what is written from the code."""

@@ -1,0 +1,321 @@
+"""The Python client against the service: what a user does, with both clients."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import signal
+import threading
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.cluster.hierarchy as hierarchy
+import scipy.sparse as sp
+import torch
+
+from tests.e2e.conftest import Service, until
+from umbel_client import AsyncUmbel, InputError, Job, JobCancelled, Tree, Umbel, WaitTimeout
+from umbel_client import problems as refusals
+from umbel_client.core import uploads
+
+RNG = np.random.default_rng(0)
+TRUE = np.repeat([0, 1, 2], 10)
+FEATURES = RNG.normal(size=(30, 4)) + 6 * TRUE[:, None]
+LOGITS = (RNG.normal(size=(60, 4)) + 3 * np.eye(4)[np.arange(60) % 4]).astype(np.float32)
+NAMES = ["ant", "bee", "cat", "dog"]
+SLOW = {"method": "hyphc", "params": {"max_iter": 1000000, "n_init": 1}}
+"""A job that runs for minutes unless it is cancelled."""
+
+
+@pytest.fixture(scope="module")
+def umbel(service: Service) -> Iterator[Umbel]:
+    with Umbel(service.url) as umbel:
+        yield umbel
+
+
+@pytest.fixture(scope="module")
+def tree(umbel: Umbel) -> Tree:
+    return umbel.run("l2h", logits=LOGITS, names=NAMES, name="animals")
+
+
+@pytest.fixture(scope="module")
+def points(umbel: Umbel) -> Tree:
+    """A tree over rows."""
+    return umbel.run("hac", features=FEATURES, linkage="ward")
+
+
+def test_a_tree_says_what_it_is(tree: Tree, umbel: Umbel) -> None:
+    assert (tree.n_leaves, tree.n_points, tree.facts.method) == (4, 60, "l2h")
+    assert "l2h: 4 leaves, 60 points" in repr(tree)
+    assert tree.metrics["n_empty_classes"] == 0
+    assert umbel.tree(tree.id).facts == tree.facts
+    assert tree.url == f"{umbel.url}/#/trees/{tree.id}"
+
+
+def test_a_notebook_shows_its_picture(tree: Tree) -> None:
+    html = tree._repr_html_()
+    assert "data:image/svg+xml;base64," in html
+    assert f'href="{tree.url}"' in html
+    assert (tree._repr_svg_() or "").startswith("<svg")
+    assert tree.png(px=200).startswith(b"\x89PNG")
+
+
+def test_forms_of_a_tree_are_the_same_tree(tree: Tree, points: Tree) -> None:
+    newick = tree.newick()
+    assert all(name in newick for name in NAMES)
+    assert tree.nexus().startswith("#NEXUS")
+    graph = tree.to_networkx()
+    assert graph.number_of_nodes() == len(tree.nodes()) == 7
+    assert {graph.nodes[node].get("name") for node in graph if not graph[node]} == set(NAMES)
+    expected = hierarchy.linkage(FEATURES, "ward")
+    np.testing.assert_allclose(points.linkage(), expected, rtol=1e-9)
+
+
+def test_packages_that_are_there_are_used(tree: Tree) -> None:
+    pytest.importorskip("ete4")
+    assert set(tree.to_ete().leaf_names()) == set(NAMES)
+
+
+def test_a_tree_is_a_data_frame(tree: Tree) -> None:
+    pytest.importorskip("pandas")
+    frame = tree.to_pandas()
+    assert frame["size"].tolist() == [node["size"] for node in tree.nodes()]
+    assert frame["parent"].isna().tolist() == [True] + [False] * 6
+
+
+def test_cuts_agree_with_scipy(points: Tree) -> None:
+    clusters = points.assignments(k=3)
+    flat = hierarchy.fcluster(hierarchy.linkage(FEATURES, "ward"), 3, "maxclust")
+    assert len(set(zip(clusters, flat, strict=True))) == 3
+    cut = points.cut(k=3)
+    assert sorted(cluster.size for cluster in cut.clusters) == [10, 10, 10]
+    assert cut.low is not None
+    np.testing.assert_array_equal(points.assignments(height=cut.low), clusters)
+    assert all(level.k >= 1 for level in points.levels())
+
+
+def test_saved_forms_are_those_of_the_ending(points: Tree, tmp_path: Path) -> None:
+    points.save(tmp_path / "tree.linkage.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "tree.linkage.npy"), points.linkage())
+    points.save(tmp_path / "my.tree.nwk")
+    assert (tmp_path / "my.tree.nwk").read_text() == points.newick()
+
+
+def test_evaluations_and_predictions(tree: Tree, points: Tree, umbel: Umbel) -> None:
+    evaluation = points.evaluate(TRUE, cut={"k": 3})
+    assert evaluation["dendrogram_purity"] == 1.0
+    assert evaluation["nmi"] == pytest.approx(1.0)
+    n_datasets = len(umbel.datasets(limit=100))
+    places = tree.predict(LOGITS[:5])
+    leaves = {node["id"]: node["name"] for node in tree.nodes()}
+    assert [leaves[leaf] for leaf in places.leaf] == [NAMES[c] for c in LOGITS[:5].argmax(1)]
+    assert places.paths[0][-1] == places[0]["leaf"]
+    # What was uploaded for a prediction alone does not stay.
+    assert len(umbel.datasets(limit=100)) == n_datasets
+    assert tree.model().inputs == ("logits",)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        FEATURES,
+        FEATURES.astype(np.float32),
+        FEATURES.astype(np.float16),
+        FEATURES.tolist(),
+        torch.tensor(FEATURES, requires_grad=True),
+        torch.tensor(FEATURES).bfloat16(),
+        FEATURES > 5,
+        FEATURES.astype(">f4"),
+    ],
+    ids=["f8", "f4", "f2", "list", "tensor", "bfloat16", "bool", "big-endian"],
+)
+def test_every_kind_of_matrix_is_an_input(umbel: Umbel, value: Any) -> None:
+    assert umbel.run("kmeans", features=value, n_clusters=2).n_points == 30
+
+
+def test_sparse_matrices_files_and_datasets_are_inputs(umbel: Umbel, tmp_path: Path) -> None:
+    assert umbel.run("kmeans", features=sp.csr_array(FEATURES), n_clusters=2).n_points == 30
+    path = tmp_path / "rows.csv"
+    np.savetxt(path, FEATURES, delimiter=",")
+    assert umbel.run("kmeans", features=path, n_clusters=2).n_points == 30
+    dataset = umbel.upload(FEATURES, name="rows")
+    np.testing.assert_array_equal(dataset.array(), FEATURES)
+    assert umbel.run("kmeans", features=dataset, n_clusters=2).n_points == 30
+    dataset.delete()
+
+
+def test_a_large_array_goes_in_parts(umbel: Umbel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "PART_BYTES", 400)
+    fractions: list[float] = []
+    dataset = umbel.upload(FEATURES, progress=lambda done, _: fractions.append(done))
+    assert len(fractions) == 3
+    np.testing.assert_array_equal(dataset.array(), FEATURES)
+    dataset.delete()
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_data_frames_are_inputs(umbel: Umbel, package: str) -> None:
+    frame = pytest.importorskip(package).DataFrame({f"c{i}": FEATURES[:, i] for i in range(4)})
+    assert umbel.run("kmeans", features=frame, n_clusters=2).n_points == 30
+
+
+def test_a_method_is_a_function(umbel: Umbel) -> None:
+    tree = umbel.methods.kmeans(features=FEATURES, n_clusters=3, seed=1, progress=False)
+    assert tree.n_leaves == 3
+    assert tree.assignments().shape == (30,)
+
+
+def test_a_comparison_is_a_table(umbel: Umbel) -> None:
+    runs = ["hac", ("kmeans", {"n_clusters": 3}), {"method": "gmm", "params": {"n_clusters": 3}}]
+    table = umbel.compare(runs, features=FEATURES, labels=TRUE, seeds=2, metrics=["nmi"])
+    assert [row["method"] for row in table.rows()] == ["hac", "kmeans", "gmm"]
+    assert table.rows()[0]["nmi"] == pytest.approx(1.0)
+    assert "nmi" in table._repr_html_()
+    assert umbel.comparison(table.id).table == table.table
+
+
+def test_imported_trees(umbel: Umbel, points: Tree) -> None:
+    assert umbel.import_tree("((a:1,b:1):1,c:2);").n_leaves == 3
+    assert umbel.import_tree(["x/a", "x/b", "y"]).n_leaves == 3
+    assert umbel.import_tree(points.linkage()).n_leaves == 30
+    again = umbel.import_tree(points.to_networkx(), name="graph")
+    assert sorted(node["height"] for node in again.nodes()) == pytest.approx(
+        sorted(node["height"] for node in points.nodes())
+    )
+    with pytest.raises(refusals.NotBinary):
+        umbel.import_tree("((a,b,c),d);").linkage()
+
+
+def test_refusals_are_exceptions_by_their_type(umbel: Umbel, service: Service) -> None:
+    with pytest.raises(refusals.InvalidRequest, match="'ward'") as caught:
+        umbel.run("hac", features=FEATURES, linkage="x")
+    assert caught.value.pointers == [("params", "linkage")]
+    assert caught.value.request_id
+    bad = FEATURES.copy()
+    bad[1, 2] = np.nan
+    with pytest.raises(refusals.NotFinite, match="row 1, column 2") as failed:
+        umbel.run("hac", features=bad)
+    assert failed.value.job
+    with pytest.raises(refusals.UnknownMethod, match="kmeans"):
+        umbel.run("kmean", features=FEATURES)
+    with pytest.raises(refusals.NotFound):
+        umbel.tree("tr_" + "0" * 26)
+    with pytest.raises(InputError, match="no such input; its inputs are features"):
+        umbel.run("hac", featurs=FEATURES)
+    with pytest.raises(refusals.WrongInput, match="kmeans"):
+        umbel.run("kmeans")
+
+
+def test_a_refused_run_leaves_no_dataset(umbel: Umbel) -> None:
+    before = [dataset.id for dataset in umbel.datasets(limit=100)]
+    with pytest.raises(refusals.InvalidRequest):
+        umbel.run("hac", features=FEATURES.astype(np.float32), linkage="x")
+    assert [dataset.id for dataset in umbel.datasets(limit=100)] == before
+
+
+def test_warnings_of_the_job_are_pythons(umbel: Umbel) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tree = umbel.run("kmeans", features=FEATURES, n_clusters=3, max_iter=1, seed=3)
+    assert tree.warnings
+    assert [str(each.message) for each in caught] == list(tree.warnings)
+
+
+def test_a_job_goes_on_by_itself(umbel: Umbel) -> None:
+    job = umbel.submit("kmeans", features=FEATURES, n_clusters=2)
+    assert job.wait(progress=False).n_leaves == 2
+    assert job.ended
+    assert umbel.job(job.id).status == "succeeded"
+    job.delete()
+    with pytest.raises(refusals.NotFound):
+        job.refresh()
+
+
+def slow_job(umbel: Umbel) -> Job:
+    """The newest job of the slow method."""
+    return umbel.jobs(method=SLOW["method"], limit=1)[0]
+
+
+def ended(job: Job) -> bool:
+    job.refresh()
+    return job.ended
+
+
+def test_ctrl_c_cancels_the_job(umbel: Umbel) -> None:
+    began = threading.Event()
+
+    def interrupt() -> None:
+        if began.wait(60.0):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        umbel.run(
+            SLOW["method"],
+            features=FEATURES,
+            params=SLOW["params"],
+            progress=lambda *_: began.set(),
+        )
+    job = slow_job(umbel)
+    until(lambda: ended(job))
+    assert job.status == "cancelled"
+    with pytest.raises(JobCancelled):
+        job.wait()
+
+
+def test_a_wait_that_is_over_says_so(umbel: Umbel) -> None:
+    with pytest.raises(WaitTimeout):
+        umbel.run(SLOW["method"], features=FEATURES, params=SLOW["params"], wait_s=0.3)
+    job = slow_job(umbel)
+    assert not job.ended
+    job.cancel()
+    until(lambda: ended(job))
+
+
+def test_asyncio_runs_several_at_once_and_cancels(service: Service, umbel: Umbel) -> None:
+    async def used() -> None:
+        async with AsyncUmbel(service.url) as asynchronous:
+            runs = [asynchronous.methods.hac(features=FEATURES + shift) for shift in (0, 1)]
+            first, second = await asyncio.gather(*runs)
+            np.testing.assert_allclose(await first.linkage(), await second.linkage(), atol=1e-9)
+            assert (await first.evaluate(TRUE, cut={"k": 3}))["nmi"] == pytest.approx(1.0)
+            assert "data:image" in first._repr_html_()
+            with pytest.raises(refusals.InvalidRequest):
+                await asynchronous.run("hac", features=FEATURES, linkage="x")
+            slow = asynchronous.run(SLOW["method"], features=FEATURES, params=SLOW["params"])
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(slow, 1.0)
+
+    asyncio.run(used())
+    asynchronous = AsyncUmbel(service.url)
+    # Two event loops, one after the other.
+    assert asyncio.run(asynchronous.jobs(limit=1))[0].id == asyncio.run(asynchronous.jobs())[0].id
+    job = slow_job(umbel)
+    until(lambda: ended(job))
+    assert job.status == "cancelled"
+
+
+def test_clients_and_trees_can_be_copied(umbel: Umbel, tree: Tree) -> None:
+    copy = pickle.loads(pickle.dumps(tree))
+    assert copy.newick() == tree.newick()
+    assert pickle.loads(pickle.dumps(umbel)).url == umbel.url
+
+
+def test_the_environment_names_the_service(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UMBEL_URL", service.url + "/")
+    monkeypatch.setenv("UMBEL_KEY", "a-key")
+    umbel = Umbel()
+    assert umbel.url == service.url
+    assert umbel.jobs(limit=1) is not None
+    assert "a-key" not in repr(umbel._driver.settings)
+    monkeypatch.delenv("UMBEL_URL")
+    assert Umbel().url == "http://127.0.0.1:8000"
+    with pytest.raises(InputError, match="is no address"):
+        Umbel("localhost:8000")
