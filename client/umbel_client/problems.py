@@ -78,6 +78,10 @@ class Full(ProblemError):
     """No room left (HTTP 507), as in: The store has 1024 bytes left; the upload has 2048."""
 
 
+class HeadersTooLarge(ProblemError):
+    """Headers too large (HTTP 431), as in: A request may have at most 200 headers."""
+
+
 class Http(UnusableInput):
     """The input cannot be used: http."""
 
@@ -204,6 +208,10 @@ class SingularCovariance(UnusableInput):
     """The input cannot be used: singular covariance."""
 
 
+class Timeout(ProblemError):
+    """The request took too long (HTTP 408), as in: The header was not complete in 10 seconds."""
+
+
 class TooDeep(UnusableInput):
     """The input cannot be used: too deep."""
 
@@ -312,6 +320,7 @@ BY_TYPE: Mapping[str, type[ProblemError]] = {
     "/problems/empty": Empty,
     "/problems/forbidden": Forbidden,
     "/problems/full": Full,
+    "/problems/headers-too-large": HeadersTooLarge,
     "/problems/http": Http,
     "/problems/idempotency-mismatch": IdempotencyMismatch,
     "/problems/input-deleted": InputDeleted,
@@ -343,6 +352,7 @@ BY_TYPE: Mapping[str, type[ProblemError]] = {
     "/problems/ragged": Ragged,
     "/problems/range-not-satisfiable": RangeNotSatisfiable,
     "/problems/singular-covariance": SingularCovariance,
+    "/problems/timeout": Timeout,
     "/problems/too-deep": TooDeep,
     "/problems/too-few-points": TooFewPoints,
     "/problems/too-few-tasks": TooFewTasks,

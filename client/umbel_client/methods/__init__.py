@@ -3,6 +3,7 @@
 Start with the family; each module has the functions of one.
 
 - `classifiers`
+- `deep`
 - `features`
 - `hyperbolic`
 - `labelled`
@@ -16,6 +17,8 @@ Start with the family; each module has the functions of one.
 from __future__ import annotations
 
 from typing import TypeVar
+
+from umbel_client.methods.deep import DeepMethods
 
 from umbel_client.methods.classifiers import ClassifiersMethods
 from umbel_client.methods.features import FeaturesMethods
@@ -32,6 +35,7 @@ R = TypeVar("R")
 
 class Methods(
     ClassifiersMethods[R],
+    DeepMethods[R],
     FeaturesMethods[R],
     HyperbolicMethods[R],
     LabelledMethods[R],

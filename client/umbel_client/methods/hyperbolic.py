@@ -31,17 +31,19 @@ class HyperbolicMethods(Generic[R]):
         n_init: int = 8,
         n_neighbors: int = 5,
         batch_size: int = 100,
-        max_iter: int = 5000,
-        learning_rate: float = 0.05,
-        optimizer: Literal["sgd", "adam"] = "sgd",
-        loss: Literal["sigmoid", "softplus"] = "sigmoid",
+        max_iter: int = 1000,
+        learning_rate: float = 0.02,
+        decay: bool = True,
+        optimizer: Literal["sgd", "adam"] = "adam",
+        loss: Literal["expected", "sigmoid", "softplus"] = "expected",
+        perplexity: float | None = 1.2,
         temperature: float = 0.1,
         noise: float = 1.0,
         mask: Literal["likeliest", "nearest"] = "nearest",
         margin: float = 0.0,
         structure: Literal["distance", "norms"] = "norms",
         gamma: float = 1.0,
-        structure_every: int = 1,
+        structure_every: int = 0,
         keep: Literal["best", "last"] = "best",
         device: Literal["cpu", "cuda"] = "cpu",
         processes: int = 1,
@@ -86,11 +88,17 @@ class HyperbolicMethods(Generic[R]):
         batch_size : Number of triples in a step.
         max_iter : Number of steps on triples.
         learning_rate : Step length.
+        decay : Whether step lengths fall, linearly, to 0.
         optimizer : Riemannian gradient descent, or Riemannian Adam.
-        loss : Function that is applied to the scores of triples.
-        temperature : Divisor of the dissimilarities that make a node a likely common ancestor
-            or not.
-        noise : Gumbel noise of those dissimilarities, in temperatures; 0 for none.
+        loss : What steps on triples lower: the 'expected' cost of the tree, or the ranking
+            objective with this function of the scores of triples, which takes less time and
+            memory for more than a few hundred nodes.
+        perplexity : Number of nodes that points spread over when they select one, which sets
+            the temperature anew for each round of steps. None: 'temperature'.
+        temperature : Divisor of the dissimilarities that make a node a likely ancestor or not,
+            where 'perplexity' is None.
+        noise : Gumbel noise of those dissimilarities, in temperatures; 0 for none. For the
+            ranking objective, as are 'mask' and 'margin'.
         mask : The common ancestor of two points that the third may not share: the 'likeliest',
             noise included, or the 'nearest', without noise.
         margin : Margin between norms in the dissimilarities of triples.
@@ -126,8 +134,10 @@ class HyperbolicMethods(Generic[R]):
                 "batch_size": batch_size,
                 "max_iter": max_iter,
                 "learning_rate": learning_rate,
+                "decay": decay,
                 "optimizer": optimizer,
                 "loss": loss,
+                "perplexity": perplexity,
                 "temperature": temperature,
                 "noise": noise,
                 "mask": mask,
@@ -176,17 +186,19 @@ class HyperbolicMethods(Generic[R]):
         n_init: int = 8,
         n_neighbors: int = 5,
         batch_size: int = 100,
-        max_iter: int = 5000,
-        learning_rate: float = 0.05,
-        optimizer: Literal["sgd", "adam"] = "sgd",
-        loss: Literal["sigmoid", "softplus"] = "sigmoid",
+        max_iter: int = 1000,
+        learning_rate: float = 0.02,
+        decay: bool = True,
+        optimizer: Literal["sgd", "adam"] = "adam",
+        loss: Literal["expected", "sigmoid", "softplus"] = "expected",
+        perplexity: float | None = 1.2,
         temperature: float = 0.1,
         noise: float = 1.0,
         mask: Literal["likeliest", "nearest"] = "nearest",
         margin: float = 0.0,
         structure: Literal["distance", "norms"] = "norms",
         gamma: float = 1.0,
-        structure_every: int = 1,
+        structure_every: int = 0,
         keep: Literal["best", "last"] = "best",
         device: Literal["cpu", "cuda"] = "cpu",
         seed: int = 0,
@@ -245,11 +257,17 @@ class HyperbolicMethods(Generic[R]):
         batch_size : Number of triples in a step.
         max_iter : Number of steps on triples.
         learning_rate : Step length.
+        decay : Whether step lengths fall, linearly, to 0.
         optimizer : Riemannian gradient descent, or Riemannian Adam.
-        loss : Function that is applied to the scores of triples.
-        temperature : Divisor of the dissimilarities that make a node a likely common ancestor
-            or not.
-        noise : Gumbel noise of those dissimilarities, in temperatures; 0 for none.
+        loss : What steps on triples lower: the 'expected' cost of the tree, or the ranking
+            objective with this function of the scores of triples, which takes less time and
+            memory for more than a few hundred nodes.
+        perplexity : Number of nodes that points spread over when they select one, which sets
+            the temperature anew for each round of steps. None: 'temperature'.
+        temperature : Divisor of the dissimilarities that make a node a likely ancestor or not,
+            where 'perplexity' is None.
+        noise : Gumbel noise of those dissimilarities, in temperatures; 0 for none. For the
+            ranking objective, as are 'mask' and 'margin'.
         mask : The common ancestor of two points that the third may not share: the 'likeliest',
             noise included, or the 'nearest', without noise.
         margin : Margin between norms in the dissimilarities of triples.
@@ -293,8 +311,10 @@ class HyperbolicMethods(Generic[R]):
                 "batch_size": batch_size,
                 "max_iter": max_iter,
                 "learning_rate": learning_rate,
+                "decay": decay,
                 "optimizer": optimizer,
                 "loss": loss,
+                "perplexity": perplexity,
                 "temperature": temperature,
                 "noise": noise,
                 "mask": mask,

@@ -25,10 +25,12 @@ class MarginsMethods(Generic[R]):
         alpha: float = 1.0,
         min_balance: float = 0.9,
         max_balance: float = 1.1,
+        balance: Literal["fixed", "auto"] = "fixed",
         intercept: bool = True,
-        n_init: int = 3,
+        n_init: int = 12,
+        n_swaps: int = 6,
         max_iter: int = 1000,
-        tol: float = 0.001,
+        tol: float = 0.0001,
         seed: int = 0,
         regularizer: Literal[
             "group+exclusive", "group", "exclusive", "l1", "l2"
@@ -63,10 +65,17 @@ class MarginsMethods(Generic[R]):
             least one point. Lower it for well separated groups of uneven size; for others, the
             widest margin may then cut off only a few points.
         max_balance : Largest size of a cluster, relative to equal sizes; rounded up.
+        balance : 'fixed': sizes lie within `min_balance` and `max_balance`. 'auto': each node
+            is also split within 0.5 to 1.5 and within 0.2 to 1.8 times equal sizes, and the
+            split with the highest splitting score is kept; three times the time.
         intercept : Whether scores have an intercept, which is not regularized; without one, as
             in the paper, the features should be centred.
-        n_init : Number of starts of each split: one from k-means, one from spectral clustering,
-            the others along random directions; the result with the lowest objective is kept.
+        n_init : Number of starts of each split, in this order: from k-means, from spectral
+            clustering, along a random direction, in gaps of single features (if the regularizer
+            selects features), in gaps of random directions, and further random directions; the
+            result with the lowest objective is kept.
+        n_swaps : The best start goes on with 30 % of its points in other clusters, and so on
+            from the best result, until this many attempts in turn are vain; 0 for none.
         max_iter : Largest number of alternations between weights and clusters of a start.
         tol : A start ends when no point changes its cluster and the least subgradient of the
             weights is at most this fraction of the gradient at zero weights.
@@ -91,8 +100,10 @@ class MarginsMethods(Generic[R]):
                 "alpha": alpha,
                 "min_balance": min_balance,
                 "max_balance": max_balance,
+                "balance": balance,
                 "intercept": intercept,
                 "n_init": n_init,
+                "n_swaps": n_swaps,
                 "max_iter": max_iter,
                 "tol": tol,
                 "seed": seed,
@@ -123,10 +134,12 @@ class MarginsMethods(Generic[R]):
         alpha: float = 1.0,
         min_balance: float = 0.9,
         max_balance: float = 1.1,
+        balance: Literal["fixed", "auto"] = "fixed",
         intercept: bool = True,
-        n_init: int = 3,
+        n_init: int = 12,
+        n_swaps: int = 6,
         max_iter: int = 1000,
-        tol: float = 0.001,
+        tol: float = 0.0001,
         seed: int = 0,
         n_clusters: int = 8,
         regularizer: Literal["l2", "l1", "group"] = "l2",
@@ -155,10 +168,17 @@ class MarginsMethods(Generic[R]):
             least one point. Lower it for well separated groups of uneven size; for others, the
             widest margin may then cut off only a few points.
         max_balance : Largest size of a cluster, relative to equal sizes; rounded up.
+        balance : 'fixed': sizes lie within `min_balance` and `max_balance`. 'auto': each node
+            is also split within 0.5 to 1.5 and within 0.2 to 1.8 times equal sizes, and the
+            split with the highest splitting score is kept; three times the time.
         intercept : Whether scores have an intercept, which is not regularized; without one, as
             in the paper, the features should be centred.
-        n_init : Number of starts of each split: one from k-means, one from spectral clustering,
-            the others along random directions; the result with the lowest objective is kept.
+        n_init : Number of starts of each split, in this order: from k-means, from spectral
+            clustering, along a random direction, in gaps of single features (if the regularizer
+            selects features), in gaps of random directions, and further random directions; the
+            result with the lowest objective is kept.
+        n_swaps : The best start goes on with 30 % of its points in other clusters, and so on
+            from the best result, until this many attempts in turn are vain; 0 for none.
         max_iter : Largest number of alternations between weights and clusters of a start.
         tol : A start ends when no point changes its cluster and the least subgradient of the
             weights is at most this fraction of the gradient at zero weights.
@@ -180,8 +200,10 @@ class MarginsMethods(Generic[R]):
                 "alpha": alpha,
                 "min_balance": min_balance,
                 "max_balance": max_balance,
+                "balance": balance,
                 "intercept": intercept,
                 "n_init": n_init,
+                "n_swaps": n_swaps,
                 "max_iter": max_iter,
                 "tol": tol,
                 "seed": seed,

@@ -1,0 +1,110 @@
+"""The methods of the family deep. Written by `make client` from the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, Literal, TypeVar
+
+from umbel_client.inputs import Input
+from umbel_client.progress import Progress
+
+R = TypeVar("R")
+
+
+class DeepMethods(Generic[R]):
+    """The methods of the family deep; each gives what `run` gives, a tree."""
+
+    def __init__(self, run: Callable[..., R]) -> None:
+        self._run = run
+
+    def deepect(
+        self,
+        *,
+        features: Input,
+        names: Input | None = None,
+        n_clusters: int = 20,
+        hidden_sizes: Sequence[int] = [256, 128],
+        embedding_size: int = 10,
+        pretrain_epochs: int = 50,
+        epochs: int = 50,
+        growth: float = 0.5,
+        clustering_weight: float = 1.0,
+        batch_size: int | Literal["auto"] = "auto",
+        learning_rate: float = 0.001,
+        pruning_threshold: float = 0.1,
+        augment: bool = False,
+        image_shape: Sequence[int] | None = None,
+        device: Literal["cpu", "cuda"] = "cpu",
+        seed: int = 0,
+        preprocess: Sequence[Mapping[str, Any]] | None = None,
+        then: str | Mapping[str, Any] | None = None,
+        support: Mapping[str, Any] | None = None,
+        name_by: str | None = None,
+        name: str | None = None,
+        webhook: str | None = None,
+        wait_s: float | None = None,
+        progress: Progress = None,
+        extra_inputs: Mapping[str, Input] | None = None,
+    ) -> R:
+        """DeepECT: a tree of clusters grown in the embedding of an autoencoder while both are
+        trained.
+
+        Leaves: tree, model, logits, pictures.
+
+        Source: DeepECT: The Deep Embedded Cluster Tree (2020, Data Science and Engineering).
+
+        features : One row per point, or one image, grey or of three colours.
+        names : optional. One name per cluster, from the largest to the smallest.
+        n_clusters : Number of leaves of the tree.
+        hidden_sizes : Widths of the hidden layers, the first first.
+        embedding_size : Dimensions of the embedding in which the tree lies.
+        pretrain_epochs : Passes over the points by reconstruction alone.
+        epochs : Passes over the points with the tree.
+        growth : Share of 'epochs' within which the tree grows, evenly, from two leaves to all.
+        clustering_weight : Weight of the tree's losses beside reconstruction.
+        batch_size : Points of a step; auto: 256, but for fewer than 5,120 points a twentieth of
+            them, at least 16.
+        learning_rate : Step length of the network and of centres (Adam).
+        pruning_threshold : A leaf is removed once fewer points of a batch come to it on
+            average.
+        augment : Whether each image is also trained on turned, sheared, resized and moved a
+            little, at random, so that the tree ignores such differences.
+        image_shape : Shape of the images that are rows of a matrix, [height, width] or [height,
+            width, channels]; none: rows are plain vectors, unless the array is one of images.
+        device : Where the computation runs: on the processor, or on a GPU.
+        seed : Seed of the random generator.
+        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        extra_inputs : further inputs by role, for `then` and `name_by`.
+
+        Raises as `Umbel.run`.
+        """
+        return self._run(
+            "deepect",
+            features=features,
+            names=names,
+            params={
+                "n_clusters": n_clusters,
+                "hidden_sizes": hidden_sizes,
+                "embedding_size": embedding_size,
+                "pretrain_epochs": pretrain_epochs,
+                "epochs": epochs,
+                "growth": growth,
+                "clustering_weight": clustering_weight,
+                "batch_size": batch_size,
+                "learning_rate": learning_rate,
+                "pruning_threshold": pruning_threshold,
+                "augment": augment,
+                "image_shape": image_shape,
+                "device": device,
+                "seed": seed,
+            },
+            preprocess=preprocess,
+            then=then,
+            support=support,
+            name_by=name_by,
+            name=name,
+            webhook=webhook,
+            wait_s=wait_s,
+            progress=progress,
+            **(extra_inputs or {}),
+        )
