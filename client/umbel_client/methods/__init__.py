@@ -18,9 +18,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from umbel_client.methods.deep import DeepMethods
-
 from umbel_client.methods.classifiers import ClassifiersMethods
+from umbel_client.methods.deep import DeepMethods
 from umbel_client.methods.features import FeaturesMethods
 from umbel_client.methods.hyperbolic import HyperbolicMethods
 from umbel_client.methods.labelled import LabelledMethods
