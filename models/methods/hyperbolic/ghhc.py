@@ -48,7 +48,7 @@ from models.data import Data, Earlier
 from models.device import computing, require
 from models.errors import UsageError
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.methods.hyperbolic.ball.effort import GHHCEffort
+from models.methods.hyperbolic.ball.effort import GHHCEffort, step_bytes
 from models.methods.hyperbolic.ball.parameters import BallParams, seeding_of, training_of
 from models.parameters import Seed
 from models.tree.tree import Tree
@@ -113,7 +113,6 @@ class GHHC(Method[GHHCParams]):
     example = {"n_internal": 9, "max_iter": 100, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: GHHCParams) -> int:
-        from models.methods.hyperbolic.ball.effort import MATRICES
         from models.methods.hyperbolic.ball.pools import bytes_held
         from models.methods.hyperbolic.ball.process_group import PROCESS_BYTES
         from models.methods.hyperbolic.ball.seeding import n_seeds
@@ -122,9 +121,7 @@ class GHHC(Method[GHHCParams]):
             return 0
         n_points, n_features = shapes["features"]
         n_nodes, seeds = params.n_internal, n_seeds(params.n_internal)
-        steps = 4 * 100 * min(params.batch_size, 100_000) * n_nodes + 64 * n_nodes * n_features
-        if params.loss == "expected":
-            steps += 4 * MATRICES * n_nodes * n_nodes
+        steps = step_bytes(n_nodes, params.batch_size, params.loss) + 64 * n_nodes * n_features
         seeding = 0 if params.seeding == "points" else 4 * seeds * seeds
         on_processor = 0 if params.device == "cuda" else steps
         followers = PROCESS_BYTES * (params.processes - 1)

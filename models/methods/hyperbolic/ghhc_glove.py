@@ -2,7 +2,7 @@
 
 GloVe finds vectors whose products are the logarithms of how often words occur near each other
 (`words.vectors`). Centred and scaled, they are points of the Poincaré ball; nodes of a tree start
-among them as in `ghhc`. Then nodes move by the losses of the tree (eq. 15 and 17), words by eq. 15
+among them as in `ghhc`. Then nodes move by the losses of the tree, words by that of triples
 together with GloVe's loss (eq. 21), contexts and biases by GloVe's loss alone
 (`words.words_torch`). Each word is a leaf; words that selected the same node are siblings below it.
 Documents are first turned into counts of co-occurrences: two words d apart, `window` at most, count
@@ -14,9 +14,10 @@ Continuous Representations of Trees in Hyperbolic Space" (2019), §5; Pennington
 "GloVe: Global Vectors for Word Representation" (2014). Deviations: those of
 `models.methods.hyperbolic.ghhc`, vectors that are first learned alone, and `problem_weight`.
 
-Cost: O(P D) for each of `n_passes` over P pairs of words that occur; O(V D + B M D) a step for V
-words, B = `batch_size`, M = `n_internal`; neighbours of words after every 1,000 steps; for
-documents of T words O(T `window`). Memory: 90 bytes a pair, about 130 V D bytes, and the documents.
+Cost: O(P D) for each of `n_passes` over P pairs of words that occur; O(V D + B M D + M^2 (B + D +
+M)) a step for V words, B = `batch_size`, M = `n_internal`; neighbours of words after every 1,000
+steps; for documents of T words O(T `window`). Memory: 90 bytes a pair, about 130 V D bytes, and the
+documents.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from models.data import Data
 from models.device import computing, require
 from models.errors import UsageError
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.methods.hyperbolic.ball.effort import step_bytes
 from models.methods.hyperbolic.ball.parameters import BallParams, seeding_of, training_of
 from models.methods.hyperbolic.words.effort import GloveEffort
 from models.parameters import Params, Seed
@@ -214,7 +216,7 @@ class GHHCGlove(Method[GHHCGloveParams]):
             stored = 1000 * shapes["documents"][0] + (1 << 28)
             n_words = min(n_words, 200 * shapes["documents"][0])
         n_nodes, seeds = params.n_internal, n_seeds(params.n_internal)
-        steps = 4 * 100 * min(params.batch_size, 100_000) * n_nodes
+        steps = step_bytes(n_nodes, params.batch_size, params.loss)
         on_processor = 0 if params.device == "cuda" else steps
         seeding = 0 if params.seeding == "points" else 4 * seeds * seeds
         return 130 * n_words * params.n_dimensions + max(on_processor, seeding) + stored

@@ -22,6 +22,12 @@ MATRICES = 16
 """The number of matrices (M, M) that a step on the expected cost of M nodes holds."""
 
 
+def step_bytes(n_nodes: int, batch_size: int, loss: TreeLoss) -> int:
+    """Estimated memory of a step on a batch, besides the nodes."""
+    matrices = MATRICES * n_nodes * n_nodes if loss == "expected" else 0
+    return 4 * (100 * min(batch_size, 100_000) * n_nodes + matrices)
+
+
 @dataclass(frozen=True, slots=True)
 class BallObjective:
     """The forms and constants of the objectives: `ball.losses` and `ball.expected_cost_torch`.

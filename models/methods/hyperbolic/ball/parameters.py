@@ -122,13 +122,13 @@ class BallParams(Params):
         0.0, ge=0, le=100, description="Margin between norms in the dissimilarities of triples."
     )
     structure: Literal["distance", "norms"] = Field(
-        "norms",
+        "distance",
         description=(
             "What steps on nodes and their parents lower: the 'distance', weighted by how much the "
             "norms break the margin 'gamma', or that break of the 'norms' alone."
         ),
     )
-    gamma: float = Field(1.0, ge=0, le=100, description="Margin between norms in those steps.")
+    gamma: float = Field(0.25, ge=0, le=100, description="Margin between norms in those steps.")
     structure_every: int = Field(
         0,
         ge=0,

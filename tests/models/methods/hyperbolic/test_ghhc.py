@@ -100,6 +100,23 @@ def test_random_nodes_learn() -> None:
     assert start.curves["cost"] == [(0, start.metrics["cost"])]
 
 
+def test_steps_lower_the_cost_of_groups_that_overlap() -> None:
+    """More than those of the ranking objective do, each from its own start."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(12, size=300)
+    features = rng.normal(size=(12, 8))[group] + 0.7 * rng.normal(size=(300, 8))
+    shares = {}
+    for loss, params in (
+        ("expected", {"max_iter": 300}),
+        ("sigmoid", {"max_iter": 1000, "optimizer": "sgd", "learning_rate": 0.05, "decay": False}),
+    ):
+        fits = [fit(features, loss=loss, seed=seed, n_internal=31, **params) for seed in range(3)]
+        ratios = [fitted.metrics["cost"] / fitted.metrics["cost_of_seeds"] for fitted in fits]
+        shares[loss] = float(np.mean(ratios))
+    assert shares["expected"] < 0.9
+    assert shares["expected"] < shares["sigmoid"] - 0.05
+
+
 def test_new_points_go_to_their_group_with_its_ancestors() -> None:
     features, _ = branches()
     fitted = fit(features)
