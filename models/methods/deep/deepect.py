@@ -23,6 +23,10 @@ steps; new leaves weigh as much as they have points in a batch, not 1, so that a
 always the sum of its children's; `trees.cluster_tree` says how weights are averaged. `augment` is
 the paper's variant with augmented images (`networks.augmentation`).
 
+On images of digits with defaults (`python -m bench deep`, three seeds, 20 leaves) dendrogram purity
+is .73 on 8 x 8 pixels (optdigits) and .65 on 16 x 16 (usps); by bisecting k-means in the embedding
+of such an autoencoder .64 and .50. Cut to ten clusters, accuracy is about that of k-means.
+
 Cost: 6 N W multiplications and additions for each pass over N points, W the weights of encoder and
 decoder, and about N W for each pass in which the tree grows; beside it O(N n_clusters E) a pass,
 E = `embedding_size`. Memory: 24 W bytes, three times a batch's values in all layers, 16 N E for the
@@ -36,7 +40,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from models import device
-from models.arrays import Float
+from models.arrays import Array, Float
 from models.checks import require_distinct, require_squares
 from models.clusters.placing import bytes_of_logits
 from models.data import Data, require_finite
@@ -187,16 +191,33 @@ class DeepECT(Method[DeepECTParams]):
         """The leaf with the nearest centre, with the probability of each node on the path."""
         from models.methods.deep.trees.placing import place
 
-        return place(model, tree, image_rows(data, "features", None)[0])
+        return place(model, tree, _rows_of(model, data))
 
     def _logits(self, model: Model, data: Data) -> Float:
         from models.methods.deep.trees.placing import log_posteriors
 
-        return log_posteriors(model, image_rows(data, "features", None)[0])[1]
+        return log_posteriors(model, _rows_of(model, data))[1]
 
     def pictures(self, model: Model) -> NodePictures | None:
         pixels = model.arrays.get("pictures")
         return None if pixels is None else NodePictures(pixels, CAPTION)
+
+
+def _rows_of(model: Model, data: Data) -> Array:
+    """New rows as a matrix.
+
+    Raises UsageError for images of another size than those of the fit.
+    """
+    rows, size = image_rows(data, "features", None)
+    fitted = model.facts.get("image_size")
+    if size is not None and fitted is not None and list(size) != fitted:
+        raise UsageError(
+            f"Input 'features' has images of shape {list(size)}; the model was fitted on images of "
+            f"shape {fitted}: height, width, channels.",
+            code="wrong-shape",
+            role="features",
+        )
+    return rows
 
 
 def batch_size_of(params: DeepECTParams, n_points: int) -> int:

@@ -151,6 +151,19 @@ def test_colour_images_have_colour_pictures() -> None:
     assert pictures.pixels.shape[1:] == (2, 6, 5, 3)
 
 
+def test_new_images_of_another_shape_are_refused() -> None:
+    fitted = fit(images(), n_clusters=3)
+    assert fitted.model is not None
+    for turned in (images().swapaxes(1, 2), images()[:, :5]):
+        for call in (
+            lambda data: METHOD.predict(fitted.model, fitted.tree, data),
+            lambda data: METHOD.logits(fitted.model, data),
+        ):
+            with pytest.raises(UsageError) as caught:
+                call(Data({"features": turned}))
+            assert (caught.value.code, caught.value.where) == ("wrong-shape", {"role": "features"})
+
+
 def test_vectors_have_no_pictures() -> None:
     fitted = fit(images().reshape(60, 30), n_clusters=3)
     assert fitted.model is not None

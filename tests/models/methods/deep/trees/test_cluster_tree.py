@@ -54,6 +54,27 @@ def test_the_widest_leaf_is_split_first() -> None:
     assert groups_below(grown(4)) >= {frozenset({1}), frozenset({2}), frozenset({3})}
 
 
+@pytest.mark.parametrize(
+    ("n_each", "spans", "split"),
+    [
+        ((60, 10), (0.1, 3.0), 1),  # sums of squares .6 and 90: not the leaf with the most points
+        ((50, 5), (1.0, 2.0), 0),  # 50 and 20: not the leaf that is the widest on average
+    ],
+)
+def test_the_leaf_to_split_has_the_largest_sum_of_squares(
+    n_each: tuple[int, int], spans: tuple[float, float], split: int
+) -> None:
+    rows = np.zeros((sum(n_each), 2), dtype=np.float32)
+    group = np.repeat([0, 1], n_each)
+    rows[:, 0] = 50.0 * group
+    rows[:, 1] = np.array(spans)[group] * np.where(np.arange(len(rows)) % 2, 1, -1)
+    with torch.no_grad():
+        cluster = tree()
+        cluster.grow(rows, 3, np.random.default_rng(0), silent)
+    places = np.round(cluster.leaf_centres[:, 0] / 50.0).astype(int)
+    assert np.bincount(places).tolist() == [1 + (split == 0), 1 + (split == 1)]
+
+
 def test_centres_of_leaves_are_the_means_of_their_points() -> None:
     centres = grown().leaf_centres
     rows, group = points()
