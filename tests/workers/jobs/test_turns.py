@@ -179,6 +179,31 @@ def test_a_job_taken_by_a_worker_that_died_before_its_claim_returns(
     assert claim.request.id == job.id
 
 
+def test_the_more_jobs_wait_the_less_often_each_is_looked_at(
+    assembly: Assembly, settings: WorkerSettings
+) -> None:
+    def due_in_ms(job: Request) -> float:
+        seconds, micros = assembly.redis.time()
+        due = assembly.redis.zscore(f"{settings.key_prefix}due", job.id)
+        assert due is not None
+        return float(due) - (seconds * 1000 + micros / 1000)
+
+    first, second = submit(assembly, "ada", 2)
+    due_now(assembly, settings, second.id)
+    assembly.ledger.sweep()
+    assert due_in_ms(second) <= 1000 * settings.resend_s
+    many = {f"job_{number}": 1e15 for number in range(3000)}
+    assembly.redis.zadd(f"{settings.key_prefix}due", many)
+    due_now(assembly, settings, second.id)
+    assembly.ledger.sweep()
+    assert due_in_ms(second) > 1000 * settings.resend_s
+    # One that is taken and not claimed returns as soon as ever.
+    due_now(assembly, settings, first.id)
+    assembly.ledger.sweep()
+    assert assembly.ledger._records.next(FITS) == first.id
+    assert due_in_ms(first) <= 1000 * settings.resend_s
+
+
 def test_an_unreadable_store_leaves_the_job_for_later(
     assembly: Assembly, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

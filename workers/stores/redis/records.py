@@ -197,10 +197,10 @@ class Records:
         """Take the next job out of these lanes, `<queue>:fit` or `<queue>:quick`; None: none waits.
 
         A later lane is looked at if the earlier ones are empty. In a lane tenants take turns, and a
-        tenant's oldest job is first. If the job is not claimed it returns when it is due.
+        tenant's oldest job is first. If the job is not claimed it returns after `resend_s`.
         """
-        weights = self._settings.tenant_weights
-        return self._scripts("next", json.dumps(weights), *lanes) or None
+        weights, due_s = self._settings.tenant_weights, self._settings.resend_s
+        return self._scripts("next", json.dumps(weights), _ms(due_s), *lanes) or None
 
     def beat(self, claim: Claim, advance: Advance | None) -> Literal["on", "cancel", "lost"]:
         progress = "" if advance is None else advance.model_dump_json()
@@ -284,7 +284,8 @@ class Records:
     def due(self, limit: int) -> list[Due]:
         """Take the jobs that are due.
 
-        They are due again after `resend_s` unless their state changes.
+        They are due again after `resend_s` unless their state changes; queued ones later, where
+        many wait.
         """
         rows = self._scripts("sweep", limit, _ms(self._settings.resend_s))
         return [Due(*row) for row in rows]

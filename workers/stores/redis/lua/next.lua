@@ -1,9 +1,10 @@
 #!lua flags=allow-oom
 -- Take the next job out of its lane, in the order of the tenants' turns. ARGV: jobs in a turn of
--- each tenant that has more than one (JSON), the lanes, the first one first. Returns the job's id,
--- or '' if none waits. A job that is taken and not claimed is put back when it is due.
+-- each tenant that has more than one (JSON), ms until the job is due, the lanes, the first one
+-- first. Returns the job's id, or '' if none waits. A job that is taken and not claimed is put back
+-- when it is due.
 local shares = cjson.decode(ARGV[2])
-for i = 3, #ARGV do
+for i = 4, #ARGV do
   local lane = ARGV[i]
   local turns = P .. 'turns:' .. lane
   while true do
@@ -20,6 +21,7 @@ for i = 3, #ARGV do
         redis.call('HSET', P .. 'taken:' .. lane, tenant, turn)
         redis.call('ZADD', turns, turn, tenant)
       end
+      redis.call('ZADD', P .. 'due', int(now + ARGV[3]), id)
       return id
     end
   end

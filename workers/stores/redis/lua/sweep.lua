@@ -3,6 +3,8 @@
 -- number of jobs, ms until they are due again. Returns rows of {id, tenant, queue, fence or '',
 -- action} with action 'cancel', 'send' or 'lapsed'.
 local taken = {}
+-- Jobs in a lane only wait: the more there are, the less often each is looked at.
+local longer = ARGV[3] * (1 + math.floor(redis.call('ZCARD', P .. 'due') / 1000))
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', P .. 'due', '-inf', int(now), 'LIMIT', 0, ARGV[2])) do
   local h = redis.call('HMGET', job_key(id), 'status', 'tenant', 'queue', 'fence', 'cancel_by', 'lease')
   local status = h[1]
@@ -12,7 +14,7 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', P .. 'due', '-inf', int(now), 'L
     local action, again = nil, now + ARGV[3]
     if h[5] and tonumber(h[5]) <= now then action = 'cancel'
     elseif status == 'queued' then
-      action = 'send'
+      action, again = 'send', now + longer
       lane_enter(id)
     elseif tonumber(h[6]) <= now then action = 'lapsed'
     else again = math.min(tonumber(h[6]), tonumber(h[5]) or tonumber(h[6])) end
