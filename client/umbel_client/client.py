@@ -229,6 +229,15 @@ class Umbel:
         """The newest trees as the service lists them, without their nodes; `tree(id)` gives one."""
         return self._driver.run(trees.listed("/v1/trees", {}, limit))
 
+    def comparisons(self, *, limit: int = 50) -> list[Comparison]:
+        """The newest comparisons."""
+        bodies = self._driver.run(trees.listed("/v1/comparisons", {}, limit))
+        return [Comparison(body) for body in bodies]
+
+    def version(self) -> dict[str, str]:
+        """The version of the API (`api`), of the service and of its Python."""
+        return self._driver.run(trees.described("/v1/version", "api", "service"))
+
     def catalogue(self) -> dict[str, dict[str, Any]]:
         """The service's methods by id: inputs, parameters and outputs."""
         body = self._driver.run(trees.described("/v1/methods", "items"))

@@ -100,22 +100,24 @@ class UploadInterrupted(ConnectionFailed):
 class UnexpectedResponse(UmbelError):
     """The response is none of the API that this client speaks: another service or version.
 
-    status : the HTTP status. beginning : the first bytes of the body as text.
+    status : the HTTP status. beginning : the first bytes of the body as text. service : the version
+    that the service says it is of, where it has been asked.
     """
 
     def __init__(self, what: str, status: int, beginning: str = "") -> None:
         self.what = what
         self.status = status
         self.beginning = beginning
+        self.service: str | None = None
         super().__init__(what, status, beginning)
 
     def __str__(self) -> str:
         body = f" It begins with {self.beginning!r}." if self.beginning else ""
-        return (
-            f"{self.what} (HTTP {self.status}). This client, umbel-client {VERSION}, speaks "
-            f"version {API_VERSION} of Umbel's API: is the address that of an Umbel service, and "
-            f"of that version?{body}"
-        )
+        client = f"This client, umbel-client {VERSION}, speaks version {API_VERSION} of Umbel's API"
+        doubt = "is the address that of an Umbel service, and of that version?"
+        if self.service is not None:
+            doubt = f"the service is {self.service}."
+        return f"{self.what} (HTTP {self.status}). {client}: {doubt}{body}"
 
 
 class JobCancelled(UmbelError):

@@ -17,10 +17,18 @@ def settings_of(url: str | None, key: str | None, retries: int) -> Settings:
     no header can carry.
     """
     address = (url or os.environ.get("UMBEL_URL") or DEFAULT_URL).strip().rstrip("/")
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if not _is_address(address):
         raise InputError("url", f"{address!r} is no address; one looks like {DEFAULT_URL}.")
     secret = key or os.environ.get("UMBEL_KEY") or None
     if secret is not None and not (secret.isascii() and secret.isprintable() and " " not in secret):
         raise InputError("key", "a key has only visible ASCII characters.")
     return Settings(address, secret, retries=retries)
+
+
+def _is_address(text: str) -> bool:
+    parts = urlsplit(text)
+    try:
+        port = parts.port
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and port != 0

@@ -121,9 +121,20 @@ def test_another_service_or_version_is_named_as_such(
     from umbel_client.core.trees import described
 
     server.script(answer)
-    with pytest.raises(UnexpectedResponse, match=r"umbel-client .* speaks version 1"):
+    with pytest.raises(UnexpectedResponse, match=r"umbel-client .* speaks version 1.* is the addr"):
         run_both(kind, server, described("/v1/methods", "items"))
-    assert len(server.asked) == 1
+    assert server.paths().count("GET /v1/methods") == 1
+
+
+def test_a_service_of_another_version_is_named(server: FaultServer, kind: str) -> None:
+    server.script(
+        problem(404, "not-found", "There is nothing at this path."),
+        Answer(200, {"api": "2", "service": "7.0", "python": "3.20"}),
+    )
+    with pytest.raises(
+        UnexpectedResponse, match=r"has no POST /v1/x .*: the service is Umbel 7\.0"
+    ):
+        run_both(kind, server, sent(post("/v1/x", {})))
 
 
 def test_nobody_there_is_said_at_once(kind: str) -> None:

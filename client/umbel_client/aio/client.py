@@ -239,6 +239,15 @@ class AsyncUmbel:
         """The newest trees as the service lists them, without their nodes; `tree(id)` gives one."""
         return await self._driver.run(trees.listed("/v1/trees", {}, limit))
 
+    async def comparisons(self, *, limit: int = 50) -> list[Comparison]:
+        """The newest comparisons."""
+        bodies = await self._driver.run(trees.listed("/v1/comparisons", {}, limit))
+        return [Comparison(body) for body in bodies]
+
+    async def version(self) -> dict[str, str]:
+        """The version of the API (`api`), of the service and of its Python."""
+        return await self._driver.run(trees.described("/v1/version", "api", "service"))
+
     async def catalogue(self) -> dict[str, dict[str, Any]]:
         """The service's methods by id: inputs, parameters and outputs."""
         body = await self._driver.run(trees.described("/v1/methods", "items"))

@@ -166,14 +166,22 @@ class AsyncTree:
         shapes.written(content, Path(path))
 
     async def assignments(
-        self, k: int | None = None, *, height: float | None = None, level: int | None = None
+        self,
+        k: int | None = None,
+        *,
+        height: float | None = None,
+        level: int | None = None,
+        levels: Sequence[int] | None = None,
     ) -> npt.NDArray[np.int64]:
         """(n_points,) the cluster of every row in a cut; without one, of the leaves.
 
         k : number of clusters. height : the clusters are the highest nodes that are no higher.
-        level : the nodes that many edges below the root. UmbelWarning where there are fewer than k.
+        level : the nodes that many edges below the root. levels : several numbers of clusters,
+        rising: (n_points, n_levels), each nested in those before. UmbelWarning where there are
+        fewer clusters than k.
         """
-        query = {"k": k, "height": height, "level": level}
+        several = None if levels is None else ",".join(map(str, levels))
+        query = {"k": k, "height": height, "level": level, "levels": several}
         return await self._driver.run(trees.array(self.id, "/assignments.npy", query))
 
     async def cut(

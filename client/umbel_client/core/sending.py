@@ -82,6 +82,8 @@ def sent(request: Request) -> Operation[Reply]:
             stated = retry_after(reply)
             passes = reply.status in PASSING or (reply.status == 409 and stated is not None)
             if not passes or attempt >= settings.retries:
+                if isinstance(failure, UnexpectedResponse):
+                    failure.service = yield from _service_version()
                 raise failure
         yield Sleep(pause(settings, attempt, stated))
         attempt += 1
@@ -142,6 +144,16 @@ def retry_after(reply: Reply) -> float | None:
     except ValueError:
         return None
     return max(0.0, then.timestamp() - time.time())
+
+
+def _service_version() -> Operation[str | None]:
+    """What answers, for the message about a path that it does not have; None if it does not say."""
+    try:
+        reply: Reply = yield Send(Request("GET", "/v1/version"))
+        body = json_of(reply, "service", "api")
+    except (httpx.TransportError, UnexpectedResponse):
+        return None
+    return f"Umbel {body['service']}, API {body['api']}" if reply.status == 200 else None
 
 
 def _show_warning(reply: Reply) -> None:

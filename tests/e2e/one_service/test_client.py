@@ -54,6 +54,7 @@ def test_a_tree_says_what_it_is(tree: Tree, umbel: Umbel) -> None:
     assert "l2h: 4 leaves, 60 points" in repr(tree)
     assert tree.metrics["n_empty_classes"] == 0
     assert umbel.tree(tree.id).facts == tree.facts
+    assert umbel.version()["api"] == "1"
     assert tree.url == f"{umbel.url}/#/trees/{tree.id}"
 
 
@@ -92,6 +93,7 @@ def test_cuts_agree_with_scipy(points: Tree) -> None:
     clusters = points.assignments(k=3)
     flat = hierarchy.fcluster(hierarchy.linkage(FEATURES, "ward"), 3, "maxclust")
     assert len(set(zip(clusters, flat, strict=True))) == 3
+    np.testing.assert_array_equal(points.assignments(levels=[2, 3])[:, 1], clusters)
     cut = points.cut(k=3)
     assert sorted(cluster.size for cluster in cut.clusters) == [10, 10, 10]
     assert cut.low is not None
@@ -177,6 +179,7 @@ def test_a_comparison_is_a_table(umbel: Umbel) -> None:
     assert table.rows()[0]["nmi"] == pytest.approx(1.0)
     assert "nmi" in table._repr_html_()
     assert umbel.comparison(table.id).table == table.table
+    assert table.id in [each.id for each in umbel.comparisons()]
 
 
 def test_imported_trees(umbel: Umbel, points: Tree) -> None:
@@ -317,5 +320,6 @@ def test_the_environment_names_the_service(
     assert "a-key" not in repr(umbel._driver.settings)
     monkeypatch.delenv("UMBEL_URL")
     assert Umbel().url == "http://127.0.0.1:8000"
-    with pytest.raises(InputError, match="is no address"):
-        Umbel("localhost:8000")
+    for wrong in ("localhost:8000", "http://x:99999", "ftp://x"):
+        with pytest.raises(InputError, match="is no address"):
+            Umbel(wrong)
