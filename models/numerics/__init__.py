@@ -1,6 +1,6 @@
 """Numerical functions that know nothing of methods or trees; start with `distances`.
 
-- `distances`: condensed distances, metrics.
+- `distances`: condensed distances, metrics; `row_order`: rows in an order of their values.
 - `softmax`, `adam`, `proximal`, `transport`: log softmax, the optimizer, penalties and their
   proximal steps, balanced assignment.
 - `poincare`: the geometry of the Poincaré ball.

@@ -9,6 +9,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from models.arrays import Array, Arrays
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -29,6 +33,22 @@ class Adam:
         self._mean.zero_()
         self._square.zero_()
         self._n_steps = 0
+
+    def arrays(self) -> dict[str, Array]:
+        """Copies of what `restore` needs, for checkpoints."""
+        return {
+            "mean": self._mean.cpu().numpy().copy(),
+            "square": self._square.cpu().numpy().copy(),
+            "n_steps": np.array(self._n_steps),
+        }
+
+    def restore(self, arrays: Arrays) -> None:
+        """Go on from the state that `arrays` gave."""
+        import torch
+
+        self._mean.copy_(torch.from_numpy(np.array(arrays["mean"])))
+        self._square.copy_(torch.from_numpy(np.array(arrays["square"])))
+        self._n_steps = int(arrays["n_steps"])
 
     def step(self, gradient: Tensor) -> None:
         """One step down `gradient`, which has the shape of the parameters."""

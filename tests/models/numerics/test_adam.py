@@ -21,3 +21,19 @@ def test_it_moves_as_torchs_own() -> None:
         reference.step()
         adam.step(gradient)
         torch.testing.assert_close(ours, theirs.detach(), rtol=1e-5, atol=1e-7)
+
+
+def test_restored_it_goes_on_as_before() -> None:
+    generator = torch.Generator().manual_seed(1)
+    params = torch.randn(5, generator=generator)
+    adam = Adam(params, 0.03)
+    for _ in range(3):
+        adam.step(torch.randn(5, generator=generator))
+    copied = params.clone()
+    restored = Adam(copied, 0.03)
+    restored.restore(adam.arrays())
+    for _ in range(3):
+        gradient = torch.randn(5, generator=generator)
+        adam.step(gradient)
+        restored.step(gradient)
+    assert torch.equal(params, copied)
