@@ -1,0 +1,135 @@
+"""Trees that grow: splits that are kept, undone, and not tried; leaves without points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from models.method import Checkpoint
+from models.methods.deep.variational import growth
+from models.methods.deep.variational.growth import (
+    GrownNetwork,
+    GrowthEffort,
+    leaf_sizes,
+    reconstruction_losses,
+)
+from models.methods.deep.variational.network import Architecture
+from models.progress import silent
+from tests.models.methods.deep.variational.literal_kit import Literal, small_network
+
+
+def planted(seed: int = 0, n_rows: int = 200) -> tuple[Tensor, np.ndarray]:
+    """24 bits a row, 5 % of them flipped: groups 0, 1 and 2, 3 differ in 6 bits, pairs in 12 more.
+
+    ((0, 1), (2, 3))
+    """
+    rng = np.random.default_rng(seed)
+    patterns = np.repeat(rng.integers(0, 2, (1, 24)), 4, axis=0)
+    patterns[2:, :12] ^= 1
+    patterns[1, 12:18] ^= 1
+    patterns[3, 18:] ^= 1
+    own = np.arange(n_rows) % 4
+    flipped = rng.random((n_rows, 24)) < 0.05
+    return torch.tensor((patterns[own] ^ flipped).astype(np.float32)), own
+
+
+def grow(rows: Tensor, seed: int = 0, max_depth: int = 3, **changes: object) -> GrownNetwork:
+    effort = {
+        "n_clusters": 4,
+        "epochs": 40,
+        "growth_epochs": 40,
+        "tuning_epochs": 10,
+        "kl_growth": 0.1,
+        "kl_warm_up": 0.5,
+        "split_by": "points",
+        "least_share": 0.1,
+        "batch_size": 40,
+        "learning_rate": 0.003,
+        **changes,
+    }
+    with torch.no_grad():
+        return growth.grow(
+            rows,
+            Architecture(24, (32, 16), 2, max_depth, "bernoulli"),
+            GrowthEffort(**effort),  # type: ignore[arg-type]
+            np.random.default_rng(seed),
+            silent,
+            Checkpoint(),
+        )
+
+
+@pytest.mark.parametrize(("split_by", "seed"), [("points", 0), ("reconstruction", 0)])
+def test_a_planted_tree_is_found(split_by: str, seed: int) -> None:
+    rows, own = planted(seed)
+    grown = grow(rows, seed, split_by=split_by)
+    topology = grown.network.topology
+    assert len(topology.leaves()) == 4
+    leaf = growth.points_of_leaves(grown.network, rows)
+    of_group = [np.bincount(leaf[own == group], minlength=4).argmax() for group in range(4)]
+    assert sorted(of_group) == [0, 1, 2, 3]
+    parent = topology.parent()[topology.leaves()]
+    assert parent[of_group[0]] == parent[of_group[1]] != parent[of_group[2]]
+    leaf_counts = np.array([(leaf[own == group] == at).sum() for group, at in enumerate(of_group)])
+    assert (leaf_counts >= 46).all()
+    # 40 passes over all, two splits, 10 passes over all
+    assert [at for at, _ in grown.losses] == [*range(1, 41), *range(121, 131)]
+    assert [at for at, _ in grown.split_losses] == [*range(41, 121)]
+    assert grown.losses[-1][1] < grown.losses[0][1]
+    assert not any(
+        "decoder" in name and "node.1." in name for name in grown.network.weights.learned
+    )
+
+
+def test_splits_that_leave_a_side_empty_are_undone() -> None:
+    rows, _ = planted()
+    # Each leaf would have to have 66 of 200 points, and the root parts them into 100 and 100.
+    grown = grow(rows, least_share=1.0, n_clusters=3, epochs=20, growth_epochs=3)
+    grown_on = grow(rows, least_share=0.1, n_clusters=3, epochs=20, growth_epochs=3)
+    assert grown.network.topology.leaves() == [1, 2]
+    assert grown.n_failed == {1: growth.TRIES, 2: growth.TRIES}
+    names = grown.network.weights.learned
+    assert {name.split(".")[1] for name in names if name.startswith("node")} == {"0", "1", "2"}
+    assert any(name.startswith("node.1.decoder.") for name in names)
+    assert grown_on.n_failed == {}
+    assert len(grown_on.split_losses) == 3, "its first split was kept"
+    assert len(grown.split_losses) == 3 * 4
+
+
+def test_no_leaf_lies_deeper_than_allowed() -> None:
+    rows, _ = planted()
+    grown = grow(rows, n_clusters=8, max_depth=1, epochs=2, tuning_epochs=1)
+    assert grown.network.topology.leaves() == [1, 2]
+    assert grown.n_failed == {}
+
+
+def test_leaves_with_few_points_are_not_split() -> None:
+    rows, _ = planted(0, 6)
+    grown = grow(rows, n_clusters=6, epochs=40, growth_epochs=5, tuning_epochs=1, least_share=0.0)
+    sizes = leaf_sizes(grown.network, rows)
+    assert sizes.sum() == 6
+    assert len(sizes) < 6
+
+
+def test_no_passes_at_all_give_a_tree() -> None:
+    rows, _ = planted()
+    grown = grow(rows, epochs=0, growth_epochs=0, tuning_epochs=0)
+    assert grown.losses == grown.split_losses == []
+    assert leaf_sizes(grown.network, rows).min() > 0
+
+
+def test_reconstruction_losses_are_those_written_out() -> None:
+    network = small_network("gaussian", (1,))
+    rows = torch.randn((5, 5), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    literal, expected = Literal(network), np.zeros(3)
+    paths = sorted(literal.paths(), key=lambda path: path[-1])
+    for x in rows.numpy():
+        levels = literal.units(x)
+        for place, path in enumerate(paths):
+            z = literal.view(0, levels[0])[0]
+            for depth, node in enumerate(path[1:], start=1):
+                z = literal.posterior(node, levels[depth], z)[0]
+            probability = np.exp(literal.log_steps("router", path, levels))
+            expected[place] -= probability * literal.log_data(path[-1], x, z)
+    np.testing.assert_allclose(reconstruction_losses(network, rows), expected, rtol=1e-9)
