@@ -17,7 +17,13 @@ Continuous Representations of Trees in Hyperbolic Space" (2019), §5, eq. 21. De
 at ridge (logistic) regressors around that of all rows, which is the centre of the ball; each step
 uses all rows, or 16,384, instead of one for each task of a triple; `sharing` weighs the tree's
 losses, and it and the number of steps are chosen on folds of rows; tasks move by Riemannian Adam;
-and those of `ghhc`.
+and those of `ghhc`, but for the loss of triples, which is the paper's ranking objective.
+
+Groups of tasks are found as well as the regressors allow. On planted trees (`bench tasks`, 8 seeds,
+'sharing' 30, 100 steps) 22, 86 and 94% of the groups are nodes with 10, 20 and 40 rows a task;
+average linkage of the same points finds 21, 82 and 93%, of the true weights 97%. Neither more draws
+help (64 in place of 8 find 85 for 84% with 20 rows, 95% both times with 40; 9 seeds) nor nodes that
+settle by the expected cost (19 for 20% with 10 rows, 98% both times with 40; 6 seeds).
 
 Cost: O(B M Q + N Q) a step for B = `batch_size`, M = `n_internal` and Q = D + 1 columns, times the
 number of classes if they are more than two; `max_iter` (3 `n_folds` + 1) steps at most in total,

@@ -18,6 +18,9 @@ ROUND = 100
 NODES_A_STEP = 100
 """... and at least one step per this many nodes: the cost is quadratic in them, a step linear."""
 
+_PLAIN = BallObjective()
+"""The defaults of steps on nodes and their parents, which `ghhc-mtl` takes as they are."""
+
 
 class BallParams(Params):
     n_internal: int = Field(
@@ -122,13 +125,15 @@ class BallParams(Params):
         0.0, ge=0, le=100, description="Margin between norms in the dissimilarities of triples."
     )
     structure: Literal["distance", "norms"] = Field(
-        "distance",
+        _PLAIN.structure,
         description=(
             "What steps on nodes and their parents lower: the 'distance', weighted by how much the "
             "norms break the margin 'gamma', or that break of the 'norms' alone."
         ),
     )
-    gamma: float = Field(0.25, ge=0, le=100, description="Margin between norms in those steps.")
+    gamma: float = Field(
+        _PLAIN.structure_margin, ge=0, le=100, description="Margin between norms in those steps."
+    )
     structure_every: int = Field(
         0,
         ge=0,
