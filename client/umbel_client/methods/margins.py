@@ -28,6 +28,7 @@ class MarginsMethods(Generic[R]):
         balance: Literal["fixed", "auto"] = "fixed",
         intercept: bool = True,
         n_init: int = 12,
+        gaps: bool = False,
         n_swaps: int = 6,
         max_iter: int = 1000,
         tol: float = 0.0001,
@@ -70,10 +71,12 @@ class MarginsMethods(Generic[R]):
             split with the highest splitting score is kept; three times the time.
         intercept : Whether scores have an intercept, which is not regularized; without one, as
             in the paper, the features should be centred.
-        n_init : Number of starts of each split, in this order: from k-means, from spectral
-            clustering, along a random direction, in gaps of single features (if the regularizer
-            selects features), in gaps of random directions, and further random directions; the
-            result with the lowest objective is kept.
+        n_init : Number of starts of each split: one from k-means, one from spectral clustering,
+            the others along random directions; the result with the lowest objective is kept.
+        gaps : Whether two of the starts, from the fourth on, are in the widest gaps of single
+            features (if the regularizer selects features) and of random directions. Objectives
+            then fall further, some by far; but a gap in one feature, such as values that are
+            exactly 0, may tell less of the points than all features together.
         n_swaps : The best start goes on with 30 % of its points in other clusters, and so on
             from the best result, until this many attempts in turn are vain; 0 for none.
         max_iter : Largest number of alternations between weights and clusters of a start.
@@ -103,6 +106,7 @@ class MarginsMethods(Generic[R]):
                 "balance": balance,
                 "intercept": intercept,
                 "n_init": n_init,
+                "gaps": gaps,
                 "n_swaps": n_swaps,
                 "max_iter": max_iter,
                 "tol": tol,
@@ -137,6 +141,7 @@ class MarginsMethods(Generic[R]):
         balance: Literal["fixed", "auto"] = "fixed",
         intercept: bool = True,
         n_init: int = 12,
+        gaps: bool = False,
         n_swaps: int = 6,
         max_iter: int = 1000,
         tol: float = 0.0001,
@@ -173,10 +178,12 @@ class MarginsMethods(Generic[R]):
             split with the highest splitting score is kept; three times the time.
         intercept : Whether scores have an intercept, which is not regularized; without one, as
             in the paper, the features should be centred.
-        n_init : Number of starts of each split, in this order: from k-means, from spectral
-            clustering, along a random direction, in gaps of single features (if the regularizer
-            selects features), in gaps of random directions, and further random directions; the
-            result with the lowest objective is kept.
+        n_init : Number of starts of each split: one from k-means, one from spectral clustering,
+            the others along random directions; the result with the lowest objective is kept.
+        gaps : Whether two of the starts, from the fourth on, are in the widest gaps of single
+            features (if the regularizer selects features) and of random directions. Objectives
+            then fall further, some by far; but a gap in one feature, such as values that are
+            exactly 0, may tell less of the points than all features together.
         n_swaps : The best start goes on with 30 % of its points in other clusters, and so on
             from the best result, until this many attempts in turn are vain; 0 for none.
         max_iter : Largest number of alternations between weights and clusters of a start.
@@ -203,6 +210,7 @@ class MarginsMethods(Generic[R]):
                 "balance": balance,
                 "intercept": intercept,
                 "n_init": n_init,
+                "gaps": gaps,
                 "n_swaps": n_swaps,
                 "max_iter": max_iter,
                 "tol": tol,
