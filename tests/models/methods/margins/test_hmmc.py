@@ -135,7 +135,7 @@ def test_fitted_points_are_predicted_where_they_lie(k: int, intercept: bool) -> 
     """Including those that the bounds keep from the cluster with their highest score."""
     rng = np.random.default_rng(0)
     points = rng.normal(size=(300, 5)) + 4.0 * np.eye(3, 5)[rng.integers(3, size=300)]
-    fitted = fit(points, max_leaves=11, branching=k, intercept=intercept)
+    fitted = fit(points, max_leaves=11, branching=k, intercept=intercept, alpha=5.0)
     assert (fitted.point_columns["margin"] < 0).any(), "the case is of use"
     placed = METHOD.predict(fitted.model, fitted.tree, Data({"features": points}))
     assert (placed.leaf == fitted.tree.leaf_of_point).all()
