@@ -9,9 +9,12 @@ answered with 503.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import logging
 import secrets
+import sys
+import termios
 from dataclasses import dataclass
 from typing import Any
 
@@ -255,6 +258,14 @@ class Connection(HttpToolsProtocol):
         if self._dropped > LINGER_BYTES:
             self.flow.pause_reading()
 
+    def postpone(self, seconds: float) -> None:
+        """Move all deadlines: for so long the server itself was held up, and read nothing."""
+        self._received_at += seconds
+        self._responded_at += seconds
+        self._sent_at += seconds
+        if self._header_since is not None:
+            self._header_since += seconds
+
     def check(self, now: float) -> None:
         """Close the connection if its client has kept the server waiting for too long."""
         if self._is_unread(now):
@@ -283,6 +294,9 @@ class Connection(HttpToolsProtocol):
     def _is_unread(self, now: float) -> bool:
         """Whether the client has read nothing of what was sent for too long."""
         unsent = self.transport.get_write_buffer_size()
+        if unsent:
+            # The kernel takes more in large steps only: what it still has shows smaller ones.
+            unsent += _in_kernel(self.transport)
         if unsent != self._unsent:
             self._unsent, self._sent_at = unsent, now
         return unsent > 0 and now - self._sent_at > self._limits.body_s
@@ -319,6 +333,17 @@ class Connection(HttpToolsProtocol):
             return
         if max(self._received_at, self._responded_at) <= since:
             self.transport.close()
+
+
+def _in_kernel(transport: asyncio.Transport) -> int:
+    """Bytes that were written and that the client's machine has not confirmed; 0 if unknown."""
+    connection = transport.get_extra_info("socket")
+    try:
+        return int.from_bytes(
+            fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, bytes(4)), sys.byteorder
+        )
+    except OSError:
+        return 0
 
 
 def _response(code: str, detail: str, headers: list[tuple[bytes, bytes]]) -> bytes:

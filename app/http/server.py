@@ -23,6 +23,9 @@ from app.settings import Settings
 CHECK_TICKS = 5
 """Connections are checked once in so many ticks; a tick is 0.1 s."""
 
+HELD_UP_S = 1.5
+"""If more than this lies between two checks, the loop itself was held up: deadlines move."""
+
 IDLE_S = 1.0
 """When the server ends, a connection without a request for this long is closed: a client that
 sends requests one after the other learns from a response that it must connect anew."""
@@ -67,6 +70,7 @@ class Server(uvicorn.Server):
         self._on_drain = on_drain
         self.state = State(Limits.of(settings, connections_allowed(settings.max_connections)))
         self.server_state = self.state
+        self._checked_at = 0.0
 
     async def on_tick(self, counter: int) -> bool:
         if counter % CHECK_TICKS == 0:
@@ -75,8 +79,13 @@ class Server(uvicorn.Server):
 
     def _check(self) -> None:
         now = asyncio.get_running_loop().time()
+        held_up = now - self._checked_at
+        self._checked_at = now
         for connection in list(self._connections):
-            connection.check(now)
+            if held_up > HELD_UP_S:
+                connection.postpone(held_up)
+            else:
+                connection.check(now)
 
     @property
     def _connections(self) -> set[Connection]:
@@ -102,8 +111,8 @@ class Server(uvicorn.Server):
             now = loop.time()
             if now - began >= self._shutdown_s:
                 break
+            self._check()
             for connection in list(self._connections):
-                connection.check(now)
                 if now - began >= IDLE_S:
                     connection.close_if_idle(now - IDLE_S)
             await asyncio.sleep(0.02)

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -36,14 +38,20 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
-def uploading(root: Path) -> subprocess.Popen[str]:
-    """A process in the middle of storing an object."""
+@contextmanager
+def uploading(root: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process in the middle of storing an object; it is killed at the end."""
     process = subprocess.Popen(
         [sys.executable, "-c", WRITER, str(root)], stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
-    assert process.stdout.readline() == "written\n"
-    return process
+    try:
+        assert process.stdout.readline() == "written\n"
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
 
 
 def left(root: Path) -> list[Path]:
