@@ -364,6 +364,8 @@ def test_the_form_is_generated_from_the_catalogue(open_page: Open, service: Serv
             kinds = [kind for kind in schema.get("anyOf", []) if kind.get("type") != "null"]
             if isinstance(default, bool):
                 assert values[name] is default
+            elif isinstance(default, list):
+                assert values[name] == ", ".join(map(str, default))
             elif isinstance(default, str) and len(kinds) > 1:
                 # Typed, not chosen: a number or a word.
                 assert values[name] == default

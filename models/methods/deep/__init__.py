@@ -1,4 +1,4 @@
-"""Hierarchies learned together with a representation: deep networks for vectors and images.
+"""Hierarchies learned together with a representation, for vectors and images; start with `deepect`.
 
 - `deepect`: a tree of cluster centres grown in the embedding of an autoencoder; `trees` and
   `networks` have what it is made of.

@@ -117,7 +117,7 @@ def test_head_is_get_without_the_content(api: Api) -> None:
         assert bare.content == b""
         for name in ("content-type", "content-length"):
             assert bare.headers[name] == complete.headers[name]
-    for path in ("/v1/comparisons", f"/v1/jobs/job_{0:026d}/events"):
+    for path in (f"/v1/jobs/job_{0:026d}/cancel", f"/v1/jobs/job_{0:026d}/events"):
         wrong = api.client.head(path)
         assert wrong.status_code == 405
         assert "HEAD" not in wrong.headers["allow"]
