@@ -2,9 +2,10 @@
 
 Each entry of `ENTRIES` on images of digits with several seeds. The baselines cluster the embedding
 of the same autoencoder, trained as long as `deepect` pretrains it and then as long again as it
-trains with its tree. Dendrogram and leaf purity are of the tree with `N_LEAVES` leaves, as the
-papers have them; accuracy, NMI and ARI of the tree cut to as many clusters as there are classes.
-Figures are mean and standard deviation over the seeds.
+trains with its tree; those of `treevae` cluster the latent space of a plain VAE (`bench.deep_vae`).
+Dendrogram and leaf purity are of the tree with `N_LEAVES` leaves, of `treevae` and the VAE with as
+many as there are classes, as the papers have them; accuracy, NMI and ARI of the tree cut to as many
+clusters as there are classes. Figures are mean and standard deviation over the seeds.
 
 The papers' figures are for MNIST, with networks of [500, 500, 2000] and 100,000 steps, so they say
 which order is to be expected, not which numbers.
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from bench import Size
+from bench.deep_vae import latent_means
 from bench.quality import present
 from bench.report import Report
 from models.arrays import Array, Single
@@ -86,6 +88,26 @@ def by_method_of_images(method: str, **params: Any) -> Callable[[Array, int, int
     return tree
 
 
+def of_images(method: str) -> Callable[[Array, int, int], Tree]:
+    """The tree of a method that is told that rows are square images, as many leaves as classes."""
+    of_rows = by_method(method)
+    return lambda rows, n_classes, seed: of_rows(as_images(rows), n_classes, seed)
+
+
+def in_latent_space(method: str, **params: Any) -> Callable[[Array, int, int], Tree]:
+    """The tree of a method on the mean embeddings of a plain VAE."""
+    in_space = by_method(method, **params)
+    return lambda rows, n_classes, seed: in_space(
+        latent_means(as_images(rows), seed), n_classes, seed
+    )
+
+
+def as_images(rows: Array) -> Array:
+    """(n_points, side, side)."""
+    side = math.isqrt(rows.shape[1])
+    return rows.reshape(-1, side, side)
+
+
 ENTRIES = (
     Entry("deepect", by_method("deepect", n_clusters=N_LEAVES), "0.82, 0.92"),
     Entry("deepect, augmented", by_method_of_images("deepect", n_clusters=N_LEAVES, augment=True)),
@@ -95,6 +117,9 @@ ENTRIES = (
         "0.53, -",
     ),
     Entry("autoencoder, kmeans", embedded("kmeans")),
+    Entry("treevae", of_images("treevae"), "0.88, 0.96"),
+    Entry("vae, bisecting-kmeans", in_latent_space("bisecting-kmeans")),
+    Entry("vae, kmeans", in_latent_space("kmeans")),
     Entry("bisecting-kmeans", by_method("bisecting-kmeans", n_clusters=N_LEAVES)),
     Entry("kmeans", by_method("kmeans")),
 )

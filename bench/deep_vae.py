@@ -1,99 +1,18 @@
-"""TreeVAE on small images, beside k-means in the latent space of a plain VAE of the same widths.
+"""The embedding of a plain VAE with TreeVAE's widths, the baseline of TreeVAE in `bench.deep`.
 
-`entry` measures one fit. The plain VAE has the encoder, the embedding and the decoder of the root
-with one leaf of the same sizes, trained for as many passes as TreeVAE trains all its networks; its
-clusters are k-means of the mean embeddings, its hierarchy bisecting k-means of these.
-
-Source: Manduchi, Vandenhirtz, Ryser and Vogt, "Tree Variational Autoencoders" (2023), table 1.
+It has the encoder, the embedding and the decoder of the root with one leaf of the same sizes, and
+is trained for as many passes as TreeVAE trains its root and then all its networks.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
-from bench.quality import loaded
 from models.arrays import Array, Float
-from models.data import Data
-from models.metrics.catalogue import evaluate
-from models.registry import method
-from models.tree.tree import Tree
-
-METRICS = ("dendrogram_purity", "leaf_purity", "accuracy", "nmi")
-
-PAPER: Mapping[tuple[str, str], Mapping[str, float]] = {
-    ("MNIST", "TreeVAE"): {
-        "dendrogram_purity": 0.879,
-        "leaf_purity": 0.960,
-        "accuracy": 0.902,
-        "nmi": 0.900,
-    },
-}
-"""The paper's figures, with 60,000 images of 28 x 28, a convolutional network and a GPU."""
-
-IMAGES: Mapping[str, tuple[int, int]] = {"digits": (8, 8), "optdigits": (8, 8), "usps": (16, 16)}
-"""Height and width of the images of each set."""
 
 
-def images(name: str) -> tuple[Array, Array] | None:
-    """Images (n_points, height, width) and the class of each; None where the file is absent."""
-    if name == "digits":
-        from sklearn.datasets import load_digits
-
-        digits = load_digits()
-        return digits.images, digits.target
-    points_and_classes = loaded(name)
-    if points_and_classes is None:
-        return None
-    points, classes = points_and_classes
-    return points.reshape(-1, *IMAGES[name]), classes
-
-
-def entry(
-    points: Array, classes: Array, seed: int, params: Mapping[str, Any] | None = None
-) -> dict[str, float]:
-    """`METRICS` of TreeVAE with as many leaves as classes, leaves found, seconds of processor."""
-    treevae = method("treevae")
-    asked = {"n_clusters": len(np.unique(classes)), "seed": seed, **(params or {})}
-    start = time.process_time()
-    fitted = treevae.fit(Data({"features": points}), treevae.Params(**asked))
-    seconds = time.process_time() - start
-    return {
-        **measured(fitted.tree, classes),
-        "elbo": fitted.metrics["elbo"],
-        "n_leaves": fitted.metrics["n_leaves"],
-        "cpu_s": seconds,
-    }
-
-
-def baseline(
-    points: Array, classes: Array, seed: int, params: Mapping[str, Any] | None = None
-) -> dict[str, float]:
-    """`METRICS` of k-means in the latent space of a plain VAE; of the tree of bisecting k-means
-    there the dendrogram purity."""
-    start = time.process_time()
-    latent = plain_embeddings(points, seed, params)
-    seconds = time.process_time() - start
-    n_clusters = len(np.unique(classes))
-    data = Data({"features": latent})
-    flat, bisecting = method("kmeans"), method("bisecting-kmeans")
-    clusters = flat.fit(data, flat.Params(n_clusters=n_clusters, seed=seed)).tree
-    tree = bisecting.fit(data, bisecting.Params(n_clusters=n_clusters, seed=seed)).tree
-    purity = measured(tree, classes)["dendrogram_purity"]
-    return {**measured(clusters, classes), "dendrogram_purity": purity, "cpu_s": seconds}
-
-
-def measured(tree: Tree, classes: Array) -> dict[str, float]:
-    """`METRICS` of a tree whose leaves are the clusters."""
-    evaluation = evaluate(tree, labels=classes, metrics=METRICS)
-    return {name: float(evaluation.metrics[name]) for name in METRICS}
-
-
-def plain_embeddings(points: Array, seed: int, params: Mapping[str, Any] | None = None) -> Float:
-    """(n_points, latent_size) mean embeddings by a plain VAE, of TreeVAE's widths and schedule."""
+def latent_means(images: Array, seed: int) -> Float:
+    """(n_points, latent_size) mean embeddings of images, by TreeVAE's default widths and passes."""
     import torch
 
     from models.device import computing
@@ -108,8 +27,8 @@ def plain_embeddings(points: Array, seed: int, params: Mapping[str, Any] | None 
     from models.methods.deep.variational.scaling import Scaling
     from models.numerics.adam import Adam
 
-    chosen = TreeVAEParams(**(params or {}))
-    rows = points.reshape(len(points), -1)
+    chosen = TreeVAEParams()
+    rows = images.reshape(len(images), -1)
     scaling = Scaling.of(rows, np.arange(len(rows)), None, True)
     effort = effort_of(chosen, len(rows))
     widths, n_latent = (rows.shape[1], *chosen.hidden_sizes), chosen.latent_size
