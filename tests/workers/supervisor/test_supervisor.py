@@ -279,7 +279,14 @@ def test_a_stopped_child_counts_as_crashed(
     assert (record.status, record.attempt) == ("succeeded", 2)
 
 
-@pytest.mark.parametrize("happens", ["stopped", "stopped, then killed", "killed"])
+@pytest.mark.parametrize(
+    "happens",
+    [
+        "killed",
+        "stopped",
+        pytest.param("stopped, then killed", marks=pytest.mark.slow),
+    ],
+)
 def test_a_lost_template_costs_no_attempt(
     tmp_path: Path, server: EmbeddedServer, happens: str
 ) -> None:

@@ -136,7 +136,7 @@ def test_a_cleanup_disturbs_nothing_that_is_being_written(root: Path) -> None:
     for thread in threads:
         thread.start()
     try:
-        for number in range(300):
+        for number in range(100):
             content = b"%d" % number * 100
             blobs.put(f"a/{number}", content)
             blobs.put(f"b/{number}", content, create=True)
