@@ -18,8 +18,8 @@ help:  ## this list
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.setup: $(BIN)/python pyproject.toml constraints.txt
-	$(PIP) install -q -c constraints.txt -e .
+$(VENV)/.setup: $(BIN)/python pyproject.toml client/pyproject.toml constraints.txt
+	$(PIP) install -q -c constraints.txt -e . -e './client[shell]'
 	$(BIN)/python -m models.compiled
 	@touch $@
 

@@ -8,6 +8,7 @@ import os
 import socket
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -23,7 +24,12 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="umbel", description="Hierarchies as a service.")
+    parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(metavar="command", required=True)
+    if find_spec("umbel_client") is not None:
+        from umbel_client.commands import add_commands
+
+        add_commands(parser, commands)
 
     serve = commands.add_parser(
         "serve", help="run the whole service on this machine (Valkey, API, workers)"
@@ -60,6 +66,12 @@ def parser() -> argparse.ArgumentParser:
 
     openapi = commands.add_parser("openapi", help="print the OpenAPI document")
     openapi.set_defaults(run=_openapi)
+
+    settings = commands.add_parser(
+        "settings", help="list every setting of the environment, and what holds now"
+    )
+    settings.add_argument("--json", action="store_true", help="for other programs")
+    settings.set_defaults(run=_settings)
 
     keys = commands.add_parser("keys", help="keys of the API").add_subparsers(
         metavar="action", required=True
@@ -150,6 +162,38 @@ def _openapi(_: argparse.Namespace) -> int:
 
     sys.stdout.write(openapi.text(documented_app()))
     return 0
+
+
+def _settings(arguments: argparse.Namespace) -> int:
+    import json
+
+    from app.settings import Settings, listed
+    from workers.settings import wrong_settings
+
+    try:
+        rows = listed(Settings())
+    except ValidationError as error:
+        print(wrong_settings(error), file=sys.stderr)
+        return 2
+    if arguments.json:
+        print(json.dumps(rows, indent=2))
+        return 0
+    for row in rows:
+        mark = "" if row["value"] == row["default"] else f"  (default: {row['default']})"
+        print(f"{row['name']}={row['value']}{mark}\n    {row['description']}")
+    return 0
+
+
+class _Version(argparse.Action):
+    """`--version`: read only when it is asked for."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="print the version and exit")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        parser.exit(message=f"umbel {version('umbel')}\n")
 
 
 def _keys_new(arguments: argparse.Namespace) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -94,3 +95,28 @@ class Settings(WorkerSettings):
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
+
+
+def listed(settings: Settings) -> list[dict[str, str]]:
+    """Every setting by the name of its variable: `name`, `value`, `default`, `description`.
+
+    Secrets, also passwords within addresses, are shown as stars.
+    """
+    defaults = Settings.model_construct()
+    return [
+        {
+            "name": f"UMBEL_{name.upper()}",
+            "value": _shown(getattr(settings, name)),
+            "default": _shown(getattr(defaults, name)),
+            "description": field.description or "",
+        }
+        for name, field in Settings.model_fields.items()
+    ]
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, (tuple, list)):
+        return ",".join(map(_shown, value))
+    if value is None:
+        return ""
+    return re.sub(r"(://[^/@:]*:)[^@]+@", r"\1***@", str(value))

@@ -155,6 +155,12 @@ class AsyncTree:
         query = _picture(shape, px, None, None, None, "light")
         return shapes.axes(await self._driver.run(trees.content(self.id, ".png", query)), ax)
 
+    async def content(self, form: str, **query: Any) -> bytes:
+        """Any form of the tree as the service gives it, by the ending of its address:
+        `content(".hclust.json")`, `content("/assignments.csv", k=12)`.
+        """
+        return await self._driver.run(trees.content(self.id, form, query))
+
     async def save(self, path: str | os.PathLike[str]) -> None:
         """Write the tree to a file, in the form of its ending: .nwk, .nex, .json, .arrow, .svg,
         .png, .linkage.npy or .hclust.json. Raises OSError; ProblemError for an ending that is none.

@@ -1,0 +1,280 @@
+"""The commands, their options and their help."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from umbel_client.catalogue import METHODS, MethodFacts
+from umbel_client.settings import DEFAULT_URL
+from umbel_client.version import VERSION
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+EXIT_CODES = """\
+exit status: 0 done; 1 the service refused it, or the job failed; 2 a wrong argument or input;
+3 no service can be reached; 4 --wait-s is over, the job goes on; 130 interrupted (Ctrl-C)."""
+
+OWN_SERVICE = (
+    f"Uses the service of UMBEL_URL (key: UMBEL_KEY) or --url; without one, starts a service of "
+    f"its own for the moment. A running `umbel serve` is --url {DEFAULT_URL}."
+)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command of the client alone; its exit status is the process's."""
+    parser = argparse.ArgumentParser(
+        prog="umbel-client", description="Hierarchies from files, by Umbel.", epilog=EXIT_CODES
+    )
+    parser.add_argument("--version", action="version", version=f"umbel-client {VERSION}")
+    add_commands(parser, parser.add_subparsers(metavar="command", required=True))
+    arguments = parser.parse_args(argv)
+    raise SystemExit(arguments.run(arguments))
+
+
+def add_commands(parser: argparse.ArgumentParser, commands: Commands) -> None:
+    """Add the commands on files to those of a program, and `completion`, which knows them all."""
+    _run(commands)
+    _evaluate(commands)
+    _predict(commands)
+    _compare(commands)
+    _jobs(commands)
+    _methods(commands)
+    _completion(parser, commands)
+
+
+def _run(commands: Commands) -> None:
+    run = _command(
+        commands,
+        "run",
+        "run a method on files: umbel run l2h logits.npy --names names.txt --out tree.nwk",
+    )
+    methods = run.add_subparsers(metavar="method", required=True, dest="method")
+    for method, facts in METHODS.items():
+        _run_method(methods, method, facts)
+
+
+def _run_method(methods: Commands, method: str, facts: MethodFacts) -> None:
+    title, texts = _documented(method)
+    # No abbreviations: a new parameter would change what one means.
+    parser = methods.add_parser(
+        method,
+        help=title,
+        description=f"{title}\n\n{OWN_SERVICE}",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", nargs="?", help=f"the input '{facts.inputs[0]}': a file, or an id")
+    inputs = parser.add_argument_group(
+        "inputs", "files (x.npz:member for one array), or ids ds_..."
+    )
+    for role in facts.inputs:
+        inputs.add_argument(
+            *_flags(role), dest=f"input:{role}", action="append", metavar="FILE", help=texts(role)
+        )
+    inputs.add_argument(
+        "--also",
+        action="append",
+        metavar="ROLE=FILE",
+        default=[],
+        help="a further input, for --then and --name-by",
+    )
+    params = parser.add_argument_group("parameters", "as JSON; text needs no quotes")
+    for param in facts.params:
+        params.add_argument(
+            *_flags(param),
+            dest=f"param:{param}",
+            nargs="?",
+            const="true",
+            metavar="VALUE",
+            help=texts(param),
+        )
+    steps = parser.add_argument_group("steps")
+    steps.add_argument("--preprocess", metavar="JSON", help='steps: [{"op": "standardize"}]')
+    steps.add_argument("--then", metavar="METHOD", help="a method for the logits of this one")
+    steps.add_argument("--support", metavar="JSON", help='resample: {"replicates": 20}')
+    steps.add_argument("--name-by", metavar="ROLE", help="name nodes by an input")
+    steps.add_argument("--title", help="the job's name")
+    results = parser.add_argument_group("results")
+    results.add_argument(
+        "--out",
+        action="append",
+        metavar="FILE",
+        default=[],
+        help="the tree as .nwk, .nex, .json, .arrow, .svg, .png, .linkage.npy or .hclust.json; the "
+        "cluster of every row as .csv or .npy; several times for several files. Without: Newick "
+        "on standard output",
+    )
+    results.add_argument(
+        "--cut",
+        metavar="CUT",
+        help="which clusters .csv and .npy hold: k=12, height=3.5, level=2, or levels=5,20,80; "
+        "without: the leaves",
+    )
+    results.add_argument(
+        "--picture",
+        metavar="OPTIONS",
+        help="of .svg and .png: shape=circular|rectangular|icicle,px=1000,color_by=cluster:12,...",
+    )
+    results.add_argument("--wait-s", type=float, metavar="SECONDS", help="the most time to wait")
+    _service(parser)
+    parser.set_defaults(run=_late("run"), method=method)
+
+
+def _evaluate(commands: Commands) -> None:
+    parser = _command(commands, "evaluate", "compare a tree with labels, features or another tree")
+    parser.add_argument(
+        "tree", help="a file (.nwk, .json, linkage .npy, class paths .txt) or tr_..."
+    )
+    for role in ("labels", "features", "distances", "similarity", "hierarchy"):
+        parser.add_argument(f"--{role}", metavar="FILE", help=f"the input '{role}'")
+    parser.add_argument("--metrics", metavar="NAMES", help="comma-separated; without: all that fit")
+    parser.add_argument(
+        "--cut", metavar="CUT", help="k=12, height=3.5 or level=2, for flat metrics"
+    )
+    parser.add_argument("--sample", type=int, metavar="N", help="estimate from so many pairs")
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--out", metavar="FILE", help=".json or .csv")
+    _service(parser)
+    parser.set_defaults(run=_late("evaluate"))
+
+
+def _predict(commands: Commands) -> None:
+    parser = _command(commands, "predict", "place new rows in a tree that a service keeps")
+    parser.add_argument("tree", help="the id of a tree (tr_...) or model (md_...)")
+    parser.add_argument("file", nargs="?", help="the rows: a file, or an id")
+    parser.add_argument(
+        "--also",
+        action="append",
+        metavar="ROLE=FILE",
+        default=[],
+        help="an input by its role, for models that need several",
+    )
+    parser.add_argument("--top-k", type=int, metavar="K", help="of classifiers: the best classes")
+    parser.add_argument("--threshold", type=float, help="least probability of a row's labels")
+    parser.add_argument("--confidence", type=float, help="the path ends below this probability")
+    parser.add_argument("--out", metavar="FILE", help=".json or .csv")
+    _service(parser)
+    parser.set_defaults(run=_late("predict"))
+
+
+def _compare(commands: Commands) -> None:
+    parser = _command(commands, "compare", "run several methods on the same files, as one table")
+    parser.add_argument(
+        "methods", nargs="+", metavar="method", help="hac, or kmeans:n_clusters=10,n_init=3"
+    )
+    for role in ("features", "logits", "labels", "hierarchy"):
+        parser.add_argument(f"--{role}", metavar="FILE", help=f"the input '{role}'")
+    parser.add_argument(
+        "--also", action="append", metavar="ROLE=FILE", default=[], help="a further input"
+    )
+    parser.add_argument("--seeds", type=int, default=5, help="default: %(default)s")
+    parser.add_argument("--metrics", metavar="NAMES", help="comma-separated; without: all that fit")
+    parser.add_argument(
+        "--cut", metavar="CUT", help="k=12, height=3.5 or level=2, for flat metrics"
+    )
+    parser.add_argument("--out", metavar="FILE", help=".json or .csv")
+    _service(parser)
+    parser.set_defaults(run=_late("compare"))
+
+
+def _jobs(commands: Commands) -> None:
+    parser = _command(commands, "jobs", "the newest jobs of a service")
+    parser.add_argument("--status", help="queued, running, succeeded, failed or cancelled")
+    parser.add_argument("--method", choices=tuple(METHODS), metavar="METHOD")
+    parser.add_argument("--limit", type=int, default=20, help="default: %(default)s")
+    _service(parser)
+    parser.set_defaults(run=_late("jobs"))
+
+
+def _methods(commands: Commands) -> None:
+    parser = commands.add_parser("methods", help="the methods, or what one of them takes")
+    parser.add_argument("method", nargs="?", metavar="id", choices=(*METHODS,))
+    parser.add_argument("--json", action="store_true", help="for other programs")
+    parser.set_defaults(run=_late("methods"))
+
+
+def _completion(parser: argparse.ArgumentParser, commands: Commands) -> None:
+    shells = ("bash", "zsh", "tcsh")
+    sentence = 'print what completes this command in a shell: eval "$(umbel completion bash)"'
+    completion = commands.add_parser("completion", help=sentence, description=sentence)
+    completion.add_argument("shell", choices=shells)
+
+    def run(arguments: argparse.Namespace) -> int:
+        if find_spec("shtab") is None:
+            print("Completion needs the package shtab: pip install shtab.", file=sys.stderr)
+            return 2
+        import shtab
+
+        print(shtab.complete(parser, arguments.shell))
+        return 0
+
+    completion.set_defaults(run=run)
+
+
+def _command(commands: Commands, name: str, sentence: str) -> argparse.ArgumentParser:
+    return commands.add_parser(
+        name,
+        help=sentence,
+        description=f"{sentence[0].upper()}{sentence[1:]}.\n\n{OWN_SERVICE}",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def _service(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("service")
+    group.add_argument("--url", help="the address; default: UMBEL_URL")
+    group.add_argument(
+        "--data-dir",
+        metavar="FOLDER",
+        help="where a service of its own keeps its data; without: nowhere",
+    )
+    group.add_argument("--json", action="store_true", help="results as JSON, for other programs")
+    group.add_argument("--quiet", action="store_true", help="no progress and no sentences")
+
+
+def _flags(name: str) -> list[str]:
+    """`n_clusters` as an option: with hyphens, and as it is written."""
+    return list(dict.fromkeys((f"--{name.replace('_', '-')}", f"--{name}")))
+
+
+class _late:
+    """A function of `work`, which is loaded when it is called: help needs nothing of it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __call__(self, arguments: argparse.Namespace) -> int:
+        from umbel_client.commands import work
+
+        return work.guarded(getattr(work, self._name), arguments)
+
+
+class _Texts:
+    """What a docstring says of each argument."""
+
+    def __init__(self, docstring: str) -> None:
+        entries = re.split(r"^(?=[\w, ]+ : )", docstring, flags=re.MULTILINE)
+        pairs = [entry.partition(" : ") for entry in entries if " : " in entry]
+        self._texts = {name.strip(): " ".join(text.split()) for name, _, text in pairs}
+
+    def __call__(self, name: str) -> str:
+        return self._texts.get(name, "").replace("%", "%%")
+
+
+def _documented(method: str) -> tuple[str, _Texts]:
+    """The method's title, and the texts of its inputs and parameters."""
+    import inspect
+
+    from umbel_client.methods import Methods
+
+    docstring = inspect.getdoc(getattr(Methods, method.replace("-", "_"))) or ""
+    title = " ".join(docstring.partition("\n\n")[0].split())
+    return title.replace("%", "%%"), _Texts(docstring)

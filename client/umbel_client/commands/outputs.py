@@ -1,0 +1,157 @@
+"""Results as files, on the terminal, and as JSON for other programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from umbel_client.errors import InputError
+from umbel_client.tree import Tree
+
+TREE_FORMS = (".nwk", ".nex", ".json", ".arrow", ".svg", ".png", ".linkage.npy", ".hclust.json")
+ASSIGNMENT_FORMS = (".csv", ".npy")
+
+
+def form_of(path: str) -> str:
+    """The form that the ending of a file asks for. Raises InputError for an ending that is none."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    several = "".join(suffixes[-2:])
+    if several in (".linkage.npy", ".hclust.json"):
+        return several
+    suffix = suffixes[-1] if suffixes else ""
+    if suffix in TREE_FORMS or suffix in ASSIGNMENT_FORMS:
+        return suffix
+    accepted = ", ".join((*TREE_FORMS, *ASSIGNMENT_FORMS))
+    raise InputError("--out", f"{path!r} ends with {suffix or 'nothing'}; accepted are {accepted}.")
+
+
+def require_place(path: str) -> None:
+    """Raises InputError unless a file can be written there; before any work is done."""
+    folder = Path(path).absolute().parent
+    if not folder.is_dir():
+        raise InputError("--out", f"there is no folder {str(folder)!r}.")
+    if Path(path).is_dir():
+        raise InputError("--out", f"{path!r} is a folder; give the name of a file.")
+
+
+def written(tree: Tree, path: str, cut: Mapping[str, Any], picture: Mapping[str, Any]) -> None:
+    """The tree, or its assignments (.csv, .npy), as a file; written whole or not at all."""
+    form = form_of(path)
+    if form in ASSIGNMENT_FORMS:
+        content = tree.content(f"/assignments{form}", **cut)
+    elif form in (".svg", ".png"):
+        content = tree.content(form, **picture)
+    else:
+        content = tree.content(form)
+    saved(content, path)
+
+
+def saved(content: bytes, path: str) -> None:
+    """Raises InputError where the file cannot be written."""
+    target = Path(path)
+    beside = target.with_name(f".{target.name}.part")
+    try:
+        beside.write_bytes(content)
+        beside.replace(target)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise InputError("--out", f"{path!r} cannot be written: {error.strerror}.") from None
+
+
+def table(rows: Sequence[Mapping[str, Any]], path: str) -> None:
+    """Rows as .csv or .json. Raises InputError for another ending."""
+    suffix = Path(path).suffix.lower()
+    if suffix == ".json":
+        saved(_json(list(rows)).encode(), path)
+    elif suffix == ".csv":
+        saved(csv_text(rows).encode(), path)
+    else:
+        raise InputError("--out", f"{path!r} ends with {suffix or 'nothing'}; use .csv or .json.")
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows with the columns of all of them."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, restval="")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: _cell(value) for name, value in row.items()})
+    return text.getvalue()
+
+
+def shown(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as columns of text, numbers with four digits; empty columns are left out."""
+    columns = [
+        name
+        for name in dict.fromkeys(name for row in rows for name in row)
+        if any(row.get(name) not in (None, "", {}, []) for row in rows)
+    ]
+    cells = [[name.replace("_", " ") for name in columns]]
+    cells += [[_short(row.get(name)) for name in columns] for row in rows]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in cells
+    )
+
+
+def put(value: Any, as_json: bool, text: str) -> None:
+    """The result on standard output."""
+    print(_json(value) if as_json else text)
+    sys.stdout.flush()
+
+
+def say(text: str, quiet: bool = False) -> None:
+    """A sentence for the person who waits, on standard error."""
+    if not quiet:
+        print(text, file=sys.stderr)
+
+
+def facts_of(tree: Tree) -> dict[str, Any]:
+    """What a program wants to know of a tree."""
+    return {
+        "tree": tree.id,
+        "job": tree.job,
+        "model": tree.facts.model,
+        "method": tree.facts.method,
+        "n_leaves": tree.n_leaves,
+        "n_points": tree.n_points,
+        "metrics": dict(tree.metrics),
+        "warnings": list(tree.warnings),
+    }
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, default=_plain, ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return str(value)
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value, default=_plain) if isinstance(value, (dict, list, tuple)) else value
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        return " ".join(f"{name}={_short(each)}" for name, each in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_short, value))
+    return str(value)

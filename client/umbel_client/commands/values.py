@@ -1,0 +1,126 @@
+"""From text on the command line to inputs, parameters and options."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from umbel_client.catalogue import METHODS, MethodFacts
+from umbel_client.errors import InputError
+from umbel_client.inputs import COLUMNS, File
+
+TREE_ENDINGS = (".nwk", ".newick", ".tree", ".nh")
+"""Endings of files that hold a tree as Newick text."""
+
+CUTS = ("k", "height", "level", "levels")
+PICTURES = ("shape", "px", "depth", "color_by", "title", "theme")
+
+
+def input_of(role: str, text: str) -> Any:
+    """The input of a role: the id of what the service has, or a file.
+
+    A file `.txt` of one value a line is read here; `x.npz:labels` is one array of several, or one
+    column. Raises InputError for a file that cannot be read as text.
+    """
+    path, separator, member = text.rpartition(":")
+    if separator and path and not Path(text).exists() and Path(path).exists():
+        return File(path, member=member)
+    if role in COLUMNS and Path(text).suffix.lower() == ".txt" and Path(text).is_file():
+        return lines(role, Path(text))
+    return text
+
+
+def lines(role: str, path: Path) -> list[Any]:
+    """One value for each line of a text file; whole numbers where every line is one.
+
+    Raises InputError where the file is no text or holds no line.
+    """
+    try:
+        values = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(role, f"{str(path)!r} cannot be read as text: {error}.") from None
+    if not values:
+        raise InputError(role, f"the file {str(path)!r} is empty.")
+    if role not in ("names", "feature_names", "documents"):
+        try:
+            return [int(value) for value in values]
+        except ValueError:
+            pass
+    return list(values)
+
+
+def tree_of(text: str) -> Any:
+    """A tree for `import_tree`: a file of Newick text, JSON or a linkage matrix (.npy).
+
+    Raises InputError for what is none of them.
+    """
+    path = Path(text)
+    if not path.is_file():
+        raise InputError("tree", f"{text!r} is neither the id of a tree (tr_...) nor a file.")
+    suffix = path.suffix.lower()
+    try:
+        if suffix in TREE_ENDINGS:
+            return path.read_text(encoding="utf-8-sig")
+        if suffix == ".json":
+            return json.loads(path.read_text(encoding="utf-8-sig"))
+        if suffix == ".txt":
+            return lines("tree", path)
+        if suffix == ".npy":
+            import numpy as np
+
+            return np.load(path, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise InputError("tree", f"{text!r} cannot be read: {error}.") from None
+    raise InputError(
+        "tree",
+        f"{text!r} ends with {suffix or 'nothing'}; trees are read from .nwk, .json, from .npy (a "
+        "linkage matrix) and from .txt (a class path a line).",
+    )
+
+
+def parameter_of(text: str) -> Any:
+    """A parameter as JSON (`12`, `true`, `[64, 32]`), else as text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def method_of(name: str) -> MethodFacts:
+    """What is known of a method. Raises InputError that names those that are near."""
+    import difflib
+
+    if name in METHODS:
+        return METHODS[name]
+    near = difflib.get_close_matches(name, METHODS, n=3)
+    meant = f" Is {' or '.join(map(repr, near))} meant?" if near else ""
+    raise InputError("method", f"there is no method {name!r}.{meant} `umbel methods` lists them.")
+
+
+def assignments_of(what: str, text: str, known: tuple[str, ...]) -> dict[str, Any]:
+    """`a=1,b=x` as a mapping. A value may contain commas: `levels=5,20,80`.
+
+    Raises InputError for a name that is not among the known ones, and for text without `=`.
+    """
+    values: dict[str, str] = {}
+    name = ""
+    for part in text.split(","):
+        first, separator, rest = part.partition("=")
+        if separator and first.strip() in known:
+            name = first.strip()
+            values[name] = rest
+        elif name and (not separator or not first.strip().isidentifier()):
+            values[name] += f",{part}"
+        else:
+            raise InputError(what, f"{part!r} is none of {', '.join(f'{each}=' for each in known)}")
+    return dict(values)
+
+
+def compared(text: str) -> tuple[str, Mapping[str, Any]]:
+    """A run of a comparison: `kmeans`, or `kmeans:n_clusters=10,seed=1`."""
+    method, _, params = text.partition(":")
+    facts = method_of(method)
+    values = assignments_of(method, params, facts.params) if params else {}
+    return method, {name: parameter_of(value) for name, value in values.items()}

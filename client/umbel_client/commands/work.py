@@ -1,0 +1,360 @@
+"""What each command does; each gives the process's exit status."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import warnings
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from umbel_client.catalogue import METHODS
+from umbel_client.client import Umbel
+from umbel_client.commands import outputs
+from umbel_client.commands.outputs import put, say
+from umbel_client.commands.values import (
+    CUTS,
+    PICTURES,
+    assignments_of,
+    compared,
+    input_of,
+    parameter_of,
+    tree_of,
+)
+from umbel_client.errors import (
+    CannotStart,
+    ConnectionFailed,
+    InputError,
+    UmbelError,
+    UmbelWarning,
+    WaitTimeout,
+)
+from umbel_client.tree import Tree
+
+REFUSED, WRONG, UNREACHABLE, TIMEOUT, INTERRUPTED = 1, 2, 3, 4, 130
+
+
+def guarded(command: Callable[[Namespace], None], arguments: Namespace) -> int:
+    """The exit status of a command; what went wrong is said in a sentence."""
+    as_json = bool(getattr(arguments, "json", False))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UmbelWarning)
+            command(arguments)
+    except KeyboardInterrupt:
+        say("Interrupted.")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Who reads the output has ended; nothing more can be said there.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return REFUSED
+    except UmbelError as error:
+        status = _status(error)
+        if as_json and (problem := getattr(error, "problem", None)) is not None:
+            put(problem, True, "")
+        say(f"umbel: {error}")
+        return status
+    return 0
+
+
+def _status(error: UmbelError) -> int:
+    if isinstance(error, InputError):
+        return WRONG
+    if isinstance(error, WaitTimeout):
+        return TIMEOUT
+    if isinstance(error, (ConnectionFailed, CannotStart)):
+        return UNREACHABLE
+    return REFUSED
+
+
+@contextlib.contextmanager
+def service(arguments: Namespace, *, kept: bool = False) -> Iterator[Umbel]:
+    """The service of --url or UMBEL_URL, else one of its own, which ends with the command.
+
+    kept : whether the command reads what a service has kept, so that a new one is of no use.
+
+    Raises InputError where one is needed and none was named.
+    """
+    own = arguments.data_dir is not None
+    url = arguments.url or (None if own else os.environ.get("UMBEL_URL"))
+    if arguments.url and own:
+        raise InputError("--data-dir", "it is of a service of its own; leave out --url.")
+    if url is None and kept and not own:
+        raise InputError(
+            "--url",
+            "this reads what a service keeps: name the service by --url or UMBEL_URL, or the "
+            "--data-dir of an earlier command.",
+        )
+    if url is not None:
+        with Umbel(url) as umbel:
+            yield umbel
+        return
+    say("Starting a service for this command ...", arguments.quiet or not sys.stderr.isatty())
+    with Umbel.local(arguments.data_dir, workers=1) as umbel:
+        yield umbel
+
+
+def run(arguments: Namespace) -> None:
+    """`umbel run`."""
+    facts = METHODS[arguments.method]
+    values: dict[str, Any] = {}
+    for role in facts.inputs:
+        files = list(getattr(arguments, f"input:{role}") or [])
+        if role == facts.inputs[0] and arguments.file is not None:
+            files.insert(0, arguments.file)
+        if len(files) > 1 and role not in facts.several:
+            raise InputError(role, f"it is given {len(files)} times; once is accepted.")
+        if files:
+            given = [input_of(role, text) for text in files]
+            values[role] = given[0] if len(given) == 1 else given
+    if not values:
+        raise InputError(
+            facts.inputs[0],
+            f"no file is given; {arguments.method} takes {', '.join(facts.inputs)}.",
+        )
+    values.update(_further(arguments))
+    params = {
+        name: parameter_of(text)
+        for name in facts.params
+        if (text := getattr(arguments, f"param:{name}")) is not None
+    }
+    cut = assignments_of("--cut", arguments.cut, CUTS) if arguments.cut else {}
+    picture = assignments_of("--picture", arguments.picture, PICTURES) if arguments.picture else {}
+    for path in arguments.out:
+        outputs.form_of(path)
+        outputs.require_place(path)
+    with service(arguments) as umbel:
+        tree = umbel.run(
+            arguments.method,
+            preprocess=_object("--preprocess", arguments.preprocess),
+            then=_then(arguments.then),
+            support=_object("--support", arguments.support),
+            name_by=arguments.name_by,
+            name=arguments.title,
+            wait_s=arguments.wait_s,
+            progress=False if arguments.quiet else None,
+            params=params,
+            **values,
+        )
+        for path in arguments.out:
+            outputs.written(tree, path, cut, picture)
+        _told(tree, arguments)
+
+
+def _told(tree: Tree, arguments: Namespace) -> None:
+    """The tree on the terminal: Newick on standard output, the rest on standard error."""
+    if arguments.json:
+        put({**outputs.facts_of(tree), "files": arguments.out}, True, "")
+    elif not arguments.out:
+        put(None, False, tree.newick().rstrip("\n"))
+    metrics = ", ".join(f"{name} {value:.4g}" for name, value in tree.metrics.items())
+    say(
+        f"{tree.facts.method}: {tree.n_points:,} rows, {tree.n_leaves:,} leaves"
+        + (f"; {metrics}" if metrics else "")
+        + "".join(f"\n  {path}" for path in arguments.out),
+        arguments.quiet,
+    )
+    if arguments.url or os.environ.get("UMBEL_URL"):
+        say(f"  {tree.id}  {tree.url}", arguments.quiet)
+    elif arguments.data_dir:
+        say(f"  {tree.id}, kept in {arguments.data_dir}", arguments.quiet)
+    for sentence in tree.warnings:
+        say(f"warning: {sentence}", arguments.quiet)
+
+
+def evaluate(arguments: Namespace) -> None:
+    """`umbel evaluate`."""
+    inputs = {
+        role: input_of(role, text)
+        for role in ("labels", "features", "distances", "similarity")
+        if (text := getattr(arguments, role)) is not None
+    }
+    other = arguments.hierarchy
+    kept = any(_is_tree(text) for text in (arguments.tree, other) if text is not None)
+    if other is not None and not _is_tree(other):
+        other = tree_of(other)
+    tree_file = None if _is_tree(arguments.tree) else tree_of(arguments.tree)
+    if not inputs and other is None:
+        raise InputError("evaluate", "give --labels, --features, --distances or --hierarchy.")
+    _require_table(arguments.out)
+    with service(arguments, kept=kept) as umbel:
+        tree = umbel.tree(arguments.tree) if tree_file is None else umbel.import_tree(tree_file)
+        if other is not None and not _is_tree(str(arguments.hierarchy)):
+            other = umbel.import_tree(other)
+        evaluation = tree.evaluate(
+            **inputs,
+            hierarchy=other,
+            metrics=_names(arguments.metrics),
+            cut=_cut(arguments.cut),
+            sample=arguments.sample,
+            seed=arguments.seed,
+        )
+        rows = [{"metric": name, "value": value} for name, value in evaluation.items()]
+        if arguments.out:
+            outputs.table(rows, arguments.out)
+        put(evaluation.body, arguments.json, outputs.shown(rows))
+        for sentence in evaluation.warnings:
+            say(f"warning: {sentence}", arguments.quiet)
+
+
+def predict(arguments: Namespace) -> None:
+    """`umbel predict`."""
+    inputs = _further(arguments)
+    rows = None if arguments.file is None else input_of("rows", arguments.file)
+    if rows is None and not inputs:
+        raise InputError("rows", "no file is given.")
+    fields: dict[str, Any] = {
+        "top_k": arguments.top_k,
+        "threshold": arguments.threshold,
+        "confidence": arguments.confidence,
+    }
+    _require_table(arguments.out)
+    with service(arguments, kept=True) as umbel:
+        if arguments.tree.startswith("md_"):
+            model = umbel.model(arguments.tree)
+            if rows is not None:
+                roles = [role for role in model.inputs if role not in inputs]
+                if len(roles) != 1:
+                    needed = ", ".join(model.inputs)
+                    raise InputError("rows", f"the model needs {needed}; give each by --also.")
+                inputs[roles[0]] = rows
+            predictions = model.predict(**fields, **inputs)
+        else:
+            predictions = umbel.tree(arguments.tree).predict(rows, **fields, **inputs)
+        items = [{"row": row, **item} for row, item in enumerate(predictions)]
+        if arguments.out:
+            outputs.table(items, arguments.out)
+        elif arguments.json:
+            put(items, True, "")
+        else:
+            put(None, False, outputs.csv_text(items).rstrip("\n"))
+
+
+def compare(arguments: Namespace) -> None:
+    """`umbel compare`."""
+    runs = [compared(text) for text in arguments.methods]
+    inputs = {
+        role: input_of(role, text)
+        for role in ("features", "logits", "labels", "hierarchy")
+        if (text := getattr(arguments, role)) is not None
+    }
+    inputs.update(_further(arguments))
+    if not inputs:
+        raise InputError("features", "no file is given.")
+    _require_table(arguments.out)
+    with service(arguments) as umbel:
+        comparison = umbel.compare(
+            runs,
+            seeds=arguments.seeds,
+            metrics=_names(arguments.metrics),
+            cut=_cut(arguments.cut),
+            progress=False if arguments.quiet else None,
+            **inputs,
+        )
+        rows = comparison.rows()
+        if arguments.out:
+            outputs.table(rows, arguments.out)
+        without = [{key: cell for key, cell in row.items() if "_std" not in key} for row in rows]
+        put(comparison.body, arguments.json, outputs.shown(without))
+
+
+def jobs(arguments: Namespace) -> None:
+    """`umbel jobs`."""
+    with service(arguments, kept=True) as umbel:
+        listed = umbel.jobs(status=arguments.status, method=arguments.method, limit=arguments.limit)
+        bodies = [job.body for job in listed]
+        rows = [
+            {
+                "id": body["id"],
+                "status": body["status"],
+                "method": body.get("method"),
+                "name": body.get("name"),
+                "created": body.get("created_at"),
+                "tree": (body.get("result") or {}).get("tree"),
+                "problem": (body.get("error") or {}).get("detail"),
+            }
+            for body in bodies
+        ]
+        put(bodies, arguments.json, outputs.shown(rows) if rows else "No jobs.")
+
+
+def methods(arguments: Namespace) -> None:
+    """`umbel methods`."""
+    import inspect
+
+    from umbel_client.methods import Methods
+
+    def text(method: str) -> str:
+        return inspect.getdoc(getattr(Methods, method.replace("-", "_"))) or ""
+
+    if arguments.method is not None:
+        facts = METHODS[arguments.method]
+        body = {
+            "id": arguments.method,
+            "inputs": list(facts.inputs),
+            "params": list(facts.params),
+            "outputs": list(facts.outputs),
+            "description": text(arguments.method),
+        }
+        put(body, arguments.json, f"{arguments.method}\n\n{text(arguments.method)}")
+        return
+    rows = [
+        {
+            "id": method,
+            "inputs": list(facts.inputs) if arguments.json else ", ".join(facts.inputs),
+            "title": " ".join(text(method).partition("\n\n")[0].split()),
+        }
+        for method, facts in METHODS.items()
+    ]
+    put(rows, arguments.json, outputs.shown(rows))
+
+
+def _further(arguments: Namespace) -> dict[str, Any]:
+    """The inputs of --also."""
+    inputs = {}
+    for text in arguments.also:
+        role, separator, file = text.partition("=")
+        if not separator or not role or not file:
+            raise InputError("--also", f"{text!r} is not ROLE=FILE.")
+        inputs[role] = input_of(role, file)
+    return inputs
+
+
+def _object(option: str, text: str | None) -> Any:
+    """JSON of an option. Raises InputError for text that is none."""
+    if text is None:
+        return None
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise InputError(option, f"{text!r} is not JSON: {error}.") from None
+
+
+def _then(text: str | None) -> Any:
+    return parameter_of(text) if text is not None and text.startswith("{") else text
+
+
+def _cut(text: str | None) -> dict[str, float] | None:
+    if text is None:
+        return None
+    values = assignments_of("--cut", text, ("k", "height", "level"))
+    return {name: parameter_of(value) for name, value in values.items()}
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",")]
+
+
+def _is_tree(text: str) -> bool:
+    return text.startswith("tr_") and len(text) == 29 and not os.path.exists(text)
+
+
+def _require_table(path: str | None) -> None:
+    if path is None:
+        return
+    if not path.lower().endswith((".csv", ".json")):
+        raise InputError("--out", f"{path!r} ends with neither .csv nor .json.")
+    outputs.require_place(path)

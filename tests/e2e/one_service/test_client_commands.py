@@ -1,0 +1,148 @@
+"""The command line on files, against a running service."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.cluster import hierarchy
+
+from app.cli import main
+from tests.conftest import ROOT
+from tests.e2e.conftest import Service
+from umbel_client import Umbel
+
+SAMPLE = ROOT / "app" / "sample"
+RNG = np.random.default_rng(3)
+TRUE = np.repeat([0, 1, 2], 10)
+
+
+@pytest.fixture(autouse=True)
+def folder(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UMBEL_URL", service.url)
+    np.save("x.npy", RNG.normal(size=(30, 4)) + 8 * TRUE[:, None])
+    Path("y.txt").write_text("\n".join("abc"[label] for label in TRUE))
+    return tmp_path
+
+
+def umbel(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> tuple[str, str]:
+    """Standard output and standard error of a command that ends with a status."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    output, error = capsys.readouterr()
+    assert ended.value.code == status, error
+    assert "Traceback" not in error
+    return output, error
+
+
+def test_the_main_job_on_files(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    names = json.loads((SAMPLE / "names.json").read_text())
+    Path("names.txt").write_text("\n".join(names), encoding="utf-8")
+    outs = ["t.nwk", "t.json", "t.svg", "t.png", "rows.csv", "rows.npy", "t.linkage.npy"]
+    output, error = umbel(
+        capsys,
+        *("run", "l2h", str(SAMPLE / "logits.npy"), "--names", "names.txt"),
+        *(part for out in outs for part in ("--out", out)),
+        *("--cut", "k=12", "--picture", "shape=rectangular,px=700,color_by=cluster:12"),
+        "--json",
+    )
+    facts = json.loads(output)
+    assert facts["n_leaves"] == len(names)
+    assert facts["files"] == outs
+    assert "6,664 rows, 119 leaves" in error
+    tree = Umbel().tree(facts["tree"])
+    assert Path("t.nwk").read_text() == tree.newick()
+    assert len(json.loads(Path("t.json").read_text())["nodes"]) == 2 * len(names) - 1
+    assert "width='700" in Path("t.svg").read_text().replace('"', "'")
+    assert Path("t.png").read_bytes().startswith(b"\x89PNG")
+    np.testing.assert_array_equal(np.load("rows.npy"), tree.assignments(k=12))
+    with Path("rows.csv").open() as file:
+        assert len({row["cluster"] for row in csv.DictReader(file)}) == 12
+    assert hierarchy.is_valid_linkage(np.load("t.linkage.npy"))
+    assert not list(folder.glob(".*"))
+
+
+def test_without_out_newick_goes_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    output, error = umbel(capsys, "run", "hac", "--features", "x.npy", "--linkage", "ward")
+    assert output.count(";") == 1
+    assert output.rstrip().endswith(";")
+    assert "hac: 30 rows" in error
+
+
+def test_evaluate_predict_compare_and_jobs(capsys: pytest.CaptureFixture[str]) -> None:
+    output, _ = umbel(
+        capsys, "run", "kmeans", "x.npy", "--n-clusters", "3", "--seed", "1", "--json", "--quiet"
+    )
+    tree = json.loads(output)["tree"]
+    output, _ = umbel(
+        capsys, "evaluate", tree, "--labels", "y.txt", "--metrics", "ari,nmi", "--json"
+    )
+    assert json.loads(output)["metrics"] == pytest.approx({"ari": 1.0, "nmi": 1.0})
+
+    np.save("new.npy", np.array([[8.0] * 4, [16.0] * 4, [8.2] * 4]))
+    umbel(capsys, "predict", tree, "new.npy", "--out", "p.csv")
+    with Path("p.csv").open() as file:
+        leaves = [row["leaf"] for row in csv.DictReader(file)]
+    assert leaves[0] == leaves[2] != leaves[1]
+
+    output, _ = umbel(
+        capsys,
+        *("compare", "hac", "kmeans:n_clusters=3,n_init=2", "--features", "x.npy"),
+        *("--labels", "y.txt", "--seeds", "2", "--cut", "k=3", "--metrics", "ari"),
+    )
+    lines = output.splitlines()
+    assert lines[0].split()[:2] == ["method", "params"]
+    assert [line.split()[0] for line in lines[1:]] == ["hac", "kmeans"]
+    assert "n_clusters=3" in lines[2]
+
+    output, _ = umbel(capsys, "jobs", "--method", "kmeans", "--json")
+    assert any(job["result"] and job["result"]["tree"] == tree for job in json.loads(output))
+
+
+def test_a_tree_from_a_file_is_evaluated(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("one.nwk").write_text("((a,b),(c,d));")
+    Path("two.nwk").write_text("((a,c),(b,d));")
+    output, _ = umbel(capsys, "evaluate", "one.nwk", "--hierarchy", "one.nwk", "--json")
+    same = json.loads(output)["metrics"]["robinson_foulds"]
+    output, _ = umbel(capsys, "evaluate", "one.nwk", "--hierarchy", "two.nwk", "--json")
+    assert same == 0 < json.loads(output)["metrics"]["robinson_foulds"]
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "sentence"),
+    [
+        ("run hac gone.npy", 2, "there is no file 'gone.npy'"),
+        ("run hac", 2, "no file is given"),
+        ("run hac x.npy --out t.xlsx", 2, "accepted are .nwk"),
+        ("run hac x.npy --out gone/t.nwk", 2, "there is no folder"),
+        ("run hac x.npy --cut n=3", 2, "k="),
+        ("run hac x.npy --linkage wards", 1, "linkage"),
+        ("run hac x.npy --names y.txt --names y.txt", 2, "2 times"),
+        ("run kmeans x.npy --n-clusters 99", 1, "99"),
+        ("run hac x.npy --preprocess [", 2, "not JSON"),
+        ("evaluate x.csv --labels y.txt", 2, "neither the id of a tree"),
+        ("evaluate tr_00000000000000000000000000 --labels y.txt", 1, "tr_0000"),
+        ("predict tr_00000000000000000000000000 x.npy", 1, "tr_0000"),
+        ("compare hax --features x.npy", 2, "'hac'"),
+        ("jobs --url http://127.0.0.1:9", 3, "127.0.0.1:9"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    capsys: pytest.CaptureFixture[str], command: str, status: int, sentence: str
+) -> None:
+    output, error = umbel(capsys, *command.split(), status=status)
+    assert sentence in error
+    assert not output
+    assert not list(Path().glob("t.*"))
+
+
+def test_nothing_is_kept_where_no_service_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("UMBEL_URL")
+    _, error = umbel(capsys, "jobs", status=2)
+    assert "--url or UMBEL_URL" in error
