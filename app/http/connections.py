@@ -113,6 +113,7 @@ class Connection(HttpToolsProtocol):
         self._in_body = False
         self._header_bytes = 0
         self._n_headers = 0
+        self._n_hosts = 0
         self._unparsed = 0
         # Times of the last progress, for `check`.
         self._received_at = self.loop.time()
@@ -163,7 +164,7 @@ class Connection(HttpToolsProtocol):
         )
 
     def on_message_begin(self) -> None:
-        self._header_bytes = self._n_headers = 0
+        self._header_bytes = self._n_headers = self._n_hosts = 0
         if self._header_since is None:
             self._header_since = self._received_at
         super().on_message_begin()
@@ -177,12 +178,17 @@ class Connection(HttpToolsProtocol):
         self._n_headers += 1
         # What follows the body (trailers) counts, but is no header of the request any more.
         if not self._in_body and not self._too_large:
+            self._n_hosts += name.lower() == b"host"
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         self._header_since = None
         self._unparsed = 0
-        if self._too_large:
+        if self._too_large or self._dropped is not None:
+            return
+        if self._n_hosts > 1 or (self._n_hosts == 0 and self.parser.get_http_version() == "1.1"):
+            # RFC 9112, section 3.2.
+            self._refuse("malformed", f"A request has one Host header, not {self._n_hosts}.")
             return
         self._in_body = True
         super().on_headers_complete()

@@ -11,7 +11,7 @@ from app.http.dependencies import Service
 from app.http.etags import matches
 from app.http.problems import Refused
 
-_RANGE = re.compile(r"bytes\s*=\s*(\d{0,19})\s*-\s*(\d{0,19})", re.IGNORECASE)
+_RANGE = re.compile(r"bytes\s*=\s*([0-9]{0,19})\s*-\s*([0-9]{0,19})", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,9 @@ class Observed:
         bare = method == "HEAD" and not scope["path"].endswith(ENDLESS)
         if bare:
             # A copy: the server's scope keeps HEAD, so that it sends Content-Length unchanged.
-            scope = {**scope, "method": "GET"}
+            # Range is defined for GET alone (RFC 9110, section 14.2).
+            headers = [pair for pair in scope["headers"] if pair[0] != b"range"]
+            scope = {**scope, "method": "GET", "headers": headers}
 
         async def send_on(message: Message) -> None:
             nonlocal status

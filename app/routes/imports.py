@@ -34,6 +34,10 @@ def _import_body() -> dict[str, Any]:
             "required": True,
             "content": {
                 "text/x-nh": {"schema": text, "example": "((rose:1,tulip:1):1,oak:2);"},
+                "text/x-nexus": {
+                    "schema": text,
+                    "example": "#NEXUS\nBEGIN TREES;\nTREE one = ((rose:1,tulip:1):1,oak:2);\nEND;",
+                },
                 # Without a type, since every text is a class path, even one that looks like a
                 # number.
                 "text/plain": {"schema": {}, "example": "flower/rose\nflower/tulip\ntree/oak"},
@@ -87,9 +91,10 @@ async def import_tree(
     name: Annotated[str | None, Query(max_length=1000, description="Any text.")] = None,
     prefer: Prefer = None,
 ) -> Response:
-    """A ground-truth hierarchy or another tool's tree: Newick (`text/x-nh`), flat or nested JSON, a
-    SciPy linkage (`application/x-npy`), or one class path `a/b/c` per line (`text/plain`). Rows are
-    the leaves in order; a missing branch length is 1.
+    """A ground-truth hierarchy or another tool's tree: Newick (`text/x-nh`), Nexus with one tree
+    (`text/x-nexus`), flat or nested JSON, a SciPy linkage (`application/x-npy`), or one class path
+    `a/b/c` per line (`text/plain`). Rows are the leaves in order, of a flat list as listed; leaves
+    named by the numbers 0 to n - 1 are these rows. A missing branch length is 1.
     """
     request, service, tenant = submission.request, submission.service, submission.tenant
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()

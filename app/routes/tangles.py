@@ -14,7 +14,8 @@ from app.http.problems import ANYWHERE, not_found, responses
 from app.http.streaming import Turn, streamed
 from app.schemas.tangles import TangleBody
 from models.arrays import Int
-from models.tree.tangle import Rotate, links, matched, tangle
+from models.tree.rows import matched
+from models.tree.tangle import Rotate, links, tangle
 from models.tree.tree import Tree
 from models.tree.window import fold, scene
 from workers.formats.table_writers import json_list

@@ -141,7 +141,7 @@ class Subject:
         """The hierarchy over the tree's points, and warnings from matching them."""
         assert self.hierarchy is not None
         classes = None if self.labels is None else self.classes
-        return truth_over_points(self.hierarchy, classes, self.tree.n_points)
+        return truth_over_points(self.hierarchy, classes, self.tree)
 
     @cached_property
     def feature_rows(self) -> Matrix:

@@ -17,7 +17,7 @@ ASYMMETRY = 1e-5
 
 
 def distances_of(matrix: Any, n_points: int) -> MatrixPairs:
-    """A checked distance matrix: square, finite, symmetric, not negative. O(N^2)."""
+    """A checked distance matrix: square, finite, symmetric, not negative, diagonal 0. O(N^2)."""
     _require_square(matrix, n_points, "distances")
     if sp.issparse(matrix):
         raise UsageError(
@@ -31,6 +31,20 @@ def distances_of(matrix: Any, n_points: int) -> MatrixPairs:
             "Input 'distances' has negative values; every distance must be 0 or more.",
             code="wrong-input",
             role="distances",
+        )
+    own = np.abs(np.diagonal(matrix))
+    # As far from 0 as rounding brings the distance of a row to itself.
+    apart = np.flatnonzero(
+        own > np.sqrt(np.finfo(np.float32).eps) * float(np.max(matrix, initial=0))
+    )
+    if apart.size:
+        row = int(apart[0])
+        raise UsageError(
+            f"Input 'distances' says that row {row} (counted from 0) is {own[row]:g} from itself; "
+            "the diagonal of a matrix of distances is 0.",
+            code="wrong-input",
+            role="distances",
+            row=row,
         )
     return MatrixPairs(matrix)
 

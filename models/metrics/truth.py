@@ -13,23 +13,26 @@ from models.data import listed
 from models.errors import UsageError
 from models.metrics.labels import Classes
 from models.tree.named import NamedNodes
+from models.tree.rows import matched
 from models.tree.tree import Tree, sizes
 
 
 def truth_over_points(
-    hierarchy: Tree, classes: Classes | None, n_points: int
+    hierarchy: Tree, classes: Classes | None, tree: Tree
 ) -> tuple[Tree, tuple[str, ...]]:
     """The hierarchy with the tree's points at its leaves, and warnings.
 
     Labels that are text name a leaf, or give its path of names such as `animal/cat/lion`, with or
     without the root's name. Integer labels name a leaf too, as text, or are row numbers of a
     hierarchy with one row per leaf. Without labels, with text that names no leaf and with integers,
-    a hierarchy of as many rows as the tree has points is taken as one over these same points.
+    a hierarchy of as many rows as the tree has points is taken as one over these same points,
+    matched by the leaves' names if both have the same (`rows.matched`), else in order.
 
     Raises UsageError `wrong-input` for a label that fits no leaf or several, `wrong-length` if
     there are no labels and the numbers of rows and points differ. O(n_nodes + n_points + length of
     the paths).
     """
+    n_points = tree.n_points
     same_rows = hierarchy.n_points == n_points
     if classes is None:
         if not same_rows:
@@ -42,16 +45,16 @@ def truth_over_points(
                 rows=hierarchy.n_points,
                 n_points=n_points,
             )
-        return hierarchy, ()
+        return matched(tree, hierarchy)[0], ()
     integers = bool(classes.name) and isinstance(classes.name[0], int)
     if same_rows and integers:
-        return hierarchy, (_same_points("integers as labels"),)
+        return _over_rows(hierarchy, tree, "integers as labels")
     leaf, lost = _leaves_named(hierarchy, [str(name) for name in classes.name])
     if lost and integers and _counts_rows(hierarchy, classes.name):
         leaf, lost = hierarchy.leaf_of_point[np.array(classes.name)].astype(np.int64), []
     if lost:
         if same_rows:
-            return hierarchy, (_same_points("labels that do not name its leaves"),)
+            return _over_rows(hierarchy, tree, "labels that do not name its leaves")
         raise _no_leaf(hierarchy, lost)
     leaf_of_point = leaf[classes.code].astype(np.int32)
     return (
@@ -65,8 +68,11 @@ def truth_over_points(
     )
 
 
-def _same_points(why: str) -> str:
-    return f"With {why}, the hierarchy's rows are taken as the tree's own points, in order."
+def _over_rows(hierarchy: Tree, tree: Tree, why: str) -> tuple[Tree, tuple[str, ...]]:
+    """The hierarchy as one over the tree's points, with the warning that it is taken so."""
+    over, by_name = matched(tree, hierarchy)
+    how = "matched by name" if by_name else "in order"
+    return over, (f"With {why}, the hierarchy's rows are taken as the tree's own points, {how}.",)
 
 
 def _counts_rows(hierarchy: Tree, names: list[int] | list[str]) -> bool:

@@ -47,12 +47,12 @@ def from_scipy(linkage: npt.ArrayLike, *, names: Sequence[str] | None = None) ->
     """The tree of a SciPy linkage matrix.
 
     Its points are the leaves in order, numbered by `from_merges`. It is `monotone` if no merge is
-    lower than one that it joins. The fourth column, the number of observations, is ignored: some
-    tools store weights there.
+    lower than one that it joins.
 
     Raises InvalidTree, naming the row counted from 0, for a matrix that is not (L - 1, 4) with L >
     1, a value that is not finite, an id that is not an integer, is out of range, not yet defined or
-    used twice, and a negative distance. O(L).
+    used twice, a negative distance, and a fourth column that is not the number of leaves under each
+    merge. O(L log depth).
     """
     matrix = np.asarray(linkage)
     if matrix.ndim != 2 or matrix.shape[1] != 4 or matrix.shape[0] == 0:
@@ -90,7 +90,18 @@ def from_scipy(linkage: npt.ArrayLike, *, names: Sequence[str] | None = None) ->
     all_heights = np.concatenate([np.zeros(len(ids) + 1), height])
     # Ids out of range are refused by `from_merges`; here they must only not fail.
     highest = all_heights[np.clip(ids.astype(np.int64), 0, None)].max(axis=1)
-    return from_merges(left, right, height, names=names, monotone=bool((highest <= height).all()))
+    tree = from_merges(left, right, height, names=names, monotone=bool((highest <= height).all()))
+    # Merge i is node L - 2 - i.
+    n_merged = tree.size[: len(ids)][::-1]
+    other = np.flatnonzero(matrix[:, 3] != n_merged)
+    if other.size:
+        row = int(other[0])
+        raise InvalidTree(
+            f"Row {row} of the linkage counts {matrix[row, 3]:g} leaves; its merge joins "
+            f"{int(n_merged[row])}.",
+            row=row,
+        )
+    return tree
 
 
 @dataclass(frozen=True, slots=True)

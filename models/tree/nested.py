@@ -82,11 +82,12 @@ def node_fields(tree: Tree, node: int) -> dict[str, Any]:
 
 
 def read(document: Any) -> Tree:
-    """Tree of a parsed JSON document. Its rows are the leaves from left to right, one each.
+    """Tree of a parsed JSON document. Its rows are the leaves, one each.
 
     Flat: a list of nodes, or an object with such a list as `nodes`. Each node has an `id`, integer
-    or text, and `parent`, the id of its parent (null or absent at the root), in any order. If
-    parents come first, rows are numbered as listed, else as by `build.from_parents`. A node with a
+    or text, and `parent`, the id of its parent (null or absent at the root), in any order. Rows
+    are the leaves as they are listed. If parents come first, nodes are numbered as listed, else as
+    by `build.from_parents`. A node with a
     text id and no `name` gets its id as name. `kind` and `monotone` of the object are kept.
 
     Nested: an object with `children`, a list of such objects; ids are not needed. Rows are in
@@ -197,7 +198,8 @@ def _read_flat(nodes: list[Any], document: dict[str, Any]) -> Tree:
                 "exist.",
                 node=node["id"],
             )
-    return _build(nodes, parents, list(row_of_id), document)
+    leaves = np.setdiff1d(np.arange(len(nodes)), parents)
+    return _build(nodes, parents, list(row_of_id), document, leaves)
 
 
 def _read_nested(root: dict[str, Any]) -> Tree:
@@ -225,6 +227,7 @@ def _build(
     parents: list[int],
     ids: Sequence[int | str],
     document: Mapping[str, Any],
+    leaf_of_row: npt.NDArray[np.int64] | None = None,
 ) -> Tree:
     kind = document.get("kind", "hierarchy")
     if kind not in ("hierarchy", "partition"):
@@ -249,6 +252,7 @@ def _build(
         parents,
         numbers,
         names,
+        leaf_of_row,
         kind=kind,
         monotone=monotone,
         extra=extra_columns(nodes),

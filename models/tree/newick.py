@@ -41,7 +41,6 @@ def write(
     *,
     labels: Labels = "name",
     ids: npt.NDArray[np.int64] | None = None,
-    plain: bool = True,
 ) -> Iterator[str]:
     """The tree as one line of Newick, in pieces of about 8,000 nodes.
 
@@ -53,17 +52,15 @@ def write(
 
     labels : "name", or "id" for node ids at every node.
     ids : (n_nodes,) the ids to write instead of row numbers, for a part of a tree.
-    plain : whether labels that need no quotes are written without them.
 
     O(n_nodes log depth) before the first piece, O(n_nodes) numbers of memory.
     """
-    quote = quoted_if_odd if plain else quoted
     names = _with_support(tree)
 
     def labels_of(nodes: npt.NDArray[np.int64]) -> list[str]:
         if labels == "id":
-            return [quote(str(i)) for i in (nodes if ids is None else ids[nodes]).tolist()]
-        return ["" if name is None else quote(name) for name in names[nodes].tolist()]
+            return [quoted_if_odd(str(i)) for i in (nodes if ids is None else ids[nodes]).tolist()]
+        return ["" if name is None else quoted_if_odd(name) for name in names[nodes].tolist()]
 
     order, opens, last = _postorder(tree)
     for start in range(0, tree.n_nodes - 1, _CHUNK):
@@ -107,7 +104,7 @@ def quoted_if_odd(label: str) -> str:
     return label if _PLAIN.fullmatch(label) else quoted(label)
 
 
-def read(text: str) -> Tree:
+def read(text: str, begin: int = 0) -> Tree:
     """The one tree in a Newick text. Rows are its leaves from left to right, nodes in preorder.
 
     Labels may be quoted (`''` is a quote); underscores are kept, as in ete4 and unlike the default
@@ -115,15 +112,17 @@ def read(text: str) -> Tree:
     Comments in `[]`, including a leading `[&R]`, and a byte-order mark are skipped. A missing
     length is 1; the root's is ignored.
 
+    begin : where in the text the tree begins.
+
     Raises InvalidTree, naming the character counted from 1, for an empty text, brackets that do not
-    match, a missing `;`, text after it, two labels in a row, and a length that is negative or not a
-    finite number. O(len(text)).
+    match, a missing `;`, text after it, two labels in a row, an apostrophe within a label that has
+    no quotes, and a length that is negative or not a finite number. O(len(text)).
     """
     rows = _Rows()
     # The bracket around the next node, the node just read, and what may come next.
     within = node = -1
     state = _NODE
-    for kind, part, at in _tokens(text, 1 if text.startswith("\ufeff") else 0):
+    for kind, part, at in tokens(text, begin or int(text.startswith("\ufeff"))):
         if state == _DONE:
             raise _error("There is text after the tree's ';'", at)
         if state == _LENGTH:
@@ -220,13 +219,21 @@ def _postorder(
     return order, opens, end == end[tree.parent]
 
 
-def _tokens(text: str, place: int) -> Iterator[tuple[str, str, int]]:
+def tokens(text: str, place: int) -> Iterator[tuple[str, str, int]]:
     """The kind, text (without the quotes of a label) and place of each significant token."""
+    word_end = -1
     for match in _TOKEN.finditer(text, place):
         kind = match.lastgroup
         if kind is None:
             continue
         part = match.group()
+        if part[0] == "'" and match.start() == word_end:
+            raise _error(
+                "An apostrophe within a label needs quotes around the label, with the apostrophe "
+                "doubled, as in 'it''s'; one without stands",
+                match.start(),
+            )
+        word_end = match.end() if kind == "word" else -1
         if kind == "alone":
             what = {"'": "A quote is never closed", "[": "A comment is never closed"}
             raise _error(what.get(part, "A ']' closes no comment"), match.start())

@@ -13,7 +13,7 @@ entanglement is undone, so it never rises.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -97,27 +97,6 @@ def tangle(left: Tree, right: Tree, *, rotate: Rotate = "both") -> Tangle:
         if lowered < best:
             best, starts, ranks = lowered, tried, tried_ranks
     return Tangle(starts[0], starts[1], best, before)
-
-
-def matched(left: Tree, right: Tree) -> tuple[Tree, bool]:
-    """The right tree with its rows in the order of the left one, and whether they were matched by
-    name.
-
-    Rows are matched by name if both trees have one row per leaf and the same distinct names; else
-    by number. O(n_points log n_points).
-    """
-    if not left.n_points == right.n_points == left.n_leaves == right.n_leaves:
-        return right, False
-    names = [tree.name[tree.leaf_of_point] for tree in (left, right)]
-    if any(name is None for column in names for name in column):
-        return right, False
-    first, second = (np.argsort(column.astype(str), kind="stable") for column in names)
-    ordered = names[0][first]
-    if (ordered[1:] == ordered[:-1]).any() or (ordered != names[1][second]).any():
-        return right, False
-    leaf = np.empty_like(right.leaf_of_point)
-    leaf[first] = right.leaf_of_point[second]
-    return replace(right, leaf_of_point=leaf), True
 
 
 def entanglement(first: Int, second: Int) -> float:

@@ -10,6 +10,7 @@ from models.tree.tree import Tree
 
 FORMATS: dict[str, str] = {
     "text/x-nh": "newick",
+    "text/x-nexus": "nexus",
     "application/json": "json",
     "application/x-npy": "linkage",
     "text/plain": "paths",
@@ -18,11 +19,12 @@ FORMATS: dict[str, str] = {
 
 
 def read_tree(format_id: str, path: Path) -> Tree:
-    """The tree in a file of one of `FORMATS`; rows are its leaves in order.
+    """The tree in a file of one of `FORMATS`. Rows are its leaves in order; where the leaves are
+    named by the numbers of rows, these rows.
 
     Raises InvalidTree naming the place for a file that holds no tree.
     """
-    from models.tree import linkage, nested, newick, paths
+    from models.tree import linkage, nested, newick, nexus, paths, rows
 
     if format_id == "linkage":
         from workers.formats import catalogue, npy
@@ -42,9 +44,11 @@ def read_tree(format_id: str, path: Path) -> Tree:
             f"The tree is not UTF-8 text: byte {error.start} cannot be read."
         ) from error
     if format_id == "newick":
-        return newick.read(text)
+        return rows.numbered(newick.read(text))
+    if format_id == "nexus":
+        return rows.numbered(nexus.read(text))
     if format_id == "json":
         from workers.formats import json as json_format
 
-        return nested.read(json_format.decode(text))
+        return rows.numbered(nested.read(json_format.decode(text)))
     return paths.read(text)

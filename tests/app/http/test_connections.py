@@ -147,6 +147,35 @@ def test_what_is_no_http_is_a_problem(patient: Running) -> None:
         problem_of(answer_of(connection), 400, "malformed")
 
 
+@pytest.mark.parametrize(
+    ("header", "status"),
+    [
+        (b"GET /livez HTTP/1.1\r\n", 400),
+        (START + b"hOST: localhost\r\n", 400),
+        (START + b"Host: 127.0.0.1\r\n", 400),
+        (START, 200),
+        (b"GET /livez HTTP/1.0\r\nHost: 127.0.0.1\r\n", 200),
+    ],
+    ids=["none", "two names", "twice the same", "one", "an older version"],
+)
+def test_a_request_has_one_host(patient: Running, header: bytes, status: int) -> None:
+    # What follows in the same bytes is not read.
+    with patient.connect(header + b"Connection: close\r\n\r\n") as connection:
+        answer = answer_of(connection)
+    assert answer.count(b"HTTP/1.1 ") == 1
+    if status == 400:
+        problem_of(answer, 400, "malformed")
+    else:
+        assert status_of(answer) == status
+
+
+def test_nothing_after_a_request_without_a_host_is_answered(patient: Running) -> None:
+    with patient.connect(b"GET /livez HTTP/1.1\r\n\r\n" + get("/livez")) as connection:
+        answer = answer_of(connection)
+    problem_of(answer, 400, "malformed")
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
 def test_an_upgrade_is_answered_and_closed(patient: Running) -> None:
     upgrade = get(
         "/livez", "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13"

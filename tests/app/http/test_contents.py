@@ -43,3 +43,8 @@ def test_a_range_selects_the_bytes_it_names(
 @pytest.mark.parametrize("header", [None, "", "bytes", "bytes=", "bytes=a-b", "bytes=0-1,3-4"])
 def test_an_invalid_range_gives_the_whole_content(header: str | None) -> None:
     assert byte_range(header, 10) is None
+
+
+@pytest.mark.parametrize("header", ["bytes=٠-٣", "bytes=-٣", "bytes=1-٣"])
+def test_digits_of_other_scripts_are_no_positions(header: str) -> None:
+    assert byte_range(header, 10) is None

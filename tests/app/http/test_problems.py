@@ -123,6 +123,17 @@ def test_head_is_get_without_the_content(api: Api) -> None:
         assert "HEAD" not in wrong.headers["allow"]
 
 
+def test_head_ignores_a_range(api: Api) -> None:
+    content = b"x,y\n1,2\n"
+    made = api.client.post("/v1/datasets", content=content, headers={"Content-Type": "text/csv"})
+    path = f"/v1/datasets/{made.json()['id']}/content"
+    part = api.client.get(path, headers={"Range": "bytes=0-2"})
+    assert (part.status_code, part.content) == (206, b"x,y")
+    bare = api.client.head(path, headers={"Range": "bytes=0-2"})
+    assert (bare.status_code, bare.headers["content-length"]) == (200, "8")
+    assert api.client.head(path, headers={"Range": "bytes=90-"}).status_code == 200
+
+
 def test_a_malformed_id(api: Api) -> None:
     detail = problem_of(api.client.get(f"/v1/trees/tr_{0:026d}/nodes/-1"), 404, "not-found")
     assert "an id or a number in it" in detail["detail"]

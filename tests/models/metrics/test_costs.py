@@ -51,7 +51,8 @@ def check(tree: Tree, rng: np.random.Generator) -> None:
     pairs = list(combinations(range(n), 2))
     heights = [tree.height[meet(tree, i, j)] for i, j in pairs]
     distances = [matrix[i, j] for i, j in pairs]
-    correlation = cophenetic_correlation(tree, distances_of(matrix, n))
+    own = np.where(np.eye(n, dtype=bool), 0.0, matrix)
+    correlation = cophenetic_correlation(tree, distances_of(own, n))
     if len(set(heights)) < 2 or len(set(distances)) < 2:
         assert correlation.value is None
         assert correlation.warnings
@@ -203,6 +204,7 @@ def test_given_matrices_are_checked() -> None:
         (distances_of, nan, "not-finite", "row 1, column 2"),
         (distances_of, skew, "wrong-input", "not symmetric"),
         (distances_of, negative, "wrong-input", "negative"),
+        (distances_of, good + np.diag([0.0, 0.5, 0.0]), "wrong-input", "row 1 .* 0.5 from itself"),
         (distances_of, sp.csr_array(good), "wrong-input", "dense"),
         (distances_of, [[0.0]], "wrong-input", "matrix of numbers"),
         (similarity_of, sp.csr_array(skew), "wrong-input", "not symmetric"),

@@ -19,8 +19,13 @@ from tests.models.metrics.trees_kit import tree_of
 ANIMALS = paths.read("animal/cat/lion\nanimal/cat/lynx\nanimal/bird/crane\nmachine/crane\nmachine")
 
 
+def flat(n_points: int) -> Tree:
+    """A tree over so many points, in leaves of no name that a hierarchy here has."""
+    return from_partition([0] * n_points, 1, names=["all"])
+
+
 def placed(hierarchy: Tree, labels: Any) -> list[str | None]:
-    truth, notes = truth_over_points(hierarchy, classes_of(labels, len(labels)), len(labels))
+    truth, notes = truth_over_points(hierarchy, classes_of(labels, len(labels)), flat(len(labels)))
     truth.validate()
     assert notes == ()
     return [truth.name[leaf] for leaf in truth.leaf_of_point]
@@ -29,13 +34,13 @@ def placed(hierarchy: Tree, labels: Any) -> list[str | None]:
 def test_labels_name_leaves() -> None:
     labels = ["lynx", "lion", "lynx", "machine", "lion", "lion"]
     assert placed(ANIMALS, labels) == labels
-    truth, _ = truth_over_points(ANIMALS, classes_of(labels, 6), 6)
+    truth, _ = truth_over_points(ANIMALS, classes_of(labels, 6), flat(6))
     assert truth.size[0] == 6
 
 
 def test_labels_give_paths() -> None:
     labels = ["machine/crane", "animal/bird/crane", "animal/cat/lion", "lynx", "machine", "lion"]
-    truth, _ = truth_over_points(ANIMALS, classes_of(labels, 6), 6)
+    truth, _ = truth_over_points(ANIMALS, classes_of(labels, 6), flat(6))
     assert [truth.name[leaf] for leaf in truth.leaf_of_point] == [
         label.rpartition("/")[2] for label in labels
     ]
@@ -55,16 +60,33 @@ def test_integers_name_leaves_or_count_rows() -> None:
     assert placed(rose, [2, 0, 0, 1]) == ["oak", "rose", "rose", "tulip"]
 
 
+def test_rows_are_matched_by_the_leaves_names() -> None:
+    own = newick.read("((a,b),(c,d));")
+    truth, notes = truth_over_points(newick.read("((c,a),(d,b));"), None, own)
+    assert [truth.name[leaf] for leaf in truth.leaf_of_point] == ["a", "b", "c", "d"]
+    assert notes == ()
+    scores = evaluate(own, hierarchy=newick.read("((d,c),(b,a));"), metrics=["robinson_foulds"])
+    assert scores.metrics["robinson_foulds"] == 0.0
+    scores = evaluate(own, hierarchy=newick.read("((a,c),(b,d));"), metrics=["robinson_foulds"])
+    assert scores.metrics["robinson_foulds"] == 1.0
+
+
+def test_names_that_are_numbers_of_rows_match_a_tree_without_names() -> None:
+    own = newick.read("((,),);")
+    truth, _ = truth_over_points(newick.read("((2,0),1);"), None, own)
+    assert [truth.name[leaf] for leaf in truth.leaf_of_point] == ["0", "1", "2"]
+
+
 def test_without_labels_the_rows_are_the_points() -> None:
     rose = newick.read("((rose:1,tulip:1):1,oak:2);")
-    assert truth_over_points(rose, None, 3) == (rose, ())
-    truth, notes = truth_over_points(rose, classes_of([5, 5, 6], 3), 3)
+    assert truth_over_points(rose, None, flat(3)) == (rose, ())
+    truth, notes = truth_over_points(rose, classes_of([5, 5, 6], 3), flat(3))
     assert truth is rose
     assert "integers" in notes[0]
-    truth, notes = truth_over_points(rose, classes_of(["soft", "soft", "wood"], 3), 3)
+    truth, notes = truth_over_points(rose, classes_of(["soft", "soft", "wood"], 3), flat(3))
     assert truth is rose
     assert "do not name" in notes[0]
-    truth, notes = truth_over_points(rose, classes_of(["oak", "rose", "rose"], 3), 3)
+    truth, notes = truth_over_points(rose, classes_of(["oak", "rose", "rose"], 3), flat(3))
     assert truth is not rose
     assert notes == ()
 
@@ -86,7 +108,7 @@ def test_without_labels_the_rows_are_the_points() -> None:
 def test_refused(labels: Any, code: str, part: str) -> None:
     classes = None if labels is None else classes_of(labels, 2)
     with pytest.raises(UsageError, match=part) as caught:
-        truth_over_points(ANIMALS, classes, 2)
+        truth_over_points(ANIMALS, classes, flat(2))
     assert caught.value.code == code
     assert caught.value.where["role"] == "hierarchy"
 

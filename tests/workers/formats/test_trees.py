@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import adjusted_rand_score
 
 from models.errors import UsageError
+from models.tree import linkage, nested, newick, nexus
+from models.tree.build import from_merges
+from models.tree.cut import cut
 from tests.workers.formats.files_kit import npy_bytes, put
 from workers.formats.trees import FORMATS, read_tree
 
@@ -16,6 +23,7 @@ from workers.formats.trees import FORMATS, read_tree
 #  1   2      0 and 1 are merged at height 2
 FILES = {
     "newick": b"(a:2,b:2);",
+    "nexus": b"#NEXUS\nBEGIN TREES;\nTREE t = (a:2,b:2);\nEND;",
     "json": b'\xef\xbb\xbf{"height": 2, "children": [{"height": 0}, {"height": 0}]}',
     "linkage": npy_bytes(np.array([[0.0, 1.0, 2.0, 2.0]])),
     "paths": b"x/a\nx/b\n",
@@ -31,6 +39,42 @@ def test_a_tree_of_two_leaves(format: str, tmp_path: Path) -> None:
     tree = read_tree(format, put(tmp_path / "x", FILES[format]))
     assert tree.n_leaves == 2
     assert tree.n_points == 2
+
+
+@given(st.permutations(range(6)), st.data())
+def test_every_form_is_read_again_with_the_same_rows(order: list[int], data: st.DataObject) -> None:
+    """A binary tree over unnamed points, its rows in any order among the leaves."""
+    at = list(order)
+    merges = []
+    for made in range(6, 11):
+        pair = [at.pop(data.draw(st.integers(0, len(at) - 1))) for _ in range(2)]
+        merges.append(pair)
+        at.append(made)
+    tree = from_merges(*zip(*merges, strict=True), range(1, 6))
+    forms: dict[str, bytes] = {
+        "newick": "".join(newick.write(tree)).encode(),
+        "nexus": "".join(nexus.write(tree)).encode(),
+        "json": "".join(nested.write(tree)).encode(),
+        "linkage": npy_bytes(linkage.to_scipy(tree)),
+    }
+    flat = "".join(nested.flat_nodes(tree)).encode()
+    with TemporaryDirectory() as folder:
+        for format, content in (*forms.items(), ("json", flat)):
+            again = read_tree(format, put(Path(folder) / "x", content))
+            for k in range(1, 7):
+                clusters = [cut(each, k=k).cluster_of_point for each in (tree, again)]
+                assert adjusted_rand_score(*clusters) == 1.0, (format, k)
+
+
+def test_a_flat_list_of_named_leaves_keeps_its_order(tmp_path: Path) -> None:
+    text = """[{"id": 0}, {"id": 1, "parent": 0}, {"id": 2, "parent": 0, "name": "a"},
+        {"id": 3, "parent": 1, "name": "b"}, {"id": 4, "parent": 1, "name": "c"}]"""
+    tree = read_tree("json", put(tmp_path / "x", text.encode()))
+    assert tree.name[tree.leaf_of_point].tolist() == ["a", "b", "c"]
+    children_first = """[{"id": 3, "parent": 1, "name": "b"}, {"id": 2, "parent": 0, "name": "a"},
+        {"id": 4, "parent": 1, "name": "c"}, {"id": 0}, {"id": 1, "parent": 0}]"""
+    tree = read_tree("json", put(tmp_path / "x", children_first.encode()))
+    assert tree.name[tree.leaf_of_point].tolist() == ["b", "a", "c"]
 
 
 @pytest.mark.parametrize(

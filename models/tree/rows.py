@@ -1,0 +1,71 @@
+"""Which row of the input each leaf holds, where only a text form of the tree is known.
+
+Text forms have leaves and their names, no rows. Leaves of a tree over unnamed points are named by
+the numbers of their rows, so that names which are exactly these numbers tell the rows again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from models.tree.tree import Tree
+
+
+def numbered(tree: Tree) -> Tree:
+    """The tree with its rows in the order of the leaves' names, if there is one row per leaf and
+    the names are the numbers 0 to n_points - 1; else the tree as it is. O(n_points).
+    """
+    if not _one_row_per_leaf(tree):
+        return tree
+    number = _numbers(tree.name[tree.leaf_of_point])
+    if number is None:
+        return tree
+    leaf = np.empty_like(tree.leaf_of_point)
+    leaf[number] = tree.leaf_of_point
+    return replace(tree, leaf_of_point=leaf)
+
+
+def matched(left: Tree, right: Tree) -> tuple[Tree, bool]:
+    """The right tree with its rows in the order of the left one, and whether they were matched by
+    name.
+
+    Rows are matched by name if both trees have one row per leaf and the same distinct names; a tree
+    without names has the numbers of its rows. Else by number. O(n_points log n_points).
+    """
+    if left.n_points != right.n_points or not (
+        _one_row_per_leaf(left) and _one_row_per_leaf(right)
+    ):
+        return right, False
+    names = [_names(tree) for tree in (left, right)]
+    if any(name is None for column in names for name in column):
+        return right, False
+    first, second = (np.argsort(column.astype(str), kind="stable") for column in names)
+    ordered = names[0][first]
+    if (ordered[1:] == ordered[:-1]).any() or (ordered != names[1][second]).any():
+        return right, False
+    leaf = np.empty_like(right.leaf_of_point)
+    leaf[first] = right.leaf_of_point[second]
+    return replace(right, leaf_of_point=leaf), True
+
+
+def _one_row_per_leaf(tree: Tree) -> bool:
+    return tree.n_points == tree.n_leaves and bool((tree.size[tree.leaves] == 1).all())
+
+
+def _names(tree: Tree) -> npt.NDArray[np.object_]:
+    names = tree.name[tree.leaf_of_point]
+    if all(name is None for name in names):
+        return np.array([str(row) for row in range(tree.n_points)], dtype=object)
+    return names
+
+
+def _numbers(names: npt.NDArray[np.object_]) -> npt.NDArray[np.int64] | None:
+    """The names as the numbers 0 to n - 1 in any order; None if they are other than these."""
+    expected = {str(number): number for number in range(len(names))}
+    numbers = [expected.get(name, -1) for name in names.tolist()]
+    if len(set(numbers)) != len(numbers) or -1 in numbers:
+        return None
+    return np.array(numbers, dtype=np.int64)
