@@ -17,6 +17,7 @@ import numpy as np
 from models import memory
 from models.arrays import Array, Arrays, Float, Int
 from models.cluster_paths import ClusterPaths
+from models.confusions import Confusions
 from models.data import Data, doubled, require_two_axes
 from models.errors import UsageError
 from models.node_pictures import NodePictures
@@ -258,8 +259,8 @@ class Method(ABC, Generic[P]):
     inputs : the roles it takes.
     one_of : roles of which exactly one must be present; empty where there is no such choice.
     some_of : roles of which a fit needs at least one; all of them are `fit_only`.
-    outputs : what a job of it produces: "tree", "model", "logits", "transformation", and
-        "pictures" of nodes where rows are images.
+    outputs : what a job of it produces: "tree", "model", "logits", "transformation",
+        "pictures" of nodes where rows are images, and "confusions" of classes.
     queue : "cpu" or "gpu"; `queue_for` gives that of a job's parameters.
     advice : what to use instead, for the message that refuses data that are too large.
     resumes : whether it uses `Run.checkpoint`.
@@ -301,6 +302,10 @@ class Method(ABC, Generic[P]):
     @property
     def draws_nodes(self) -> bool:
         return "pictures" in self.outputs
+
+    @property
+    def confuses(self) -> bool:
+        return "confusions" in self.outputs
 
     @property
     def names_labels(self) -> bool:
@@ -496,6 +501,13 @@ class Method(ABC, Generic[P]):
         """Hook: images of the nodes of the model's tree; None where it has none.
 
         Not called unless `outputs` has "pictures".
+        """
+        return None
+
+    def confusions(self, model: Model, tree: Tree) -> Confusions | None:
+        """Hook: which classes of the model's tree are taken for which; None where that is unknown.
+
+        Not called unless `outputs` has "confusions".
         """
         return None
 

@@ -39,7 +39,7 @@ from umbel_client.errors import (
 from umbel_client.inputs import File, Input
 from umbel_client.job import Job
 from umbel_client.model import Model
-from umbel_client.results import Cluster, Cut, Evaluation, Level, Predictions
+from umbel_client.results import Cluster, Confusions, Cut, Evaluation, Level, Predictions
 from umbel_client.tree import Tree
 from umbel_client.version import VERSION as __version__
 
@@ -52,6 +52,7 @@ __all__ = [
     "CannotStart",
     "Cluster",
     "Comparison",
+    "Confusions",
     "ConnectionFailed",
     "Cut",
     "Dataset",

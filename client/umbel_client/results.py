@@ -133,6 +133,46 @@ class Evaluation(Mapping[str, float | None]):
         return package("pandas", "Evaluation.to_pandas()").Series(self._metrics, name="value")
 
 
+class Confusions(Sequence[dict[str, Any]]):
+    """Which classes are taken for which, one mapping a pair: `name`, `taken_for_name`, `mass`,
+    `share`, `meet` and more; the largest first.
+
+    matrix : (n_classes, n_classes) the masses; row: the class, column: what it is taken for.
+    names : of the classes, in the order of the tree. nodes : the confusion between the children of
+    each node, the largest first. body : all that the service said.
+    """
+
+    def __init__(self, body: Mapping[str, Any], matrix: npt.NDArray[np.float64]) -> None:
+        self.body = dict(body)
+        self.matrix = matrix
+        self.names: list[str | None] = [each["name"] for each in body["classes"]]
+        self.nodes: list[dict[str, Any]] = list(body["nodes"])
+        self._pairs: list[dict[str, Any]] = list(body["pairs"])
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
+
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        return self._pairs[index]
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(
+            f"{pair['name']} for {pair['taken_for_name']} ({pair['mass']:g})"
+            for pair in self._pairs[:3]
+        )
+        return f"Confusions({self.body['n_pairs']} pairs: {shown}{', ...' * (len(self) > 3)})"
+
+    def to_pandas(self) -> Any:
+        """A row for each listed pair. Raises MissingPackage without pandas."""
+        return package("pandas", "Confusions.to_pandas()").DataFrame(self._pairs)
+
+
 class Predictions(Sequence[dict[str, Any]]):
     """The places of rows in a tree, one mapping a row: `leaf`, `path`, `probabilities`, and what
     the method adds (`label`, `labels`, `value`, ...).

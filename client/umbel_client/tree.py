@@ -10,15 +10,15 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from umbel_client import display, shapes
+from umbel_client import display, imports, shapes
 from umbel_client.core import runs, trees, uploads
 from umbel_client.core.drivers import Driver
 from umbel_client.core.trees import TreeFacts
 from umbel_client.core.waiting import Waiting
 from umbel_client.errors import InputError, UmbelError
-from umbel_client.inputs import Input
+from umbel_client.inputs import Input, Reference, converted
 from umbel_client.model import Model
-from umbel_client.results import Cut, Evaluation, Level, Predictions
+from umbel_client.results import Confusions, Cut, Evaluation, Level, Predictions
 
 Shape = Literal["circular", "rectangular", "icicle"]
 
@@ -207,6 +207,32 @@ class Tree:
         body = self._driver.run(trees.document(self.id, "/levels", {}, "levels"))
         return [Level.of(each) for each in body["levels"]]
 
+    def confusions(
+        self, labels: Input | None = None, *, root: int = 0, limit: int = 100
+    ) -> Confusions:
+        """Which classes are taken for which, the largest pairs first.
+
+        labels : the class of every row, by the name of its leaf or by number; without, what the
+        method found by itself (of l2h the probability that rows of one class give to another).
+        root : only classes under this node. limit : how many of the largest pairs are listed.
+
+        Raises InputError, NotFound where nothing is known without labels.
+        """
+        dataset = None
+        if labels is not None:
+            payload = converted("labels", labels)
+            dataset = payload.id if isinstance(payload, Reference) else None
+            if dataset is None:
+                sendable = imports.payload_of("labels", _single(payload), "labels")
+                uploaded = self._driver.run(uploads.uploaded(sendable, False, None))
+                dataset = uploaded["id"]
+        query = {"labels": dataset, "root": root, "limit": limit}
+        path = "/confusions"
+        return Confusions(
+            self._driver.run(trees.document(self.id, path, query, "pairs")),
+            self._driver.run(trees.array(self.id, f"{path}.npy", {**query, "limit": None})),
+        )
+
     def evaluate(
         self,
         labels: Input | None = None,
@@ -316,6 +342,12 @@ def _picture(
         "title": title,
         "theme": theme,
     }
+
+
+def _single(payload: Any) -> Any:
+    if isinstance(payload, list):
+        raise InputError("labels", "several are given; one is accepted.")
+    return payload
 
 
 def _only(roles: list[str], named: Mapping[str, Any]) -> str:

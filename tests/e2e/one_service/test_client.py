@@ -323,3 +323,19 @@ def test_the_environment_names_the_service(
     for wrong in ("localhost:8000", "http://x:99999", "ftp://x"):
         with pytest.raises(InputError, match="is no address"):
             Umbel(wrong)
+
+
+def test_confusions_of_classes(service: Service) -> None:
+    logits = np.array([[4.0, 1, 0], [3, 1, 0], [0.5, 1, 0], [0, 3, 2], [0, 1, 2]])
+    tree = Umbel(service.url).run("l2h", logits=logits, names=["x", "y", "z"])
+    confusions = tree.confusions(["x", "x", "x", "y", "y"])
+    assert [(pair["name"], pair["taken_for_name"], pair["mass"]) for pair in confusions] == [
+        ("x", "y", 1.0),
+        ("y", "z", 1.0),
+    ]
+    order = [["x", "y", "z"].index(str(name)) for name in confusions.names]
+    expected = np.array([[2, 1, 0], [0, 1, 1], [0, 0, 0]])
+    np.testing.assert_array_equal(confusions.matrix, expected[np.ix_(order, order)])
+    assert len(confusions.to_pandas()) == 2
+    by_number = tree.confusions(np.array([0, 0, 0, 1, 1]))
+    np.testing.assert_array_equal(by_number.matrix, confusions.matrix)

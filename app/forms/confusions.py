@@ -1,0 +1,146 @@
+"""Which classes are taken for which: as JSON with the largest pairs, CSV, and a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from app.forms.form import Chunks, Form
+from app.forms.parts import ITEMS, json_object, slices
+from app.forms.tree import npy_chunks
+from app.http.dependencies import Service
+from app.http.problems import Refused
+from models import registry
+from models.arrays import Int
+from models.confusions import Confusions
+from models.tree.leaf_ranges import spans
+from models.tree.tree import Tree
+from models.tree.walk import lca
+from workers.artifacts import results
+from workers.formats.table_writers import Piece, csv_chunks, json_rows
+from workers.model import sibling
+
+MOST_CLASSES = 4096
+"""The most classes of a matrix: 128 MiB."""
+
+Source: TypeAlias = Literal["labels", "logits"]
+
+PAIR = ["node", "name", "taken_for", "taken_for_name", "mass", "share", "meet", "height"]
+
+
+def model_confusions(service: Service, tenant: str, tree_id: str, tree: Tree) -> Confusions | None:
+    """What the tree's method knows of confusions without labels; None where it knows nothing.
+    Blocks.
+    """
+    record = service.trees.record(tenant, tree_id)
+    method = None if record is None else registry.methods().get(record.method or "")
+    if method is None or not method.confuses:
+        return None
+    path = service.trees.file(tenant, sibling(tree_id, "md"), results.MODEL)
+    if path is None:
+        return None
+    stage = results.map_stage(path, -1)
+    return method.confusions(stage.model, tree) if stage.method == method.id else None
+
+
+@dataclass(frozen=True, slots=True)
+class Confused:
+    """The confusions of a tree, and how many of the largest the JSON form lists."""
+
+    tree: Tree
+    confusions: Confusions
+    source: Source
+    limit: int
+    warnings: tuple[str, ...] = ()
+
+    def json(self) -> Chunks:
+        tree, confusions = self.tree, self.confusions
+        order = self._order()
+        total, right = confusions.total, confusions.right
+        by_node = confusions.by_node(tree)
+        largest = np.lexsort((np.arange(tree.n_nodes), -by_node))
+        largest = largest[by_node[largest] > 0][: self.limit]
+        n_rows = confusions.n_rows
+        fields: dict[str, Any] = {
+            "source": self.source,
+            "n_rows": n_rows,
+            "right": _share(float(right.sum()), n_rows),
+            "n_pairs": len(confusions.mass),
+            "rest": confusions.rest,
+            "pairs": json_rows(PAIR, self._pairs(self.limit)),
+            "nodes": [
+                {
+                    "node": node,
+                    "name": tree.name[node],
+                    "mass": float(by_node[node]),
+                    "share": _share(float(by_node[node]), n_rows),
+                }
+                for node in largest.tolist()
+            ],
+            "classes": json_rows(
+                ["node", "name", "n_rows", "right"],
+                (
+                    [some, tree.name[some], total[some], _shares(right[some], total[some])]
+                    for some in slices(order, ITEMS)
+                ),
+            ),
+            "warnings": list(self.warnings),
+        }
+        yield from json_object(fields)
+        yield b"\n"
+
+    def csv(self) -> Chunks:
+        return csv_chunks(PAIR, self._pairs(None))
+
+    def npy(self) -> Chunks:
+        order = self._order()
+        if len(order) > MOST_CLASSES:
+            raise Refused(
+                "too-large",
+                f"The matrix has at most {MOST_CLASSES} classes; here are {len(order)}. Take .csv, "
+                "or a part by `root`.",
+                limit=MOST_CLASSES,
+            )
+        return npy_chunks(self.confusions.matrix(order))
+
+    def _order(self) -> Int:
+        """The leaves with rows, or that rows are taken for, from left to right in the tree."""
+        confusions = self.confusions
+        present = confusions.total > 0
+        present[confusions.taken_for] = True
+        leaves = np.flatnonzero(present)
+        ordered: Int = leaves[np.argsort(spans(self.tree).start[leaves])]
+        return ordered
+
+    def _pairs(self, most: int | None) -> Iterator[Piece]:
+        tree, confusions = self.tree, self.confusions
+        for some in slices(np.arange(len(confusions.mass))[:most], ITEMS):
+            leaf, other, mass = (
+                confusions.leaf[some],
+                confusions.taken_for[some],
+                confusions.mass[some],
+            )
+            meet = lca(tree, leaf, other)
+            share = _shares(mass, confusions.total[leaf])
+            yield [
+                *(leaf, tree.name[leaf], other, tree.name[other]),
+                *(mass, share, meet, tree.height[meet]),
+            ]
+
+
+def _share(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+def _shares(part: Any, whole: Any) -> Any:
+    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
+
+
+FORMS: tuple[Form[Confused], ...] = (
+    Form("json", "application/json", lambda confused: confused.json()),
+    Form("csv", "text/csv", lambda confused: confused.csv()),
+    Form("npy", "application/x-npy", lambda confused: confused.npy()),
+)
