@@ -9,9 +9,8 @@ one.
   labels where a row may have several; `label_nodes`, `known_clusters`: what labels mean.
 - `checks`, `errors`, `memory`: checks of points, errors, and jobs refused for lack of memory.
 - `arrays`, `progress`, `device`, `compiled`: array types, progress, torch's device, numba's cache.
-- `tree`: the one result of all methods, and everything that is done with it; `naming` names nodes;
-  `cluster_paths`, `stretches`, `node_pictures`, `confusions`: what models tell of clusters,
-  features, nodes and classes.
+- `tree`: the one result of all methods, and everything that is done with it; `naming` names nodes.
+- `cluster_paths`, `stretches`, `node_pictures`, `confusions`: what models tell.
 - `metrics`: the metrics that evaluate a tree.
 - `preprocess`, `documents`: features prepared before a fit, and words of documents.
 - `clusters`, `graphs`, `numerics`: what methods of several families share.

@@ -7,8 +7,7 @@ Start with `jobs`.
 - `methods`: the catalogue.
 - `imports`, `trees`: imported trees, and whole trees to download.
 - `statements`: what a user says of a tree, as labels of its rows.
-- `views`, `nodes`, `clusters`, `tangles`, `features`: parts of trees.
-- `confusions`: which classes are taken for which.
+- `views`, `nodes`, `clusters`, `tangles`, `features`, `confusions`: parts of trees.
 - `assignments`, `evaluations`, `predictions`: a tree's rows, its quality, new rows.
 - `models`, `model_evaluations`, `paths`: fitted models, what they do on rows with known labels,
   and clusters over time.
