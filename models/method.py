@@ -136,6 +136,7 @@ class Input:
     fit_only : whether predictions need none, though a fit may.
     images : whether an array of images, (n, height, width) or (n, height, width, channels), is
         accepted as well; the method reads it by `models.images`.
+    one_per : what has one value each; a wrong number is refused as soon as the shapes are known.
     """
 
     required: bool = True
@@ -144,6 +145,7 @@ class Input:
     many: bool = False
     fit_only: bool = False
     images: bool = False
+    one_per: Literal["row", "column"] | None = None
     description: str = ""
 
 
@@ -429,6 +431,34 @@ class Method(ABC, Generic[P]):
         Raises UsageError with the estimate and what to use instead.
         """
         memory.require(self.id, self._memory(shapes, params), self.advice, room)
+
+    @final
+    def check_lengths(self, shapes: Shapes, given: Collection[str]) -> None:
+        """Refuse inputs with another number of values than the data have rows or columns.
+
+        shapes : those of the inputs that are known so far, by role. given : all roles.
+
+        Raises UsageError `wrong-shape` with both numbers. Not for a job that goes on from another
+        (`base`), whose rows count too, nor for columns where only some are given.
+        """
+        if "base" in given or not self.inputs:
+            return
+        main = next((role for role in self.inputs if len(shapes.get(role, ())) >= 2), None)
+        if main is None:
+            return
+        for role, wanted in self.inputs.items():
+            if wanted.one_per is None or len(shapes.get(role, ())) != 1:
+                continue
+            if wanted.one_per == "column" and "top_classes" in given:
+                continue
+            expected = shapes[main][0 if wanted.one_per == "row" else 1]
+            if shapes[role][0] != expected:
+                raise UsageError(
+                    f"Input {role!r} has {shapes[role][0]} values; {expected} are needed, one for "
+                    f"each {wanted.one_per} of {main!r}.",
+                    code="wrong-shape",
+                    role=role,
+                )
 
     @final
     def check_choice(self, given: Collection[str], *, predicting: bool = False) -> None:

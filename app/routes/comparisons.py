@@ -30,7 +30,7 @@ from app.submission.jobs import (
     submitted,
 )
 from app.submission.steps import (
-    check_size,
+    check_shapes,
     check_steps,
     find_method,
     image_roles,
@@ -272,7 +272,7 @@ def _draft(service: Service, tenant: str, body: NewComparison) -> Draft:
     )
     inputs = resolve(service, tenant, {**body.inputs, **measured_on}, images)
     for run in plan.runs:
-        check_size(service, run.method, run.params, run.preprocess, inputs.shapes)
+        check_shapes(service, run.method, run.params, run.preprocess, inputs)
     fields = {
         "method": _METHOD,
         "name": body.name,

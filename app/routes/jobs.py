@@ -28,7 +28,7 @@ from app.submission.jobs import (
     submitted,
 )
 from app.submission.steps import (
-    check_size,
+    check_shapes,
     check_steps,
     check_webhook,
     image_roles,
@@ -261,7 +261,7 @@ def _draft(service: Service, tenant: str, body: NewJob) -> Draft:
     images = frozenset() if body.preprocess else image_roles(step.method)
     inputs = resolve(service, tenant, body.inputs, images)
     preprocess = tuple(part.model_dump(mode="json") for part in body.preprocess)
-    check_size(service, step.method, step.params, preprocess, inputs.shapes)
+    check_shapes(service, step.method, step.params, preprocess, inputs)
     fields = {
         "method": step.method,
         "name": body.name,

@@ -10,10 +10,10 @@ from pydantic import ValidationError
 from app.http.dependencies import Service
 from app.http.problems import Refused, field_errors, place_in, refused_at
 from app.schemas.jobs import NewJob, StepBody
-from app.submission.inputs import ids
+from app.submission.inputs import ResolvedInputs, ids
 from models import registry
 from models.errors import UsageError
-from models.method import Input, Method, Shapes, handed_on
+from models.method import Input, Method, handed_on
 from models.preprocess.pipeline import (
     DOCUMENTS,
     ROLE,
@@ -181,18 +181,24 @@ def check_webhook(service: Service, address: str | None) -> None:
         ) from None
 
 
-def check_size(
+def check_shapes(
     service: Service,
     method_id: str,
     params: Mapping[str, Any],
     preprocess: Sequence[Mapping[str, Any]],
-    shapes: Shapes,
+    inputs: ResolvedInputs,
 ) -> None:
-    """Refuse a fit that needs more memory than a job has, as far as the shapes are known.
+    """Refuse a fit with inputs of other lengths than its data, and one that needs more memory than
+    a job has, as far as the shapes are known.
 
-    Raises UsageError `too-large` with the estimate and what to use instead.
+    Raises Refused `wrong-shape`; UsageError `too-large` with the estimate and what to use instead.
     """
-    room = service.settings.job_memory_bytes
+    shapes, room = inputs.shapes, service.settings.job_memory_bytes
+    if not preprocess:
+        try:
+            find_method(method_id).check_lengths(shapes, inputs.refs)
+        except UsageError as error:
+            raise refused_at(error.code, error.detail, "inputs", error.where["role"]) from None
     if room is None:
         return
     method, sizes = find_method(method_id), dict(shapes)

@@ -114,7 +114,7 @@ class HAC(Method[HACParams]):
                 "largest value of the matrix minus the similarity."
             ),
         ),
-        "names": Input(required=False, description="One name per point."),
+        "names": Input(required=False, one_per="row", description="One name per point."),
     }
     one_of = ("features", "distances", "similarity")
     advice = (

@@ -136,7 +136,7 @@ class Perch(Method[PerchParams]):
     Params = PerchParams
     inputs = {
         "features": Input(description="One row per point."),
-        "names": Input(required=False, description="One name per point."),
+        "names": Input(required=False, one_per="row", description="One name per point."),
         "base": Input(
             required=False,
             description=(

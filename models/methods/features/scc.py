@@ -69,7 +69,7 @@ class SCC(Method[SCCParams]):
     Params = SCCParams
     inputs = {
         "features": Input(description="One row per point."),
-        "names": Input(required=False, description="One name per point."),
+        "names": Input(required=False, one_per="row", description="One name per point."),
     }
     advice = "Lower 'n_neighbors' or use a sample of the points."
 

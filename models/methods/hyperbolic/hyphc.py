@@ -153,7 +153,7 @@ class HypHC(Method[HypHCParams]):
                 "with a column for each point of the fit."
             ),
         ),
-        "names": Input(required=False, description="One name per point."),
+        "names": Input(required=False, one_per="row", description="One name per point."),
     }
     one_of = ("features", "similarity")
     outputs = ("tree", "model")

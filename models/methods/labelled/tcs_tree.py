@@ -180,6 +180,7 @@ class TCSTree(Method[TCSTreeParams]):
         "features": INPUTS["features"],
         "labels": Input(
             fit_only=True,
+            one_per="row",
             description="The node of each row, by name or as a path of names; null or -1 where it "
             "is not known. Rows with the label of an inner node stop there.",
         ),

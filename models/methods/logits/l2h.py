@@ -117,7 +117,9 @@ class L2H(Method[L2HParams]):
                 "bounds decide the hierarchy."
             ),
         ),
-        "names": Input(required=False, description="One name per class, in column order."),
+        "names": Input(
+            required=False, one_per="column", description="One name per class, in column order."
+        ),
         "base": Input(
             required=False,
             description=(

@@ -171,6 +171,7 @@ class TVMF(Method[TVMFParams]):
         "features": Input(sparse=True, by_rows=True, description="One row of length 1 per point."),
         "timestamps": Input(
             fit_only=True,
+            one_per="row",
             description=(
                 "One stamp per row, in any order: integers, numbers, or times of ISO 8601. New "
                 "rows without stamps belong to the period after the last."

@@ -206,6 +206,33 @@ def test_a_dataset_of_another_role_or_shape(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
+    ("method", "role", "values", "sentence"),
+    [
+        ("l2h", "names", ["a", "b", "c"], "has 3 values; 4 are needed, one for each column"),
+        ("hac", "names", ["a", "b"], "has 2 values; 6 are needed, one for each row"),
+        ("hsvm", "labels", [0, 1, 1], "has 3 values; 6 are needed, one for each row"),
+        ("tvmf", "timestamps", [1, 2], "has 2 values; 6 are needed, one for each row"),
+    ],
+)
+@pytest.mark.parametrize("inline", [True, False])
+def test_lengths_are_checked_before_the_job_is_accepted(
+    api: Api, method: str, role: str, values: list[object], sentence: str, inline: bool
+) -> None:
+    main = "logits" if method == "l2h" else "features"
+    given: object = values
+    if not inline:
+        given = api.client.post(f"/v1/datasets?role={role}", json=values).json()["id"]
+    inputs = {main: upload(api, np.eye(6, 4), f"?role={main}"), role: given}
+    answer = api.client.post("/v1/jobs", json={"method": method, "inputs": inputs})
+    problem = problem_of(answer, 422, "wrong-shape")
+    assert sentence in problem["detail"]
+    assert problem["errors"][0]["pointer"] == ["inputs", role]
+    assert api.sent == []
+    runs = {"runs": [{"method": method}], "inputs": inputs}
+    problem_of(api.client.post("/v1/comparisons", json=runs), 422, "wrong-shape")
+
+
+@pytest.mark.parametrize(
     "extra", [{"preprocess": 1}, {"webhooks": "https://a"}, {"x": 1}, {"name": 3}, {"params": []}]
 )
 def test_unknown_fields_are_refused(api: Api, extra: dict[str, object]) -> None:

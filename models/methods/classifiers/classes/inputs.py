@@ -13,6 +13,7 @@ from models.parameters import Params
 
 FEATURES = Input(sparse=True, description="One row per point.")
 LABELS = Input(
+    one_per="row",
     fit_only=True,
     description="The class of each row, or its classes: names of nodes of the hierarchy, or paths "
     "of names. Rows that are not labelled (null, or -1) are left out of the training.",

@@ -15,6 +15,7 @@ INPUTS = {
     "labels": Input(
         required=False,
         fit_only=True,
+        one_per="row",
         description="The known cluster of each row; null or -1 where it is not known.",
     ),
     "must_link": Input(

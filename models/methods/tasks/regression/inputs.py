@@ -14,9 +14,12 @@ INPUTS: Mapping[str, Input] = {
     "features": Input(description="One row per example, those of all tasks in one matrix."),
     "targets": Input(
         fit_only=True,
+        one_per="row",
         description="For each row the number to predict, or its class (an integer or text).",
     ),
-    "tasks": Input(description="For each row the task it belongs to, an integer or text."),
+    "tasks": Input(
+        one_per="row", description="For each row the task it belongs to, an integer or text."
+    ),
 }
 
 
