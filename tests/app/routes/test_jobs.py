@@ -210,7 +210,7 @@ def test_a_dataset_of_another_role_or_shape(api: Api) -> None:
     [
         ("l2h", "names", ["a", "b", "c"], "has 3 values; 4 are needed, one for each column"),
         ("hac", "names", ["a", "b"], "has 2 values; 6 are needed, one for each row"),
-        ("hsvm", "labels", [0, 1, 1], "has 3 values; 6 are needed, one for each row"),
+        ("bsvm", "labels", [0, 1, 1], "has 3 values; 6 are needed, one for each row"),
         ("tvmf", "timestamps", [1, 2], "has 2 values; 6 are needed, one for each row"),
     ],
 )
