@@ -5,6 +5,7 @@ in `routes`, and is turned into a job by `submission` or answered in one of `for
 
 - `main`: `create_app`, the ASGI application.
 - `cli`, `serve`, `demo`: the command `umbel`, the local service, the demonstration.
+- `key_commands`: the commands `umbel keys`.
 - `settings`: settings of the service, from the environment.
 - `openapi`: the OpenAPI document and the page `/docs`.
 - `routes`: one module for each kind of resource.

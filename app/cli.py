@@ -12,6 +12,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from app import key_commands
+
 DEFAULT_PORT = 8000
 
 
@@ -61,12 +63,8 @@ def parser() -> argparse.ArgumentParser:
     openapi = commands.add_parser("openapi", help="print the OpenAPI document")
     openapi.set_defaults(run=_openapi)
 
-    keys = commands.add_parser("keys", help="keys of the API").add_subparsers(
-        metavar="action", required=True
-    )
-    new = keys.add_parser("new", help="make a key for a tenant")
-    new.add_argument("tenant", nargs="?", default="default", help="default: %(default)s")
-    new.set_defaults(run=_keys_new)
+    keys = commands.add_parser("keys", help="keys of the API: new, list, revoke, rotate")
+    key_commands.add_commands(keys)
     return parser
 
 
@@ -149,19 +147,6 @@ def _openapi(_: argparse.Namespace) -> int:
     from app.main import documented_app
 
     sys.stdout.write(openapi.text(documented_app()))
-    return 0
-
-
-def _keys_new(arguments: argparse.Namespace) -> int:
-    from app.http.security import new_key
-
-    try:
-        key, line = new_key(arguments.tenant)
-    except ValueError as error:
-        print(error, file=sys.stderr)
-        return 2
-    print(f"key (shown once, for the caller):      {key}")
-    print(f"line (for UMBEL_API_KEYS or its file): {line}")
     return 0
 
 

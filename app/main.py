@@ -20,8 +20,9 @@ from app.http import problems, queries
 from app.http.dependencies import Service
 from app.http.events import Feeds
 from app.http.job_ends import JobEnds
+from app.http.keyring import Keyring
 from app.http.observability import Metrics, Observed
-from app.http.security import Gate
+from app.http.security import Gate, keys
 from app.routes import (
     assignments,
     clusters,
@@ -55,6 +56,7 @@ from workers.assembly import Assembly, assemble
 from workers.broker import sender
 from workers.errors import TransientError
 from workers.jobs.ledger import Ledger
+from workers.tenants.keys import Keys
 from workers.webhooks.sender import Sender
 
 _SENDING_S = 1.0
@@ -115,13 +117,14 @@ def create_app(
     """
     settings = settings or Settings()
     metrics = Metrics()
+    keyring = Keyring(keys(settings))
     app = FastAPI(
         title="Umbel",
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        lifespan=partial(_lifespan, settings=settings, metrics=metrics, send=send),
-        middleware=_middleware(settings, metrics),
+        lifespan=partial(_lifespan, settings=settings, metrics=metrics, keyring=keyring, send=send),
+        middleware=_middleware(settings, metrics, keyring),
     )
     app.state.settings = settings
     app.state.metrics = metrics
@@ -145,7 +148,7 @@ def documented_app() -> FastAPI:
     return create_app(Settings(root_path="", api_keys=(), api_keys_file=None, cors_origins=()))
 
 
-def _middleware(settings: Settings, metrics: Metrics) -> list[Middleware]:
+def _middleware(settings: Settings, metrics: Metrics, keyring: Keyring) -> list[Middleware]:
     """Outermost first."""
     cors = Middleware(
         CORSMiddleware,
@@ -157,7 +160,7 @@ def _middleware(settings: Settings, metrics: Metrics) -> list[Middleware]:
     return [
         Middleware(Observed, metrics=metrics, root_path=settings.root_path),
         *([cors] if settings.cors_origins else []),
-        Middleware(Gate, settings=settings),
+        Middleware(Gate, settings=settings, keyring=keyring),
     ]
 
 
@@ -176,18 +179,26 @@ async def _lifespan(
     *,
     settings: Settings,
     metrics: Metrics,
+    keyring: Keyring,
     send: Callable[[str, str], None] | None,
 ) -> AsyncIterator[None]:
     parts = await to_thread.run_sync(_assembled, settings, send)
     methods.load()
     job_ends = JobEnds(settings.redis_url, settings.key_prefix)
-    app.state.service = _service(settings, parts, job_ends)
+    service = app.state.service = _service(settings, parts, job_ends, keyring)
+    stored_keys = Keys(parts.blobs)
+    keyring.on_ended = service.feeds.wake
+    try:
+        await keyring.load(stored_keys)
+    except TransientError as error:
+        _log.warning("the keys are read later: %s", error)
     metrics.watch(parts.ledger)
     sender = Sender(parts.ledger.webhooks, settings)
     sender.start()
     tasks = [
         asyncio.create_task(_sweep(parts.ledger, settings.sweep_s), name="sweeper"),
         asyncio.create_task(job_ends.listen(), name="job ends"),
+        asyncio.create_task(keyring.watch(stored_keys), name="keys"),
     ]
     try:
         yield
@@ -196,6 +207,7 @@ async def _lifespan(
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+        await keyring.write_uses(stored_keys)
         await to_thread.run_sync(sender.stop, _SENDING_S)
         await to_thread.run_sync(parts.redis.close)
 
@@ -215,7 +227,7 @@ def _warmed(settings: Settings) -> Callable[[str, str], None]:
     return send
 
 
-def _service(settings: Settings, parts: Assembly, job_ends: JobEnds) -> Service:
+def _service(settings: Settings, parts: Assembly, job_ends: JobEnds, keyring: Keyring) -> Service:
     return Service(
         settings=settings,
         blobs=parts.blobs,
@@ -228,6 +240,7 @@ def _service(settings: Settings, parts: Assembly, job_ends: JobEnds) -> Service:
         feeds=Feeds(
             parts.ledger, parts.redis, settings.key_prefix, job_ends, settings.events_poll_s
         ),
+        keyring=keyring,
     )
 
 

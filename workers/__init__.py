@@ -7,6 +7,7 @@ Start with `model`, the data of a job, and `jobs.ledger`, through which every jo
 - `artifacts`: datasets, uploads, trees, results and checkpoints.
 - `formats`: the files that users upload.
 - `stores`: the object store and Redis.
+- `tenants`: keys of the API.
 - `supervisor`: an attempt at a job, from outside.
 - `child`: the process that does it.
 - `webhooks`: messages to receivers when jobs end.
