@@ -4,8 +4,7 @@ Start with `main`: it puts the application together. A request passes `http`, re
 in `routes`, and is turned into a job by `submission` or answered in one of `forms`.
 
 - `main`: `create_app`, the ASGI application.
-- `cli`, `serve`, `demo`: the command `umbel`, the local service, the demonstration.
-- `key_commands`: the commands `umbel keys`.
+- `cli`, `key_commands`, `serve`, `demo`: the command `umbel`, keys, the local service, the sample.
 - `settings`: settings of the service, from the environment.
 - `openapi`: the OpenAPI document and the page `/docs`.
 - `routes`: one module for each kind of resource.

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from workers.artifacts.keys import ROLES, Key, Keys, KnownKey, rfc3339
 from workers.errors import FatalError, TransientError
+from workers.limits import Limits
 from workers.settings import WorkerSettings, wrong_settings
 from workers.stores.objects.blobs import Blobs
-from workers.tenants.keys import ROLES, Key, Keys, KnownKey, rfc3339
-from workers.tenants.limits import Limits
 
 _SPAN = re.compile(r"(\d{1,7})([mhd])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}

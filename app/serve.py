@@ -27,10 +27,10 @@ from app.http.security import keys
 from app.key_commands import store_of
 from app.settings import Settings
 from workers import processes
+from workers.artifacts.keys import Keys
 from workers.embedded import EmbeddedServer
 from workers.errors import FatalError, TransientError
 from workers.processes import FolderInUse, FolderLock
-from workers.tenants.keys import Keys
 
 _STABLE_S = 5.0
 """A process that lived this long did not fail at its start: it is restarted immediately."""

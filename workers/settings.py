@@ -9,10 +9,20 @@ import tempfile
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from workers.limits import Limits, by_tenant, in_range
+
 _SHORTEST_SECRET = 24
+_QUOTAS = tuple(f"quota_{what}" for what in Limits.model_fields)
 
 
 def wrong_settings(error: ValidationError) -> str:
@@ -72,6 +82,24 @@ class WorkerSettings(BaseSettings):
         description="Jobs that a tenant may take in its turn while others wait, as "
         "`acme:3,other:2`; one where it is not named.",
     )
+    quota_bytes: Annotated[dict[str, int], NoDecode] = Field(
+        {},
+        description="Bytes that a tenant may keep: datasets, parts of uploads, inline inputs, "
+        "results. Each quota is a number for every tenant, and others by name: `1000,acme:5000`; "
+        "none: unlimited.",
+    )
+    quota_datasets: Annotated[dict[str, int], NoDecode] = Field(
+        {}, description="Datasets that a tenant may keep."
+    )
+    quota_queued: Annotated[dict[str, int], NoDecode] = Field(
+        {}, description="Jobs of a tenant that may be queued; further ones are refused."
+    )
+    quota_running: Annotated[dict[str, int], NoDecode] = Field(
+        {}, description="Jobs of a tenant that may run at a time; further ones wait."
+    )
+    quota_requests_per_s: Annotated[dict[str, float], NoDecode] = Field(
+        {}, description="Requests a second of a tenant, on average over ten seconds."
+    )
     split_bytes: int = Field(
         2 << 30, ge=0, description="A fit on more bytes than this is cut into pieces; 0: none."
     )
@@ -116,6 +144,17 @@ class WorkerSettings(BaseSettings):
     def _positive(cls, value: dict[str, int]) -> dict[str, int]:
         if not all(tenant and weight > 0 for tenant, weight in value.items()):
             raise ValueError("write each as `tenant:weight`, the weight a whole number above 0")
+        return value
+
+    @field_validator(*_QUOTAS, mode="before")
+    @classmethod
+    def _by_tenant(cls, value: object) -> object:
+        return by_tenant(value) if isinstance(value, str) else value
+
+    @field_validator(*_QUOTAS)
+    @classmethod
+    def _in_range(cls, value: dict[str, float], info: ValidationInfo) -> dict[str, float]:
+        in_range(value, positive=info.field_name == "quota_requests_per_s")
         return value
 
     @property

@@ -18,12 +18,14 @@ from app.http.idempotency import Once
 from app.http.job_ends import JobEnds
 from app.http.keyring import Access, Keyring
 from app.http.problems import not_found
+from app.http.rates import Rates
 from app.settings import Settings
 from workers.artifacts.datasets import Datasets
 from workers.artifacts.trees import Trees
 from workers.artifacts.uploads import Parts
 from workers.jobs.ledger import Ledger
 from workers.stores.objects.blobs import Blobs
+from workers.stores.redis.usage import Usage
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Service:
     job_ends: JobEnds
     feeds: Feeds
     keyring: Keyring
+    usage: Usage
+    rates: Rates
 
 
 async def _service(request: Request) -> Service:

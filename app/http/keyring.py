@@ -20,8 +20,8 @@ from datetime import UTC, datetime
 from anyio import to_thread
 
 from app.http.problems import Refused
+from workers.artifacts.keys import Key, Keys, KnownKey, Role, digest_of, id_in
 from workers.errors import TransientError
-from workers.tenants.keys import Key, Keys, KnownKey, Role, digest_of, id_in
 
 EVERY_S = 2.0
 """How often the store is asked for changes."""
@@ -43,6 +43,10 @@ class Access:
     tenant: str
     role: Role
     key: Key | None = None
+
+    @property
+    def key_id(self) -> str | None:
+        return None if self.key is None else self.key.id
 
 
 class Keyring:

@@ -26,8 +26,8 @@ from app.http.addresses import path_of
 from app.http.keyring import Access, Keyring, unauthenticated
 from app.http.problems import Refused, respond
 from app.settings import Settings
-from workers.tenants.keys import digest_of, require_tenant
-from workers.tenants.limits import TENANT
+from workers.artifacts.keys import digest_of, require_tenant
+from workers.limits import TENANT
 
 LOCAL = "local"
 OPEN = frozenset({"/livez", "/readyz"})

@@ -13,5 +13,6 @@ Start with `jobs`.
   and clusters over time.
 - `transformations`, `stretches`: rows transformed by a model, and the features that it stretches.
 - `health`, `version`: liveness, readiness, metrics; the version of the service.
+- `usage`: what a caller uses of what it may.
 - `dashboard`: the page and its files.
 """

@@ -280,5 +280,6 @@ def _draft(service: Service, tenant: str, body: NewJob) -> Draft:
         "support": None if body.support is None else body.support.model_dump(mode="json"),
         "then": then,
         "webhook": body.webhook,
+        "expires_at": body.expires_at,
     }
     return Draft(fields, inputs.inline)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.cli import main
+from workers.artifacts.keys import Keys, digest_of
 from workers.stores.objects.local import LocalBlobs
-from workers.tenants.keys import Keys, digest_of
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ import pytest
 from app.http import keyring
 from app.http.security import new_key
 from tests.app.conftest import Api, Live, Start, new_job, problem_of
-from workers.tenants.keys import Keys, Role
+from workers.artifacts.keys import Keys, Role
 
 
 @pytest.fixture(autouse=True)

@@ -23,10 +23,10 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workers.errors import AlreadyThere, Missing
+from workers.limits import TENANT, Limits
 from workers.model import new_id
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
-from workers.tenants.limits import TENANT, Limits
 
 Role = Literal["read", "write", "admin"]
 """`read` may look at everything of its tenant, `write` also change it; `admin` also sees what is

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from workers.artifacts.keys import Keys, id_in
+from workers.limits import Limits, by_tenant, in_range, of_tenant
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
-from workers.tenants.keys import Keys, id_in
-from workers.tenants.limits import Limits, by_tenant, in_range, of_tenant
 
 NOW = datetime.now(UTC)
 

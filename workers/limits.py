@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -39,6 +40,10 @@ class Limits(BaseModel):
     def any(self) -> bool:
         return any(getattr(self, name) is not None for name in type(self).model_fields)
 
+    def stated(self) -> dict[str, int | float]:
+        """The limits that there are."""
+        return self.model_dump(exclude_none=True)
+
 
 def by_tenant(text: str) -> dict[str, str]:
     """The numbers in `100,acme:200`, as texts: one for everyone else, and those of tenants.
@@ -72,3 +77,10 @@ def in_range(numbers: Mapping[str, N], *, positive: bool) -> None:
 def of_tenant(numbers: Mapping[str, N], tenant: str) -> N | None:
     """The number of a tenant; None if it has none."""
     return numbers.get(tenant, numbers.get(EVERYONE))
+
+
+def admission(tenant: Limits, key: Limits) -> str:
+    """The limits of a request as the scripts take them, "" where nothing is limited."""
+    scopes = {"tenant": tenant, "key": key}
+    stated = {whose: limits.stated() for whose, limits in scopes.items() if limits.any}
+    return json.dumps(stated) if stated else ""
