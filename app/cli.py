@@ -12,7 +12,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from app import key_commands
+from app.commands import keys as key_commands
+from app.commands import removal
 
 DEFAULT_PORT = 8000
 
@@ -65,6 +66,8 @@ def parser() -> argparse.ArgumentParser:
 
     keys = commands.add_parser("keys", help="keys of the API: new, list, revoke, rotate")
     key_commands.add_commands(keys)
+    gc_parser = commands.add_parser("gc", help="remove what has expired; --dry-run lists it")
+    removal.add_command(gc_parser)
     return parser
 
 

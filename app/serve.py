@@ -23,8 +23,8 @@ from typing import TextIO
 
 import psutil
 
+from app.commands.keys import store_of
 from app.http.security import keys
-from app.key_commands import store_of
 from app.settings import Settings
 from workers import processes
 from workers.artifacts.keys import Keys

@@ -11,7 +11,7 @@ Start with `model`, the data of a job, and `jobs.ledger`, through which every jo
 - `child`: the process that does it.
 - `webhooks`: messages to receivers when jobs end.
 - `main`, `worker`, `broker`: a worker process and its queues.
-- `assembly`, `settings`: the parts put together.
+- `assembly`, `settings`: the parts put together; settings, and limits of tenants.
 - `embedded`, `health`: a Valkey server of our own; a container's health check.
-- `errors`, `limits`, `logs`, `processes`: what all of them use.
+- `errors`, `logs`, `processes`: what all of them use.
 """

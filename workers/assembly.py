@@ -18,6 +18,7 @@ from workers.stores.objects.local import LocalBlobs
 from workers.stores.redis.client import connect
 from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records
+from workers.stores.redis.removal import Removal
 from workers.stores.redis.usage import Usage
 from workers.webhooks.addresses import place_of
 
@@ -48,7 +49,17 @@ def assemble(settings: WorkerSettings, send: Send) -> Assembly:
 
     datasets = Datasets(blobs, records, Index(client, settings, "dataset"), ensure)
     trees = Trees(blobs, records, Index(client, settings, "tree"), ensure)
-    ledger = Ledger(blobs, records, datasets, usage, settings, send, records.hints, place_of)
+    ledger = Ledger(
+        blobs,
+        records,
+        datasets,
+        usage,
+        Removal(client, settings),
+        settings,
+        send,
+        records.hints,
+        place_of,
+    )
     return Assembly(
         blobs=blobs, redis=client, ledger=ledger, datasets=datasets, trees=trees, usage=usage
     )

@@ -44,7 +44,7 @@ class StoreFull(TransientError):
 class OverLimit(Exception):
     """A request would use more than its tenant, or its key, may.
 
-    whose : "tenant" or "key". what : a limit of `workers.limits.Limits`. used : now, with what is
+    whose : "tenant" or "key". what : a limit of `workers.settings.Limits`. used : now, with what is
     being uploaded.
     """
 

@@ -44,6 +44,12 @@ def new_id(prefix: str) -> str:
     return f"{prefix}_{''.join(reversed(digits))}"
 
 
+def earliest_suffix(moment: datetime) -> str:
+    """The part after the prefix of the earliest id that `new_id` can make at this time."""
+    value = max(0, int(moment.timestamp() * 1000)) << 80
+    return "".join(_ALPHABET[value >> shift & 31] for shift in range(125, -1, -5))
+
+
 def made_at(own_id: str) -> datetime | None:
     """The time at which `new_id` made an id; None for ids made otherwise."""
     suffix = own_id.rpartition("_")[2]

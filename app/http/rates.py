@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.http.keyring import Access
 from app.http.problems import MOST_INTEGER, Refused, respond
 from app.settings import Settings
-from workers.limits import of_tenant
+from workers.settings import of_tenant
 from workers.stores.redis.client import options, source
 
 WINDOW_S = 10

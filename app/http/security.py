@@ -27,7 +27,7 @@ from app.http.keyring import Access, Keyring, unauthenticated
 from app.http.problems import Refused, respond
 from app.settings import Settings
 from workers.artifacts.keys import digest_of, require_tenant
-from workers.limits import TENANT
+from workers.settings import TENANT
 
 LOCAL = "local"
 OPEN = frozenset({"/livez", "/readyz"})

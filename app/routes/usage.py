@@ -11,7 +11,7 @@ from app.http.problems import responses
 from app.http.rates import Level
 from app.schemas.usage import EXAMPLE, AmountBody, RequestsBody, UsageBody, UseBody
 from app.submission.allowances import limits_of_tenant
-from workers.limits import Limits
+from workers.settings import Limits
 
 router = APIRouter(prefix="/v1/usage", tags=["health"])
 

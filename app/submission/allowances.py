@@ -11,8 +11,7 @@ from anyio import to_thread
 from app.http.dependencies import Service
 from app.http.keyring import Access
 from workers.errors import OverLimit, TransientError
-from workers.limits import Limits, admission, of_tenant
-from workers.settings import WorkerSettings
+from workers.settings import Limits, WorkerSettings, admission, of_tenant
 
 HOLD_S = 120.0
 """A reservation that is not renewed for this long is void: its process died."""

@@ -184,11 +184,15 @@ class Datasets:
         """Remove it with its inspection; False where there is none."""
         if self.get(tenant, dataset_id) is None:
             return False
+        self.erase(tenant, dataset_id)
+        return True
+
+    def erase(self, tenant: str, dataset_id: str) -> None:
+        """Remove a dataset with its inspection, or what an interrupted removal has left of it."""
         inspection = self._inspection(tenant, dataset_id)
         self._remove(tenant, dataset_id)
         if inspection is not None and inspection.job is not None:
             erase_job(self._blobs, self._records, tenant, inspection.job)
-        return True
 
     def content_key(self, tenant: str, dataset_id: str) -> str:
         """The key of the bytes as uploaded."""

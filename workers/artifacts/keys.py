@@ -23,8 +23,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workers.errors import AlreadyThere, Missing
-from workers.limits import TENANT, Limits
 from workers.model import new_id
+from workers.settings import TENANT, Limits
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 

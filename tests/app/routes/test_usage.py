@@ -15,7 +15,7 @@ from app.http.security import new_key
 from tests.app.conftest import Api, Live, Start, make_settings, new_job, problem_of
 from workers.artifacts.keys import Keys
 from workers.embedded import EmbeddedServer
-from workers.limits import Limits
+from workers.settings import Limits
 
 CSV = {"Content-Type": "text/csv"}
 NO_AMOUNTS = {what: {"used": 0, "limit": None} for what in ("datasets", "trees", "jobs", "queued")}

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from workers.artifacts.keys import Keys, id_in
-from workers.limits import Limits, by_tenant, in_range, of_tenant
+from workers.settings import Limits, by_tenant, in_range, of_tenant
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 

@@ -16,9 +16,8 @@ from tests.workers.jobs_kit import end, request, result_folder
 from workers.artifacts.uploads import Parts, Upload
 from workers.assembly import Assembly, assemble
 from workers.errors import OverLimit
-from workers.limits import Limits, admission
 from workers.model import Claim, new_id, now, sibling
-from workers.settings import WorkerSettings
+from workers.settings import Limits, WorkerSettings, admission
 
 KEYS = (None, "key_a", "key_b")
 

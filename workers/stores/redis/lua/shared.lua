@@ -16,6 +16,7 @@
 -- events:<id>          stream of a job's events
 -- wake:<id>            channel: the job was cancelled, has ended or was deleted
 -- idempotency:<tenant>:<key>  hash: job, body (its sha256)
+-- tenants              set of tenants that use anything
 -- usage:<tenant>, usage:<tenant>:<key>, reserved:<tenant>, upload:<id>  what is used (below)
 -- rate:<tenant>, rate:<tenant>:<key>  when a bucket of requests is full again (`rate`)
 -- parked:<tenant>, held:<tenant>, held:<tenant>:<key>  jobs that wait for a limit (below)
@@ -80,6 +81,8 @@ end
 local function use(tenant, key, what, n)
   if n == 0 then return end
   add_use(P .. 'usage:' .. tenant, what, n)
+  if redis.call('EXISTS', P .. 'usage:' .. tenant) == 1 then redis.call('SADD', P .. 'tenants', tenant)
+  else redis.call('SREM', P .. 'tenants', tenant) end
   if key and key ~= '' then add_use(P .. 'usage:' .. tenant .. ':' .. key, what, n) end
 end
 local function used(tenant, key, what)
@@ -270,9 +273,9 @@ end
 
 -- What may be removed. `needed:<id>` has the jobs and datasets that need a dataset or job;
 -- `expiries` is scored by the time in ms from which a dataset or job may go. Once it is taken for
--- removal (`retire`), no new job may need it: `going` has it with its tenant, scored by the time at
--- which a sweep removes it again if that did not come to its end, `gone` until no request from
--- before can come.
+-- removal (`retire`), no new job may need it: the hash `going` has it with its tenant until it is
+-- removed from the store (a sweep goes on with what a dead process left), and `gone`, scored by time
+-- in ms, for ten minutes more, until no request can come that has seen it before.
 local function is_going(id)
   return redis.call('HEXISTS', P .. 'going', id) == 1 or redis.call('ZSCORE', P .. 'gone', id)
 end

@@ -13,8 +13,7 @@ from pydantic import ValidationError
 
 from workers.artifacts.keys import ROLES, Key, Keys, KnownKey, rfc3339
 from workers.errors import FatalError, TransientError
-from workers.limits import Limits
-from workers.settings import WorkerSettings, wrong_settings
+from workers.settings import Limits, WorkerSettings, wrong_settings
 from workers.stores.objects.blobs import Blobs
 
 _SPAN = re.compile(r"(\d{1,7})([mhd])")
