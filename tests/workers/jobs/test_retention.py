@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from models.errors import UsageError
 from tests.workers.artifacts.datasets_kit import dataset
 from tests.workers.jobs_kit import end, everything, request, result_folder
 from workers.assembly import Assembly, assemble
@@ -323,3 +324,28 @@ def test_the_earliest_id_of_a_time() -> None:
             earliest_suffix(moment) <= suffix < earliest_suffix(moment + timedelta(seconds=0.001))
         )
     assert earliest_suffix(datetime.min.replace(tzinfo=UTC)) == "0" * 26
+
+
+def test_the_script_that_takes_a_thing_looks_at_its_needs_itself(
+    assembly: Assembly, settings: WorkerSettings, tmp_path: Path
+) -> None:
+    removal = Removal(assembly.redis, settings)
+    own = put(assembly)
+    waits = submit(assembly, inputs={"features": own})
+    assert removal.retire(own) == ("needed", waits.id)
+    assert removal.retire(waits.id) == ("unfinished", "")
+    run(assembly, waits, tmp_path)
+    options = {"tree": sibling(waits.id, "tr")}
+    prediction = submit(assembly, kind="predict", inputs={}, options=options)
+    assert removal.retire(waits.id) == ("needed", prediction.id)
+    assert removal.retire(own) == ("ok", "ada")
+    assert removal.retire(own) == ("ok", "ada")
+    assert removal.retire("ds_x") == removal.retire("job_x") == ("absent", "")
+    with pytest.raises(UsageError, match="being removed"):
+        submit(assembly, inputs={"features": own})
+    assert own in removal.going()
+    assembly.ledger.retention.run()
+    assert assembly.datasets.get("ada", own) is None
+    assert removal.going() == {}
+    with pytest.raises(UsageError, match="being removed"):
+        submit(assembly, inputs={"features": own})
