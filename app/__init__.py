@@ -4,7 +4,7 @@ Start with `main`: it puts the application together. A request passes `http`, re
 in `routes`, and is turned into a job by `submission` or answered in one of `forms`.
 
 - `main`: `create_app`, the ASGI application.
-- `cli`, `serve`, `demo`: the command `umbel`, the local service, the demonstration.
+- `cli`, `commands`, `serve`, `demo`: the command `umbel`, with those for operators.
 - `settings`: settings of the service, from the environment.
 - `openapi`: the OpenAPI document and the page `/docs`.
 - `routes`: one module for each kind of resource.
@@ -13,5 +13,5 @@ in `routes`, and is turned into a job by `submission` or answered in one of `for
 - `submission`: from a request to an accepted job or dataset.
 - `forms`: the forms that trees and tables are served in.
 - `pictures`: trees and paths as SVG and PNG.
-The page (folder `dashboard`) and the data of the demonstration (`sample`) are beside these.
+The page (`dashboard`) and the demonstration's data (`sample`) are beside these.
 """

@@ -13,6 +13,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from app.commands import keys as key_commands
+from app.commands import removal
+
 DEFAULT_PORT = 8000
 
 
@@ -73,12 +76,10 @@ def parser() -> argparse.ArgumentParser:
     settings.add_argument("--json", action="store_true", help="for other programs")
     settings.set_defaults(run=_settings)
 
-    keys = commands.add_parser("keys", help="keys of the API").add_subparsers(
-        metavar="action", required=True
-    )
-    new = keys.add_parser("new", help="make a key for a tenant")
-    new.add_argument("tenant", nargs="?", default="default", help="default: %(default)s")
-    new.set_defaults(run=_keys_new)
+    keys = commands.add_parser("keys", help="keys of the API: new, list, revoke, rotate")
+    key_commands.add_commands(keys)
+    gc_parser = commands.add_parser("gc", help="remove what has expired; --dry-run lists it")
+    removal.add_command(gc_parser)
     return parser
 
 
@@ -194,19 +195,6 @@ class _Version(argparse.Action):
         from importlib.metadata import version
 
         parser.exit(message=f"umbel {version('umbel')}\n")
-
-
-def _keys_new(arguments: argparse.Namespace) -> int:
-    from app.http.security import new_key
-
-    try:
-        key, line = new_key(arguments.tenant)
-    except ValueError as error:
-        print(error, file=sys.stderr)
-        return 2
-    print(f"key (shown once, for the caller):      {key}")
-    print(f"line (for UMBEL_API_KEYS or its file): {line}")
-    return 0
 
 
 def _port(text: str) -> int:

@@ -20,8 +20,10 @@ from app.http import problems, queries
 from app.http.dependencies import Service
 from app.http.events import Feeds
 from app.http.job_ends import JobEnds
+from app.http.keyring import Keyring
 from app.http.observability import Metrics, Observed
-from app.http.security import Gate
+from app.http.rates import Limiter, Rates
+from app.http.security import Gate, keys
 from app.routes import (
     assignments,
     clusters,
@@ -46,11 +48,13 @@ from app.routes import (
     transformations,
     trees,
     uploads,
+    usage,
     version,
     views,
     webhooks,
 )
 from app.settings import Settings
+from workers.artifacts.keys import Keys
 from workers.artifacts.uploads import Parts
 from workers.assembly import Assembly, assemble
 from workers.broker import sender
@@ -66,6 +70,7 @@ _log = logging.getLogger("umbel")
 ROUTERS = (
     health.router,
     version.router,
+    usage.router,
     methods.router,
     datasets.router,
     uploads.router,
@@ -102,6 +107,8 @@ EXPOSED = [
     "Link",
     "Location",
     "Preference-Applied",
+    "RateLimit",
+    "RateLimit-Policy",
     "Retry-After",
     "Warning",
     "X-Request-ID",
@@ -117,13 +124,17 @@ def create_app(
     """
     settings = settings or Settings()
     metrics = Metrics()
+    keyring = Keyring(keys(settings))
+    rates = Rates(settings)
     app = FastAPI(
         title="Umbel",
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        lifespan=partial(_lifespan, settings=settings, metrics=metrics, send=send),
-        middleware=_middleware(settings, metrics),
+        lifespan=partial(
+            _lifespan, settings=settings, metrics=metrics, keyring=keyring, rates=rates, send=send
+        ),
+        middleware=_middleware(settings, metrics, keyring, rates),
     )
     app.state.settings = settings
     app.state.metrics = metrics
@@ -147,7 +158,9 @@ def documented_app() -> FastAPI:
     return create_app(Settings(root_path="", api_keys=(), api_keys_file=None, cors_origins=()))
 
 
-def _middleware(settings: Settings, metrics: Metrics) -> list[Middleware]:
+def _middleware(
+    settings: Settings, metrics: Metrics, keyring: Keyring, rates: Rates
+) -> list[Middleware]:
     """Outermost first."""
     cors = Middleware(
         CORSMiddleware,
@@ -159,7 +172,8 @@ def _middleware(settings: Settings, metrics: Metrics) -> list[Middleware]:
     return [
         Middleware(Observed, metrics=metrics, root_path=settings.root_path),
         *([cors] if settings.cors_origins else []),
-        Middleware(Gate, settings=settings),
+        Middleware(Gate, settings=settings, keyring=keyring),
+        Middleware(Limiter, rates=rates),
     ]
 
 
@@ -178,18 +192,27 @@ async def _lifespan(
     *,
     settings: Settings,
     metrics: Metrics,
+    keyring: Keyring,
+    rates: Rates,
     send: Callable[[str, str], None] | None,
 ) -> AsyncIterator[None]:
     parts = await to_thread.run_sync(_assembled, settings, send)
     methods.load()
     job_ends = JobEnds(settings.redis_url, settings.key_prefix)
-    app.state.service = _service(settings, parts, job_ends)
+    service = app.state.service = _service(settings, parts, job_ends, keyring, rates)
+    stored_keys = Keys(parts.blobs)
+    keyring.on_ended = service.feeds.wake
+    try:
+        await keyring.load(stored_keys)
+    except TransientError as error:
+        _log.warning("the keys are read later: %s", error)
     metrics.watch(parts.ledger)
     sender = Sender(parts.ledger.webhooks, settings)
     sender.start()
     tasks = [
         asyncio.create_task(_sweep(parts.ledger, settings.sweep_s), name="sweeper"),
         asyncio.create_task(job_ends.listen(), name="job ends"),
+        asyncio.create_task(keyring.watch(stored_keys), name="keys"),
     ]
     try:
         yield
@@ -198,6 +221,8 @@ async def _lifespan(
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+        await keyring.write_uses(stored_keys)
+        await rates.close()
         await to_thread.run_sync(sender.stop, _SENDING_S)
         await to_thread.run_sync(parts.redis.close)
 
@@ -217,19 +242,24 @@ def _warmed(settings: Settings) -> Callable[[str, str], None]:
     return send
 
 
-def _service(settings: Settings, parts: Assembly, job_ends: JobEnds) -> Service:
+def _service(
+    settings: Settings, parts: Assembly, job_ends: JobEnds, keyring: Keyring, rates: Rates
+) -> Service:
     return Service(
         settings=settings,
         blobs=parts.blobs,
         redis=parts.redis,
         ledger=parts.ledger,
         datasets=parts.datasets,
-        parts=Parts(parts.blobs),
+        parts=Parts(parts.blobs, parts.usage),
+        usage=parts.usage,
         trees=parts.trees,
         job_ends=job_ends,
         feeds=Feeds(
             parts.ledger, parts.redis, settings.key_prefix, job_ends, settings.events_poll_s
         ),
+        keyring=keyring,
+        rates=rates,
     )
 
 

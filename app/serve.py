@@ -23,10 +23,13 @@ from typing import TextIO
 
 import psutil
 
+from app.commands.keys import store_of
 from app.http.security import keys
 from app.settings import Settings
 from workers import processes
+from workers.artifacts.keys import Keys
 from workers.embedded import EmbeddedServer
+from workers.errors import FatalError, TransientError
 from workers.processes import FolderInUse, FolderLock
 
 _STABLE_S = 5.0
@@ -57,14 +60,14 @@ def serve(host: str, port: int, data_dir: Path, workers: int) -> int:
     other machines can reach while no keys are configured.
     """
     settings = Settings()
-    keyless = not keys(settings)
+    data_dir = data_dir.absolute()
+    keyless = not keys(settings) and not _stored_keys(settings, data_dir)
     _ = settings.webhook_secrets  # ValueError, before anything is started
     if keyless and not _loopback(host):
         raise CannotStart(
             f"Without keys the service listens on this machine only, not on {host}. Make a key "
             "with `umbel keys new TENANT`, set UMBEL_API_KEYS, and start it again."
         )
-    data_dir = data_dir.absolute()
     try:
         lock = FolderLock(data_dir)
     except FolderInUse as taken:
@@ -79,6 +82,15 @@ def serve(host: str, port: int, data_dir: Path, workers: int) -> int:
     with lock, _listen(host, port) as listener:
         service = _LocalService(settings, data_dir, listener, host, workers, keyless)
         return service.run()
+
+
+def _stored_keys(settings: Settings, data_dir: Path) -> bool:
+    """Whether the store has keys. Raises CannotStart where it cannot be read."""
+    try:
+        blobs = store_of(settings, data_dir if (data_dir / "store").is_dir() else None)
+        return blobs is not None and bool(Keys(blobs).all())
+    except (FatalError, TransientError) as error:
+        raise CannotStart(f"The keys in the store cannot be read: {error}.") from None
 
 
 class _KeptProcess:

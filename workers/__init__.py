@@ -4,14 +4,14 @@ Start with `model`, the data of a job, and `jobs.ledger`, through which every jo
 
 - `model`: requests, records, ends, claims.
 - `jobs`: the promise that no accepted job is lost.
-- `artifacts`: datasets, uploads, trees, results and checkpoints.
+- `artifacts`: datasets, uploads, trees, results, checkpoints, and keys of the API.
 - `formats`: the files that users upload.
 - `stores`: the object store and Redis.
 - `supervisor`: an attempt at a job, from outside.
 - `child`: the process that does it.
 - `webhooks`: messages to receivers when jobs end.
 - `main`, `worker`, `broker`: a worker process and its queues.
-- `assembly`, `settings`: the parts put together.
+- `assembly`, `settings`: the parts put together; settings, and limits of tenants.
 - `embedded`, `health`: a Valkey server of our own; a container's health check.
 - `errors`, `logs`, `processes`: what all of them use.
 """

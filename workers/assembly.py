@@ -18,6 +18,8 @@ from workers.stores.objects.local import LocalBlobs
 from workers.stores.redis.client import connect
 from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records
+from workers.stores.redis.removal import Removal
+from workers.stores.redis.usage import Usage
 from workers.webhooks.addresses import place_of
 
 
@@ -30,6 +32,7 @@ class Assembly:
     ledger: Ledger
     datasets: Datasets
     trees: Trees
+    usage: Usage
 
 
 def assemble(settings: WorkerSettings, send: Send) -> Assembly:
@@ -39,14 +42,27 @@ def assemble(settings: WorkerSettings, send: Send) -> Assembly:
     client = connect(settings.redis_url)
     blobs = blobs_at(settings)
     records = Records(client, settings)
+    usage = Usage(client, settings)
 
     def ensure() -> None:
         ledger.ensure_built()
 
     datasets = Datasets(blobs, records, Index(client, settings, "dataset"), ensure)
     trees = Trees(blobs, records, Index(client, settings, "tree"), ensure)
-    ledger = Ledger(blobs, records, datasets, settings, send, records.hints, place_of)
-    return Assembly(blobs=blobs, redis=client, ledger=ledger, datasets=datasets, trees=trees)
+    ledger = Ledger(
+        blobs,
+        records,
+        datasets,
+        usage,
+        Removal(client, settings),
+        settings,
+        send,
+        records.hints,
+        place_of,
+    )
+    return Assembly(
+        blobs=blobs, redis=client, ledger=ledger, datasets=datasets, trees=trees, usage=usage
+    )
 
 
 def blobs_at(settings: WorkerSettings) -> Blobs:

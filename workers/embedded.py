@@ -192,6 +192,23 @@ class EmbeddedServer:
                 return
 
 
+def address_of(folder: Path) -> str | None:
+    """The address of the server that runs, or ran last, on a folder; None if none ever did.
+
+    Only who may read the server's data can read it.
+    """
+    try:
+        lines = (folder / "valkey.conf").read_text().splitlines()
+    except OSError:
+        return None
+    facts = dict(line.split(" ", 1) for line in lines if " " in line)
+    password = facts.get("requirepass", "")
+    if facts.get("port", "0") != "0":
+        return f"redis://:{password}@127.0.0.1:{facts['port']}/0"
+    socket_path = facts.get("unixsocket", "").strip('"').replace('\\"', '"').replace("\\\\", "\\")
+    return f"unix://:{password}@{socket_path}?db=0"
+
+
 def _ping(client: redis.Redis) -> None:
     try:
         client.ping()

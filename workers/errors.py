@@ -41,6 +41,21 @@ class StoreFull(TransientError):
     """Redis or the object store has no room left."""
 
 
+class OverLimit(Exception):
+    """A request would use more than its tenant, or its key, may.
+
+    whose : "tenant" or "key". what : a limit of `workers.settings.Limits`. used : now, with what is
+    being uploaded.
+    """
+
+    def __init__(self, whose: str, what: str, used: int, limit: int) -> None:
+        super().__init__(f"{whose} uses {used} of {limit} {what}")
+        self.whose = whose
+        self.what = what
+        self.used = used
+        self.limit = limit
+
+
 class AlreadyThere(Exception):
     """A create-only write found the key taken."""
 

@@ -28,6 +28,9 @@ LISTED: frozenset[str] = frozenset({"fit", "predict", "transform", "evaluate", "
 MOST_PIECES = 4096
 """The largest number of pieces that a fit may be cut into."""
 
+_REFERENCES = ("dataset", "tree", "model")
+"""The options of a request that hold ids."""
+
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
@@ -39,6 +42,12 @@ def new_id(prefix: str) -> str:
         digits.append(_ALPHABET[value & 31])
         value >>= 5
     return f"{prefix}_{''.join(reversed(digits))}"
+
+
+def earliest_suffix(moment: datetime) -> str:
+    """The part after the prefix of the earliest id that `new_id` can make at this time."""
+    value = max(0, int(moment.timestamp() * 1000)) << 80
+    return "".join(_ALPHABET[value >> shift & 31] for shift in range(125, -1, -5))
 
 
 def made_at(own_id: str) -> datetime | None:
@@ -93,6 +102,9 @@ class Request(_Frozen):
         `layout.inline(..., "content")`; `inspect` {"dataset": id}.
     webhook : the address to notify when the job has ended; checked by
         `workers.webhooks.addresses.parse`.
+    key : the key of the store by which it was submitted. key_running : the most jobs of that key
+        that run at a time. inline_bytes : of its inline inputs. expires_at : when it may be
+        removed, RFC 3339 in UTC.
     """
 
     id: str
@@ -113,6 +125,19 @@ class Request(_Frozen):
     request_id: str = ""
     idempotency_key: str | None = None
     body_sha256: str | None = None
+    key: str | None = None
+    key_running: int | None = None
+    inline_bytes: int = 0
+    expires_at: str | None = None
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The datasets and jobs that it refers to: a tree or model counts as its job."""
+        values = [*self.inputs.values(), *(self.options.get(name) for name in _REFERENCES)]
+        ids = [each for value in values for each in (value if isinstance(value, list) else [value])]
+        own = [each for each in ids if isinstance(each, str)]
+        jobs = [sibling(each, "job") for each in own if each.startswith(("tr_", "md_", "job_"))]
+        return tuple(dict.fromkeys([each for each in own if each.startswith("ds_")] + jobs))
 
 
 class Advance(_Frozen):
@@ -207,6 +232,7 @@ class Record(_Frozen):
     started_at: str | None
     finished_at: str | None
     webhook: Webhook | None = None
+    expires_at: str | None = None
     version: int
     """Grows with every change; the job's ETag."""
 

@@ -1,18 +1,113 @@
-"""Settings of everything below the API, read from the environment (`UMBEL_*`)."""
+"""Settings of everything below the API, read from the environment (`UMBEL_*`), and the limits of
+tenants that they state."""
 
 from __future__ import annotations
 
 import ipaddress
+import json
+import math
 import os
 import re
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+EVERYONE = ""
+"""The name under which a setting holds the limit of tenants that it does not name."""
+
+MOST = 2**53 - 1
+"""The largest limit: Lua scripts compute with doubles, which hold whole numbers up to this."""
+
+TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+N = TypeVar("N", int, float)
+
+
+class Limits(BaseModel):
+    """The most that may be used; None: as much as there is.
+
+    bytes : of datasets, of parts of uploads, of inline inputs, and of the results of jobs.
+    datasets : how many. queued, running : jobs that are listed to clients, in these states.
+    requests_per_s : requests a second, on average over ten seconds.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    bytes: int | None = Field(None, ge=0, le=MOST)
+    datasets: int | None = Field(None, ge=0, le=MOST)
+    queued: int | None = Field(None, ge=0, le=MOST)
+    running: int | None = Field(None, ge=0, le=MOST)
+    requests_per_s: float | None = Field(None, gt=0, le=1e6, allow_inf_nan=False)
+
+    @property
+    def any(self) -> bool:
+        return any(getattr(self, name) is not None for name in type(self).model_fields)
+
+    def stated(self) -> dict[str, int | float]:
+        """The limits that there are."""
+        return self.model_dump(exclude_none=True)
+
+
+def by_tenant(text: str) -> dict[str, str]:
+    """The numbers in `100,acme:200`, as texts: one for everyone else, and those of tenants.
+
+    Raises ValueError for a tenant that cannot be one, and for one that is named twice.
+    """
+    numbers: dict[str, str] = {}
+    for part in re.split(r"[\s,]+", text.strip()):
+        tenant, _, number = part.rpartition(":")
+        if not part:
+            continue
+        if tenant and not TENANT.fullmatch(tenant):
+            raise ValueError(f"{tenant!r} cannot be a tenant; write `number` or `tenant:number`")
+        if tenant in numbers:
+            raise ValueError(f"{tenant or 'everyone'!r} has two numbers")
+        numbers[tenant] = number
+    return numbers
+
+
+def in_range(numbers: Mapping[str, N], *, positive: bool) -> None:
+    """Raise ValueError for a number below 0 (or, with `positive`, not above 0) or too large."""
+    for tenant, number in numbers.items():
+        least = number > 0 if positive else number >= 0
+        if not (math.isfinite(number) and least and number <= MOST):
+            raise ValueError(
+                f"{number} of {tenant or 'everyone'!r}: write a number "
+                f"{'above' if positive else 'of at least'} 0 and at most {MOST}"
+            )
+
+
+def of_tenant(numbers: Mapping[str, N], tenant: str) -> N | None:
+    """The number of a tenant; None if it has none."""
+    return numbers.get(tenant, numbers.get(EVERYONE))
+
+
+def admission(tenant: Limits, key: Limits) -> str:
+    """The limits of a request as the scripts take them, "" where nothing is limited."""
+    scopes = {"tenant": tenant, "key": key}
+    stated = {whose: limits.stated() for whose, limits in scopes.items() if limits.any}
+    return json.dumps(stated) if stated else ""
+
+
 _SHORTEST_SECRET = 24
+_BY_TENANT = (
+    *(f"quota_{what}" for what in Limits.model_fields),
+    "keep_datasets_days",
+    "keep_jobs_days",
+    "keep_bytes",
+)
 
 
 def wrong_settings(error: ValidationError) -> str:
@@ -72,6 +167,36 @@ class WorkerSettings(BaseSettings):
         description="Jobs that a tenant may take in its turn while others wait, as "
         "`acme:3,other:2`; one where it is not named.",
     )
+    quota_bytes: Annotated[dict[str, int], NoDecode] = Field(
+        {},
+        description="Bytes that a tenant may keep: datasets, parts of uploads, inline inputs, "
+        "results. Each quota is a number for every tenant, and others by name: `1000,acme:5000`; "
+        "none: unlimited.",
+    )
+    quota_datasets: Annotated[dict[str, int], NoDecode] = Field(
+        {}, description="Datasets that a tenant may keep."
+    )
+    quota_queued: Annotated[dict[str, int], NoDecode] = Field(
+        {}, description="Jobs of a tenant that may be queued; further ones are refused."
+    )
+    quota_running: Annotated[dict[str, int], NoDecode] = Field(
+        {}, description="Jobs of a tenant that may run at a time; further ones wait."
+    )
+    quota_requests_per_s: Annotated[dict[str, float], NoDecode] = Field(
+        {}, description="Requests a second of a tenant, on average over ten seconds."
+    )
+    keep_datasets_days: Annotated[dict[str, float], NoDecode] = Field(
+        {}, description="Days for which a dataset is kept; written as the quotas; none: for ever."
+    )
+    keep_jobs_days: Annotated[dict[str, float], NoDecode] = Field(
+        {}, description="Days for which a job that has ended is kept, with its tree and model."
+    )
+    keep_bytes: Annotated[dict[str, int], NoDecode] = Field(
+        {}, description="Bytes of a tenant that are kept; past it the oldest are removed."
+    )
+    keep_sweep_s: float = Field(
+        60.0, gt=0, description="How often one of the processes removes what has expired."
+    )
     split_bytes: int = Field(
         2 << 30, ge=0, description="A fit on more bytes than this is cut into pieces; 0: none."
     )
@@ -116,6 +241,17 @@ class WorkerSettings(BaseSettings):
     def _positive(cls, value: dict[str, int]) -> dict[str, int]:
         if not all(tenant and weight > 0 for tenant, weight in value.items()):
             raise ValueError("write each as `tenant:weight`, the weight a whole number above 0")
+        return value
+
+    @field_validator(*_BY_TENANT, mode="before")
+    @classmethod
+    def _by_tenant(cls, value: object) -> object:
+        return by_tenant(value) if isinstance(value, str) else value
+
+    @field_validator(*_BY_TENANT)
+    @classmethod
+    def _in_range(cls, value: dict[str, float], info: ValidationInfo) -> dict[str, float]:
+        in_range(value, positive=info.field_name == "quota_requests_per_s")
         return value
 
     @property

@@ -5,7 +5,8 @@ Start with `dependencies`, the parameters of routes; `problems` has every error.
 - `server`, `connections`: the server and its end; bounds and deadlines of each connection.
 - `dependencies`: the service, the tenant, ids of the path, idempotency keys.
 - `problems`: RFC 9457 problems, the kinds of them, and error handlers.
-- `security`: keys, tenants, Host and Origin.
+- `security`, `keyring`: who may call: keys, roles, Host and Origin; the keys a process knows.
+- `rates`: requests a second, of tenants and keys.
 - `observability`: request ids, the log, Prometheus metrics.
 - `bodies`, `queries`: bounded bodies and strict JSON; query parameters that a route has not.
 - `addresses`, `paging`: addresses behind a proxy, pages of lists.

@@ -1,4 +1,4 @@
-"""The dependencies of routes: the service, the caller's tenant, ids of the path, idempotency
+"""The dependencies of routes: the service, the caller and its tenant, ids of the path, idempotency
 keys."""
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ from app.http.addresses import path_of
 from app.http.events import Feeds
 from app.http.idempotency import Once
 from app.http.job_ends import JobEnds
+from app.http.keyring import Access, Keyring
 from app.http.problems import not_found
+from app.http.rates import Rates
 from app.settings import Settings
 from workers.artifacts.datasets import Datasets
 from workers.artifacts.trees import Trees
 from workers.artifacts.uploads import Parts
 from workers.jobs.ledger import Ledger
 from workers.stores.objects.blobs import Blobs
+from workers.stores.redis.usage import Usage
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,9 @@ class Service:
     trees: Trees
     job_ends: JobEnds
     feeds: Feeds
+    keyring: Keyring
+    usage: Usage
+    rates: Rates
 
 
 async def _service(request: Request) -> Service:
@@ -60,6 +66,11 @@ async def _tenant(request: Request, _: Annotated[object, Security(_bearer)] = No
     return tenant
 
 
+async def _caller(request: Request, tenant: Annotated[str, Depends(_tenant)]) -> Access:
+    access: Access = request.scope["state"]["access"]
+    return access
+
+
 async def _request_id(request: Request) -> str:
     request_id: str = request.scope["state"]["request_id"]
     return request_id
@@ -67,6 +78,7 @@ async def _request_id(request: Request) -> str:
 
 ServiceDep = Annotated[Service, Depends(_service)]
 Tenant = Annotated[str, Depends(_tenant)]
+Caller = Annotated[Access, Depends(_caller)]
 RequestId = Annotated[str, Depends(_request_id)]
 
 IdempotencyKey = Annotated[

@@ -36,10 +36,12 @@ class Feeds:
         self._feeds: dict[tuple[str, str], _Feed] = {}
 
     async def follow(
-        self, tenant: str, job_id: str, after: str | None
+        self, tenant: str, job_id: str, after: str | None, refused: Callable[[], bool]
     ) -> AsyncIterator[ServerSentEvent]:
         """The job's events after `after`, as they arrive, until it has ended or is deleted, or the
-        process ends.
+        process ends, or the follower may not follow any more.
+
+        refused : whether that is so; asked whenever there are events, and after `wake`.
 
         An event `lost` marks missing events: because the stream keeps only the last hundred,
         because it has expired, or because `after` is not an event of this job; the events that are
@@ -51,7 +53,7 @@ class Feeds:
             if after is not None and not feed.resumes(after):
                 position = None
                 yield _lost(after)
-            while feed.record is not None:
+            while feed.record is not None and not refused():
                 # Both are of one reading; what is yielded may take long.
                 record, batch, reading = feed.record, feed.after(position), feed.reading
                 if batch and position is not None and not batch[0].follows(position):
@@ -65,7 +67,12 @@ class Feeds:
                     return
                 if self._job_ends.released:
                     return
-                await feed.changed(reading)
+                await feed.changed(reading, refused)
+
+    def wake(self) -> None:
+        """Let every follower ask at once whether it may go on."""
+        for feed in self._feeds.values():
+            feed.wake()
 
     @contextmanager
     def _joined(self, tenant: str, job_id: str) -> Iterator[_Feed]:
@@ -142,12 +149,18 @@ class _Feed:
         self._asked.set()
         await self._wait(self._done, lambda: self._n_done >= wanted)
 
-    async def changed(self, reading: int) -> None:
-        """Wait for a later reading than this that brought something new, or for the process's end.
+    def wake(self) -> None:
+        self._news.give()
+
+    async def changed(self, reading: int, refused: Callable[[], bool]) -> None:
+        """Wait for a later reading than this that brought something new, or for the end of the
+        process or of the follower's right.
 
         Raises as `refresh`.
         """
-        await self._wait(self._news, lambda: self.reading > reading or self._feeds.released)
+        await self._wait(
+            self._news, lambda: self.reading > reading or self._feeds.released or refused()
+        )
 
     async def _wait(self, signal: _Signal, reached: Callable[[], bool]) -> None:
         while not reached():

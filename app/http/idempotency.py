@@ -56,6 +56,10 @@ class Once:
         digest = hashlib.sha256(f"{route}\0{key}".encode()).hexdigest()
         self._place = f"{prefix}once:{tenant}:{digest}"
 
+    async def begun(self) -> bool:
+        """Whether an earlier request had this key; False without one."""
+        return self.key is not None and bool(await self._call(self._redis.exists, self._place))
+
     async def answer(
         self,
         new_id: str,

@@ -21,12 +21,22 @@ from starlette.routing import compile_path
 from app.http.addresses import path_of
 from app.schemas.problems import ProblemBody
 from models.errors import UsageError
-from workers.errors import Problem, StoreFull, StoreUnavailable, TransientError, problem
+from workers.errors import (
+    OverLimit,
+    Problem,
+    StoreFull,
+    StoreUnavailable,
+    TransientError,
+    problem,
+)
 
 MEDIA_TYPE = "application/problem+json"
 
 ENDLESS = "/events"
 """The ending of paths that take GET but no HEAD, since the response lasts as long as a job."""
+
+MOST_INTEGER = 10**15 - 1
+"""The largest integer of a structured field (RFC 9651)."""
 
 UNUSABLE = "The input cannot be used"
 """Title of every error in the user's data, as `workers.errors.problem_of` gives it for a job."""
@@ -70,6 +80,12 @@ KINDS: dict[str, tuple[int, str, str]] = {
         "The idempotency key was used for another request",
         "Idempotency-Key 'a' was used with another body; use a new key.",
     ),
+    "quota-exceeded": (
+        429,
+        "A quota is used up",
+        "Tenant 'acme' keeps 3 datasets, of 3 that it may; delete some.",
+    ),
+    "too-many-requests": (429, "Too many requests", "Tenant 'acme' may send 10 requests a second."),
     "headers-too-large": (431, "Headers too large", "A request may have at most 200 headers."),
     "internal": (500, "Internal error", "Quote the request id when you report this."),
     "unavailable": (503, "A part of the service is unavailable", "The store does not answer."),
@@ -110,7 +126,9 @@ def refused_at(code: str, detail: str, *pointer: str | int) -> Refused:
 def responses(*codes: str) -> dict[int | str, dict[str, Any]]:
     """The possible problems of a route, for its `responses=`, each with an example."""
     documented: dict[int | str, dict[str, Any]] = {}
-    for code in sorted(codes, key=lambda code: KINDS[code][0]):
+    # Whoever needs a key may have sent too much with it.
+    further = {"too-many-requests"} if "unauthenticated" in codes else set()
+    for code in sorted({*codes, *further}, key=lambda code: (KINDS[code][0], code)):
         status, title, detail = KINDS[code]
         entry = documented.setdefault(
             status,
@@ -158,6 +176,11 @@ def install(app: FastAPI) -> None:
     async def unusable(request: Request, error: UsageError) -> Response:
         return respond(request_id_of(request), problem_of_usage(error))
 
+    @app.exception_handler(OverLimit)
+    async def over_limit(request: Request, error: OverLimit) -> Response:
+        refused = _quota_exceeded(error)
+        return respond(request_id_of(request), refused.problem, refused.headers)
+
     @app.exception_handler(TransientError)
     async def passing(request: Request, error: TransientError) -> Response:
         body, headers = _problem_of_transient(error)
@@ -175,6 +198,32 @@ def install(app: FastAPI) -> None:
             headers["Allow"] = _allowed(request) or headers.get("Allow", "")
         body = _problem_of_http(request, error, headers)
         return respond(request_id_of(request), body, headers)
+
+
+_LIMITED = {
+    "bytes": ("keeps {used} bytes, of {limit}", "delete datasets, jobs or trees", 60),
+    "datasets": ("keeps {used} datasets, of {limit}", "delete some", 60),
+    "queued": ("has {used} jobs queued, of {limit}", "wait until some have begun", 5),
+}
+"""For each quota what is told of it, what the caller can do, and when to try again, in seconds."""
+
+
+def _quota_exceeded(error: OverLimit) -> Refused:
+    told, advice, again_s = _LIMITED[error.what]
+    whose = "This key" if error.whose == "key" else "Your tenant"
+    left = max(0, error.limit - error.used)
+    return Refused(
+        "quota-exceeded",
+        f"{whose} {told.format(used=error.used, limit=error.limit)} that it may, and the request "
+        f"needs more; {advice}. GET /v1/usage shows what is used.",
+        headers={
+            "Retry-After": str(again_s),
+            "RateLimit-Policy": f'"{error.whose}-{error.what}";q={min(error.limit, MOST_INTEGER)}'
+            + (';qu="content-bytes"' if error.what == "bytes" else f';qu="{error.what}"'),
+            "RateLimit": f'"{error.whose}-{error.what}";r={min(left, MOST_INTEGER)}',
+        },
+        quota={"whose": error.whose, "what": error.what, "used": error.used, "limit": error.limit},
+    )
 
 
 def problem_of_usage(error: UsageError) -> Problem:

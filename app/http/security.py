@@ -1,9 +1,10 @@
 """Access control: keys and their tenants, and for the keyless service Host and Origin.
 
-With keys configured, everything under `/v1` needs `Authorization: Bearer <key>`; the key's tenant
-owns what it creates. Without keys, there is one tenant, `local`, and only this machine may call:
-the peer and the Host header must be loopback names, and a page (Origin) must be one of ours, so
-that a page of another site, or one that rebinds its name to 127.0.0.1, cannot reach the service.
+With keys, in the settings or in the store, everything under `/v1` needs `Authorization: Bearer
+<key>`; the key's tenant owns what it creates, and its role says which methods it may use. Without
+keys, there is one tenant, `local`, and only this machine may call: the peer and the Host header
+must be loopback names, and a page (Origin) must be one of ours, so that a page of another site, or
+one that rebinds its name to 127.0.0.1, cannot reach the service.
 
 `/metrics` is open to loopback and to any key. `/livez`, `/readyz`, the document and the pages are
 open: they reveal nothing about a tenant.
@@ -11,8 +12,6 @@ open: they reveal nothing about a tenant.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import ipaddress
 import re
 import secrets
@@ -24,32 +23,33 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.http.addresses import path_of
+from app.http.keyring import Access, Keyring, unauthenticated
 from app.http.problems import Refused, respond
 from app.settings import Settings
+from workers.artifacts.keys import digest_of, require_tenant
+from workers.settings import TENANT
 
 LOCAL = "local"
 OPEN = frozenset({"/livez", "/readyz"})
+READING = frozenset({"GET", "HEAD", "OPTIONS"})
+"""The methods of a key that may only read."""
 
-_TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def new_key(tenant: str) -> tuple[str, str]:
-    """A new key of `tenant`: (the key, shown once; the line that settings keep of it).
+    """A new key of `tenant` for the settings: (the key, shown once; the line that they keep of it).
 
     The key has 256 random bits, so a plain sha256 of it is safe to keep. Raises ValueError unless
     the tenant has only lower-case letters, digits, `-` and `_`.
     """
-    if not _TENANT.fullmatch(tenant):
-        raise ValueError(
-            f"A tenant is up to 63 lower-case letters, digits, '-' and '_', not {tenant!r}."
-        )
+    require_tenant(tenant)
     key = f"umbel_{secrets.token_urlsafe(32)}"
-    return key, f"{tenant}:{_digest(key)}"
+    return key, f"{tenant}:{digest_of(key)}"
 
 
 def keys(settings: Settings) -> dict[str, str]:
-    """The tenant of each key, by the key's digest.
+    """The tenant of each key of the settings, by the key's digest.
 
     Raises ValueError for a line that is not `tenant:sha256hex` and for a file that cannot be read.
     """
@@ -66,18 +66,22 @@ def keys(settings: Settings) -> dict[str, str]:
     tenants = {}
     for line in lines:
         tenant, _, digest = line.partition(":")
-        if not _TENANT.fullmatch(tenant) or not _DIGEST.fullmatch(digest):
+        if not TENANT.fullmatch(tenant) or not _DIGEST.fullmatch(digest):
             raise ValueError("A key is given as tenant:sha256hex; `umbel keys new` makes one.")
         tenants[digest] = tenant
     return tenants
 
 
 class Gate:
-    """ASGI middleware: admits a request, its tenant in `scope["state"]`, or refuses it."""
+    """ASGI middleware: admits a request, its caller in `scope["state"]`, or refuses it.
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    `tenant` is the caller's tenant, `access` the caller with role and key; both are None on a path
+    that is open to all.
+    """
+
+    def __init__(self, app: ASGIApp, settings: Settings, keyring: Keyring) -> None:
         self.app = app
-        self._keys = keys(settings)
+        self._keyring = keyring
         self._origins = frozenset(origin.rstrip("/") for origin in settings.cors_origins)
         self._hosts = frozenset(host.lower() for host in settings.allowed_hosts)
 
@@ -87,43 +91,43 @@ class Gate:
             return
         state: dict[str, Any] = scope.setdefault("state", {})
         try:
-            state["tenant"] = self._admit(scope, path_of(scope))
+            access = self._admit(scope, path_of(scope))
         except Refused as refused:
             answer = respond(state.get("request_id"), refused.problem, refused.headers)
             await answer(scope, receive, send)
             return
+        state["access"] = access
+        state["tenant"] = None if access is None else access.tenant
         await self.app(scope, receive, send)
 
-    def _admit(self, scope: Scope, path: str) -> str | None:
-        """The tenant, None on an open path. Raises Refused."""
+    def _admit(self, scope: Scope, path: str) -> Access | None:
+        """The caller, None on an open path. Raises Refused."""
         if path in OPEN:
             return None
         headers = Headers(scope=scope)
-        if not self._keys:
+        if self._keyring.keyless:
             self._check_local(scope, headers)
-            return LOCAL
+            return Access(LOCAL, "admin")
         if path.startswith("/v1/") or path == "/v1":
-            return self._tenant_of(headers)
+            access = self._caller(headers)
+            if access.role == "read" and scope["method"] not in READING:
+                raise Refused(
+                    "forbidden",
+                    f"This key may only read: GET and HEAD, not {scope['method']}. Use a key with "
+                    "the role `write`.",
+                )
+            return access
         if path == "/metrics" and not is_loopback(scope):
-            self._tenant_of(headers)
+            return self._caller(headers)
         return None
 
-    def _tenant_of(self, headers: Mapping[str, str]) -> str:
+    def _caller(self, headers: Mapping[str, str]) -> Access:
         scheme, _, key = headers.get("authorization", "").partition(" ")
-        digest = _digest(key.strip()) if scheme.lower() == "bearer" else ""
-        tenant = None
-        # Every key is compared, so that timing does not reveal near matches.
-        for known, owner in self._keys.items():
-            if hmac.compare_digest(known, digest):
-                tenant = owner
-        if tenant is None:
-            wrong = "The key is not known" if digest else "No key was sent"
-            raise Refused(
-                "unauthenticated",
-                f"{wrong}; send `Authorization: Bearer <key>` with a key of this service.",
-                headers={"WWW-Authenticate": 'Bearer realm="umbel"'},
+        if scheme.lower() != "bearer":
+            raise unauthenticated(
+                "No key was sent; send `Authorization: Bearer <key>` with a key of this service."
             )
-        return tenant
+        return self._keyring.admit(key.strip())
 
     def _check_local(self, scope: Scope, headers: Mapping[str, str]) -> None:
         if not is_loopback(scope):
@@ -170,7 +174,3 @@ def _name(host: str) -> str:
     except ValueError:
         return ""
     return f"[{name}]" if ":" in name else name
-
-
-def _digest(key: str) -> str:
-    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()

@@ -12,6 +12,6 @@ Start with `jobs`.
 - `models`, `model_evaluations`, `paths`: fitted models, what they do on rows with known labels,
   and clusters over time.
 - `transformations`, `stretches`: rows transformed by a model, and the features that it stretches.
-- `health`, `version`: liveness, readiness, metrics; the version of the service.
+- `health`, `version`, `usage`: liveness, metrics; the version; what a caller uses of what it may.
 - `dashboard`: the page and its files.
 """

@@ -9,13 +9,25 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from starlette.responses import StreamingResponse
 
 from app.http.addresses import address
+from app.http.bodies import content_length
 from app.http.contents import serve
-from app.http.dependencies import DatasetId, OnceDep, RequestId, Service, ServiceDep, Tenant
+from app.http.dependencies import (
+    Caller,
+    DatasetId,
+    OnceDep,
+    RequestId,
+    Service,
+    ServiceDep,
+    Tenant,
+)
 from app.http.etags import answer
+from app.http.idempotency import Once
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import not_found, responses
 from app.schemas.datasets import EXAMPLE, DatasetBody, Hint, Member, Name, NFeatures, Role
+from app.schemas.expiry import ExpiresAt
 from app.schemas.pages import Page
+from app.submission.allowances import Allowance
 from app.submission.uploads import NewDataset, create, receive
 from workers.artifacts.datasets import Dataset
 from workers.model import new_id
@@ -65,6 +77,7 @@ LOCATION = {"Location": {"description": "Address of the dataset.", "schema": {"t
             "unusable-input",
             "empty",
             "idempotency-mismatch",
+            "quota-exceeded",
             "unavailable",
             "full",
         ),
@@ -73,13 +86,14 @@ LOCATION = {"Location": {"description": "Address of the dataset.", "schema": {"t
 async def create_dataset(
     request: Request,
     service: ServiceDep,
-    tenant: Tenant,
+    caller: Caller,
     request_id: RequestId,
     once: OnceDep,
     name: Name = None,
     role: Hint = None,
     member: Member = None,
     n_features: NFeatures = None,
+    expires_at: ExpiresAt = None,
 ) -> Response:
     """The body is the file itself. It is streamed to the store, so it may be large; a file that is
     too large for one request is uploaded in parts (`/v1/uploads`).
@@ -101,10 +115,41 @@ async def create_dataset(
     `n_features` declares their number: new rows for a model need that of the rows it was fitted on,
     the second length of their dataset's `shape`. A line with an index beyond it is refused.
     """
-    dataset_id = new_id("ds")
+    tenant, dataset_id = caller.tenant, new_id("ds")
     media_type = request.headers.get("content-type")
-    new = NewDataset(tenant, dataset_id, name, role, member, media_type, n_features)
-    dataset = await receive(service, request, new)
+    new = NewDataset(
+        tenant,
+        dataset_id,
+        name,
+        role,
+        member,
+        media_type,
+        n_features,
+        key=caller.key_id,
+        expires_at=expires_at,
+    )
+    allowance = Allowance(
+        service,
+        caller,
+        datasets=1,
+        stated=content_length(request),
+        lenient=await once.begun(),
+    )
+    async with allowance:
+        return await _received(request, service, request_id, once, new, allowance)
+
+
+async def _received(
+    request: Request,
+    service: Service,
+    request_id: str,
+    once: Once,
+    new: NewDataset,
+    allowance: Allowance,
+) -> Response:
+    """The response to an upload, which is stored once for its idempotency key."""
+    tenant, dataset_id, media_type = new.tenant, new.dataset_id, new.media_type
+    dataset = await receive(service, request, new, allowance)
 
     async def make() -> Response:
         await to_thread.run_sync(create, service, dataset, request_id)

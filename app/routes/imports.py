@@ -80,6 +80,7 @@ def _import_body() -> dict[str, Any]:
             "unsupported-format",
             "unusable-input",
             "idempotency-mismatch",
+            "quota-exceeded",
             "unavailable",
             "full",
         ),

@@ -11,7 +11,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.http import waiting
 from app.http.bodies import StrictRoute
-from app.http.dependencies import JobId, OnceDep, Service, ServiceDep, Tenant
+from app.http.dependencies import Caller, JobId, OnceDep, Service, ServiceDep, Tenant
 from app.http.etags import answer
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import not_found, responses
@@ -183,15 +183,22 @@ async def _followed(service: ServiceDep, tenant: Tenant, job_id: JobId) -> Recor
 )
 async def follow_job(
     service: ServiceDep,
-    tenant: Tenant,
+    caller: Caller,
     record: Annotated[Record, Depends(_followed)],
     last_event_id: Annotated[
         str | None,
         Header(max_length=100, description="Resume after this event.", examples=["1-1"]),
     ] = None,
 ) -> AsyncIterable[ServerSentEvent]:
-    """Server-sent events from the start of the job, or those after `Last-Event-ID`."""
-    async for event in service.feeds.follow(tenant, record.id, last_event_id):
+    """Server-sent events from the start of the job, or those after `Last-Event-ID`.
+
+    The stream also ends, without `done`, a few seconds after its key was revoked or has expired.
+    """
+
+    def refused() -> bool:
+        return service.keyring.ended(caller)
+
+    async for event in service.feeds.follow(caller.tenant, record.id, last_event_id, refused):
         yield event
 
 
@@ -273,5 +280,6 @@ def _draft(service: Service, tenant: str, body: NewJob) -> Draft:
         "support": None if body.support is None else body.support.model_dump(mode="json"),
         "then": then,
         "webhook": body.webhook,
+        "expires_at": body.expires_at,
     }
     return Draft(fields, inputs.inline)

@@ -12,12 +12,22 @@ from fastapi import APIRouter, Request, Response
 
 from app.forms.stored import record_of, tree_of
 from app.http.bodies import StrictRoute
-from app.http.dependencies import DatasetId, OnceDep, Service, ServiceDep, Tenant, TreeId
+from app.http.dependencies import (
+    Caller,
+    DatasetId,
+    OnceDep,
+    Service,
+    ServiceDep,
+    Tenant,
+    TreeId,
+)
+from app.http.keyring import Access
 from app.http.problems import ANYWHERE, not_found, responses
 from app.http.streaming import in_turn, turn
 from app.routes.datasets import LOCATION, created
 from app.schemas.datasets import EXAMPLE, DatasetBody
 from app.schemas.statements import StatementsBody, StatementsRequest
+from app.submission.allowances import Allowance
 from app.submission.statements import labelled
 from app.submission.uploads import require_room
 from models.known_clusters import Known
@@ -67,6 +77,7 @@ _EXAMPLE = {
             "wrong-input",
             "contradiction",
             "idempotency-mismatch",
+            "quota-exceeded",
             "full",
         ),
     },
@@ -74,7 +85,7 @@ _EXAMPLE = {
 async def label_tree(
     request: Request,
     service: ServiceDep,
-    tenant: Tenant,
+    caller: Caller,
     tree_id: TreeId,
     body: StatementsRequest,
     once: OnceDep,
@@ -92,6 +103,7 @@ async def label_tree(
     then lists which, by their places in the request, with the rows that they have in common: all of
     them up to 100, of large trees fewer, and `n_contradictions` is their number.
     """
+    tenant = caller.tenant
     record = await record_of(service, tenant, tree_id)
     dataset_id = new_id("ds")
 
@@ -101,7 +113,7 @@ async def label_tree(
             return labelled(tree_of(service, tenant, tree_id), body.statements)
 
         known = await in_turn(label, turn(record, "look"))
-        dataset = await _create(service, record, dataset_id, known, body)
+        dataset = await _create(service, caller, record, dataset_id, known, body)
         return created(request, dataset)
 
     async def again(earlier_id: str) -> Response | None:
@@ -132,7 +144,12 @@ async def get_dataset_statements(
 
 
 async def _create(
-    service: Service, record: TreeRecord, dataset_id: str, known: Known, body: StatementsRequest
+    service: Service,
+    caller: Access,
+    record: TreeRecord,
+    dataset_id: str,
+    known: Known,
+    body: StatementsRequest,
 ) -> Dataset:
     """The labels as a dataset, with their statements beside them. On failure nothing remains."""
     tenant, datasets = record.tenant, service.datasets
@@ -157,16 +174,18 @@ async def _create(
         created_at=now(),
         problem=None,
         tree=record.id,
+        key=caller.key_id,
     )
     said = StatementsBody(tree=record.id, statements=body.statements)
     kept = said.model_dump_json(exclude_none=True).encode()
-    try:
-        await datasets.receive(tenant, dataset_id, chunks())
-        await to_thread.run_sync(datasets.keep_statements, tenant, dataset_id, kept)
-    except BaseException:
-        await to_thread.run_sync(datasets.discard, tenant, dataset_id)
-        raise
-    await to_thread.run_sync(datasets.create, dataset)
+    async with Allowance(service, caller, datasets=1, stated=len(content)):
+        try:
+            await datasets.receive(tenant, dataset_id, chunks())
+            await to_thread.run_sync(datasets.keep_statements, tenant, dataset_id, kept)
+        except BaseException:
+            await to_thread.run_sync(datasets.discard, tenant, dataset_id)
+            raise
+        await to_thread.run_sync(datasets.create, dataset)
     return dataset
 
 

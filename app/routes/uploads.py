@@ -14,15 +14,25 @@ from anyio import to_thread
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 
 from app.http.addresses import address
-from app.http.bodies import StrictRoute, too_large
-from app.http.dependencies import OnceDep, RequestId, Service, ServiceDep, Tenant, UploadId
+from app.http.bodies import StrictRoute, content_length, too_large
+from app.http.dependencies import (
+    Caller,
+    OnceDep,
+    RequestId,
+    Service,
+    ServiceDep,
+    Tenant,
+    UploadId,
+)
 from app.http.etags import answer
 from app.http.problems import Refused, not_found, responses
 from app.routes.datasets import created
 from app.schemas.datasets import EXAMPLE as DATASET
 from app.schemas.datasets import DatasetBody, Hint, Member, Name, NFeatures
+from app.schemas.expiry import ExpiresAt
 from app.schemas.uploads import EXAMPLE, CompleteBody, Sha256, StatedPart, UploadBody
 from app.submission import uploads
+from app.submission.allowances import Allowance
 from workers.artifacts.datasets import Dataset
 from workers.artifacts.uploads import MOST_PARTS, Part, Upload
 from workers.errors import AlreadyThere, Missing
@@ -61,7 +71,7 @@ _LOCATION = {
 async def create_upload(
     request: Request,
     service: ServiceDep,
-    tenant: Tenant,
+    caller: Caller,
     once: OnceDep,
     name: Name = None,
     role: Hint = None,
@@ -74,12 +84,14 @@ async def create_upload(
             description="The media type of the file; by default it follows from the content.",
         ),
     ] = None,
+    expires_at: ExpiresAt = None,
 ) -> Response:
     """For files too large for one request, or for unreliable connections: send parts, then complete
     the upload.
 
     An upload that gets no part for seven days (`UMBEL_UPLOAD_KEEP_S`) is removed.
     """
+    tenant = caller.tenant
     uploads.require_room(service, 0)
     upload = Upload(
         id=new_id("up"),
@@ -90,6 +102,8 @@ async def create_upload(
         media_type=media_type,
         created_at=now(),
         n_features=n_features,
+        key=caller.key_id,
+        expires_at=expires_at,
     )
 
     async def make() -> Response:
@@ -162,6 +176,7 @@ async def get_upload(
             "digest-mismatch",
             "empty",
             "invalid-request",
+            "quota-exceeded",
             "unavailable",
             "full",
         ),
@@ -170,7 +185,7 @@ async def get_upload(
 async def put_part(
     request: Request,
     service: ServiceDep,
-    tenant: Tenant,
+    caller: Caller,
     upload_id: UploadId,
     number: Annotated[
         int,
@@ -193,23 +208,26 @@ async def put_part(
     stated hash are refused and leave the part as it was.
     """
     stated = _stated_digest(sha256, content_digest)
-    upload = await _find(service, tenant, upload_id)
+    upload = await _find(service, caller.tenant, upload_id)
     if await to_thread.run_sync(service.parts.completed, upload) is not None:
         raise Refused("conflict", "The upload is complete; begin another one.")
-    part = await service.parts.receive(upload, number, uploads.bounded_body(service, request))
-    refused = None
-    if not part.bytes:
-        refused = Refused("empty", f"Part {number} is empty.")
-    elif stated is not None and part.sha256 != stated:
-        detail = (
-            f"The sha256 of part {number} is {part.sha256}; stated was {stated}. Send it again."
-        )
-        refused = Refused("digest-mismatch", detail)
-    if refused is not None:
-        await to_thread.run_sync(service.parts.drop, upload, part)
-        raise refused
-    if not await to_thread.run_sync(service.parts.add, upload, part):
-        raise not_found("upload", upload_id)
+    length = content_length(request)
+    async with Allowance(service, caller, datasets=0, stated=length) as allowance:
+        body = uploads.bounded_body(service, request, allowance)
+        part = await service.parts.receive(upload, number, body)
+        refused = None
+        if not part.bytes:
+            refused = Refused("empty", f"Part {number} is empty.")
+        elif stated is not None and part.sha256 != stated:
+            detail = (
+                f"The sha256 of part {number} is {part.sha256}; stated was {stated}. Send it again."
+            )
+            refused = Refused("digest-mismatch", detail)
+        if refused is not None:
+            await to_thread.run_sync(service.parts.drop, upload, part)
+            raise refused
+        if not await to_thread.run_sync(service.parts.add, upload, part):
+            raise not_found("upload", upload_id)
     return Response(status_code=204, headers={"ETag": f'"{part.sha256}"'})
 
 
@@ -232,6 +250,7 @@ async def put_part(
             "digest-mismatch",
             "invalid-request",
             "unusable-input",
+            "quota-exceeded",
             "unavailable",
             "full",
         ),
@@ -240,7 +259,7 @@ async def put_part(
 async def complete_upload(
     request: Request,
     service: ServiceDep,
-    tenant: Tenant,
+    caller: Caller,
     request_id: RequestId,
     upload_id: UploadId,
     body: CompleteBody | None = None,
@@ -250,12 +269,15 @@ async def complete_upload(
 
     If the request is refused the parts stay, so that wrong ones can be sent again.
     """
-    upload = await _find(service, tenant, upload_id)
+    upload = await _find(service, caller.tenant, upload_id)
     dataset = await to_thread.run_sync(_earlier_dataset, service, upload)
-    if dataset is None:
-        dataset = await _joined(service, upload, body or CompleteBody())
-    await to_thread.run_sync(_ensure, service, dataset, request_id)
-    await to_thread.run_sync(service.parts.clear, upload)
+    # Its bytes were admitted with the parts. A dataset that is recorded was admitted before.
+    admitted = dataset is not None
+    async with Allowance(service, caller, datasets=1, stated=0, lenient=admitted):
+        if dataset is None:
+            dataset = await _joined(service, upload, body or CompleteBody())
+        await to_thread.run_sync(_ensure, service, dataset, request_id)
+        await to_thread.run_sync(service.parts.clear, upload)
     return created(request, dataset)
 
 
@@ -299,6 +321,8 @@ async def _joined(service: Service, upload: Upload, body: CompleteBody) -> Datas
         upload.member,
         upload.media_type,
         upload.n_features,
+        key=upload.key,
+        expires_at=upload.expires_at,
     )
     try:
         dataset = await uploads.store(

@@ -7,8 +7,8 @@ from typing import Annotated
 from anyio import to_thread
 from fastapi import APIRouter, Header, Response
 
-from app.http.dependencies import ServiceDep, Tenant
-from app.http.problems import responses
+from app.http.dependencies import Caller, ServiceDep
+from app.http.problems import Refused, responses
 from app.schemas.jobs import EndedBody
 from app.schemas.webhooks import SecretBody
 from workers.jobs.webhook_keys import encoded
@@ -26,9 +26,17 @@ callbacks = APIRouter()
     response_model=SecretBody,
     responses=responses("unauthenticated", "forbidden", "unavailable"),
 )
-async def get_webhook_secret(response: Response, service: ServiceDep, tenant: Tenant) -> SecretBody:
-    """The caller's own secret, the same for all its webhooks until the service changes it."""
-    keys = await to_thread.run_sync(service.ledger.webhooks.keys.of, tenant)
+async def get_webhook_secret(response: Response, service: ServiceDep, caller: Caller) -> SecretBody:
+    """The caller's own secret, the same for all its webhooks until the service changes it.
+
+    A key that may only read does not get it: with it webhooks can be forged.
+    """
+    if caller.role == "read":
+        raise Refused(
+            "forbidden",
+            "This key may only read, and the secret signs; use a key with the role `write`.",
+        )
+    keys = await to_thread.run_sync(service.ledger.webhooks.keys.of, caller.tenant)
     response.headers["Cache-Control"] = "no-store"
     return SecretBody(secret=encoded(keys[0]), former=encoded(keys[1]) if keys[1:] else None)
 

@@ -12,4 +12,5 @@
   time.
 - `transformations`, `stretches`: rows transformed, and the features that are stretched.
 - `pages`, `problems`, `health`: pages of lists, problems, health.
+- `usage`, `expiry`: what a caller uses; when something may be removed.
 """

@@ -63,6 +63,7 @@ EXAMPLE: dict[str, Any] = {
     "created_at": "2026-11-21T17:00:00.000000Z",
     "problem": None,
     "tree": None,
+    "expires_at": None,
 }
 
 
@@ -88,6 +89,9 @@ class DatasetBody(BaseModel):
     tree: str | None = Field(
         description="The tree whose rows these labels are of, if they were made from statements "
         "about it (`/v1/trees/{tree_id}/labels`)."
+    )
+    expires_at: str | None = Field(
+        description="When it is removed, as RFC 3339 in UTC; null if that was not requested."
     )
 
     @classmethod

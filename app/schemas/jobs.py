@@ -15,6 +15,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from app.schemas.expiry import ExpiresAtField
 from models.preprocess.steps import Step
 from workers.child.support import Support
 from workers.jobs.public import public
@@ -98,6 +99,7 @@ EXAMPLE: dict[str, Any] = {
     "warnings": [],
     "error": None,
     "webhook": None,
+    "expires_at": None,
     "created_at": "2026-11-21T17:00:00.000000Z",
     "started_at": "2026-11-21T17:00:00.008000Z",
     "finished_at": "2026-11-21T17:00:00.020000Z",
@@ -163,6 +165,7 @@ class NewJob(BaseModel):
         "service allows them.",
         examples=["https://example.org/hooks/umbel"],
     )
+    expires_at: ExpiresAtField = None
 
 
 class WebhookBody(BaseModel):
@@ -219,6 +222,10 @@ class JobBody(BaseModel):
     warnings: list[str]
     error: dict[str, Any] | None = Field(description="The problem, if it failed.")
     webhook: WebhookBody | None = Field(description="Null if none was requested.")
+    expires_at: str | None = Field(
+        description="When it is removed with its tree and model, as RFC 3339 in UTC; null if that "
+        "was not requested."
+    )
     created_at: str = Field(description="As RFC 3339 in UTC.")
     started_at: str | None
     finished_at: str | None

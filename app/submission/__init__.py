@@ -7,5 +7,6 @@ Start with `jobs`: `submitted` is the one way in which routes submit work.
 - `steps`: the steps of a fit, checked.
 - `inputs`: inputs by role, looked up and checked.
 - `statements`: what a user says of a tree, as labels of its rows.
+- `allowances`: the room that an upload takes of what its tenant may keep.
 - `uploads`: new datasets on their way into the store.
 """

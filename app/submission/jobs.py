@@ -14,10 +14,12 @@ from starlette.responses import Response
 
 from app.http import waiting
 from app.http.addresses import address
-from app.http.dependencies import OnceDep, RequestId, Service, ServiceDep, Tenant
+from app.http.dependencies import Caller, OnceDep, RequestId, Service, ServiceDep
 from app.http.etags import answer
 from app.http.idempotency import Once
+from app.http.keyring import Access
 from app.schemas.jobs import JobBody
+from app.submission.allowances import limits_of
 from workers.errors import TransientError
 from workers.model import Record, new_id, now
 from workers.model import Request as JobRequest
@@ -38,6 +40,7 @@ REFUSALS = (
     "wrong-shape",
     "unusable-input",
     "idempotency-mismatch",
+    "quota-exceeded",
     "unavailable",
     "full",
 )
@@ -52,15 +55,19 @@ class Submission:
 
     request: Request
     service: Service
-    tenant: str
+    caller: Access
     request_id: str
     once: Once
 
+    @property
+    def tenant(self) -> str:
+        return self.caller.tenant
+
 
 async def _submission(
-    request: Request, service: ServiceDep, tenant: Tenant, request_id: RequestId, once: OnceDep
+    request: Request, service: ServiceDep, caller: Caller, request_id: RequestId, once: OnceDep
 ) -> Submission:
-    return Submission(request, service, tenant, request_id, once)
+    return Submission(request, service, caller, request_id, once)
 
 
 SubmissionDep = Annotated[Submission, Depends(_submission)]
@@ -99,6 +106,7 @@ async def submitted(
     preferred_s = waiting.seconds(prefer, service.settings.max_wait_s)
     wait_s = default_wait_s if preferred_s is None else preferred_s
     job_id = new_id("job")
+    caller, key_id = submission.caller, submission.caller.key_id
 
     def submit() -> Record:
         job = draft()
@@ -110,9 +118,11 @@ async def submitted(
             request_id=submission.request_id,
             idempotency_key=once.scope,
             body_sha256=None if once.key is None else sha256(fingerprint).hexdigest(),
+            key=key_id,
+            key_running=None if caller.key is None else caller.key.limits.running,
             **job.fields,
         )
-        return service.ledger.submit(request, job.inline)
+        return service.ledger.submit(request, job.inline, limits_of(service, caller))
 
     async def answered(record: Record) -> Response:
         if wait_s is None:

@@ -27,6 +27,7 @@ REFUSALS = (
     "invalid-request",
     "unusable-input",
     "idempotency-mismatch",
+    "quota-exceeded",
     "unavailable",
     "full",
 )

@@ -12,6 +12,7 @@ from app.http.bodies import content_length
 from app.http.dependencies import Service
 from app.http.problems import Refused
 from app.http.streaming import Turn, in_turn
+from app.submission.allowances import Allowance
 from workers.artifacts.datasets import Dataset
 from workers.child.json_facts import facts_apart
 from workers.formats import catalogue, roles
@@ -40,17 +41,21 @@ class NewDataset:
     member: str | None
     media_type: str | None
     n_features: int | None = None
+    key: str | None = None
+    expires_at: str | None = None
 
 
-async def receive(service: Service, request: Request, new: NewDataset) -> Dataset:
+async def receive(
+    service: Service, request: Request, new: NewDataset, allowance: Allowance
+) -> Dataset:
     """Stream the body into the store; the dataset, which does not exist yet (see `create`).
 
     Its status is `ready` if npy or small JSON shows its shape at once, else `inspecting`. Nothing
-    is left if this raises: Refused `too-large`, `full`, `empty`; UsageError for a format
+    is left if this raises: Refused `too-large`, `full`, `empty`; OverLimit; UsageError for a format
     that is not read or content that is not in its format.
     """
     stated = content_length(request)
-    return await store(service, new, bounded_body(service, request), stated)
+    return await store(service, new, bounded_body(service, request, allowance), stated)
 
 
 async def store(
@@ -93,6 +98,8 @@ async def store(
         created_at=now(),
         problem=None,
         n_features=new.n_features,
+        key=new.key,
+        expires_at=new.expires_at,
     )
 
 
@@ -117,8 +124,9 @@ def create(service: Service, dataset: Dataset, request_id: str) -> None:
         raise
 
 
-def bounded_body(service: Service, request: Request) -> AsyncIterator[bytes]:
-    """The body of a request in chunks, as long as it is not too large and the store has room.
+def bounded_body(service: Service, request: Request, allowance: Allowance) -> AsyncIterator[bytes]:
+    """The body of a request in chunks, as long as it is not too large, the store has room, and the
+    caller may keep it.
 
     Raises Refused `too-large` or `full`, before the first chunk if its length is declared.
     """
@@ -127,7 +135,7 @@ def bounded_body(service: Service, request: Request) -> AsyncIterator[bytes]:
     if stated is not None and stated > limit:
         raise _past_one_request(limit)
     require_room(service, stated or 0)
-    return _bounded(service, request, limit)
+    return _bounded(service, request, limit, allowance)
 
 
 def _parsed_at_once(service: Service) -> int:
@@ -143,12 +151,15 @@ async def _open_json(service: Service, new: NewDataset, length: int) -> Facts:
     return await in_turn(lambda: facts_apart(service.blobs.get(key), role), apart)
 
 
-async def _bounded(service: Service, request: Request, limit: int) -> AsyncIterator[bytes]:
+async def _bounded(
+    service: Service, request: Request, limit: int, allowance: Allowance
+) -> AsyncIterator[bytes]:
     size = checked = 0
     async for chunk in request.stream():
         size += len(chunk)
         if size > limit:
             raise _past_one_request(limit)
+        await allowance.grow(size)
         if size - checked >= CHECK_ROOM_EVERY:
             checked = size
             await to_thread.run_sync(require_room, service, 0)

@@ -234,6 +234,12 @@ class Umbel:
         bodies = self._driver.run(trees.listed("/v1/comparisons", {}, limit))
         return [Comparison(body) for body in bodies]
 
+    def usage(self) -> dict[str, Any]:
+        """What the tenant (`tenant`) and this key (`key`) use of what they may: `bytes`,
+        `datasets`, `trees`, `jobs`, `queued` and `running` with `used` and `limit` (None: no
+        limit), and `requests`."""
+        return self._driver.run(trees.described("/v1/usage", "tenant", "key"))
+
     def version(self) -> dict[str, str]:
         """The version of the API (`api`), of the service and of its Python."""
         return self._driver.run(trees.described("/v1/version", "api", "service"))

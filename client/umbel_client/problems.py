@@ -196,6 +196,12 @@ class OutsideTheBall(UnusableInput):
     """The input cannot be used: outside the ball."""
 
 
+class QuotaExceeded(ProblemError):
+    """A quota is used up (HTTP 429), as in: Tenant 'acme' keeps 3 datasets, of 3 that it may;
+    delete some.
+    """
+
+
 class Ragged(UnusableInput):
     """The input cannot be used: ragged."""
 
@@ -230,6 +236,10 @@ class TooLarge(ProblemError):
 
 class TooManyNodes(UnusableInput):
     """The input cannot be used: too many nodes."""
+
+
+class TooManyRequests(ProblemError):
+    """Too many requests (HTTP 429), as in: Tenant 'acme' may send 10 requests a second."""
 
 
 class Truncated(UnusableInput):
@@ -349,6 +359,7 @@ BY_TYPE: Mapping[str, type[ProblemError]] = {
     "/problems/not-unit": NotUnit,
     "/problems/out-of-memory": OutOfMemory,
     "/problems/outside-the-ball": OutsideTheBall,
+    "/problems/quota-exceeded": QuotaExceeded,
     "/problems/ragged": Ragged,
     "/problems/range-not-satisfiable": RangeNotSatisfiable,
     "/problems/singular-covariance": SingularCovariance,
@@ -358,6 +369,7 @@ BY_TYPE: Mapping[str, type[ProblemError]] = {
     "/problems/too-few-tasks": TooFewTasks,
     "/problems/too-large": TooLarge,
     "/problems/too-many-nodes": TooManyNodes,
+    "/problems/too-many-requests": TooManyRequests,
     "/problems/truncated": Truncated,
     "/problems/unauthenticated": Unauthenticated,
     "/problems/unavailable": Unavailable,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from app.cli import main
+from workers.artifacts.keys import Keys, digest_of
+from workers.stores.objects.local import LocalBlobs
 
 
 @pytest.fixture(autouse=True)
@@ -73,3 +76,82 @@ def test_a_worker_reports_errors_of_its_environment(
         worker([])
     assert ended.value.code == 2
     assert "UMBEL_LOG_LEVEL: Input should be 'DEBUG', 'INFO'" in capsys.readouterr().err
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Keys:
+    monkeypatch.setenv("UMBEL_STORE_URL", (tmp_path / "store").as_uri())
+    return Keys(LocalBlobs(tmp_path / "store"))
+
+
+def output(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    written = capsys.readouterr()
+    assert ended.value.code == 0, written.err
+    return written.out
+
+
+def test_a_key_of_the_store_is_made_listed_rotated_and_revoked(
+    capsys: pytest.CaptureFixture[str], store: Keys
+) -> None:
+    options = ("--role", "read", "--expires", "90d", "--name", "ci\x1b[2J", "--bytes", "1000")
+    shown = output(capsys, "keys", "new", "acme", *options)
+    (old,) = store.all().values()
+    secret = shown.splitlines()[0].split()[-1]
+    assert digest_of(secret) == old.key.digest
+    assert (old.key.tenant, old.key.role, old.key.limits.bytes) == ("acme", "read", 1000)
+    listed = output(capsys, "keys", "list")
+    assert old.key.id in listed
+    assert secret not in listed
+    assert "\x1b" not in listed
+
+    shown = output(capsys, "keys", "rotate", old.key.id, "--keep", "1h", "--datasets", "3")
+    now = datetime.now(UTC)
+    new = next(known for known in store.all().values() if known.key.replaces == old.key.id)
+    assert digest_of(shown.splitlines()[0].split()[-1]) == new.key.digest
+    assert (new.key.tenant, new.key.role, new.key.name) == ("acme", "read", "ci\x1b[2J")
+    assert (new.key.limits.bytes, new.key.limits.datasets) == (1000, 3)
+    assert new.key.expires_at is not None
+    assert timedelta(days=89) < new.key.expires_at - now < timedelta(days=91)
+    assert store.all()[old.key.id].refusal(now) is None
+    assert store.all()[old.key.id].refusal(now + timedelta(hours=2)) is not None
+
+    output(capsys, "keys", "revoke", old.key.id)
+    assert store.all()[old.key.id].refusal(datetime.now(UTC)) is not None
+    assert "revoked" in output(capsys, "keys", "list", "acme")
+    assert old.key.id not in output(capsys, "keys", "list", "other")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("keys", "new", "../acme"), "lower-case letters"),
+        (("keys", "new", "acme", "--expires", "2020-01-01T00:00:00Z"), "has passed"),
+        (("keys", "new", "acme", "--expires", "2090-01-01"), "with its offset"),
+        (("keys", "new", "acme", "--expires", "999999999d"), "with its offset"),
+        (("keys", "new", "acme", "--expires", "9999999d"), "too far"),
+        (("keys", "new", "acme", "--bytes", "-1"), "greater than or equal to 0"),
+        (("keys", "new", "acme", "--requests-per-s", "nan"), "finite"),
+        (("keys", "new", "acme", "--line", "--role", "read"), "has no role"),
+        (("keys", "revoke", "key_x"), "There is no key 'key_x'"),
+        (("keys", "rotate", "../../x"), "There is no key"),
+    ],
+)
+def test_invalid_keys(
+    capsys: pytest.CaptureFixture[str], store: Keys, arguments: tuple[str, ...], message: str
+) -> None:
+    assert message in refused(capsys, *arguments)
+    assert store.all() == {}
+
+
+def test_without_a_store_a_key_is_a_line_for_the_settings(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert "UMBEL_API_KEYS" in output(capsys, "keys", "new", "acme")
+    assert "UMBEL_STORE_URL" in refused(capsys, "keys", "list")
+    assert "UMBEL_STORE_URL" in refused(capsys, "keys", "new", "acme", "--role", "read")
+    assert "has no store" in refused(capsys, "keys", "list", "--data-dir", str(tmp_path))
+    (tmp_path / "store").mkdir()
+    output(capsys, "keys", "new", "acme", "--data-dir", str(tmp_path))
+    assert "acme" in output(capsys, "keys", "list", "--data-dir", str(tmp_path))

@@ -85,6 +85,7 @@ def test_a_job_has_these_fields(document: dict[str, Any]) -> None:
         "name_by",
         "name",
         "webhook",
+        "expires_at",
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import email.utils
 import pickle
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -60,6 +61,22 @@ def test_a_refusal_is_raised_at_once_with_all_it_says(server: FaultServer, kind:
     assert error.type == "/problems/invalid-request"
     assert "req_1" in str(error)
     assert len(server.asked) == 1
+
+
+def used_up(what: str) -> Answer:
+    """The refusal of a request beyond a quota."""
+    answer = problem(429, "quota-exceeded", Retry_After="0")
+    quota = {"whose": "tenant", "what": what, "used": 3, "limit": 3}
+    return replace(answer, body={**answer.body, "quota": quota})
+
+
+def test_a_quota_of_what_is_kept_is_not_waited_for(server: FaultServer, kind: str) -> None:
+    for what in ("bytes", "datasets"):
+        server.script(used_up(what))
+        with pytest.raises(problems.QuotaExceeded):
+            run_both(kind, server, sent(post("/v1/datasets", {})))
+    server.script(used_up("queued"), OK)
+    assert run_both(kind, server, sent(post("/v1/jobs", {}))).status == 200
 
 
 def test_retries_come_to_an_end(server: FaultServer, kind: str) -> None:

@@ -5,4 +5,5 @@
 - `results`: the files of a job's result, as the child writes them and later jobs read them.
 - `trees`: the trees that jobs published, with those files.
 - `checkpoints`: the saved state of long fits.
+- `keys`: the keys of the API.
 """

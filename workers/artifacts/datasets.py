@@ -9,13 +9,14 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from workers.errors import AlreadyThere, Missing, Problem, TransientError
+from workers.model import sibling
 from workers.stores.erasure import erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import put_once
 from workers.stores.objects.streams import Stored, store
 from workers.stores.redis.index import Index
-from workers.stores.redis.records import Records
+from workers.stores.redis.records import Records, expiry_ms
 
 CONTENT = "content"
 META = "meta.json"
@@ -29,6 +30,7 @@ class Dataset(BaseModel):
     shape, dtype : None until known. `sha256` and `bytes` are those of the content as uploaded.
     n_features : the declared number of features of a libsvm file; None: that of its largest index.
     tree : the tree whose rows these labels are of, if they were made from statements about it.
+    key : the key of the store by which it was made. expires_at : when it may be removed.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -48,6 +50,8 @@ class Dataset(BaseModel):
     problem: Problem | None
     n_features: int | None = None
     tree: str | None = None
+    key: str | None = None
+    expires_at: str | None = None
 
 
 class _Inspection(BaseModel):
@@ -180,11 +184,15 @@ class Datasets:
         """Remove it with its inspection; False where there is none."""
         if self.get(tenant, dataset_id) is None:
             return False
+        self.erase(tenant, dataset_id)
+        return True
+
+    def erase(self, tenant: str, dataset_id: str) -> None:
+        """Remove a dataset with its inspection, or what an interrupted removal has left of it."""
         inspection = self._inspection(tenant, dataset_id)
         self._remove(tenant, dataset_id)
         if inspection is not None and inspection.job is not None:
             erase_job(self._blobs, self._records, tenant, inspection.job)
-        return True
 
     def content_key(self, tenant: str, dataset_id: str) -> str:
         """The key of the bytes as uploaded."""
@@ -192,7 +200,7 @@ class Datasets:
 
     def restore(self, tenant: str, dataset_id: str) -> bool:
         """List a dataset of the store; True if it was missing from the list."""
-        if self._index.get(tenant, dataset_id) is not None:
+        if self._index.counted(dataset_id):
             return False
         dataset = self._stored(tenant, dataset_id)
         if dataset is None:
@@ -204,7 +212,16 @@ class Datasets:
         return True
 
     def _list(self, dataset: Dataset) -> None:
-        self._index.put(dataset.tenant, dataset.id, dataset.model_dump_json(), dataset.role or "")
+        self._index.put(
+            dataset.tenant,
+            dataset.id,
+            dataset.model_dump_json(),
+            dataset.role or "",
+            n_bytes=dataset.bytes,
+            key=dataset.key,
+            needs="" if dataset.tree is None else sibling(dataset.tree, "job"),
+            expires=expiry_ms(dataset.expires_at),
+        )
 
     def _remove(self, tenant: str, dataset_id: str) -> None:
         self._blobs.delete(layout.dataset(tenant, dataset_id, META))

@@ -20,7 +20,7 @@ from workers.model import End, Request, sibling
 from workers.stores.erasure import erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
-from workers.stores.objects.job_files import read_end
+from workers.stores.objects.job_files import read_end, read_request
 from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records
 
@@ -139,6 +139,7 @@ class Trees:
         if stored is None or self.file(tenant, model_id, results.MODEL) is None:
             return False
         self._blobs.delete(stored.key)
+        self._keep_bytes(tenant, model_id, without={results.MODEL})
         return True
 
     def page(
@@ -167,7 +168,20 @@ class Trees:
             self._blobs.delete(layout.attempt(tenant, job_id, end.fence, results.TREE))
         self._index.drop(tree_id)
         self._blobs.delete_under(layout.attempts(tenant, job_id))
+        self._keep_bytes(tenant, tree_id, without=None)
         return True
+
+    def _keep_bytes(self, tenant: str, own_id: str, without: set[str] | None) -> None:
+        """Count what is left of a job's bytes; without : the files removed, None for all."""
+        job_id = sibling(own_id, "job")
+        try:
+            n_bytes = read_request(self._blobs, tenant, job_id).inline_bytes
+        except Missing:
+            return
+        end = read_end(self._blobs, tenant, job_id)
+        if end is not None and without is not None:
+            n_bytes += sum(file.size for file in end.files if file.name not in without)
+        self._records.keep_bytes(job_id, n_bytes)
 
     def _weight(self) -> int:
         return sum(tree.n_nodes + tree.n_points for tree in self._loaded.values())

@@ -1,6 +1,6 @@
 """Uploads in parts: each part is a separate object, until all are combined into a dataset.
 
-Redis does not store them. An upload exists while its `upload.json` does, a part while an empty
+Redis only counts their bytes. An upload exists while its `upload.json` does, a part while an empty
 object exists whose name holds its number, length and hash. A part that is sent again replaces the
 earlier one; an interrupted request leaves none. Only the first dataset made from an upload counts;
 the upload refers to it until it is forgotten.
@@ -20,6 +20,7 @@ from workers.model import made_at, new_id
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.streams import store
+from workers.stores.redis.usage import Usage
 
 MOST_PARTS = 10_000
 
@@ -39,6 +40,8 @@ class Upload(BaseModel):
     media_type: str | None
     created_at: str
     n_features: int | None = None
+    key: str | None = None
+    expires_at: str | None = None
 
 
 class Part(BaseModel):
@@ -53,10 +56,14 @@ class Part(BaseModel):
 
 
 class Parts:
-    """Uploads in parts, of all tenants. Threads may share it."""
+    """Uploads in parts, of all tenants. Threads may share it.
 
-    def __init__(self, blobs: Blobs) -> None:
+    The bytes of parts count in what their tenant uses, until they are removed.
+    """
+
+    def __init__(self, blobs: Blobs, usage: Usage) -> None:
         self._blobs = blobs
+        self._usage = usage
 
     def create(self, upload: Upload) -> None:
         key = layout.upload(upload.tenant, upload.id, _UPLOAD)
@@ -85,6 +92,7 @@ class Parts:
         if self.get(upload.tenant, upload.id) is None:
             self.delete(upload.tenant, upload.id)
             return False
+        self._usage.put_part(upload.tenant, upload.key, upload.id, part.number, part.bytes)
         for other in self._all(upload, part.number):
             if other.stamp < part.stamp:
                 self.drop(upload, other)
@@ -140,11 +148,27 @@ class Parts:
         """Remove the parts of an upload that is complete."""
         for folder in ("parts/", "bytes/"):
             self._blobs.delete_under(layout.upload(upload.tenant, upload.id, folder))
+        self._usage.drop_parts(upload.id)
 
     def delete(self, tenant: str, upload_id: str) -> None:
         """Remove an upload and its parts; nothing happens where there is none."""
         self._blobs.delete(layout.upload(tenant, upload_id, _UPLOAD))
         self._blobs.delete_under(layout.upload(tenant, upload_id))
+        self._usage.drop_parts(upload_id)
+
+    def recount(self) -> set[str]:
+        """Count all parts in the store again; returns the uploads that have some."""
+        uploads: set[tuple[str, str]] = set()
+        for key in self._blobs.keys("uploads/"):
+            _, tenant, upload_id, rest = key.split("/", 3)
+            if rest.startswith("parts/"):
+                uploads.add((tenant, upload_id))
+        for tenant, upload_id in uploads:
+            upload = self.get(tenant, upload_id)
+            for part in [] if upload is None else self.list(upload):
+                key_id = None if upload is None else upload.key
+                self._usage.put_part(tenant, key_id, upload_id, part.number, part.bytes)
+        return {upload_id for _, upload_id in uploads}
 
     def forget(self, tenant: str, before: datetime) -> int:
         """Remove the tenant's uploads that received nothing since `before`.

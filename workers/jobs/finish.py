@@ -67,7 +67,10 @@ class Endings:
         if request.kind == "transform":
             # Before the record: who reads that the job has succeeded finds its dataset.
             self._adopt_dataset(request, end)
-        outcome = self._records.end(job_id, end, tree, quiet=quiet, delivery=delivery)
+        n_bytes = self.kept_bytes(request, end, quiet=quiet)
+        outcome = self._records.end(
+            job_id, end, tree, quiet=quiet, delivery=delivery, n_bytes=n_bytes
+        )
         if request.webhook is not None:
             self._webhook_due()
         self._blobs.delete(layout.open_marker(tenant, job_id))
@@ -75,6 +78,26 @@ class Endings:
         if end.attempt > 1 and not quiet:
             self._remove_other_attempts(tenant, job_id, end.fence)
         return outcome
+
+    def kept_bytes(self, request: Request, end: End | None, *, quiet: bool = False) -> int:
+        """The bytes of a job's inline inputs and results.
+
+        quiet : its tree or model may have been removed. A dataset made of a result counts itself.
+        """
+        n_bytes = request.inline_bytes
+        if end is None or not end.files:
+            return n_bytes
+        names = {file.name for file in end.files}
+        removable = {results.TREE, results.MODEL} & names if quiet else set()
+        gone = {
+            name
+            for name in removable
+            if self._blobs.size(layout.attempt(request.tenant, request.id, end.fence, name)) is None
+        }
+        if results.TREE in gone:
+            return n_bytes
+        left_out = gone | {results.TRANSFORMED}
+        return n_bytes + sum(file.size for file in end.files if file.name not in left_out)
 
     def conclude(self, tenant: str, job_id: str, status: Literal["cancelled", "failed"]) -> None:
         """End a job that no attempt has ended; an existing end stands.
@@ -138,6 +161,7 @@ class Endings:
                 sha256=file.sha256,
                 created_at=end.finished_at,
                 problem=None,
+                key=request.key,
             ),
             layout.attempt(request.tenant, request.id, end.fence, file.name),
         )

@@ -26,6 +26,7 @@ from workers.jobs.finish import Endings
 from workers.jobs.interrupted import Interrupted
 from workers.jobs.pieces import Pieces
 from workers.jobs.rebuild import Rebuild
+from workers.jobs.retention import Retention
 from workers.jobs.submission import Intake
 from workers.jobs.sweep import Sweeper, Waiting
 from workers.model import ENDED, Advance, Claim, End, Record, Request
@@ -35,6 +36,8 @@ from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import publish_files, read_end, read_request, write_end
 from workers.stores.redis.records import Records
+from workers.stores.redis.removal import Removal
+from workers.stores.redis.usage import Usage
 
 Send = Callable[[str, str], None]
 """send(queue, job id): puts a hint on the queue; it may fail."""
@@ -56,12 +59,15 @@ class Ledger:
     blobs: Blobs
     pieces: Pieces
     webhooks: Deliveries
+    retention: Retention
 
     def __init__(
         self,
         blobs: Blobs,
         records: Records,
         datasets: Datasets,
+        usage: Usage,
+        removal: Removal,
         settings: WorkerSettings,
         send: Send,
         waiting: Waiting,
@@ -76,26 +82,32 @@ class Ledger:
         # The sender of webhooks sets `on_due` later.
         self._endings = Endings(blobs, records, datasets, settings, lambda: self.webhooks.on_due())
         self._intake = Intake(
-            blobs, records, self._endings, settings, self._hint, self._receiver_of
+            blobs, records, self._endings, usage, settings, self._hint, self._receiver_of
         )
         self._sweeper = Sweeper(blobs, records, self._endings, settings, self._hint, waiting)
         self.pieces = Pieces(blobs, records, settings, self._hint)
         self._leftovers_at = 0.0
+        self.retention = Retention(blobs, records, datasets, usage, removal, settings)
         self._rebuild = Rebuild(
-            blobs, records, datasets, self._endings, self.pieces, self._receiver_of
+            blobs, records, datasets, usage, self._endings, self.pieces, self._receiver_of
         )
         self._interrupted = Interrupted(blobs, records, self._rebuild, self._hint)
 
-    def submit(self, request: Request, inline: Mapping[str, bytes] | None = None) -> Record:
+    def submit(
+        self, request: Request, inline: Mapping[str, bytes] | None = None, limits: str = ""
+    ) -> Record:
         """The record of a job that is accepted now.
 
-        Raises StoreUnavailable or StoreFull, in which case nothing is left half-made. If an earlier
+        limits : what its tenant and key may use, by `workers.settings.admission`.
+
+        Raises OverLimit, UsageError `unknown-input` for an input that is being removed, and
+        StoreUnavailable or StoreFull, in which case nothing is left half-made. If an earlier
         job has the same idempotency key, the result is the record of that job, or UsageError
         `idempotency-mismatch` if its body was different.
         """
         if request.idempotency_key is not None:
             self.ensure_built()
-        return self._intake.submit(request, inline or {})
+        return self._intake.submit(request, inline or {}, limits)
 
     def finish_submission(self, tenant: str, job_id: str) -> Record | None:
         """The record of a job whose submission a dead process began: it is accepted now.
@@ -272,8 +284,8 @@ class Ledger:
         return True
 
     def sweep(self) -> int:
-        """Handle once what is due: lost leases, queued jobs not taken, interrupted submissions; and
-        now and then what processes that died have left in the store.
+        """Handle once what is due: lost leases, queued jobs not taken, interrupted submissions; now
+        and then what processes that died have left in the store, and what has expired.
 
         Returns the number of jobs.
         """
@@ -284,7 +296,10 @@ class Ledger:
         if time.monotonic() >= self._leftovers_at:
             self._leftovers_at = time.monotonic() + LEFTOVERS_S
             self.blobs.remove_leftovers()
-        return taken + self._interrupted.sweep()
+        taken += self._interrupted.sweep()
+        if not self._rebuild.needed():
+            self.retention.sweep()
+        return taken
 
     def rebuild(self) -> int:
         """Restore records and lists from the store, after Redis has started; returns their number.

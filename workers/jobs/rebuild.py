@@ -13,11 +13,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import compress, islice
 from typing import TypeVar
 
 from workers.artifacts.checkpoints import Checkpoints
 from workers.artifacts.datasets import Datasets
+from workers.artifacts.uploads import Parts
 from workers.errors import Missing, StoreFull, StoreUnavailable
 from workers.jobs.finish import Endings
 from workers.jobs.pieces import Pieces
@@ -27,6 +28,7 @@ from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import END, REQUEST, read_end, read_request
 from workers.stores.redis.records import IDEMPOTENCY_S, Records
+from workers.stores.redis.usage import Usage
 
 HOLD_S = 30.0
 """Another process takes over a rebuild whose process died after this time."""
@@ -48,6 +50,7 @@ class Rebuild:
         blobs: Blobs,
         records: Records,
         datasets: Datasets,
+        usage: Usage,
         endings: Endings,
         pieces: Pieces,
         receiver_of: Callable[[Request], str],
@@ -55,6 +58,7 @@ class Rebuild:
         self._blobs = blobs
         self._records = records
         self._datasets = datasets
+        self._usage = usage
         self._endings = endings
         self._pieces = pieces
         self._receiver_of = receiver_of
@@ -159,6 +163,9 @@ class Rebuild:
                 self._hold(token)
                 statuses = self._records.statuses(job_id for _, job_id, _ in jobs)
                 restored += sum(pool.map(self._job, jobs, statuses))
+                uncounted = self._records.uncounted(job_id for _, job_id, _ in jobs)
+                for _ in pool.map(self._count, compress(jobs, uncounted)):
+                    pass
                 ended.update({job_id: END in names for _, job_id, names in jobs})
             for key in self._blobs.keys("open/"):
                 _, tenant, job_id = key.split("/", 2)
@@ -171,6 +178,7 @@ class Rebuild:
                 self._hold(token)
                 for _ in pool.map(self._drop_if_deleted, missing):
                     pass
+        self._parts()
         self._pieces.restore()
         Checkpoints(self._blobs).restore(self._has_ended)
         return restored
@@ -200,6 +208,23 @@ class Rebuild:
             if end is not None:
                 self._endings.settle(tenant, job_id, end)
         return False
+
+    def _count(self, folder: tuple[str, str, set[str]]) -> None:
+        """Count a job whose record is of a version that did not count."""
+        tenant, job_id, _ = folder
+        try:
+            request = read_request(self._blobs, tenant, job_id)
+        except Missing:
+            return
+        end = read_end(self._blobs, tenant, job_id)
+        self._records.count(request, self._endings.kept_bytes(request, end, quiet=True))
+
+    def _parts(self) -> None:
+        """Count the parts of uploads in the store, and forget those that are gone."""
+        counted = self._usage.uploads()
+        uploads = Parts(self._blobs, self._usage).recount()
+        for upload_id in counted - uploads:
+            self._usage.drop_parts(upload_id)
 
     def _drop_if_deleted(self, job_id: str) -> None:
         owner = self._records.owner(job_id)

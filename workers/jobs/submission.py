@@ -7,14 +7,15 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from models.errors import UsageError
-from workers.errors import AlreadyThere, StoreUnavailable, TransientError
+from workers.errors import AlreadyThere, OverLimit, StoreUnavailable, TransientError
 from workers.jobs.finish import Endings
-from workers.model import Advance, Record, Request, Webhook
+from workers.model import LISTED, Advance, Record, Request, Webhook
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import REQUEST, bare_end, read_end, write_end
-from workers.stores.redis.records import Records
+from workers.stores.redis.records import Created, Records
+from workers.stores.redis.usage import Usage
 
 _log = logging.getLogger(__name__)
 
@@ -31,6 +32,7 @@ class Intake:
         blobs: Blobs,
         records: Records,
         endings: Endings,
+        usage: Usage,
         settings: WorkerSettings,
         hint: Callable[[str, str], None],
         receiver_of: Callable[[Request], str],
@@ -38,21 +40,25 @@ class Intake:
         self._blobs = blobs
         self._records = records
         self._endings = endings
+        self._usage = usage
         self._settings = settings
         self._hint = hint
         self._receiver_of = receiver_of
 
-    def submit(self, request: Request, inline: Mapping[str, bytes]) -> Record:
+    def submit(self, request: Request, inline: Mapping[str, bytes], limits: str) -> Record:
         """See `Ledger.submit`."""
         first = self._first(request)
         if first is not None:
             return first
+        request = request.model_copy(update={"inline_bytes": sum(map(len, inline.values()))})
+        if limits:
+            self._require_room(request, limits)
         self._write(request, inline)
         receiver = self._receiver_of(request)
         for _ in range(8):
             try:
                 created = self._records.create(
-                    request, receiver=receiver, due_s=self._settings.resend_s
+                    request, receiver=receiver, due_s=self._settings.resend_s, limits=limits
                 )
             except TransientError:
                 self._reject(request)
@@ -61,6 +67,9 @@ class Intake:
                 self._hint(request.queue, request.id)
                 record = self._records.get(request.id) if created.outcome == "exists" else None
                 return record or _queued(request, created.version)
+            if created.outcome in ("limited", "gone"):
+                self._discard(request)
+                raise _refusal(created)
             try:
                 first = self._first(request)
             except (TransientError, UsageError):
@@ -71,6 +80,17 @@ class Intake:
                 return first
         self._discard(request)
         raise StoreUnavailable("the first job with this idempotency key appears and vanishes")
+
+    def _require_room(self, request: Request, limits: str) -> None:
+        """Refuse before anything is written; the script that makes the record asks again."""
+        self._usage.require_room(
+            request.tenant,
+            request.key,
+            n_bytes=request.inline_bytes,
+            datasets=int(request.kind == "transform"),
+            queued=int(request.kind in LISTED),
+            limits=limits,
+        )
 
     def _write(self, request: Request, inline: Mapping[str, bytes]) -> None:
         tenant, job_id = request.tenant, request.id
@@ -125,6 +145,12 @@ class Intake:
             self._blobs.delete_under(layout.job(request.tenant, request.id))
 
 
+def _refusal(created: Created) -> UsageError | OverLimit:
+    if created.excess is not None:
+        return OverLimit(*created.excess)
+    return UsageError(f"{created.first!r} is being removed: it has expired.", code="unknown-input")
+
+
 def _queued(request: Request, version: int) -> Record:
     return Record(
         id=request.id,
@@ -149,5 +175,6 @@ def _queued(request: Request, version: int) -> Record:
         started_at=None,
         finished_at=None,
         webhook=None if request.webhook is None else Webhook(url=request.webhook),
+        expires_at=request.expires_at,
         version=version,
     )

@@ -244,6 +244,12 @@ class AsyncUmbel:
         bodies = await self._driver.run(trees.listed("/v1/comparisons", {}, limit))
         return [Comparison(body) for body in bodies]
 
+    async def usage(self) -> dict[str, Any]:
+        """What the tenant (`tenant`) and this key (`key`) use of what they may: `bytes`,
+        `datasets`, `trees`, `jobs`, `queued` and `running` with `used` and `limit` (None: no
+        limit), and `requests`."""
+        return await self._driver.run(trees.described("/v1/usage", "tenant", "key"))
+
     async def version(self) -> dict[str, str]:
         """The version of the API (`api`), of the service and of its Python."""
         return await self._driver.run(trees.described("/v1/version", "api", "service"))

@@ -52,7 +52,8 @@ def post(
 
 def sent(request: Request) -> Operation[Reply]:
     """The response to a request, which is repeated after refusals that pass (429, 503, a request
-    with the same key in progress) and cut connections.
+    with the same key in progress) and cut connections; not where a quota of what is kept is used
+    up.
 
     Every request may be repeated: a POST carries an idempotency key. Pauses double and are drawn
     between half and all of that, unless the service names one (`Retry-After`).
@@ -81,6 +82,7 @@ def sent(request: Request) -> Operation[Reply]:
             failure = refusal(reply, request)
             stated = retry_after(reply)
             passes = reply.status in PASSING or (reply.status == 409 and stated is not None)
+            passes = passes and not _used_up(failure)
             if not passes or attempt >= settings.retries:
                 if isinstance(failure, UnexpectedResponse):
                     failure.service = yield from _service_version()
@@ -98,6 +100,12 @@ def pause(settings: Settings, attempt: int, stated: float | None) -> float:
         return min(stated * random.uniform(1.0, 1.1), settings.longest_pause_s)
     doubled = settings.pause_s * 2.0 ** min(attempt, 30)
     return min(doubled, settings.longest_pause_s) * random.uniform(0.5, 1.0)
+
+
+def _used_up(failure: Exception) -> bool:
+    """Whether a quota is used up that waiting does not free: of what is kept."""
+    quota = failure.problem.get("quota") if isinstance(failure, ProblemError) else None
+    return isinstance(quota, dict) and quota.get("what") in ("bytes", "datasets")
 
 
 def json_of(reply: Reply, *needed: str) -> dict[str, Any]:

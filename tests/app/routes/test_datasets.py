@@ -57,6 +57,7 @@ def test_npy_is_ready_at_once(api: Api) -> None:
         "created_at": dataset["created_at"],
         "problem": None,
         "tree": None,
+        "expires_at": None,
     }
     assert api.client.get(answer.headers["location"]).json() == dataset
     assert api.client.get("/v1/datasets").json()["items"] == [dataset]

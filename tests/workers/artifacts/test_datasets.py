@@ -64,7 +64,7 @@ def test_create_get_and_delete(assembly: Assembly) -> None:
 def test_a_failed_creation_leaves_nothing(
     assembly: Assembly, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise StoreUnavailable("away")
 
     record = dataset()

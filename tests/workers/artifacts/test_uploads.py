@@ -14,7 +14,15 @@ from tests.workers.artifacts.datasets_kit import dataset
 from workers.artifacts.uploads import Part, Parts, Upload
 from workers.errors import Missing
 from workers.model import new_id, now
+from workers.settings import WorkerSettings
 from workers.stores.objects.blobs import Blobs
+from workers.stores.redis.client import connect
+from workers.stores.redis.usage import Usage
+
+
+@pytest.fixture
+def usage(settings: WorkerSettings) -> Usage:
+    return Usage(connect(settings.redis_url), settings)
 
 
 def upload(tenant: str = "ada") -> Upload:
@@ -30,8 +38,8 @@ def received(parts: Parts, upload: Upload, number: int, content: bytes) -> Part:
     return asyncio.run(parts.receive(upload, number, stream(content)))
 
 
-def test_parts_arrive_in_any_order_and_can_be_replaced(blobs: Blobs) -> None:
-    parts, begun = Parts(blobs), upload()
+def test_parts_arrive_in_any_order_and_can_be_replaced(blobs: Blobs, usage: Usage) -> None:
+    parts, begun = Parts(blobs, usage), upload()
     parts.create(begun)
     content = {number: os.urandom(1000 + number) for number in (10, 2, 1)}
     for number, own in content.items():
@@ -46,7 +54,9 @@ def test_parts_arrive_in_any_order_and_can_be_replaced(blobs: Blobs) -> None:
     assert b"".join(parts.read(begun, listed)) == content[1] + content[2] + content[10]
     # Nothing is left of the replaced part.
     assert len(list(blobs.keys("uploads/"))) == 1 + 2 * 3
+    assert usage.of("ada")["bytes"] == sum(map(len, content.values()))
     parts.clear(begun)
+    assert usage.of("ada")["bytes"] == 0
     assert parts.list(begun) == []
     with pytest.raises(Missing):
         list(parts.read(begun, listed))
@@ -54,8 +64,8 @@ def test_parts_arrive_in_any_order_and_can_be_replaced(blobs: Blobs) -> None:
     assert list(blobs.keys("uploads/")) == []
 
 
-def test_a_received_part_is_listed_only_once_it_is_added(blobs: Blobs) -> None:
-    parts, begun = Parts(blobs), upload()
+def test_a_received_part_is_listed_only_once_it_is_added(blobs: Blobs, usage: Usage) -> None:
+    parts, begun = Parts(blobs, usage), upload()
     parts.create(begun)
     part = received(parts, begun, 1, b"x")
     assert parts.list(begun) == []
@@ -71,8 +81,8 @@ def test_a_received_part_is_listed_only_once_it_is_added(blobs: Blobs) -> None:
     assert len(list(blobs.keys("uploads/"))) == 1
 
 
-def test_a_part_that_arrives_after_the_deletion_leaves_nothing(blobs: Blobs) -> None:
-    parts, begun = Parts(blobs), upload()
+def test_a_part_that_arrives_after_the_deletion_leaves_nothing(blobs: Blobs, usage: Usage) -> None:
+    parts, begun = Parts(blobs, usage), upload()
     parts.create(begun)
     part = received(parts, begun, 1, b"x")
     parts.delete("ada", begun.id)
@@ -80,8 +90,8 @@ def test_a_part_that_arrives_after_the_deletion_leaves_nothing(blobs: Blobs) -> 
     assert list(blobs.keys("uploads/")) == []
 
 
-def test_the_first_completion_wins(blobs: Blobs) -> None:
-    parts, begun = Parts(blobs), upload()
+def test_the_first_completion_wins(blobs: Blobs, usage: Usage) -> None:
+    parts, begun = Parts(blobs, usage), upload()
     parts.create(begun)
     assert parts.completed(begun) is None
     first, second = dataset(), dataset()
@@ -92,15 +102,15 @@ def test_the_first_completion_wins(blobs: Blobs) -> None:
     assert parts.complete(begun, second) == second
 
 
-def test_uploads_of_another_tenant_are_invisible(blobs: Blobs) -> None:
-    parts, begun = Parts(blobs), upload()
+def test_uploads_of_another_tenant_are_invisible(blobs: Blobs, usage: Usage) -> None:
+    parts, begun = Parts(blobs, usage), upload()
     parts.create(begun)
     assert parts.get("ada", begun.id) == begun
     assert parts.get("bob", begun.id) is None
 
 
-def test_idle_uploads_are_removed(blobs: Blobs) -> None:
-    parts, begun, idle = Parts(blobs), upload(), upload()
+def test_idle_uploads_are_removed(blobs: Blobs, usage: Usage) -> None:
+    parts, begun, idle = Parts(blobs, usage), upload(), upload()
     foreign = upload("bob")
     for started in (begun, idle, foreign):
         parts.create(started)

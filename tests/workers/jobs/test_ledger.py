@@ -482,7 +482,7 @@ def test_delete_leaves_nothing(
     assert assembly.trees.page("ada") == ([], None)
     assert set(ledger.counts().values()) == {0}
     remaining = {key.removeprefix(settings.key_prefix) for key in assembly.redis.keys("*")}
-    assert remaining <= {"counts", "queued", "built"}
+    assert remaining <= {"counts", "queued", "counted"}
 
 
 def test_a_job_deleted_while_its_worker_publishes_stays_deleted(

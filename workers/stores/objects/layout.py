@@ -17,6 +17,9 @@ pieces/<tenant>/<job>.<fence>/<number>.<token>  a piece of an attempt's fit, com
 pieces/<tenant>/<job>.<fence>/shared.<number>   the arrays that the pieces from this number on share
 checkpoints/<tenant>/<job>/<time>.<fence>  the state of a long fit
 service/webhook-secret               the secret of the signing keys, if no setting gives one
+service/keys/<key>/key.json          a key of the API: its hash, tenant, role (create-only)
+service/keys/<key>/revoked.<ms>      empty; the key is not valid from then on (the earliest counts)
+service/key-uses/<key>               the minute in which the key was used last
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from __future__ import annotations
 PIECES = "pieces/"
 CHECKPOINTS = "checkpoints/"
 WEBHOOK_ROOT = "service/webhook-secret"
+KEYS = "service/keys/"
 
 
 def dataset(tenant: str, dataset_id: str, part: str = "") -> str:
@@ -74,3 +78,11 @@ def first_number(key: str) -> int:
 
 def checkpoints(tenant: str, job_id: str) -> str:
     return f"{CHECKPOINTS}{tenant}/{job_id}/"
+
+
+def key(key_id: str, part: str) -> str:
+    return f"{KEYS}{key_id}/{part}"
+
+
+def key_use(key_id: str) -> str:
+    return f"service/key-uses/{key_id}"

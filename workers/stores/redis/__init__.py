@@ -8,6 +8,8 @@ comment at the top of each script states its arguments and its result, and the t
 - `records`: job records, the workers, the right to rebuild.
 - `events`: the stream of events of a job.
 - `index`: lists of datasets and trees.
+- `usage`: what tenants and keys use, and room reserved for uploads.
+- `removal`: what may be removed, and what needs it.
 - `cursor`: cursors of pages.
 - `webhooks`: which webhooks are due, and who sends them.
 """

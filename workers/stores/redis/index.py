@@ -25,8 +25,39 @@ class Index:
         self._name = name
         self._scripts = Scripts(client, settings.key_prefix)
 
-    def put(self, tenant: str, own_id: str, facts: str, group: str = "") -> None:
-        self._scripts("index_put", self._name, own_id, tenant, group, facts)
+    def put(
+        self,
+        tenant: str,
+        own_id: str,
+        facts: str,
+        group: str = "",
+        *,
+        n_bytes: int = 0,
+        key: str | None = None,
+        needs: str = "",
+        expires: str = "",
+    ) -> None:
+        """List an entry, and count it in what its tenant, and its key, use.
+
+        needs : the job that must stay while it does. expires : in ms, when it may be removed.
+        """
+        self._scripts(
+            "index_put",
+            self._name,
+            own_id,
+            tenant,
+            group,
+            facts,
+            n_bytes,
+            key or "",
+            needs,
+            expires,
+        )
+
+    def counted(self, own_id: str) -> bool:
+        """Whether an entry is listed, and by a version that counts."""
+        with translated():
+            return bool(self._client.hexists(self._key(own_id), "bytes"))
 
     def change(self, own_id: str, facts: str) -> bool:
         """Replace the facts of an entry; False where it is not listed."""

@@ -31,6 +31,7 @@ from workers.stores.redis.cursor import decode, encode
 CANCEL_S = 7.0
 """A sweeper ends a cancelled job that has not ended by itself after this time."""
 
+ACCEPTED = "-"
 EVENTS_KEPT_S = 3600.0
 IDEMPOTENCY_S = 24 * 3600.0
 WORKER_S = 15.0
@@ -52,10 +53,15 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """The result of creating a record; `first` is the job that already has the idempotency key."""
+    """The result of creating a record.
 
-    outcome: Literal["made", "exists", "replay", "mismatch"]
+    first : the job that already has the idempotency key, or for "gone" what the job refers to.
+    excess : for "limited" which limit: (tenant or key, what, used, limit).
+    """
+
+    outcome: Literal["made", "exists", "replay", "mismatch", "gone", "limited"]
     first: str | None = None
+    excess: tuple[str, str, int, int] | None = None
     version: int = 0
 
 
@@ -75,10 +81,12 @@ class Records:
         receiver: str,
         due_s: float,
         idempotency_s: float = IDEMPOTENCY_S,
+        limits: str = ACCEPTED,
     ) -> Created:
         """Create the record of `request`, queued and due in `due_s`.
 
-        receiver : host and port of its webhook, "" without one.
+        receiver : host and port of its webhook, "" without one. limits : as of `Usage`; `ACCEPTED`
+        for a job that was accepted before, which no limit concerns.
         """
         once = ""
         if request.idempotency_key is not None and idempotency_s > 0:
@@ -107,6 +115,7 @@ class Records:
                     "name_by",
                     "webhook",
                     "created_at",
+                    "expires_at",
                 }
             ),
             _ms(due_s),
@@ -114,9 +123,19 @@ class Records:
             request.body_sha256 or "",
             _ms(idempotency_s),
             f"{request.tenant} {receiver}" if receiver else "",
+            request.key or "",
+            "" if request.key_running is None else request.key_running,
+            request.inline_bytes,
+            limits,
+            int(request.kind == "transform"),
+            json.dumps(request.needs),
+            expiry_ms(request.expires_at),
         )
         if answer[0] == "made":
             return Created("made", version=int(answer[1]))
+        if answer[0] == "limited":
+            _, whose, what, used, limit = answer
+            return Created("limited", excess=(whose, what, int(used), int(limit)))
         return Created(answer[0], answer[1] if len(answer) > 1 else None)
 
     def first_with(self, tenant: str, idempotency_key: str) -> tuple[str, str] | None:
@@ -158,6 +177,35 @@ class Records:
                 pipe.hget(self._key(job_id), "status")
             return cast("list[str | None]", pipe.execute())
 
+    def count(self, request: Request, n_bytes: int) -> bool:
+        """Count a job in what its tenant uses, and in what it needs; False if it was already.
+
+        n_bytes : what it keeps now. For records of a version that did not count jobs.
+        """
+        return bool(
+            self._scripts(
+                "job_count",
+                request.id,
+                request.key or "",
+                n_bytes,
+                json.dumps(request.needs),
+                expiry_ms(request.expires_at),
+            )
+        )
+
+    def uncounted(self, job_ids: Iterable[str]) -> list[bool]:
+        """Whether each job has a record that is not counted."""
+        with translated():
+            pipe = self.client.pipeline(transaction=False)
+            for job_id in job_ids:
+                pipe.hmget(self._key(job_id), "status", "bytes")
+            rows = cast("list[list[str | None]]", pipe.execute())
+        return [status is not None and n_bytes is None for status, n_bytes in rows]
+
+    def keep_bytes(self, job_id: str, n_bytes: int) -> None:
+        """Set the bytes that a job keeps, once some of its files are removed."""
+        self._scripts("job_bytes", job_id, n_bytes)
+
     def page(
         self, tenant: str, *, status: str | None, method: str | None, limit: int, cursor: str | None
     ) -> tuple[list[Record], str | None]:
@@ -188,6 +236,7 @@ class Records:
             _ms(self._settings.lease_s),
             self._settings.max_attempts,
             worker,
+            self._running(),
         )
         if answer[0] != "ok":
             return answer[0], 0, ""
@@ -197,10 +246,12 @@ class Records:
         """Take the next job out of these lanes, `<queue>:fit` or `<queue>:quick`; None: none waits.
 
         A later lane is looked at if the earlier ones are empty. In a lane tenants take turns, and a
-        tenant's oldest job is first. If the job is not claimed it returns after `resend_s`.
+        tenant's oldest job is first; those of a tenant or key with as many running as it may have
+        wait. If the job is not claimed it returns after `resend_s`.
         """
         weights, due_s = self._settings.tenant_weights, self._settings.resend_s
-        return self._scripts("next", json.dumps(weights), _ms(due_s), *lanes) or None
+        turns = json.dumps(weights)
+        return self._scripts("next", turns, _ms(due_s), self._running(), *lanes) or None
 
     def beat(self, claim: Claim, advance: Advance | None) -> Literal["on", "cancel", "lost"]:
         progress = "" if advance is None else advance.model_dump_json()
@@ -252,11 +303,12 @@ class Records:
         *,
         quiet: bool = False,
         delivery: Delivery | None = None,
+        n_bytes: int = 0,
     ) -> Literal["gone", "ended", "ok"]:
         """Write `end` into the record and `tree` (facts as JSON) into the lists of trees.
 
         quiet : leave no events, for a job that ended long ago. delivery : the result of the job's
-            webhook; without it the webhook becomes due now.
+            webhook; without it the webhook becomes due now. n_bytes : what the job keeps.
         """
         answer = self._scripts(
             "end",
@@ -274,6 +326,7 @@ class Records:
             "" if delivery is None else delivery.status,
             0 if delivery is None else delivery.attempts,
             "" if delivery is None else delivery.reason or "",
+            n_bytes,
         )
         return cast("Literal['gone', 'ended', 'ok']", answer)
 
@@ -326,7 +379,7 @@ class Records:
         with translated():
             pipe = self.client.pipeline(transaction=False)
             pipe.info("server")
-            pipe.get(f"{self.prefix}built")
+            pipe.get(f"{self.prefix}counted")
             info, built = pipe.execute()
         return info["run_id"], built
 
@@ -358,6 +411,10 @@ class Records:
         with translated():
             for key in self.client.scan_iter(f"{self.prefix}job:*", count=1000):
                 yield cast("str", key)[start:]
+
+    def _running(self) -> str:
+        most = self._settings.quota_running
+        return json.dumps(most) if most else ""
 
     def _numbers(self, name: str) -> dict[str, int]:
         with translated():
@@ -404,6 +461,7 @@ def record_of(fields: Mapping[str, str]) -> Record | None:
         started_at=started,
         finished_at=fields.get("finished_at") or None,
         webhook=_webhook(request.get("webhook"), fields),
+        expires_at=request.get("expires_at"),
         version=int(fields["version"]),
     )
 
@@ -423,6 +481,13 @@ def _webhook(url: str | None, fields: Mapping[str, str]) -> Webhook | None:
 
 def _json(text: str | None) -> Any:
     return json.loads(text) if text else None
+
+
+def expiry_ms(moment: str | None) -> str:
+    """A time as the scripts take it, in ms; "" for none."""
+    if moment is None:
+        return ""
+    return str(int(datetime.fromisoformat(moment).timestamp() * 1000))
 
 
 def _ms(seconds: float) -> int:

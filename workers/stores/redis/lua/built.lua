@@ -3,5 +3,5 @@
 -- server, or '' to abandon the rebuild. Returns 1 or 0.
 if redis.call('GET', P .. 'rebuilding') ~= ARGV[2] then return 0 end
 redis.call('DEL', P .. 'rebuilding')
-if ARGV[3] ~= '' then redis.call('SET', P .. 'built', ARGV[3]) end
+if ARGV[3] ~= '' then redis.call('SET', P .. 'counted', ARGV[3]) end
 return 1

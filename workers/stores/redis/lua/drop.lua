@@ -1,11 +1,14 @@
 #!lua flags=allow-oom
 -- Delete a job. ARGV: id, id of its tree. Returns 1 if it existed.
 local id = ARGV[2]
-local h = redis.call('HMGET', job_key(id), 'status', 'once', 'hook_to', 'hook')
+local h = redis.call('HMGET', job_key(id), 'status', 'once', 'hook_to', 'hook', 'refs', 'bytes')
 redis.call('ZREM', P .. 'due', id)
 index_drop('tree', ARGV[3])
 if not h[1] then return 0 end
 place(id, h[1], nil)
+if h[6] then job_bytes(id, 0) end
+refs_drop(id, h[5])
+redis.call('ZREM', P .. 'expiries', id)
 if h[3] then
   hook_over(id, h[3])
   hook_is(id, h[4], nil)

@@ -2,10 +2,11 @@
 -- Record the end of a job, whose terminal object is already in the store. ARGV: id, status,
 -- attempt, started_at or '', finished_at, result, warnings, error (JSON or ''), ms for which events
 -- are kept (0: none), id of its tree or '', the tree's facts as JSON, the result of its webhook or
--- '' (it is due now), how often that was sent, the reason of its failure. Returns 'gone', 'ended'
+-- '' (it is due now), how often that was sent, the reason of its failure, the bytes that it keeps.
+-- Returns 'gone', 'ended'
 -- (nothing changed) or 'ok'.
 local id = ARGV[2]
-local h = redis.call('HMGET', job_key(id), 'status', 'tenant', 'hook_to', 'hook')
+local h = redis.call('HMGET', job_key(id), 'status', 'tenant', 'hook_to', 'hook', 'key', 'bytes')
 local status = h[1]
 if not status then return 'gone' end
 if ended(status) then return 'ended' end
@@ -16,7 +17,8 @@ if ARGV[3] == 'succeeded' then
   redis.call('HSET', job_key(id), 'progress', '{"fraction":1.0,"stage":"done"}')
 end
 redis.call('ZREM', P .. 'due', id)
-if ARGV[11] ~= '' then index_put('tree', ARGV[11], h[2], '', ARGV[12]) end
+if ARGV[11] ~= '' then index_put('tree', ARGV[11], h[2], '', ARGV[12], 0, h[5] or '', '', '') end
+if h[6] then job_bytes(id, tonumber(ARGV[16])) end
 set_status(id, status, ARGV[3])
 if h[3] then
   if ARGV[13] == '' then

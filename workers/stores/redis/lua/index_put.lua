@@ -1,4 +1,5 @@
 #!lua
--- Add a dataset or tree to its lists. ARGV: name, id, tenant, group or '', facts as JSON.
-index_put(ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6])
+-- Add a dataset to its lists. ARGV: name, id, tenant, group or '', facts as JSON, bytes, key or '',
+-- the job that it needs or '', the time in ms at which it expires or ''.
+index_put(ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10])
 return 1

@@ -6,7 +6,8 @@
 --                      While an attempt runs: fence, lease (ms), worker, started_us; cancel and
 --                      cancel_by (ms) once a cancel was requested. At the end: started_at,
 --                      finished_at, result, warnings, error. For a webhook: hook, hook_to,
---                      hook_attempts, hook_reason, hook_due, hook_token.
+--                      hook_attempts, hook_reason, hook_due, hook_token. Of its tenant's use:
+--                      key, key_running (a limit), bytes (absent: it is not counted), refs (JSON)
 -- due                  sorted set of jobs, by the time in ms of its next check by a sweeper
 -- jobs:<tenant>...     lists of jobs, also `:method:<m>`, `:status:<s>` and `:status:<s>:method:<m>`;
 --                      sorted by id, hence by time of creation
@@ -15,13 +16,18 @@
 -- events:<id>          stream of a job's events
 -- wake:<id>            channel: the job was cancelled, has ended or was deleted
 -- idempotency:<tenant>:<key>  hash: job, body (its sha256)
+-- tenants              set of tenants that use anything
+-- usage:<tenant>, usage:<tenant>:<key>, reserved:<tenant>, upload:<id>  what is used (below)
+-- rate:<tenant>, rate:<tenant>:<key>  when a bucket of requests is full again (`rate`)
+-- parked:<tenant>, held:<tenant>, held:<tenant>:<key>  jobs that wait for a limit (below)
+-- needed:<id>, expiries, going, gone  what may be removed (below)
 -- board:<id>:<fence>, boards  pieces of a fit (below)
 -- hooks, hooks:<to>, hooks_busy:<tenant>, hook_counts  webhooks (below)
 -- <kind>:<id>, <kind>s:<tenant>  records and lists of datasets and trees (`index`)
 -- workers              sorted set of workers, by the time of their last report
 -- queue:<name>         Celery's list of messages
 -- only:<task>          some process does a periodic task now, so that the others need not
--- built, rebuilding    the store from which Redis was built; the token of a running rebuild
+-- counted, rebuilding  the server's run at the last rebuild; the token of a running rebuild
 local P = ARGV[1]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -60,12 +66,130 @@ end
 local function lane_leave(id)
   local lane, tenant, key = lane_of(id)
   redis.call('ZREM', key, id)
+  redis.call('ZREM', P .. 'held:' .. tenant, id)
+  local own = redis.call('HGET', job_key(id), 'key')
+  if own and own ~= '' then redis.call('ZREM', P .. 'held:' .. tenant .. ':' .. own, id) end
   if redis.call('EXISTS', key) == 0 then redis.call('ZREM', P .. 'turns:' .. lane, tenant) end
+end
+
+-- What a tenant, and each of its keys, uses: hashes with bytes, datasets, trees, jobs (listed ones),
+-- queued and running. They change in the same step as what they count, so that a rebuild, which
+-- makes records and lists again, makes them again too.
+local function add_use(name, what, n)
+  if redis.call('HINCRBY', name, what, int(n)) == 0 then redis.call('HDEL', name, what) end
+end
+local function use(tenant, key, what, n)
+  if n == 0 then return end
+  add_use(P .. 'usage:' .. tenant, what, n)
+  if redis.call('EXISTS', P .. 'usage:' .. tenant) == 1 then redis.call('SADD', P .. 'tenants', tenant)
+  else redis.call('SREM', P .. 'tenants', tenant) end
+  if key and key ~= '' then add_use(P .. 'usage:' .. tenant .. ':' .. key, what, n) end
+end
+local function used(tenant, key, what)
+  local name = P .. 'usage:' .. tenant
+  if key ~= '' then name = name .. ':' .. key end
+  return tonumber(redis.call('HGET', name, what) or '0')
+end
+
+-- Uploads in progress: `reserved:<tenant>` has '<bytes> <datasets> <end in ms> <key>' for each.
+-- Returns bytes and datasets that are reserved, for one key or ('') for all, but for `except`.
+local function reserved(tenant, key, except)
+  local bytes, datasets = 0, 0
+  local all = redis.call('HGETALL', P .. 'reserved:' .. tenant)
+  for i = 1, #all, 2 do
+    local b, d, ends, own = string.match(all[i + 1], '^(%d+) (%d+) (%d+) (%S*)$')
+    if tonumber(ends) <= now then redis.call('HDEL', P .. 'reserved:' .. tenant, all[i])
+    elseif all[i] ~= except and (key == '' or key == own) then
+      bytes, datasets = bytes + tonumber(b), datasets + tonumber(d)
+    end
+  end
+  return bytes, datasets
+end
+
+-- The first limit that `asked` {bytes, datasets, queued} would exceed, for a tenant or its key:
+-- {'limited', 'tenant' or 'key', what, used, limit}; nil if there is none. A limit that is reached
+-- also refuses what takes an unknown number of bytes (`more`). limits: JSON or ''.
+local function exceeded(limits, tenant, key, asked, more, except)
+  if limits == '' then return nil end
+  local most = cjson.decode(limits)
+  for _, whose in ipairs({ 'tenant', 'key' }) do
+    local own = whose == 'key' and key or ''
+    local most = most[whose]
+    if most and (whose == 'tenant' or key ~= '') then
+      local bytes, datasets = reserved(tenant, own, except)
+      local total = { bytes = used(tenant, own, 'bytes') + bytes,
+        datasets = used(tenant, own, 'datasets') + datasets, queued = used(tenant, own, 'queued') }
+      for _, what in ipairs({ 'queued', 'datasets', 'bytes' }) do
+        local limit, n = tonumber(most[what]), asked[what] or 0
+        local full = what == 'bytes' and more and limit and total.bytes >= limit
+        if limit and (full or n > 0 and total[what] + n > limit) then
+          return { 'limited', whose, what, int(total[what]), int(limit) }
+        end
+      end
+    end
+  end
+  return nil
+end
+
+-- Jobs that may not run yet, since their tenant or their key has as many running as it may. In a
+-- lane of fits the tenant gets no turns, and `parked:<tenant>` has the lane; in a lane of quick work,
+-- which has jobs that do not count, and for keys, the jobs themselves wait in `held:<tenant>` or
+-- `held:<tenant>:<key>`. When a job stops running, what waits for it returns; so does, like every
+-- job in no lane, what a sweep finds.
+local function runs_most(limits, tenant)
+  if limits == '' then return false end
+  local most = cjson.decode(limits)
+  most = tonumber(most[tenant] or most[''])
+  return most ~= nil and used(tenant, '', 'running') >= most
+end
+local function unhold(name)
+  while true do
+    local id = redis.call('ZPOPMIN', name)[1]
+    if not id then return end
+    if redis.call('HGET', job_key(id), 'status') == 'queued' then
+      lane_enter(id)
+      return
+    end
+  end
+end
+local function let_run(tenant, key)
+  for _, lane in ipairs(redis.call('SMEMBERS', P .. 'parked:' .. tenant)) do
+    if redis.call('EXISTS', P .. 'lane:' .. lane .. ':' .. tenant) == 1 then
+      local last = redis.call('HGET', P .. 'taken:' .. lane, tenant) or '0'
+      redis.call('ZADD', P .. 'turns:' .. lane, 'NX', last, tenant)
+    end
+  end
+  redis.call('DEL', P .. 'parked:' .. tenant)
+  unhold(P .. 'held:' .. tenant)
+  if key and key ~= '' then unhold(P .. 'held:' .. tenant .. ':' .. key) end
+end
+
+local use_of = { queued = 'queued', running = 'running', cancelling = 'running' }
+local function count(id, old, new)
+  local h = redis.call('HMGET', job_key(id), 'tenant', 'key', 'listed', 'bytes')
+  if not h[4] or h[3] ~= '1' then return end
+  local from, to = old and use_of[old], new and use_of[new]
+  if from ~= to then
+    if from then use(h[1], h[2], from, -1) end
+    if to then use(h[1], h[2], to, 1) end
+    if from == 'running' then let_run(h[1], h[2]) end
+  end
+  if not old then use(h[1], h[2], 'jobs', 1) end
+  if not new then use(h[1], h[2], 'jobs', -1) end
+end
+
+-- Set the bytes that a job keeps: those of its inline inputs and of its results.
+local function job_bytes(id, bytes)
+  local h = redis.call('HMGET', job_key(id), 'tenant', 'key', 'bytes')
+  if not h[1] then return end
+  use(h[1], h[2], 'bytes', bytes - tonumber(h[3] or '0'))
+  redis.call('HSET', job_key(id), 'bytes', int(bytes))
 end
 
 -- Move the job from the lists of status `old` (nil: it was in none) to those of `new` (nil: none).
 local function place(id, old, new)
   local h = redis.call('HMGET', job_key(id), 'tenant', 'method', 'queue', 'listed')
+  count(id, old, new)
   if old then
     redis.call('HINCRBY', P .. 'counts', old, -1)
     if old == 'queued' then
@@ -121,15 +245,45 @@ local function index_lists(name, tenant, group)
   if group == '' then return { base } end
   return { base, base .. ':group:' .. group }
 end
-local function index_put(name, id, tenant, group, facts)
-  redis.call('HSET', P .. name .. ':' .. id, 'tenant', tenant, 'group', group, 'facts', facts)
-  for _, key in ipairs(index_lists(name, tenant, group)) do redis.call('ZADD', key, 0, id) end
+-- bytes, key : of a dataset, or of the job of a tree ('' and 0 otherwise). ref : the job that a
+-- dataset needs. expires : ms or ''.
+local function index_put(name, id, tenant, group, facts, bytes, key, ref, expires)
+  local own = P .. name .. ':' .. id
+  local old = redis.call('HGET', own, 'bytes')
+  if not old then use(tenant, key, name .. 's', 1) end
+  use(tenant, key, 'bytes', tonumber(bytes) - tonumber(old or '0'))
+  redis.call('HSET', own, 'tenant', tenant, 'group', group, 'facts', facts, 'bytes', bytes,
+    'key', key, 'ref', ref)
+  for _, list in ipairs(index_lists(name, tenant, group)) do redis.call('ZADD', list, 0, id) end
+  if ref ~= '' then redis.call('SADD', P .. 'needed:' .. ref, id) end
+  if expires ~= '' then redis.call('ZADD', P .. 'expiries', expires, id) end
 end
 local function index_drop(name, id)
-  local h = redis.call('HMGET', P .. name .. ':' .. id, 'tenant', 'group')
+  local h = redis.call('HMGET', P .. name .. ':' .. id, 'tenant', 'group', 'bytes', 'key', 'ref')
   if not h[1] then return 0 end
+  if h[3] then
+    use(h[1], h[4], name .. 's', -1)
+    use(h[1], h[4], 'bytes', -tonumber(h[3]))
+  end
+  if h[5] and h[5] ~= '' then redis.call('SREM', P .. 'needed:' .. h[5], id) end
+  redis.call('ZREM', P .. 'expiries', id)
   for _, key in ipairs(index_lists(name, h[1], h[2])) do redis.call('ZREM', key, id) end
   return redis.call('DEL', P .. name .. ':' .. id)
+end
+
+-- What may be removed. `needed:<id>` has the jobs and datasets that need a dataset or job;
+-- `expiries` is scored by the time in ms from which a dataset or job may go. Once it is taken for
+-- removal (`retire`), no new job may need it: the hash `going` has it with its tenant until it is
+-- removed from the store (a sweep goes on with what a dead process left), and `gone`, scored by time
+-- in ms, for ten minutes more, until no request can come that has seen it before.
+local function is_going(id)
+  return redis.call('HEXISTS', P .. 'going', id) == 1 or redis.call('ZSCORE', P .. 'gone', id)
+end
+local function refs_add(id, refs)
+  for _, ref in ipairs(cjson.decode(refs)) do redis.call('SADD', P .. 'needed:' .. ref, id) end
+end
+local function refs_drop(id, refs)
+  for _, ref in ipairs(cjson.decode(refs or '[]')) do redis.call('SREM', P .. 'needed:' .. ref, id) end
 end
 
 -- The board of an attempt whose fit is split into pieces. The hash `board:<job>:<fence>` has piece

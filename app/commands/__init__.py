@@ -1,0 +1,5 @@
+"""The commands of `umbel` for the operator of a service; `app.cli` adds them to the others.
+
+- `keys`: keys of the API in the store.
+- `removal`: `umbel gc`, which removes what has expired.
+"""
