@@ -22,7 +22,7 @@ Source: Zhou et al., "Hierarchical Maximum-Margin Clustering" (2015), section 5.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -45,7 +45,7 @@ from models.tree.cut import cut
 _OWN = ("sparsity", "exclusive_overlap")
 METRICS = {"SP": "shortest_path_similarity", "PS": "path_sharing_similarity", "RI": "ri"}
 
-_SETS: dict[Size, tuple[str, ...]] = {
+SETS: dict[Size, tuple[str, ...]] = {
     "quick": ("tinyimagenet-20-0",),
     "default": ("emoji", "tinyimagenet-20-0", "ImCLEF07A", "wordnet12k"),
     "full": (
@@ -94,17 +94,22 @@ class Contender:
 
 
 def table(report: Report, size: Size) -> None:
-    for name in _SETS[size]:
+    quality(report, size, SETS[size], None)
+    _speed(report, size)
+
+
+def quality(report: Report, size: Size, sets: Sequence[str], n_seeds: int | None) -> None:
+    """The rows of some sets; `None`: as many seeds as the size has."""
+    for name in sets:
         data = loaded(name)
         if data is None:
             report.left_out("margins", name)
             continue
-        _quality(report, name, data, size)
-    _speed(report, size)
+        _quality(report, name, data, size, range(n_seeds or _SEEDS[size]))
 
 
-def _quality(report: Report, name: str, truth: TrueSet, size: Size) -> None:
-    k, seeds = truth.n_classes, range(_SEEDS[size])
+def _quality(report: Report, name: str, truth: TrueSet, size: Size, seeds: range) -> None:
+    k = truth.n_classes
     none = from_partition(np.zeros(len(truth.points), dtype=np.int64), 1)
     alike = f"{100.0 * parts(none, truth).alike:.2f}"
     _line(report, f"{name}: (all alike)", truth, {}, SP=alike, shuffled=alike, r="0.000")
