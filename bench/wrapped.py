@@ -220,10 +220,11 @@ def table(report: Report, size: Size) -> None:
             for number, case in enumerate(CASES):
                 if n_points <= case.most and (case.wide or n_columns == 64):
                     values = counts if case.counts else dense
-                    _row(report, case, values, Path(folder) / f"{n_points}-{number}")
+                    place = Path(folder) / f"{n_points}-{number}"
+                    _row(report, case, values, 1 if size == "quick" else 3, place)
 
 
-def _row(report: Report, case: Case, values: Array, folder: Path) -> None:
+def _row(report: Report, case: Case, values: Array, n_runs: int, folder: Path) -> None:
     folder.mkdir()
     path = folder / "points.npy"
     np.save(path, values)
@@ -237,7 +238,7 @@ def _row(report: Report, case: Case, values: Array, folder: Path) -> None:
         return runner.fit(data, runner.Params.model_validate(case.params)).tree.n_nodes
 
     def cost(call: Callable[[], object]) -> Measured[object]:
-        return measured(call, 3, prepare=call, seconds=20)
+        return measured(call, n_runs, prepare=call, seconds=20)
 
     def bare(call: Call) -> Measured[object]:
         return cost(lambda: call(np.load(path)))
