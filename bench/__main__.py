@@ -7,7 +7,7 @@ import time
 from importlib import import_module
 from importlib.util import find_spec
 
-from bench import OUT, Size, machine
+from bench import OUT, Size, machine, margins
 from bench.report import Report
 
 TABLES = (
@@ -41,12 +41,25 @@ def main() -> None:
             const=part.replace("-", "_"),
             help=f"of the table classifiers only {made}",
         )
+    parser.add_argument(
+        "--sets", nargs="+", metavar="set", help="of the table margins only these sets, no times"
+    )
+    parser.add_argument(
+        "--seeds", type=int, metavar="n", help="with --sets: the number of seeds of each"
+    )
     arguments = parser.parse_args()
     unknown = sorted(set(arguments.tables) - set(TABLES))
     if unknown:
         parser.error(f"there is no table {unknown[0]!r}; there are {', '.join(TABLES)}")
     if arguments.part and arguments.tables != ["classifiers"]:
         parser.error("--few-shot, --speed and --scale are parts of the table classifiers alone")
+    if (arguments.sets or arguments.seeds) and arguments.tables != ["margins"]:
+        parser.error("--sets and --seeds are for the table margins alone")
+    if arguments.seeds and (not arguments.sets or arguments.seeds < 1):
+        parser.error("--seeds needs --sets, and is 1 or more")
+    other_sets = set(arguments.sets or ()) - set(margins.SETS["full"])
+    if other_sets:
+        parser.error(f"no set {min(other_sets)!r}; there are {', '.join(margins.SETS['full'])}")
     size: Size = "quick" if arguments.quick else "full" if arguments.full else "default"
 
     modules = {
@@ -60,7 +73,10 @@ def main() -> None:
     for name, module in modules.items():
         began = time.perf_counter()
         report.heading(name)
-        module.table(report, size)
+        if arguments.sets:
+            module.quality(report, size, arguments.sets, arguments.seeds)
+        else:
+            module.table(report, size)
         print(f"\n({name}: {time.perf_counter() - began:.0f} s)", flush=True)
         report.write(OUT / "bench.json")
     print(f"\nWrote {OUT / 'bench.json'}")

@@ -4,7 +4,8 @@ First 12 points about three centres that overlap, 14 draws in 2 to 6 dimensions:
 the smallest over all bipartitions within the bounds on sizes, in per cent, over draws and seeds.
 Then the objective of the root and of the whole tree of real sets, where the optimum is not known.
 The efforts: three starts from k-means, spectral clustering and a random direction; twelve with
-swaps, the default; and the same with starts in gaps of features and directions.
+swaps, the default, one of them in gaps of random directions; and the same with one in gaps of
+single features.
 """
 
 from __future__ import annotations

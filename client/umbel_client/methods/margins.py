@@ -72,11 +72,12 @@ class MarginsMethods(Generic[R]):
         intercept : Whether scores have an intercept, which is not regularized; without one, as
             in the paper, the features should be centred.
         n_init : Number of starts of each split: one from k-means, one from spectral clustering,
-            the others along random directions; the result with the lowest objective is kept.
-        gaps : Whether two of the starts, from the fourth on, are in the widest gaps of single
-            features (if the regularizer selects features) and of random directions. Objectives
-            then fall further, some by far; but a gap in one feature, such as values that are
-            exactly 0, may tell less of the points than all features together.
+            one along a random direction, the fourth in the widest gaps of random directions,
+            the others along further directions; the result with the lowest objective is kept.
+        gaps : Whether the fourth start is in the widest gaps of single features, before that in
+            random directions, if the regularizer selects features. Some objectives then fall by
+            far; but a gap in one feature, such as values that are exactly 0, may tell less of
+            the points than all features together.
         n_swaps : The best start goes on with 30 % of its points in other clusters, and so on
             from the best result, until this many attempts in turn are vain; 0 for none.
         max_iter : Largest number of alternations between weights and clusters of a start.
@@ -179,11 +180,12 @@ class MarginsMethods(Generic[R]):
         intercept : Whether scores have an intercept, which is not regularized; without one, as
             in the paper, the features should be centred.
         n_init : Number of starts of each split: one from k-means, one from spectral clustering,
-            the others along random directions; the result with the lowest objective is kept.
-        gaps : Whether two of the starts, from the fourth on, are in the widest gaps of single
-            features (if the regularizer selects features) and of random directions. Objectives
-            then fall further, some by far; but a gap in one feature, such as values that are
-            exactly 0, may tell less of the points than all features together.
+            one along a random direction, the fourth in the widest gaps of random directions,
+            the others along further directions; the result with the lowest objective is kept.
+        gaps : Whether the fourth start is in the widest gaps of single features, before that in
+            random directions, if the regularizer selects features. Some objectives then fall by
+            far; but a gap in one feature, such as values that are exactly 0, may tell less of
+            the points than all features together.
         n_swaps : The best start goes on with 30 % of its points in other clusters, and so on
             from the best result, until this many attempts in turn are vain; 0 for none.
         max_iter : Largest number of alternations between weights and clusters of a start.

@@ -17,9 +17,10 @@ for R and Python", 2013), with SciPy's definitions of the linkages and metrics; 
 `linkage.graph_linkage`.
 
 Cost: O(N^2 D) time; memory O(N D) for single linkage of features and for ward, centroid and median,
-otherwise 4 N^2 bytes for the distances. Along the graph of k neighbours, O(N k log^2 N) after the
-neighbours are found (`models.graphs.neighbours`), times D where distances follow from centres;
-O(N (D + k)) memory. A run that would not fit is refused before it starts.
+otherwise, and for few points with many features, 4 N^2 bytes for the distances. Along the graph of
+k neighbours, O(N k log^2 N) after the neighbours are found (`models.graphs.neighbours`), times D
+where distances follow from centres; O(N (D + k)) memory. A run that would not fit is refused before
+it starts.
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ class HAC(Method[HACParams]):
             )
         if role != "features":
             return 4 * n_points * (n_points - 1)
-        if keeps_no_distances(params.linkage, role):
+        if keeps_no_distances(params.linkage, role, n_points, n_columns):
             return 8 * n_points * n_columns * (2 if params.linkage == "ward" else 1)
         return 4 * n_points * (n_points - 1) + 8 * n_points * n_columns
 

@@ -17,8 +17,8 @@ Source: Campello, Moulavi, Zimek and Sander, "Hierarchical Density Estimates for
 Visualization, and Outlier Detection" (2015); the library hdbscan, with exact spanning trees.
 
 Cost: O(N^2 D) time and O(N D) memory; about O(N log N) time for up to `FEW_FEATURES` features. For
-given distances and for 'cosine', 'correlation' and 'braycurtis', which no search tree supports,
-26 N^2 bytes.
+given distances, for 'cosine', 'correlation' and 'braycurtis', which no search tree supports, and
+for few points with many features 26 N^2 bytes.
 """
 
 from __future__ import annotations
@@ -184,6 +184,11 @@ HdbscanMetric = Literal[
 BY_TREE = ("euclidean", "cityblock", "chebyshev", "canberra")
 FEW_FEATURES = 10
 """Up to this many features, search trees find spanning trees faster than comparing all pairs."""
+FEW_POINTS = 3_000
+MANY_FEATURES = 200
+"""Up to so many points with at least so many features, storing all distances is faster than
+computing them by a search tree and again for the spanning tree; 234 MB at most."""
+
 MOST_POINTS = 200_000
 MOST_POINTS_FEW = 2_000_000
 
@@ -255,7 +260,7 @@ class Hdbscan(Method[HdbscanParams]):
         if role is None:
             return 0
         n_points, n_columns = shapes[role]
-        by_tree = role == "features" and params.metric in BY_TREE
+        by_tree = role == "features" and not _keeps_distances(params.metric, n_points, n_columns)
         few = by_tree and params.metric != "canberra" and n_columns <= FEW_FEATURES
         most = MOST_POINTS_FEW if few else MOST_POINTS
         if n_points > most:
@@ -300,8 +305,8 @@ class Hdbscan(Method[HdbscanParams]):
 
         role = _role(data)
         run.progress(0.05, "measuring distances")
+        n_points, n_columns = data.dense(role).shape
         values, metric = _as_expected(data.dense(role), role, params)
-        n_points, n_columns = values.shape
         algorithm = "prims_balltree" if metric == "canberra" else "prims_kdtree"
         if metric not in BY_TREE:
             algorithm = "generic"
@@ -351,6 +356,12 @@ def _role(data: Data) -> str:
     return "features" if "features" in data else "distances"
 
 
+def _keeps_distances(metric: HdbscanMetric, n_points: int, n_columns: int) -> bool:
+    """Whether the distances of all pairs are stored: the result is the same."""
+    few = n_points <= FEW_POINTS and n_columns >= MANY_FEATURES
+    return metric not in BY_TREE or few
+
+
 def _as_expected(values: Array, role: str, params: HdbscanParams) -> tuple[Array, str]:
     """Points or a square matrix of distances for the library, and the name of its metric."""
     from scipy.spatial.distance import squareform
@@ -359,7 +370,9 @@ def _as_expected(values: Array, role: str, params: HdbscanParams) -> tuple[Array
         return squareform(condensed_distances(values), checks=False), "precomputed"
     if params.metric in ("cosine", "correlation"):
         flat(values, params.metric)  # Refuses rows without a direction; the library would not.
-    if params.metric == "braycurtis":
+    if params.metric == "braycurtis" or (
+        params.metric in BY_TREE and _keeps_distances(params.metric, *values.shape)
+    ):
         return squareform(pairwise(values, params.metric), checks=False), "precomputed"
     # A copy: the library needs a writable array.
     return np.array(values, dtype=np.float64, order="C"), params.metric

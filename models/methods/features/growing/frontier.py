@@ -131,7 +131,7 @@ class _Growing:
         self._n_stuck = 0
         self.n_leaves = 1
         mean = points.mean(axis=0, dtype=np.float64)
-        self._add(-1, None, mean, _sums(points, mean))
+        self._add(-1, None, mean, _sums(points, None, mean))
 
     def split_best(self, max_leaves: int) -> bool:
         """Split the best leaf; False where none can be split within `max_leaves`."""
@@ -152,7 +152,7 @@ class _Growing:
             for child, part in enumerate(np.split(order, ends[:-1])):
                 inside = part if rows is None else rows[part]
                 centre = division.centre[child]
-                self._add(node, inside, centre, _sums(self._points[inside], centre))
+                self._add(node, inside, centre, _sums(self._points, inside, centre))
             return True
         return False
 
@@ -202,11 +202,12 @@ class _Growing:
         return self._split(self._points if rows is None else self._points[rows])
 
 
-def _sums(points: Array, centre: Float) -> tuple[float, float]:
-    """Sums of the points' distances to a centre and of the squared distances."""
+def _sums(points: Array, rows: Int | None, centre: Float) -> tuple[float, float]:
+    """Sums of the distances to a centre, and of their squares, of some rows; None: of all."""
     total = squares = 0.0
-    for block in row_blocks(len(points), points.shape[1], 1 << 20):
-        apart = points[block] - centre
+    n_rows = len(points) if rows is None else rows.size
+    for block in row_blocks(n_rows, points.shape[1]):
+        apart = points[block if rows is None else rows[block]] - centre
         squared = np.einsum("nd,nd->n", apart, apart)
         squares += float(squared.sum())
         total += float(np.sqrt(squared).sum())
@@ -216,7 +217,7 @@ def _sums(points: Array, centre: Float) -> tuple[float, float]:
 def _within(points: Array, split: Split) -> float:
     """Sum of the points' distances to the centres of their clusters."""
     total = 0.0
-    for block in row_blocks(len(points), points.shape[1], 1 << 20):
+    for block in row_blocks(len(points), points.shape[1]):
         apart = points[block] - split.centre[split.cluster[block]]
         total += float(np.sqrt(np.einsum("nd,nd->n", apart, apart)).sum())
     return total

@@ -62,6 +62,12 @@ def _require_symmetric(upper: Float, lower: Float, top: int, west: int, slack: f
         )
 
 
+FEW_POINTS = 4096
+"""Most points of which distances are stored though the linkage needs none: 64 MB."""
+
+MANY_FEATURES = 64
+"""Fewest features from which that is faster."""
+
 Linkage = Literal["average", "single", "complete", "weighted", "ward", "centroid", "median"]
 
 EUCLIDEAN_ONLY: tuple[Linkage, ...] = ("ward", "centroid", "median")
@@ -85,7 +91,7 @@ def merges_among_all(
 
     if len(values) == 1:
         return np.empty((0, 2), dtype=np.int64), np.empty(0)
-    if keeps_no_distances(linkage, role):
+    if keeps_no_distances(linkage, role, *values.shape):
         progress(0.05, "merging")
         points = np.ascontiguousarray(values, dtype=np.float64)
         name = {"chebyshev": "chebychev"}.get(metric, metric)
@@ -107,9 +113,14 @@ def merges_among_all(
     return merges[:, :2].astype(np.int64), merges[:, 2]
 
 
-def keeps_no_distances(linkage: Linkage, role: str) -> bool:
-    """Whether fastcluster computes distances as needed, without storing those of all pairs."""
-    return role == "features" and linkage in ("single", *EUCLIDEAN_ONLY)
+def keeps_no_distances(linkage: Linkage, role: str, n_points: int, n_columns: int) -> bool:
+    """Whether fastcluster computes distances as needed, without storing those of all pairs.
+
+    Of few points with many features they are stored, since each is then computed once: ward linkage
+    of 2,000 points takes half the time with 64 features, a fifth with 384.
+    """
+    stored = n_points <= FEW_POINTS and n_columns >= MANY_FEATURES
+    return role == "features" and linkage in ("single", *EUCLIDEAN_ONLY) and not stored
 
 
 def _name_undefined(points: Float, metric: DistanceMetric) -> None:

@@ -20,7 +20,7 @@ from models.method import Shapes
 from models.methods.margins.splitting.alternating import Terms
 from models.methods.margins.splitting.objective import Regularizer
 from models.methods.margins.splitting.split import Search
-from models.methods.margins.splitting.starts import EXACT, STARTS, Start
+from models.methods.margins.splitting.starts import STARTS, Start
 from models.parameters import Params, Seed
 
 LARGEST = 1e60
@@ -76,17 +76,18 @@ class MarginParams(Params):
         ge=1,
         le=100,
         description=(
-            "Number of starts of each split: one from k-means, one from spectral clustering, the "
-            "others along random directions; the result with the lowest objective is kept."
+            "Number of starts of each split: one from k-means, one from spectral clustering, one "
+            "along a random direction, the fourth in the widest gaps of random directions, the "
+            "others along further directions; the result with the lowest objective is kept."
         ),
     )
     gaps: bool = Field(
         False,
         description=(
-            "Whether two of the starts, from the fourth on, are in the widest gaps of single "
-            "features (if the regularizer selects features) and of random directions. Objectives "
-            "then fall further, some by far; but a gap in one feature, such as values that are "
-            "exactly 0, may tell less of the points than all features together."
+            "Whether the fourth start is in the widest gaps of single features, before that in "
+            "random directions, if the regularizer selects features. Some objectives then fall by "
+            "far; but a gap in one feature, such as values that are exactly 0, may tell less of "
+            "the points than all features together."
         ),
     )
     n_swaps: int = Field(
@@ -117,7 +118,7 @@ class MarginParams(Params):
 
     @property
     def search(self) -> Search:
-        starts = STARTS if self.gaps else STARTS[: -len(EXACT)]
+        starts = tuple(start for start in STARTS if self.gaps or start != "features")
         more: list[Start] = ["random"] * (self.n_init - len(starts))
         wider = WIDER if self.balance == "auto" else ()
         return Search((*starts[: self.n_init], *more), self.n_swaps, wider)

@@ -4,6 +4,10 @@ The first two use a sample where there are many points: k-means assigns every po
 centre, spectral clustering by the weights that separate the sample. The flow then brings the sizes
 of the clusters within their bounds. Starts in gaps cut along the single features, or those of many
 random directions, along which intervals have the smallest objectives (`loops.screening`).
+
+Random directions lie in the space of the leading principal components, none of them preferred:
+weights cost alike whatever a feature's spread, so a direction in which points spread far is cheap.
+Gaps are also looked for in directions in which all features spread alike.
 """
 
 from __future__ import annotations
@@ -30,8 +34,11 @@ FOR_MEANS = 4096
 FOR_SPECTRA = 512
 """Largest samples for k-means and spectral clustering."""
 
+N_LEADING = 20
+"""Number of principal components among which random directions are drawn."""
+
 N_DIRECTIONS = 100
-"""Number of random directions in which gaps are looked for."""
+"""Number of random directions of each kind in which gaps are looked for."""
 
 N_SCREENED = 4
 """Largest number of them, and of single features, from which a split starts."""
@@ -45,7 +52,8 @@ def started(problem: Problem, start: Start, rng: np.random.Generator) -> list[In
     if start == "features":
         return _intervals(problem, np.eye(_plain(problem).shape[1])) if _selects(problem) else []
     if start == "gaps":
-        return _intervals(problem, _axes(problem, N_DIRECTIONS, rng))
+        axes = _leading_axes(problem, N_DIRECTIONS, rng), _even_axes(problem, N_DIRECTIONS, rng)
+        return _intervals(problem, np.vstack(axes))
     cost = {"k-means": _means, "spectral": _spectra, "random": _directions}[start](problem, rng)
     return [] if cost is None else [share_out(cost, problem.low, problem.high).cluster]
 
@@ -111,12 +119,37 @@ def _spectra(problem: Problem, rng: np.random.Generator) -> Float | None:
 
 
 def _directions(problem: Problem, rng: np.random.Generator) -> Float:
-    rows, axes = _plain(problem), _axes(problem, problem.terms.n_clusters, rng)
+    rows, axes = _plain(problem), _leading_axes(problem, problem.terms.n_clusters, rng)
     cost: Float = -(axes @ rows.T - (axes @ rows.mean(axis=0))[:, None])
     return cost
 
 
-def _axes(problem: Problem, n_axes: int, rng: np.random.Generator) -> Float:
+def _leading_axes(problem: Problem, n_axes: int, rng: np.random.Generator) -> Float:
+    """(n_axes, P) random directions in the space of the leading principal components.
+
+    O(N P) for up to `N_LEADING` features, else O(N P N_LEADING).
+    """
+    from sklearn.utils.extmath import randomized_svd
+
+    rows = _plain(problem)
+    n_features = rows.shape[1]
+    if n_features <= N_LEADING:
+        return rng.normal(size=(n_axes, n_features))
+    n_leading = min(N_LEADING, len(rows))
+    centred = rows - rows.mean(axis=0)
+    _, _, leading = randomized_svd(
+        centred,
+        n_leading,
+        n_iter=2,
+        # Unnormalised powers of large features would overflow.
+        power_iteration_normalizer="QR",
+        random_state=int(rng.integers(2**31)),
+    )
+    axes: Float = rng.normal(size=(n_axes, n_leading)) @ leading
+    return axes
+
+
+def _even_axes(problem: Problem, n_axes: int, rng: np.random.Generator) -> Float:
     """(n_axes, P) random directions in which all features spread alike."""
     spread = _plain(problem).std(axis=0)
     axes: Float = rng.normal(size=(n_axes, spread.size)) / np.where(spread > 0, spread, 1.0)

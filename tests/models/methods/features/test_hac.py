@@ -21,6 +21,8 @@ from models.data import Data
 from models.errors import UsageError
 from models.method import Fitted
 from models.methods.features.hac import HACParams
+from models.methods.features.linkage import all_pairs
+from models.methods.features.linkage.all_pairs import MANY_FEATURES
 from models.numerics.distances import DistanceMetric
 from models.tree.tree import Tree
 from models.tree.walk import lca
@@ -84,6 +86,20 @@ def test_each_metric_is_scipys(metric: str) -> None:
         tree = fit("features", points, linkage=linkage, metric=metric).tree
         expected = cophenet(scipy_linkage(points, linkage, metric))
         assert cophenetic(tree) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("linkage", ["single", "ward", "centroid", "median"])
+def test_stored_distances_give_the_same_tree(linkage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    points = np.random.default_rng(4).normal(size=(120, MANY_FEATURES)).astype(np.float32)
+    shapes, params = {"features": points.shape}, HACParams(linkage=linkage)
+    stored = fit("features", points, linkage=linkage).tree
+    assert METHOD._memory(shapes, params) == 4 * 120 * 119 + 8 * points.size
+    monkeypatch.setattr(all_pairs, "FEW_POINTS", 0)
+    computed = fit("features", points, linkage=linkage).tree
+    np.testing.assert_array_equal(stored.parent, computed.parent)
+    np.testing.assert_array_equal(stored.leaf_of_point, computed.leaf_of_point)
+    np.testing.assert_allclose(stored.height, computed.height, rtol=1e-9)
+    assert METHOD._memory(shapes, params) == 8 * points.size * (2 if linkage == "ward" else 1)
 
 
 @settings(deadline=None)

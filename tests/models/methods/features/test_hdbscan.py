@@ -16,6 +16,7 @@ from models import registry
 from models.data import Data
 from models.errors import UsageError
 from models.method import Fitted
+from models.methods.features import hdbscan
 
 METHOD = registry.method("hdbscan")
 
@@ -151,6 +152,26 @@ def test_leaves_are_those_of_the_definition(seed: int, n_points: int, least: int
         return
     assert {group for group, _ in leaves} == {group for group, _ in expected}
     assert sorted(birth for _, birth in leaves) == pytest.approx(sorted(b for _, b in expected))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "chebyshev", "canberra"])
+def test_stored_distances_give_the_same_clusters(
+    metric: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three groups of 60 points with as many features as make storing distances faster."""
+    rng = np.random.default_rng(6)
+    points = rng.normal(size=(180, hdbscan.MANY_FEATURES)) + 3.0 * np.repeat([[0], [1], [2]], 60, 0)
+    stored = fit(points, metric=metric)
+    monkeypatch.setattr(hdbscan, "FEW_POINTS", 0)
+    computed = fit(points, metric=metric)
+    assert labels(stored).max() == 2
+    np.testing.assert_array_equal(labels(stored), labels(computed))
+    for column, values in stored.point_columns.items():
+        np.testing.assert_allclose(values, computed.point_columns[column], rtol=1e-9, atol=1e-12)
+    shapes, params = {"features": (180, hdbscan.MANY_FEATURES)}, METHOD.Params(metric=metric)
+    tree_bytes = METHOD._memory(shapes, params)
+    monkeypatch.undo()
+    assert METHOD._memory(shapes, params) == 26 * 180 * 180 != tree_bytes
 
 
 def test_scores_are_those_of_the_library() -> None:

@@ -210,7 +210,8 @@ def test_float32_points_are_predicted_in_their_leaves() -> None:
 
 def test_rounds_that_ran_out_are_warned_of() -> None:
     points, _, _ = vehicles(0)
-    fitted = fit(points, max_leaves=2, max_iter=1, tol=1e-9)
+    # A start in a gap may end in one round.
+    fitted = fit(points, max_leaves=2, max_iter=1, tol=1e-9, n_init=3)
     assert any("stopped after max_iter = 1 rounds" in text for text in fitted.warnings)
 
 

@@ -72,6 +72,19 @@ def test_with_gaps_the_best_of_all_clusterings_is_reached(alpha: float) -> None:
     assert above.max() < 0.05
 
 
+def test_without_gaps_of_features_splits_end_near_it() -> None:
+    above = np.array(
+        [
+            [excess(case, seed, alpha=alpha) for alpha in (0.01, 0.1, 1.0)]
+            for case in CASES
+            for seed in range(3)
+        ]
+    )
+    assert above.min() > -1e-3
+    assert above.mean() < 0.02
+    assert (above < 0.002).mean() >= 0.8
+
+
 def test_fewer_starts_do_not_reach_it() -> None:
     few = [excess(case, seed, alpha=0.01, n_init=3, n_swaps=0) for case in CASES for seed in (0, 1)]
     assert np.mean(few) > 0.05

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from models.methods.margins.splitting.alternating import Problem, Terms
 from models.methods.margins.splitting.objective import Ancestors, Kind, Regularizer
 from models.methods.margins.splitting.starts import (
+    N_LEADING,
     N_SCREENED,
     STARTS,
     Start,
+    _leading_axes,
     started,
     swapped,
 )
@@ -72,6 +74,19 @@ def test_a_gap_in_no_feature_is_seen_along_a_direction() -> None:
     rows = bars @ np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
     (first, *_) = started(problem(rows, k=2), "gaps", rng)
     assert len(set(zip(first, bars[:, 1], strict=True))) == 2
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e59])
+def test_random_directions_prefer_none_of_the_leading_components(scale: float) -> None:
+    """Rows that spread 50 to 30 along 20 turned axes and 1 along 20 more."""
+    rng = np.random.default_rng(5)
+    spread = np.append(np.linspace(50, 30, N_LEADING), np.ones(20))
+    turn, _ = np.linalg.qr(rng.normal(size=(40, 40)))
+    rows = scale * (rng.normal(size=(400, 40)) * spread) @ turn.T
+    axes = _leading_axes(problem(rows), 4000, rng)
+    share = ((axes @ turn) ** 2).mean(axis=0)
+    np.testing.assert_allclose(share[:N_LEADING], 1.0, atol=0.15)
+    assert share[N_LEADING:].max() < 0.01
 
 
 @given(st.integers(0, 10_000), st.integers(2, 5), st.integers(5, 60))
