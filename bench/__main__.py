@@ -7,7 +7,7 @@ import time
 from importlib import import_module
 from importlib.util import find_spec
 
-from bench import OUT, Size, machine
+from bench import OUT, Chosen, Size, machine
 from bench.report import Report
 
 TABLES = (
@@ -18,6 +18,9 @@ TABLES = (
 )
 _NAMED = frozenset(TABLES[TABLES.index("hyperbolic") :])
 """Tables that are made only if they are named."""
+CHOOSING = ("l2h_tables", "deep")
+"""Tables of which sets, systems and the number of seeds can be chosen."""
+_OF_CHOSEN = f"for {' and '.join(CHOOSING)}"
 PLOTTED = ("l2h", "few_shot", "attributes", "leaves_and_branching")
 """Tables with a picture, a function of `bench.plot`."""
 
@@ -41,12 +44,25 @@ def main() -> None:
             const=part.replace("-", "_"),
             help=f"of the table classifiers only {made}",
         )
+    parser.add_argument("--sets", metavar="A,B", help=f"only these data sets; {_OF_CHOSEN}")
+    parser.add_argument(
+        "--systems", metavar="A;B", help=f"only rows whose names start so; {_OF_CHOSEN}"
+    )
+    parser.add_argument("--seeds", type=int, metavar="N", help=f"how many seeds; {_OF_CHOSEN}")
     arguments = parser.parse_args()
     unknown = sorted(set(arguments.tables) - set(TABLES))
     if unknown:
         parser.error(f"there is no table {unknown[0]!r}; there are {', '.join(TABLES)}")
     if arguments.part and arguments.tables != ["classifiers"]:
         parser.error("--few-shot, --speed and --scale are parts of the table classifiers alone")
+    chosen = Chosen(
+        None if arguments.sets is None else tuple(arguments.sets.split(",")),
+        None if arguments.systems is None else tuple(arguments.systems.split(";")),
+        arguments.seeds,
+    )
+    choosing = bool(arguments.tables) and set(arguments.tables) <= set(CHOOSING)
+    if (chosen != Chosen() and not choosing) or not chosen.possible:
+        parser.error(f"--sets, --systems and --seeds (1 or more) are for {' and '.join(CHOOSING)}")
     size: Size = "quick" if arguments.quick else "full" if arguments.full else "default"
 
     modules = {
@@ -60,7 +76,10 @@ def main() -> None:
     for name, module in modules.items():
         began = time.perf_counter()
         report.heading(name)
-        module.table(report, size)
+        if name in CHOOSING:
+            module.table(report, size, chosen)
+        else:
+            module.table(report, size)
         print(f"\n({name}: {time.perf_counter() - began:.0f} s)", flush=True)
         report.write(OUT / "bench.json")
     print(f"\nWrote {OUT / 'bench.json'}")
