@@ -295,7 +295,7 @@ def _fitted(
     run.progress(0.95, "assigning points")
     generator = torch.Generator(params.device).manual_seed(int(run.rng.integers(2**62)))
     metrics = mean_terms(grown.network, scaled, generator)
-    arrays = {**arrays_of(grown.network), "centre": scaling.centre}
+    arrays = {**arrays_of(grown.network), "centre": scaling.scale.mean}
     if image_size is not None:
         run.progress(0.97, "drawing the nodes")
         arrays["pictures"] = node_pixels(grown.network, scaling, scaled, image_size, generator)
