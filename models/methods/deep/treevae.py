@@ -32,6 +32,8 @@ differ, or this method from both:
   tree grows and 1 in the last phase only. 'kl_growth' is that weight.
 - Gaussian data: the program's loss is the squared error, a variance of 1/2 for every value; here
   one variance is learned, since a fixed one makes all embeddings collapse where it is too large.
+- Steps shorten by half a cosine in each phase; the program divides them by 10 after every hundred
+  passes.
 - Splits that fail are undone, and epochs, widths and the encoder are smaller, for a processor. The
   program trains all networks after every third split too. Digits are encoded by a small
   convolutional network there, by fully connected layers here. The contrastive loss for colour
@@ -109,7 +111,12 @@ class TreeVAEParams(Params):
         "auto", description="Passes that train all networks at the end; auto: as 'epochs'."
     )
     batch_size: int = Field(128, ge=2, le=1_000_000, description="Rows of a step.")
-    learning_rate: float = Field(1e-3, gt=0, le=1, description="Step length (Adam).")
+    learning_rate: float = Field(
+        1e-3,
+        gt=0,
+        le=1,
+        description="Step length (Adam) of a phase's first pass; it falls to 0 by half a cosine.",
+    )
     kl_growth: float = Field(
         0.1,
         ge=0,
