@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from bench import OUT, Size, machine, margins
+from bench import OUT, Chosen, Size, machine
 from bench.report import Report
 
 TABLES = (
@@ -18,6 +19,9 @@ TABLES = (
 )
 _NAMED = frozenset(TABLES[TABLES.index("hyperbolic") :])
 """Tables that are made only if they are named."""
+CHOOSING = ("l2h_tables", "deep")
+"""Tables of which sets, systems and the number of seeds can be chosen."""
+_OF_CHOSEN = f"for {' and '.join(CHOOSING)}"
 PLOTTED = ("l2h", "few_shot", "attributes", "leaves_and_branching")
 """Tables with a picture, a function of `bench.plot`."""
 
@@ -47,6 +51,11 @@ def main() -> None:
     parser.add_argument(
         "--seeds", type=int, metavar="n", help="with --sets: the number of seeds of each"
     )
+    parser.add_argument("--sets", metavar="A,B", help=f"only these data sets; {_OF_CHOSEN}")
+    parser.add_argument(
+        "--systems", metavar="A;B", help=f"only rows whose names start so; {_OF_CHOSEN}"
+    )
+    parser.add_argument("--seeds", type=int, metavar="N", help=f"how many seeds; {_OF_CHOSEN}")
     arguments = parser.parse_args()
     unknown = sorted(set(arguments.tables) - set(TABLES))
     if unknown:
@@ -60,6 +69,14 @@ def main() -> None:
     other_sets = set(arguments.sets or ()) - set(margins.SETS["full"])
     if other_sets:
         parser.error(f"no set {min(other_sets)!r}; there are {', '.join(margins.SETS['full'])}")
+    chosen = Chosen(
+        None if arguments.sets is None else tuple(arguments.sets.split(",")),
+        None if arguments.systems is None else tuple(arguments.systems.split(";")),
+        arguments.seeds,
+    )
+    choosing = bool(arguments.tables) and set(arguments.tables) <= set(CHOOSING)
+    if (chosen != Chosen() and not choosing) or not chosen.possible:
+        parser.error(f"--sets, --systems and --seeds (1 or more) are for {' and '.join(CHOOSING)}")
     size: Size = "quick" if arguments.quick else "full" if arguments.full else "default"
 
     modules = {
@@ -75,6 +92,8 @@ def main() -> None:
         report.heading(name)
         if arguments.sets:
             module.quality(report, size, arguments.sets, arguments.seeds)
+        if name in CHOOSING:
+            module.table(report, size, chosen)
         else:
             module.table(report, size)
         print(f"\n({name}: {time.perf_counter() - began:.0f} s)", flush=True)

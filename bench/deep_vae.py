@@ -24,6 +24,7 @@ def latent_means(images: Array, seed: int) -> Float:
         log_density,
     )
     from models.methods.deep.variational.layers import Weights
+    from models.methods.deep.variational.phases import Schedule
     from models.methods.deep.variational.scaling import Scaling
     from models.numerics.adam import Adam
 
@@ -66,9 +67,10 @@ def latent_means(images: Array, seed: int) -> Float:
         scaled = torch.from_numpy(scaling.singles(rows, np.arange(len(rows))))
         adam = Adam(flat, chosen.learning_rate)
         n_passes = effort.epochs + effort.tuning_epochs
+        schedule = Schedule(n_passes, 0.0, 1.0, n_passes // 2)
         for epoch in range(n_passes):
             order = torch.randperm(len(scaled), generator=generator)
-            weight = min(1.0, 2.0 * epoch / n_passes)
+            weight = schedule.kl_weight(epoch)
             for batch in order.tensor_split(max(1, len(scaled) // chosen.batch_size)):
                 with torch.enable_grad():
                     leaf = flat.detach().requires_grad_()
@@ -87,6 +89,6 @@ def latent_means(images: Array, seed: int) -> Float:
                     divergence = gaussian_divergence(mean, variance, zeros, ones)
                     loss = (weight * divergence - density).mean()
                     (gradient,) = torch.autograd.grad(loss, [leaf])
-                adam.step(gradient)
+                adam.step(gradient, schedule.step_share(epoch))
         mean, _ = viewed(weights.with_learned(parts(flat)), scaled, False)
         return np.asarray(mean.double().numpy())

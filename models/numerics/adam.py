@@ -50,8 +50,11 @@ class Adam:
         self._square.copy_(torch.from_numpy(np.array(arrays["square"])))
         self._n_steps = int(arrays["n_steps"])
 
-    def step(self, gradient: Tensor) -> None:
-        """One step down `gradient`, which has the shape of the parameters."""
+    def step(self, gradient: Tensor, share: float = 1.0) -> None:
+        """One step down `gradient`, which has the shape of the parameters.
+
+        share : of the learning rate, for one that falls.
+        """
         import torch
 
         self._n_steps += 1
@@ -59,5 +62,5 @@ class Adam:
         self._square.mul_(BETA_2).addcmul_(gradient, gradient, value=1.0 - BETA_2)
         torch.sqrt(self._square, out=self._root)
         self._root.div_(math.sqrt(1.0 - BETA_2**self._n_steps)).add_(EPSILON)
-        rate = self._rate / (1.0 - BETA_1**self._n_steps)
+        rate = share * self._rate / (1.0 - BETA_1**self._n_steps)
         self._params.addcdiv_(self._mean, self._root, value=-rate)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench import l2h_tables
+from bench import Chosen, l2h_tables
 from bench.report import Report
 from models.metrics.catalogue import evaluate
 
@@ -33,7 +33,8 @@ def test_a_row_of_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(0)
     code = np.repeat([0, 1, 2], 30)
     features = 8.0 * np.eye(3)[code] + rng.normal(size=(90, 3))
-    makers = l2h_tables.makers(features.astype(np.float32), code, features)
+    data = l2h_tables.Labelled(features.astype(np.float32), features, code)
+    makers = l2h_tables.makers(data)
     assert list(makers)[-2:] == ["L2H-TURTLE, two spaces", "L2H, classifier"]
     report = Report({})
     for called in ("Ward", "L2H-k-means", "L2H, classifier"):
@@ -43,3 +44,20 @@ def test_a_row_of_the_table(capsys: pytest.CaptureFixture[str]) -> None:
         assert row["accuracy"] == "1.000 +- 0.000"
     assert (ward["leaves"], kmeans["leaves"], classifier["leaves"]) == (18, 3, 3)
     assert (ward["l2h_s"] is None, kmeans["l2h_s"] > 0) == (True, True)
+
+
+def test_a_part_of_the_table_is_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    report = Report({})
+    chosen = Chosen(("digits", "absent"), ("Ward", "L2H, c"), 2)
+    l2h_tables.table(report, "quick", chosen)
+    rows = report.tables["l2h_tables"]
+    assert [(row["what"], row["seeds"]) for row in rows] == [("digits: Ward", 2)]
+    assert report.notes["l2h_tables"][0].startswith("Left out: absent")
+
+
+def test_all_is_made_unless_a_part_is_chosen() -> None:
+    chosen = Chosen()
+    assert chosen.sets_of(("a", "b")) == ("a", "b")
+    assert chosen.seeds_of(5) == 5
+    assert chosen.systems_of(["x", "y"]) == ["x", "y"]
+    assert (chosen.possible, Chosen(n_seeds=0).possible) == (True, False)

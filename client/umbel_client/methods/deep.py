@@ -159,7 +159,8 @@ class DeepMethods(Generic[R]):
         growth_epochs : Passes over a leaf's rows that train its split; auto: as 'epochs'.
         tuning_epochs : Passes that train all networks at the end; auto: as 'epochs'.
         batch_size : Rows of a step.
-        learning_rate : Step length (Adam).
+        learning_rate : Step length (Adam) of a phase's first pass; it falls to 0 by half a
+            cosine.
         kl_growth : Weight that the divergences reach while the tree grows; in the last phase
             they go on to 1, that of the evidence lower bound.
         kl_warm_up : Share of a phase's passes over which that weight rises.

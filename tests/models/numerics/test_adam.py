@@ -23,6 +23,16 @@ def test_it_moves_as_torchs_own() -> None:
         torch.testing.assert_close(ours, theirs.detach(), rtol=1e-5, atol=1e-7)
 
 
+def test_a_share_of_the_rate_is_a_lower_rate() -> None:
+    gradients = torch.randn((4, 6), generator=torch.Generator().manual_seed(2))
+    shared, lower = torch.zeros(6), torch.zeros(6)
+    by_share, by_rate = Adam(shared, 0.08), Adam(lower, 0.02)
+    for gradient in gradients:
+        by_share.step(gradient, 0.25)
+        by_rate.step(gradient)
+    torch.testing.assert_close(shared, lower)
+
+
 def test_restored_it_goes_on_as_before() -> None:
     generator = torch.Generator().manual_seed(1)
     params = torch.randn(5, generator=generator)

@@ -31,7 +31,7 @@ class RowScaling:
         with np.errstate(over="ignore"):
             return ((rows - self.mean) / self.factor).astype(np.float32)
 
-    def undo(self, scaled: Single) -> Float:
+    def undo(self, scaled: Array) -> Float:
         """(n, n_features) rows on their own scale."""
         rows: Float = scaled.astype(np.float64) * self.factor + self.mean
         return rows
@@ -47,7 +47,7 @@ class RowScaling:
 
 
 def measure_scaling(rows: Array, order: Int) -> RowScaling:
-    """The scaling of finite rows, of which at least two differ.
+    """The scaling of finite rows; the factor is 1 where (almost) no value differs from its mean.
 
     order : (n_points,) the order in which they are read, so that the last digits do not depend on
         that of the input. Two passes, O(size).
@@ -60,4 +60,4 @@ def measure_scaling(rows: Array, order: Int) -> RowScaling:
     squares = 0.0
     for block in row_blocks(n_points, n_features, BLOCK):
         squares += float(np.square(rows[order[block]] - mean).sum())
-    return RowScaling(mean, float(np.sqrt(squares / (n_points * n_features))))
+    return RowScaling(mean, float(np.sqrt(squares / (n_points * n_features))) or 1.0)

@@ -1,8 +1,9 @@
 """Training of a tree's networks in phases: all of them, or those that a split adds.
 
 A phase is a number of passes over rows in batches, with steps of Adam down the negative bound. The
-weight of the divergences rises linearly from 0 over its first passes (annealing). Each pass draws
-from a generator of its own, so that a fit that resumes goes on as it would have.
+weight of the divergences rises linearly from 0 over its first passes (annealing); the length of
+steps falls over all its passes by half a cosine. Each pass draws from a generator of its own, so
+that a fit that resumes goes on as it would have.
 
 In the phase of a split only the networks that it adds are trained: the rest is frozen, its batch
 normalization included. Its rows are those that reach the leaf with a probability of at least
@@ -12,6 +13,7 @@ networks, embeddings are drawn anew in each pass.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -52,6 +54,10 @@ class Schedule:
     def kl_weight(self, epoch: int) -> float:
         share = min(1.0, epoch / self.warm_up) if self.warm_up else 1.0
         return self.kl_start + (self.kl_end - self.kl_start) * share
+
+    def step_share(self, epoch: int) -> float:
+        """The share of the learning rate in a pass: 1 in the first, near 0 in the last."""
+        return 0.5 * (1.0 + math.cos(math.pi * epoch / self.n_epochs))
 
 
 class Phase:
@@ -95,7 +101,7 @@ class Phase:
         """
         import torch
 
-        weight = self.schedule.kl_weight(number)
+        weight, step_share = self.schedule.kl_weight(number), self.schedule.step_share(number)
         order = torch.randperm(len(self._numbers), generator=generator, device=generator.device)
         # A batch of one row has no variance to normalize by.
         n_batches = max(1, min(len(order) // self._batch_size, len(order) // 2))
@@ -107,7 +113,7 @@ class Phase:
                 terms = self._terms(weights, batch, generator)
                 (gradient,) = torch.autograd.grad(terms.loss(weight).mean(), [flat])
             total += terms.loss().detach().sum()
-            self._adam.step(gradient)
+            self._adam.step(gradient, step_share)
             step_done((done + 1) / n_batches)
         mean = float(total) / len(order)
         if not np.isfinite(mean) or not bool(torch.isfinite(self._flat).all()):

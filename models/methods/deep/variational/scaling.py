@@ -1,8 +1,8 @@
 """Rows as the networks take them: images in [0, 1], other values around 0 with mean variance 1.
 
 Images without negative values are divided by their largest value where that is above 1, so that
-integers of 8 bits lie in [0, 1]. Then Bernoulli values stay as they are; Gaussian ones are centred
-by columns and divided by one number, the root of their mean variance.
+integers of 8 bits lie in [0, 1]. Then Bernoulli values stay as they are; Gaussian ones are scaled
+as DeepECT's rows (`networks.scaling`).
 """
 
 from __future__ import annotations
@@ -16,18 +16,16 @@ import numpy as np
 from models.arrays import Array, Float, Int, Single, row_blocks
 from models.data import require_finite
 from models.errors import UsageError
+from models.methods.deep.networks.scaling import BLOCK, RowScaling, measure_scaling
 from models.methods.deep.variational.densities import Likelihood
-
-_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """scaled = (row - centre) / spread. centre : (n_values,). lowest, highest : of the rows."""
+    """How rows are scaled, and what they are then. lowest, highest : values of the rows."""
 
     likelihood: Likelihood
-    centre: Float
-    spread: float
+    scale: RowScaling
     lowest: float
     highest: float
 
@@ -51,27 +49,24 @@ class Scaling:
                 code="wrong-parameter",
                 parameter="likelihood",
             )
-        centre = np.zeros(rows.shape[1])
         if likelihood == "bernoulli" or (likelihood is None and within):
-            return cls("bernoulli", centre, unit, lowest, highest)
-        for block in row_blocks(rows.shape[0], rows.shape[1], _BLOCK):
-            centre += rows[order[block]].sum(axis=0, dtype=np.float64) / len(rows)
-        total = 0.0
-        for block in row_blocks(rows.shape[0], rows.shape[1], _BLOCK):
-            total += float(np.square(rows[order[block]] - centre).sum())
-        return cls("gaussian", centre, float(np.sqrt(total / rows.size)) or 1.0, lowest, highest)
+            stretched = RowScaling(np.zeros(rows.shape[1]), unit)
+            return cls("bernoulli", stretched, lowest, highest)
+        return cls("gaussian", measure_scaling(rows, order), lowest, highest)
 
     @classmethod
     def from_model(cls, arrays: Mapping[str, Any], facts: Mapping[str, Any]) -> Scaling:
         """The scaling that `arrays` and `facts` give."""
         lowest, highest = facts["range"]
-        return cls(facts["likelihood"], arrays["centre"], facts["spread"], lowest, highest)
+        return cls(
+            facts["likelihood"], RowScaling(arrays["centre"], facts["spread"]), lowest, highest
+        )
 
     def facts(self) -> dict[str, Any]:
         """All but the centre, as JSON."""
         return {
             "likelihood": self.likelihood,
-            "spread": float(self.spread),
+            "spread": float(self.scale.factor),
             "range": [self.lowest, self.highest],
         }
 
@@ -80,22 +75,22 @@ class Scaling:
 
         Raises UsageError for values that are not finite.
         """
-        n_values = _BLOCK if most is None else min(_BLOCK, most * rows.shape[1])
+        n_values = BLOCK if most is None else min(BLOCK, most * rows.shape[1])
         for block in row_blocks(rows.shape[0], rows.shape[1], n_values):
             values = rows[block].astype(np.float64)
             require_finite(values, "features", first_row=block.start)
-            yield block, (values - self.centre) / self.spread
+            yield block, (values - self.scale.mean) / self.scale.factor
 
     def singles(self, rows: Array, order: Int) -> Single:
         """(n_points, n_values) finite rows scaled, in this order and in single precision."""
         scaled = np.empty(rows.shape, dtype=np.float32)
-        for block in row_blocks(rows.shape[0], rows.shape[1], _BLOCK):
-            scaled[block] = (rows[order[block]] - self.centre) / self.spread
+        for block in row_blocks(rows.shape[0], rows.shape[1], BLOCK):
+            scaled[block] = self.scale.apply(rows[order[block]])
         return scaled
 
     def pixels(self, decoded: Array) -> Array:
         """Means of the data, scaled, as grey or colour levels 0 to 255 (uint8)."""
-        values = decoded * self.spread + self.centre
+        values = self.scale.undo(decoded)
         lowest = 0.0 if self.lowest >= 0.0 else self.lowest
         highest = max(1.0, self.highest) if self.lowest >= 0.0 else self.highest
         share = np.clip((values - lowest) / ((highest - lowest) or 1.0), 0.0, 1.0)

@@ -26,7 +26,7 @@ QUICK = {
     "growth_epochs": 40,
     "tuning_epochs": 10,
     "batch_size": 40,
-    "learning_rate": 0.003,
+    "learning_rate": 0.006,
 }
 BRIEF = {**QUICK, "n_clusters": 3, "epochs": 15, "growth_epochs": 5, "tuning_epochs": 5}
 

@@ -28,6 +28,11 @@ def test_bytes_do_not_wrap_around() -> None:
     assert scaling.apply(rows).min() < 0
 
 
+def test_equal_rows_stay_finite() -> None:
+    scaling = measure_scaling(np.full((3, 2), 7.0), np.arange(3))
+    assert (scaling.apply(np.array([[7.0, 8.0]])) == [[0.0, 1.0]]).all()
+
+
 def test_it_is_stored_in_a_model() -> None:
     scaling = RowScaling(np.array([1.0, 2.0]), 3.0)
     stored = RowScaling.of(scaling.arrays())

@@ -113,6 +113,21 @@ def test_a_split_is_trained_on_the_rows_that_reach_it() -> None:
     assert Phase(network, rows, 1, STEADY, 10, 0.01).n_rows == 2, "a batch needs two rows"
 
 
+def test_steps_shorten_from_pass_to_pass() -> None:
+    rows = rows_of(10)
+    schedule, moves = Schedule(10, 1.0, 1.0, 0), []
+    for epoch in (0, 5, 9):
+        network = grown(rows_of())
+        before = snapshot(network)
+        # One batch: the first step of Adam moves each weight by the rate, whatever its gradient.
+        phase = Phase(network, rows, 1, schedule, 10, 0.01)
+        phase.epoch(epoch, torch.Generator().manual_seed(0), lambda share: None)
+        after = snapshot(network)
+        learned = [name for name in before if name.startswith("learned")]
+        moves.append(max(float(np.abs(after[name] - before[name]).max()) for name in learned))
+    assert moves == pytest.approx([0.01, 0.005, 0.01 * (1.0 - np.cos(0.1 * np.pi)) / 2], rel=1e-3)
+
+
 def test_the_weight_of_divergences_rises_and_stays() -> None:
     schedule = Schedule(10, 0.1, 0.5, 4)
     weights = [schedule.kl_weight(epoch) for epoch in range(10)]
@@ -126,7 +141,7 @@ def test_a_heavier_weight_pulls_embeddings_to_their_prior() -> None:
     for weight in (0.0, 1.0, 20.0):
         generator = torch.Generator().manual_seed(0)
         network = TreeNetwork.stump(Architecture(5, (6,), 2, 1, "gaussian"), generator)
-        phase = Phase(network, rows, None, Schedule(15, weight, weight, 0), 20, 0.02)
+        phase = Phase(network, rows, None, Schedule(15, weight, weight, 0), 20, 0.04)
         for epoch in range(15):
             phase.epoch(epoch, generator, lambda share: None)
         informed.append(mean_terms(network, rows, generator)["kl_root"])

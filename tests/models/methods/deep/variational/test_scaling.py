@@ -29,7 +29,7 @@ def test_gaussian_rows_get_mean_0_and_mean_variance_1() -> None:
     assert scaling.likelihood == "gaussian"
     np.testing.assert_allclose(values.mean(axis=0), 0.0, atol=1e-12)
     assert values.var(axis=0).mean() == pytest.approx(1.0)
-    np.testing.assert_allclose(values.std(axis=0) / rows.std(axis=0), 1.0 / scaling.spread)
+    np.testing.assert_allclose(values.std(axis=0) / rows.std(axis=0), 1.0 / scaling.scale.factor)
 
 
 def test_values_from_0_to_1_stay_as_they_are() -> None:
@@ -67,7 +67,8 @@ def test_signed_images_are_drawn_between_their_least_and_largest_value() -> None
 def test_it_is_the_same_from_a_model() -> None:
     rows = np.random.default_rng(0).normal(size=(20, 4))
     scaling = of(rows)
-    again = Scaling.from_model({"centre": scaling.centre}, json.loads(json.dumps(scaling.facts())))
+    facts = json.loads(json.dumps(scaling.facts()))
+    again = Scaling.from_model({"centre": scaling.scale.mean}, facts)
     np.testing.assert_array_equal(scaled(rows, again), scaled(rows, scaling))
     assert again.facts() == scaling.facts()
 
