@@ -435,9 +435,14 @@ def _sum_all(e):
 def _shut(x, shut, y, top):
     """Fill y with x + shut; the first of its best classes."""
     simd.sum_tops(x, shut, y, top)
-    best = simd.largest(top)
-    for start in range(_U(0), _U(y.size), _U(LANES)):
-        bits = simd.reaching(y, start, best)
+    return _first(y, simd.largest(top))
+
+
+@njit(cache=True, nogil=True)
+def _first(x, bound):
+    """The first class that reaches `bound`, -1 if none does."""
+    for start in range(_U(0), _U(x.size), _U(LANES)):
+        bits = simd.reaching(x, start, bound)
         if bits != 0:
             return np.int64(start + simd.lowest_bit(bits))
     return -1
@@ -484,8 +489,7 @@ def exact(x, at, scale, shut, taken):
         base = np.float64(y[best])
         if base == -np.inf:
             continue
-        _exponentials(y, base, scale, e)
-        taken[best] += 1.0 / _sum(e)
+        taken[best] += 1.0 / _exponentials(y, base, scale, e)
 
 
 @njit(cache=True, nogil=True)
@@ -495,27 +499,17 @@ def masses(x, scale, column, wanted, total):
     column : (K,) int64. wanted : (E,) classes. total : (columns, E). O(n K).
     """
     e = np.empty(x.shape[1], dtype=np.float64)
-    for values in x:
-        best = 0
-        for j in range(values.size):
-            if values[j] > values[best]:
-                best = j
-        _exponentials(values, np.float64(values[best]), scale, e)
-        sure = 1.0 / _sum(e)
-        to = column[best]
-        for i in range(wanted.size):
-            total[to, i] += e[wanted[i]] * sure
+    top = np.empty(LANES, dtype=x.dtype)
+    for r in range(_U(x.shape[0])):
+        values = x[r]
+        simd.tops(values, top)
+        best = _first(values, simd.largest(top))
+        sure = 1.0 / _exponentials(values, np.float64(values[_U(best)]), scale, e)
+        to = _U(column[_U(best)])
+        for i in range(_U(wanted.size)):
+            total[to, i] += e[_U(wanted[i])] * sure
 
 
-@njit(cache=True, nogil=True, fastmath=_CONTRACT)
+@njit(cache=True, nogil=True)
 def _exponentials(x, base, scale, e):
-    for j in range(x.size):
-        e[j] = _exp64((np.float64(x[j]) - base) * scale)
-
-
-@njit(cache=True, nogil=True, fastmath=_SUMS)
-def _sum(e):
-    total = 0.0
-    for j in range(e.size):
-        total += e[j]
-    return total
+    return simd.exponentials(x, base, scale, e)
