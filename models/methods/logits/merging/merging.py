@@ -113,7 +113,7 @@ class Merger:
         self._pool: ThreadPoolExecutor | None = None
         self._n_old, self._known = n_old, known or {}
         self._number, self._start = _by_class(digest)
-        self._lists = _arranged(digest, self._number)
+        self._lists = _arranged(digest, self._start)
         self._place = np.arange(len(self._number), dtype=self._number.dtype)
         classes = np.arange(n_classes)
         self._groups = _Groups(
@@ -325,6 +325,7 @@ class Merger:
                 low,
                 high,
                 width[part],
+                _NO_CLASSES,
             )
             return low, high, int(n_unknown)
 
@@ -526,10 +527,11 @@ def _by_class(digest: Digest) -> tuple[npt.NDArray[Any], Int]:
     return order, start
 
 
-def _arranged(digest: Digest, order: npt.NDArray[Any]) -> _Lists:
+def _arranged(digest: Digest, start: Int) -> _Lists:
     listed, weight = np.empty_like(digest.listed), np.empty_like(digest.weight)
     tail = np.empty_like(digest.tail)
-    merge_loops.arranged(order, digest.listed, digest.weight, digest.tail, listed, weight, tail)
+    lists = digest.listed, digest.weight, digest.tail
+    merge_loops.arranged(digest.label, start, *lists, listed, weight, tail)
     none = np.empty(0, dtype=np.int32)
     at_first = np.ones((1, len(digest.size)), dtype=np.int32)
     return _Lists(listed, weight, weight, tail, none, none, at_first)

@@ -18,8 +18,8 @@ from numba.extending import intrinsic
 LANES = 64
 """The numbers of a row are dealt to this many lanes: number j to lane j % LANES."""
 
-RANKED = 16
-"""The number of values that `ranks` orders."""
+RANKED, RANKED_MORE = 16, 32
+"""The numbers of values that `ranks` and `more_ranks` order."""
 
 _LINE = 64
 """The cache line of most processors in bytes; another size does no harm."""
@@ -190,8 +190,41 @@ def _reduction(name: str) -> Any:
 largest = _reduction("fmax")
 """The largest of (LANES,) numbers."""
 
-least = _reduction("fmin")
-"""The least of (LANES,) numbers."""
+
+@intrinsic
+def least(typing_context: Any, top: Any) -> Any:
+    """The least of (LANES,) numbers, leaving out -inf; +inf if there is no other."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        row = _Row(context, builder, signature.args[0], arguments[0])
+        value, counts = _finite(builder, row)
+        most = ir.Constant(row.vector, [float("inf")] * LANES)
+        kind = ir.FunctionType(row.real, [row.vector])
+        full = f"llvm.vector.reduce.fmin.v{LANES}f{8 * row.align}"
+        function = cgutils.get_or_insert_function(builder.module, kind, full)
+        chosen = builder.select(counts, value, most)
+        return builder.call(function, [chosen], fastmath=("nnan", "nsz"))
+
+    return top.dtype(top), generate
+
+
+@intrinsic
+def n_finite(typing_context: Any, top: Any) -> Any:
+    """How many of (LANES,) numbers are not -inf."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        row = _Row(context, builder, signature.args[0], arguments[0])
+        _, counts = _finite(builder, row)
+        return builder.ctpop(builder.bitcast(counts, _INT64))
+
+    return types.int64(top), generate
+
+
+def _finite(builder: Any, row: _Row) -> tuple[Any, Any]:
+    """The numbers of a row of LANES, and which of them are above -inf."""
+    value = row.whole(ir.Constant(row.n.type, 0))
+    nothing = ir.Constant(row.vector, [float("-inf")] * LANES)
+    return value, builder.fcmp_ordered(">", value, nothing)
 
 
 @intrinsic
@@ -214,29 +247,33 @@ def lowest_bit(typing_context: Any, bits: Any) -> Any:
     return types.uintp(types.uint64), generate
 
 
-@intrinsic
-def ranks(typing_context: Any, value: Any, rank: Any) -> Any:
-    """Fill `rank`, (RANKED,) int32, with the rank of each number, largest first, ties by
-    position."""
+def _ranking(n: int) -> Any:
+    def ranks(typing_context: Any, value: Any, rank: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            values = context.make_array(signature.args[0])(context, builder, arguments[0])
+            out = context.make_array(signature.args[1])(context, builder, arguments[1])
+            real, align = _REAL[signature.args[0].dtype]
+            reals, places = ir.VectorType(real, n), ir.VectorType(_INT32, n)
+            value = builder.load(builder.bitcast(values.data, reals.as_pointer()))
+            value.align = align
+            place = ir.Constant(places, [0] * n)
+            for i in range(n):
+                other = _all(builder, builder.extract_element(value, _INT32(i)), n)
+                later = ir.Constant(ir.VectorType(_BIT, n), [int(j > i) for j in range(n)])
+                equal = builder.and_(later, builder.fcmp_ordered("==", other, value))
+                before = builder.or_(builder.fcmp_ordered(">", other, value), equal)
+                place = builder.add(place, builder.zext(before, places))
+            builder.store(place, builder.bitcast(out.data, places.as_pointer())).align = 4
+            return context.get_dummy_value()
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        values = context.make_array(signature.args[0])(context, builder, arguments[0])
-        out = context.make_array(signature.args[1])(context, builder, arguments[1])
-        real, align = _REAL[signature.args[0].dtype]
-        reals, places = ir.VectorType(real, RANKED), ir.VectorType(_INT32, RANKED)
-        value = builder.load(builder.bitcast(values.data, reals.as_pointer()))
-        value.align = align
-        place = ir.Constant(places, [0] * RANKED)
-        for i in range(RANKED):
-            other = _all(builder, builder.extract_element(value, _INT32(i)), RANKED)
-            later = ir.Constant(ir.VectorType(_BIT, RANKED), [int(j > i) for j in range(RANKED)])
-            equal = builder.and_(later, builder.fcmp_ordered("==", other, value))
-            before = builder.or_(builder.fcmp_ordered(">", other, value), equal)
-            place = builder.add(place, builder.zext(before, places))
-        builder.store(place, builder.bitcast(out.data, places.as_pointer())).align = 4
-        return context.get_dummy_value()
+        return types.void(value, rank), generate
 
-    return types.void(value, rank), generate
+    return intrinsic(ranks)
+
+
+ranks, more_ranks = _ranking(RANKED), _ranking(RANKED_MORE)
+"""Fill an int32 array with the rank of each of RANKED, or RANKED_MORE, numbers, largest first, ties
+by position."""
 
 
 @intrinsic
@@ -248,6 +285,12 @@ def from_bits(typing_context: Any, bits: Any) -> Any:
         return builder.bitcast(arguments[0], real)
 
     return kind(bits), generate
+
+
+def _fetch(builder: Any, place: Any) -> None:
+    kind = ir.FunctionType(ir.VoidType(), [place.type, _INT32, _INT32, _INT32])
+    fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    builder.call(fetch, [place, _INT32(0), _INT32(2), _INT32(1)])
 
 
 def _coefficients() -> list[float]:
@@ -321,13 +364,10 @@ def sum_of_powers(
         array = context.make_array(signature.args[4])(context, builder, arguments[4])
         width = builder.extract_value(array.shape, 1)
         there = builder.gep(array.data, [builder.mul(arguments[5], width)])
-        kind = ir.FunctionType(ir.VoidType(), [there.type, _INT32, _INT32, _INT32])
-        fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
 
         def take(value: Any, at: Any) -> None:
             for i in range(0, LANES, _LINE // row.align):
-                place = builder.gep(there, [builder.add(at, ir.Constant(at.type, i))])
-                builder.call(fetch, [place, _INT32(0), _INT32(2), _INT32(1)])
+                _fetch(builder, builder.gep(there, [builder.add(at, ir.Constant(at.type, i))]))
             t = builder.fmul(builder.fsub(value, base), factor)
             t = t if t.type == floats else builder.fptrunc(t, floats)
             below = builder.fcmp_ordered("<", value, limit)
