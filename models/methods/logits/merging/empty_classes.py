@@ -60,9 +60,10 @@ def class_masses(
             rows.masses(block, source.scale, column, wanted, total)
         return total
 
-    (_, total), *others = each(share, range(n_shares), threads)
-    for _, part in others:
-        total += part
+    total: Float | None = None
+    for _, part in each(share, range(n_shares), threads):
+        total = part if total is None else total + part
+    assert total is not None, "there is at least one share"
     return total
 
 
