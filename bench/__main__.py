@@ -15,7 +15,7 @@ TABLES = (
     *("l2h", "gpu", "metrics", "trees", "service", "wrapped", "hyperbolic"),
     *("quality", "purity", "margins", "sphere", "calibration", "tasks", "rmlr"),
     *("classifiers", "labelled", "views", "supervision", "completion"),
-    *("attributes", "splits", "l2h_tables", "deep", "turns"),
+    *("attributes", "splits", "l2h_tables", "logits_kinds", "deep", "turns"),
 )
 _NAMED = frozenset(TABLES[TABLES.index("hyperbolic") :])
 """Tables that are made only if they are named."""
@@ -23,6 +23,7 @@ CHOOSING = ("l2h_tables", "deep")
 """Tables of which sets, systems and the number of seeds can be chosen."""
 _OF_CHOSEN = f"for {' and '.join(CHOOSING)}"
 PLOTTED = ("l2h", "few_shot", "attributes", "leaves_and_branching")
+PLOTTED = ("l2h", "l2h_kinds", "few_shot", "attributes", "leaves_and_branching")
 """Tables with a picture, a function of `bench.plot`."""
 
 

@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
@@ -24,6 +24,7 @@ from models.methods.logits.merging import block_lists, pass_gpu, row_digest
 from models.methods.logits.merging.row_digest import Digest
 from models.methods.logits.merging.source import Source
 from models.progress import silent
+from models.registry import method, methods
 from models.rows import ArrayRows
 
 CASES: dict[Size, tuple[Case, ...]] = {
@@ -37,6 +38,8 @@ CASES: dict[Size, tuple[Case, ...]] = {
     ),
     "full": (Case(1_281_167, 1_000), Case(1_281_167, 1_000, "float16")),
 }
+OF_INTEREST = (*("l2h", "turtle", "temi", "ghhc", "hyphc", "vmf", "bvmf", "deepect", "treevae"),)
+"""Methods whose arithmetic a GPU could do."""
 RUNS = 9
 THREADS = 8
 """Threads that read the file for the GPU, and that scan it without one."""
@@ -50,8 +53,17 @@ def table(report: Report, size: Size) -> None:
     Columns: `reads` time relative to one read; `same_rows` rows with the same class and list as
     without a GPU; `transfers` time relative to the transfer alone.
     """
+    _served(report)
     if not torch.cuda.is_available():
-        report.note("gpu_device", "No GPU here: this table was not measured.")
+        report.note("gpu_device", "No GPU here: these arrays were not measured.")
+        for case in CASES[size]:
+            report.row(
+                "gpu_planned",
+                n=case.n_points,
+                k=case.n_classes,
+                dtype=case.dtype,
+                logits_bytes=case.n_bytes,
+            )
         return
     report.note("gpu_device", f"{torch.cuda.get_device_name()}, torch {torch.__version__}.")
     OUT.mkdir(exist_ok=True)
@@ -72,6 +84,17 @@ def table(report: Report, size: Size) -> None:
         goal=f"at most {GOAL:g}",
         met=reads[0] <= GOAL,
     )
+
+
+def _served(report: Report) -> None:
+    """Which methods have a parameter `device`, in "gpu_methods"."""
+    for name, used in sorted(methods().items()):
+        field = used.Params.model_fields.get("device")
+        if field is not None:
+            choices = ", ".join(get_args(field.annotation))
+            report.row("gpu_methods", what=name, devices=choices, default=field.default)
+    lacking = [name for name in OF_INTEREST if "device" not in method(name).Params.model_fields]
+    report.note("gpu_methods", f"Without a device: {', '.join(lacking) or 'none'}.")
 
 
 def _on_device(report: Report, case: Case, source: Source) -> float:

@@ -18,7 +18,7 @@ import numpy as np
 import psutil
 from scipy.special import softmax
 
-from bench import OUT, Size, real_data, synthetic
+from bench import OUT, Size, logits_kinds, real_data, synthetic
 from bench.baselines import as_printed, exact, hoisted, trimmed
 from bench.measure import Measured, measured
 from bench.report import Report
@@ -155,6 +155,8 @@ def table(report: Report, size: Size) -> None:
     if headline is not None:
         report.heading(f"l2h: goals, on {HEADLINE[size]}")
         _goals(report, headline, HEADLINE[size])
+    report.heading("l2h: every kind of logits")
+    logits_kinds.table(report, size)
 
 
 def read_once(logits: Array) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from bench.l2h import DOUBLE, READ, RIVALS, SINGLE
@@ -50,6 +51,35 @@ def l2h(rows: Sequence[Row], path: Path) -> None:
     over_n.legend(frameon=False, fontsize="small")
     figure.suptitle("L2H on planted float32 logits")
     figure.savefig(path, dpi=150)
+
+
+def l2h_kinds(rows: Sequence[Row], path: Path) -> None:
+    """Reads of the array that a fit costs: by rank and confidence, classes and type, imbalance."""
+    mpl.use("Agg")
+    figure = Figure(figsize=(13, 4.6), layout="constrained")
+    axes: Sequence[Axes] = figure.subplots(1, 3, width_ratios=(5, 7, 4))
+    panels = (
+        ("rank and confidence", "rank", "confidence", "rank of the logits", "mean confidence"),
+        ("classes and type", "dtype", "k", "", "K classes, rank 32, confidence 0.5"),
+        ("classes and imbalance", "k", "imbalance", "K classes", "points of class i: i^-x, x ="),
+    )
+    for axis, (part, down, across, ylabel, xlabel) in zip(axes, panels, strict=True):
+        own = {(row[down], row[across]): row["reads"] for row in rows if row["what"] == part}
+        y, x = (list(dict.fromkeys(key[i] for key in own)) for i in (0, 1))
+        shown = [[own[a, b] for b in x] for a in y]
+        axis.imshow(shown, cmap="RdYlGn_r", norm=LogNorm(3, 100), aspect="auto")
+        for i, line in enumerate(shown):
+            for j, reads in enumerate(line):
+                axis.text(j, i, f"{reads:.0f}", ha="center", va="center")
+        axis.set_xticks(range(len(x)), [f"{b:,}" for b in x])
+        axis.set_yticks(range(len(y)), [a if isinstance(a, str) else f"{a:,}" for a in y])
+        axis.set(title=part.capitalize(), xlabel=xlabel, ylabel=ylabel)
+    usual = next(row for row in rows if row["what"] == "rank and confidence")
+    figure.suptitle(
+        "L2H: CPU time of a fit, in reads of the array of logits "
+        f"(about {usual['n'] * usual['k'] / 1e6:.0f} million)"
+    )
+    figure.savefig(path, dpi=110)
 
 
 def few_shot(rows: Sequence[Row], path: Path) -> None:

@@ -58,3 +58,20 @@ def test_confusions_stay_in_the_planted_groups(tmp_path: Path) -> None:
     order = np.argsort(np.load(tmp_path / "logits.npy"), axis=1)
     first, second = statistics.group[order[:, -1]], statistics.group[order[:, -2]]
     assert (first == second).mean() > 0.5  # by chance 0.2
+
+
+@pytest.mark.parametrize("confidence", [0.1, 0.5, 0.95])
+def test_logits_of_a_kind_have_its_confidence_and_rank(tmp_path: Path, confidence: float) -> None:
+    kind = synthetic.Kind(rank=8, noise=1.1, confidence=confidence)
+    planted = synthetic.write(tmp_path / "logits.npy", 2_000, 100, kind=kind)
+    assert planted.mean_confidence == pytest.approx(confidence, abs=0.02)
+    # What comes after the rank is the noise on each logit.
+    strength = np.linalg.svd(np.load(tmp_path / "logits.npy"), compute_uv=False)
+    assert strength[8] < 0.2 * strength[7]
+
+
+def test_imbalanced_classes_have_points_by_their_place(tmp_path: Path) -> None:
+    kind = synthetic.Kind(rank=64, noise=0.1, imbalance=1.0)
+    synthetic.write(tmp_path / "logits.npy", 10_000, 4, kind=kind)
+    n_points = np.bincount(np.load(tmp_path / "logits.npy").argmax(axis=1))
+    assert np.sort(n_points)[::-1] == pytest.approx([4_800, 2_400, 1_600, 1_200], abs=60)

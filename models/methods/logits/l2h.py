@@ -9,8 +9,12 @@ section 3, algorithm 1, the code of appendix A, the score of appendix B.2. `merg
 the definition in float64, with rules for what the paper leaves open; `merging.engine` computes the
 same merges faster.
 
-Cost: one pass over the (N, K) logits, O(N K), then each row is read about once more; O(K^2) for the
-merges. Memory: about 120 bytes a row and blocks of 4 MB; the logits are never copied whole.
+Cost: one pass over the (N, K) logits, O(N K), and a second one where some class has no point; then
+rows are read again, O(K) each. On one core with AVX-512: 0.2 us and 0.8 ns K a row for the pass,
+about 1.3 ns K a row for the second, about 1 ns K for a row read again; of these there were none
+at K = 10, 0.3 N at 100, 1.6 N at 1,000, 3 N at 10,000. Merging adds at most O(K^2). Memory: about
+120 bytes a row and blocks of 4 MB, and a float64 for each pair of a class without points and
+another; the logits are never copied whole.
 """
 
 from __future__ import annotations

@@ -48,16 +48,22 @@ def class_masses(
     column = np.zeros(n_classes, dtype=np.int64)
     column[filled] = np.arange(len(filled))
     step = segment_rows(source)
+    n_segments = -(-(stop - start) // step)
+    n_shares = max(1, min(threads, n_segments))
+    edges = [start + step * (n_segments * i // n_shares) for i in range(n_shares)] + [stop]
 
-    def segment(at: int) -> Float:
+    def share(number: int) -> Float:
+        """One thread's rows, into one table: it may be larger than a segment."""
         total = np.zeros((len(filled), len(wanted)))
-        block = source.block(at, min(at + step, stop))
-        rows.masses(block, source.scale, column, wanted, total)
+        for at in range(edges[number], edges[number + 1], step):
+            block = source.block(at, min(at + step, edges[number + 1]))
+            rows.masses(block, source.scale, column, wanted, total)
         return total
 
-    total = np.zeros((len(filled), len(wanted)))
-    for _, part in each(segment, range(start, stop, step), threads):
-        total += part
+    total: Float | None = None
+    for _, part in each(share, range(n_shares), threads):
+        total = part if total is None else total + part
+    assert total is not None, "there is at least one share"
     return total
 
 
@@ -68,9 +74,16 @@ def hosts(masses: Masses, size: Int) -> list[tuple[int, Int]]:
     without points are being placed, each such G has exactly one class with points, so the mean over
     D^G is that over one class.
     """
-    mean = masses.total / size[masses.filled][:, None]
+    if not len(masses.wanted):
+        return []
+    best = np.zeros(len(masses.wanted))
+    n_near = np.zeros(len(masses.wanted), dtype=np.int64)
+    rows.best_means(masses.total, size[masses.filled], 1.0 - TIE, best, n_near)
+    end = np.cumsum(n_near)
+    tied = np.empty(int(n_near.sum()), dtype=np.int64)
+    rows.near_means(masses.total, size[masses.filled], 1.0 - TIE, best, end - n_near, tied)
     # A mass that underflows to 0 everywhere is a tie of all groups.
     return [
-        (int(c), masses.filled[column >= column.max() * (1.0 - TIE)])
-        for c, column in zip(masses.wanted, mean.T, strict=True)
+        (c, masses.filled[part])
+        for c, part in zip(masses.wanted.tolist(), np.split(tied, end[:-1]), strict=True)
     ]

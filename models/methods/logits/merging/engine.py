@@ -23,7 +23,7 @@ from models.methods.logits.merging.row_digest import Digest, from_arrays, joined
 from models.methods.logits.merging.source import Source
 from models.progress import Progress
 
-_MASS_BYTES = 64 << 20
+_MASS_BYTES = 256 << 20
 """The largest table of classes without points against the others; larger ones take more passes."""
 
 
@@ -85,19 +85,25 @@ def digested(source: Source, start: int, crew: Crew) -> Digest:
 
 
 def masses(source: Source, size: Int, crew: Crew, start: int = 0) -> Masses:
-    """The masses over the rows from `start` on. One read of the rows per 64 MiB of the table."""
+    """The masses over the rows from `start` on. One read of the rows per 256 MiB of the table."""
     empty, filled = np.flatnonzero(size == 0), np.flatnonzero(size)
-    total = np.zeros((len(filled), len(empty)))
+    shape = len(filled), len(empty)
     at_once = max(1, _MASS_BYTES // (8 * max(1, len(filled))))
+    tables: list[Float] = []
     for first in range(0, len(empty), at_once):
-        part = slice(first, first + at_once)
-        task = {"do": "masses", "filled": filled.tolist(), "wanted": empty[part].tolist()}
+        wanted = empty[first : first + at_once]
+        task = {"do": "masses", "filled": filled.tolist(), "wanted": wanted.tolist()}
         pieces = _pieces(source, start, crew, task)
         parts: list[Float] = [np.empty(0)] * len(pieces)
         for number, arrays in crew.compute(pieces):
             parts[number] = arrays["mass"]
-        total[:, part] = np.add.reduce(parts)
-    return Masses(filled, empty, total)
+        table, *others = parts
+        for other in others:
+            table = table + other
+        tables.append(table)
+    # Tables may be large: copied only where there are several.
+    total = np.zeros(shape) if not tables else tables[0]
+    return Masses(filled, empty, total if len(tables) <= 1 else np.concatenate(tables, axis=1))
 
 
 def _pieces(source: Source, start: int, crew: Crew, task: Mapping[str, Any]) -> list[Piece]:

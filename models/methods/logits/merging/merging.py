@@ -113,7 +113,10 @@ class Merger:
         self._pool: ThreadPoolExecutor | None = None
         self._n_old, self._known = n_old, known or {}
         self._number, self._start = _by_class(digest)
-        self._lists = _arranged(digest, self._number)
+        self._lists = _arranged(digest, self._start)
+        # The first row of a class is its earliest.
+        first = self._number[np.minimum(self._start[:-1], len(self._number) - 1)]
+        self._readable = (first >= readable_from) | (digest.size == 0)
         self._place = np.arange(len(self._number), dtype=self._number.dtype)
         classes = np.arange(n_classes)
         self._groups = _Groups(
@@ -194,21 +197,18 @@ class Merger:
         """G*: the group with the lowest score, ties to the group with the lowest class."""
         low, high, slack = self._scores.low, self._scores.high, self._scores.slack
         while (slot_of_lowest := merge_loops.lowest(low, high, TIE)) < 0:
-            near = np.flatnonzero(low <= high.min() * (1.0 + TIE)).tolist()
-            classes = np.concatenate([self._members(slot) for slot in near])
-            unsure = [c for c in classes[slack[classes] > 0].tolist() if self._readable(c)]
+            near = low <= high.min() * (1.0 + TIE)
+            classes = np.flatnonzero(near[self._groups.slot])
+            unsure = classes[(slack[classes] > 0) & self._readable[classes]].tolist()
             if not unsure:
                 self.effort.guessed += bool(slack[classes].any())
                 middle = (low + high) / 2
                 return int(np.argmax(middle <= middle.min() * (1.0 + TIE)))
             for c in unsure:
                 self._make_exact(c)
-            for slot in near:
+            for slot in np.flatnonzero(near).tolist():
                 self._score(slot)
         return int(slot_of_lowest)
-
-    def _readable(self, c: int) -> bool:
-        return bool(self._since(self._rows([c]), self._readable_from).all())
 
     def _make_exact(self, c: int) -> None:
         points = np.broadcast_to(self._points, len(self._groups.slot))
@@ -325,6 +325,7 @@ class Merger:
                 low,
                 high,
                 width[part],
+                _NO_CLASSES,
             )
             return low, high, int(n_unknown)
 
@@ -526,10 +527,11 @@ def _by_class(digest: Digest) -> tuple[npt.NDArray[Any], Int]:
     return order, start
 
 
-def _arranged(digest: Digest, order: npt.NDArray[Any]) -> _Lists:
+def _arranged(digest: Digest, start: Int) -> _Lists:
     listed, weight = np.empty_like(digest.listed), np.empty_like(digest.weight)
     tail = np.empty_like(digest.tail)
-    merge_loops.arranged(order, digest.listed, digest.weight, digest.tail, listed, weight, tail)
+    lists = digest.listed, digest.weight, digest.tail
+    merge_loops.arranged(digest.label, start, *lists, listed, weight, tail)
     none = np.empty(0, dtype=np.int32)
     at_first = np.ones((1, len(digest.size)), dtype=np.int32)
     return _Lists(listed, weight, weight, tail, none, none, at_first)

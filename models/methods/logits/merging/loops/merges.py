@@ -32,6 +32,7 @@ def walk(
     low,
     high,
     width,
+    touched,
 ):
     """Bound the contributions of a group's rows to the groups outside, from their lists.
 
@@ -43,6 +44,8 @@ def walk(
     n_since : (states, K) number of classes in the group of each class in each state.
     low, high : (K,) by best class outside, added to.
     width : (n,) output: width of each row's interval; 2 for an unknown row, which is not added.
+        Empty if not needed.
+    touched : (K + 1,) the classes of which `high` is not 0, in touched[:touched[K]]; added to.
         Empty if not needed. Returns the number of unknown rows.
     O(n M).
     """
@@ -87,11 +90,20 @@ def walk(
         error = WEIGHT_ERROR if state == 0 else TAIL_ERROR
         upper = best_weight / (outside * (1.0 - error) + least) * (1.0 + WEIGHT_ERROR)
         lower = best_weight / (outside * (1.0 + error) + most) * (1.0 - WEIGHT_ERROR)
+        if touched.size and high[best] == 0.0:
+            _touch(best, touched)
         low[best] += lower
         high[best] += upper
         if width.size:
             width[i] = upper - lower
     return n_unknown
+
+
+@njit(cache=True, nogil=True)
+def _touch(c, touched):
+    n = touched[-1]
+    touched[n] = c
+    touched[-1] = n + 1
 
 
 @njit(cache=True, nogil=True)
@@ -160,6 +172,72 @@ def host(group, low, high, slot, n_members, n_unknown, tie, candidates):
             if n_near > 1:
                 break
     return found if n_near == 1 else -1, (best - second) * min(n_best, n_second)
+
+
+@njit(cache=True, nogil=True)
+def _host_of_few(group, low, high, slot, n_members, n_unknown, tie, touched):
+    """The group of `host` among those of the classes `touched`; -2 if others may be as good."""
+    for i in range(touched[-1]):
+        c = touched[i]
+        g = slot[c]
+        if g != c:
+            if high[g] == 0.0:
+                _touch(g, touched)
+            low[g] += low[c]
+            high[g] += high[c]
+            low[c] = high[c] = 0.0
+    floor = 0.0
+    for i in range(touched[-1]):
+        g = touched[i]
+        if high[g] > 0.0:
+            floor = max(floor, low[g] / n_members[g])
+    floor *= 1.0 - tie
+    if n_unknown >= floor:
+        return -2
+    near = -1
+    for i in range(touched[-1]):
+        g = touched[i]
+        if high[g] > 0.0 and (high[g] + n_unknown) / n_members[g] >= floor:
+            if near >= 0:
+                return -1
+            near = g
+    return near
+
+
+_BLOCK = 64
+"""Slots of which `_lowest_of_blocks` looks at the lowest scores only."""
+
+
+@njit(cache=True, nogil=True)
+def _update_block(g, low, high, least_low, least_high):
+    """Keep the least of each block up to date, after those of slot g changed."""
+    block = g // _BLOCK
+    first = block * _BLOCK
+    a = b = np.inf
+    for i in range(first, min(first + _BLOCK, low.size)):
+        a = min(a, low[i])
+        b = min(b, high[i])
+    least_low[block], least_high[block] = a, b
+
+
+@njit(cache=True, nogil=True)
+def _lowest_of_blocks(low, high, least_low, least_high, tie):
+    """`lowest`, from the least of each block."""
+    bound, floor = least_high.min(), least_low.min()
+    first = -1
+    most = 0.0
+    n = 0
+    for block in range(least_low.size):
+        if least_low[block] > bound * (1.0 + tie):
+            continue
+        start = block * _BLOCK
+        for g in range(start, min(start + _BLOCK, low.size)):
+            if low[g] <= bound * (1.0 + tie):
+                n += 1
+                most = max(most, high[g])
+                if first < 0:
+                    first = g
+    return first if n == 1 or most <= floor * (1.0 + tie) else -1
 
 
 LARGE = 8
@@ -250,14 +328,18 @@ def advance(step, stop, tie, groups, scores, merges, order, start, sure_of_tail,
     inside[n_classes] = 2
     by_class = np.zeros((2, n_classes))
     candidates = np.empty(n_classes, dtype=np.int64)
+    touched = np.zeros(n_classes + 1, dtype=np.int64)
     unwanted = np.empty(0, dtype=np.float32)
+    n_blocks = -(-n_classes // _BLOCK)
+    least_low, least_high = np.empty(n_blocks), np.empty(n_blocks)
+    for block in range(n_blocks):
+        _update_block(block * _BLOCK, scores[3], scores[4], least_low, least_high)
     while step < stop:
-        g = lowest(scores[3], scores[4], tie)
+        g = _lowest_of_blocks(scores[3], scores[4], least_low, least_high, tie)
         if g < 0:
             return step, -1, SCORES
         if n_members[g] >= LARGE:
             return step, g, HOST
-        by_class[:] = 0.0
         n_unknown = 0
         c = head[g]
         while c >= 0:
@@ -274,16 +356,25 @@ def advance(step, stop, tie, groups, scores, merges, order, start, sure_of_tail,
                 by_class[0],
                 by_class[1],
                 unwanted,
+                touched,
             )
             c = following[c]
         c = head[g]
         while c >= 0:
             inside[c] = 0
             c = following[c]
-        other, _ = host(g, by_class[0], by_class[1], slot, n_members, n_unknown, tie, candidates)
+        bounds = by_class[0], by_class[1]
+        other = _host_of_few(g, *bounds, slot, n_members, n_unknown, tie, touched)
+        if other == -2:
+            other, _ = host(g, *bounds, slot, n_members, n_unknown, tie, candidates)
+        for i in range(touched[n_classes]):
+            by_class[:, touched[i]] = 0.0
+        touched[n_classes] = 0
         if other < 0:
             return step, g, HOST
         join(step, g, other, groups, scores, merges)
+        for changed in (g, other):
+            _update_block(changed, scores[3], scores[4], least_low, least_high)
         step += 1
     return step, -1, 0
 
@@ -299,12 +390,19 @@ def by_class(label, start, order):
 
 
 @njit(cache=True, nogil=True)
-def arranged(order, listed, weight, tail, to_listed, to_weight, to_tail):
-    """Fill the last three arrays with the rows of the first three, in the given order."""
-    for i in range(_U(order.size)):
-        row = _U(order[i])
+def arranged(label, start, listed, weight, tail, to_listed, to_weight, to_tail):
+    """Fill the last three arrays with the rows of the three before, in the order of `by_class`.
+
+    Read in storage order, written to as many places as there are classes.
+    """
+    at = start.copy()
+    for row in range(_U(label.size)):
+        c = _U(label[row])
+        i = _U(at[c])
+        at[c] += 1
         for m in range(_U(listed.shape[1])):
             to_listed[i, m] = listed[row, m]
+        for m in range(_U(listed.shape[1])):
             to_weight[i, m] = weight[row, m]
         to_tail[i] = tail[row]
 

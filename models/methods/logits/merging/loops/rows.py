@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 
 from models.methods.logits.merging.loops import simd
-from models.methods.logits.merging.loops.simd import LANES, RANKED
+from models.methods.logits.merging.loops.simd import LANES, RANKED, RANKED_MORE
 
 LEAST = np.float32(1e-26)
 """A lower weight is not trusted: later terms may have underflowed.
@@ -100,15 +100,9 @@ def _bound(top, wanted):
 
     -inf if fewer lanes hold a finite one.
     """
+    if simd.n_finite(top) < wanted:
+        return top.dtype.type(-np.inf)
     bound = simd.least(top)
-    if bound == -np.inf:
-        n_finite = 0
-        bound = simd.largest(top)
-        for v in top:
-            n_finite += v > -np.inf
-            bound = v if -np.inf < v < bound else bound
-        if n_finite < wanted:
-            return top.dtype.type(-np.inf)
     high = np.float64(simd.largest(top))
     for _ in range(64):
         middle = top.dtype.type(0.5 * bound + 0.5 * high)
@@ -133,8 +127,8 @@ def _room(n_classes, dtype):
         np.empty(n_classes // LANES + 1, dtype=np.uint64),
         np.empty(n_classes + 1, dtype=np.int64),
         np.empty(RANKED, dtype=np.int64),
-        np.empty(RANKED, dtype=dtype),
-        np.empty(RANKED, dtype=np.int32),
+        np.empty(RANKED_MORE, dtype=dtype),
+        np.empty(RANKED_MORE, dtype=np.int32),
     )
 
 
@@ -262,22 +256,37 @@ def scan(
     n_listed = listed.shape[1]
     room = _room(n_classes, x.dtype)
     found = room[2]
-    apart = np.empty(n_listed)
+    # The best numbers of a row in order, and their exponentials relative to the second.
+    best = np.empty(max(RANKED_MORE, n_listed + 1), dtype=x.dtype)
+    e = np.empty(best.size)
     for r in range(_U(n)):
         row = x[r]
-        if simd.tops(row, room[0]) != 0.0 and not _allowed(row, limits[0], limits[1]):
-            return np.int64(r)
-        n_found = _candidates(row, n_listed + 1, limits[0], room)
+        if n_classes <= RANKED_MORE:
+            if not _allowed(row, limits[0], limits[1]):
+                return np.int64(r)
+            n_found = _sorted(row, room, best)
+            others = _exponentials(best[1:n_classes], np.float64(best[1]), scale, e)
+            rest = 0.0
+            for i in range(_U(n_listed), _U(n_classes - 1)):
+                rest += e[i]
+            others -= rest
+        else:
+            if simd.tops(row, room[0]) != 0.0 and not _allowed(row, limits[0], limits[1]):
+                return np.int64(r)
+            n_found = _candidates(row, n_listed + 1, limits[0], room)
+            for i in range(_U(n_listed + 1)):
+                best[i] = row[_U(found[i])]
+            others = _exponentials(best[1 : n_listed + 1], np.float64(best[1]), scale, e)
+            rest = _rest(x, r, found, n_found, scale, n_listed, e[n_listed - 1])
         own = found[0]
-        rest = _list(x, r, found, n_found, scale, apart, listed[r], weight[r])
+        for i in range(_U(n_listed)):
+            listed[r, i] = found[i + _U(1)]
+            weight[r, i] = e[i]
         label[r] = own
         tail[r] = rest
-        others = 0.0
-        for i in range(_U(n_listed)):
-            others += weight[r, i]
-        ratio = _exp64((np.float64(row[found[1]]) - np.float64(row[own])) * scale)
+        ratio = _exp64((np.float64(best[1]) - np.float64(best[0])) * scale)
         sure = 1.0 / (1.0 + ratio * (others + rest))
-        if tolerance < np.inf and not abs(np.exp(np.float64(row[own])) / sure - 1.0) <= tolerance:
+        if tolerance < np.inf and not abs(np.exp(np.float64(best[0])) / sure - 1.0) <= tolerance:
             return np.int64(r)
         size[own] += 1
         confidence[own] += sure
@@ -286,25 +295,34 @@ def scan(
 
 
 @njit(cache=True, nogil=True)
-def _list(rows, r, found, n_found, scale, apart, listed, weight):
-    """Fill the list of row r from found[1:]; returns its tail."""
+def _sorted(x, room, best):
+    """All of at most RANKED_MORE classes, best first, and their values; returns their number."""
+    found, value, rank = room[2], room[4], room[5]
+    for i in range(_U(x.size), _U(RANKED_MORE)):
+        value[i] = -np.inf
+    for i in range(_U(x.size)):
+        value[i] = x[i]
+    # Of equal numbers the first comes first, so a row's -inf come before those that fill up.
+    if x.size <= RANKED:
+        simd.ranks(value, rank)
+    else:
+        simd.more_ranks(value, rank)
+    for i in range(_U(x.size)):
+        found[_U(rank[i])] = i
+        best[_U(rank[i])] = x[i]
+    return np.int64(x.size)
+
+
+@njit(cache=True, nogil=True)
+def _rest(rows, r, found, n_found, scale, n_listed, weight):
+    """The tail of row r, whose list is found[1 : n_listed + 1]; its last class has that weight."""
     x = rows[r]
     coming = min(r + _U(_AHEAD), _U(rows.shape[0] - 1))
-    n_listed = _U(listed.size)
-    base = x[_U(found[1])]
-    for i in range(n_listed):
-        j = found[i + _U(1)]
-        listed[i] = j
-        apart[i] = (np.float64(x[_U(j)]) - np.float64(base)) * scale
-    for i in range(n_listed):
-        weight[i] = _exp64(apart[i])
     last = x[_U(found[n_listed])]
     equal = 0
-    for i in range(n_listed + _U(1), _U(n_found)):
+    for i in range(_U(n_listed + 1), _U(n_found)):
         equal += x[_U(found[i])] == last
-    return _sum_below(x, base, scale, last, rows, coming) + equal * np.float64(
-        weight[n_listed - _U(1)]
-    )
+    return _sum_below(x, x[_U(found[1])], scale, last, rows, coming) + equal * weight
 
 
 @njit(cache=True, nogil=True)
@@ -435,9 +453,14 @@ def _sum_all(e):
 def _shut(x, shut, y, top):
     """Fill y with x + shut; the first of its best classes."""
     simd.sum_tops(x, shut, y, top)
-    best = simd.largest(top)
-    for start in range(_U(0), _U(y.size), _U(LANES)):
-        bits = simd.reaching(y, start, best)
+    return _first(y, simd.largest(top))
+
+
+@njit(cache=True, nogil=True)
+def _first(x, bound):
+    """The first class that reaches `bound`, -1 if none does."""
+    for start in range(_U(0), _U(x.size), _U(LANES)):
+        bits = simd.reaching(x, start, bound)
         if bits != 0:
             return np.int64(start + simd.lowest_bit(bits))
     return -1
@@ -484,8 +507,7 @@ def exact(x, at, scale, shut, taken):
         base = np.float64(y[best])
         if base == -np.inf:
             continue
-        _exponentials(y, base, scale, e)
-        taken[best] += 1.0 / _sum(e)
+        taken[best] += 1.0 / _exponentials(y, base, scale, e)
 
 
 @njit(cache=True, nogil=True)
@@ -495,27 +517,43 @@ def masses(x, scale, column, wanted, total):
     column : (K,) int64. wanted : (E,) classes. total : (columns, E). O(n K).
     """
     e = np.empty(x.shape[1], dtype=np.float64)
-    for values in x:
-        best = 0
-        for j in range(values.size):
-            if values[j] > values[best]:
-                best = j
-        _exponentials(values, np.float64(values[best]), scale, e)
-        sure = 1.0 / _sum(e)
-        to = column[best]
-        for i in range(wanted.size):
-            total[to, i] += e[wanted[i]] * sure
+    top = np.empty(LANES, dtype=x.dtype)
+    for r in range(_U(x.shape[0])):
+        values = x[r]
+        simd.tops(values, top)
+        best = _first(values, simd.largest(top))
+        sure = 1.0 / _exponentials(values, np.float64(values[_U(best)]), scale, e)
+        to = _U(column[_U(best)])
+        for i in range(_U(wanted.size)):
+            total[to, i] += e[_U(wanted[i])] * sure
 
 
-@njit(cache=True, nogil=True, fastmath=_CONTRACT)
+@njit(cache=True, nogil=True)
 def _exponentials(x, base, scale, e):
-    for j in range(x.size):
-        e[j] = _exp64((np.float64(x[j]) - base) * scale)
+    return simd.exponentials(x, base, scale, e)
 
 
-@njit(cache=True, nogil=True, fastmath=_SUMS)
-def _sum(e):
-    total = 0.0
-    for j in range(e.size):
-        total += e[j]
-    return total
+@njit(cache=True, nogil=True)
+def best_means(total, size, near, best, n_near):
+    """The largest total[i, j] / size[i] of each column j, and how many reach `near` times it.
+
+    total : (n, m). size : (n,). best, n_near : (m,) zeros, filled. O(n m), in the table's order.
+    """
+    for i in range(_U(total.shape[0])):
+        for j in range(_U(total.shape[1])):
+            mean = total[i, j] / size[i]
+            best[j] = mean if mean > best[j] else best[j]
+    for i in range(_U(total.shape[0])):
+        for j in range(_U(total.shape[1])):
+            n_near[j] += total[i, j] / size[i] >= best[j] * near
+
+
+@njit(cache=True, nogil=True)
+def near_means(total, size, near, best, start, tied):
+    """Fill `tied`, for column j from start[j] on, with the rows that reach near * best[j]."""
+    at = start.copy()
+    for i in range(_U(total.shape[0])):
+        for j in range(_U(total.shape[1])):
+            if total[i, j] / size[i] >= best[j] * near:
+                tied[at[j]] = i
+                at[j] += 1

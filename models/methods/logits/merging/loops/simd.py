@@ -6,6 +6,7 @@ on vectors of any length, which it maps to those of the machine: float32 and flo
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ from numba.extending import intrinsic
 LANES = 64
 """The numbers of a row are dealt to this many lanes: number j to lane j % LANES."""
 
-RANKED = 16
-"""The number of values that `ranks` orders."""
+RANKED, RANKED_MORE = 16, 32
+"""The numbers of values that `ranks` and `more_ranks` order."""
 
 _LINE = 64
 """The cache line of most processors in bytes; another size does no harm."""
@@ -36,12 +37,15 @@ def _all(builder: Any, value: Any, n: int) -> Any:
 
 
 class _Row:
-    """A one-dimensional array as vectors of `LANES`."""
+    """A one-dimensional array as vectors of some lanes."""
 
-    def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
+    def __init__(
+        self, context: Any, builder: Any, kind: Any, value: Any, lanes: int = LANES
+    ) -> None:
         array = context.make_array(kind)(context, builder, value)
         self.real, self.align = _REAL[kind.dtype]
-        self.vector = ir.VectorType(self.real, LANES)
+        self.lanes = lanes
+        self.vector = ir.VectorType(self.real, lanes)
         self.n = builder.extract_value(array.shape, 0)
         self._builder, self._data = builder, array.data
 
@@ -55,13 +59,15 @@ class _Row:
 
     def rest(self, at: Any) -> tuple[Any, Any]:
         """(vector, mask of its valid lanes) for the last numbers; -inf in the others."""
-        builder, lanes = self._builder, ir.VectorType(_INT64, LANES)
-        left = _all(builder, builder.sub(self.n, at), LANES)
-        there = builder.icmp_unsigned("<", ir.Constant(lanes, list(range(LANES))), left)
-        nothing = ir.Constant(self.vector, [float("-inf")] * LANES)
+        builder, n = self._builder, self.lanes
+        left = _all(builder, builder.sub(self.n, at), n)
+        there = builder.icmp_unsigned(
+            "<", ir.Constant(ir.VectorType(_INT64, n), list(range(n))), left
+        )
+        nothing = ir.Constant(self.vector, [float("-inf")] * n)
         address = self.address(at)
         kind = ir.FunctionType(self.vector, [address.type, _INT32, there.type, self.vector])
-        name = f"llvm.masked.load.v{LANES}f{8 * self.align}.p0"
+        name = f"llvm.masked.load.v{n}f{8 * self.align}.p0"
         load = cgutils.get_or_insert_function(builder.module, kind, name)
         return builder.call(load, [address, _INT32(self.align), there, nothing]), there
 
@@ -99,11 +105,7 @@ def tops(typing_context: Any, x: Any, top: Any) -> Any:
             value, there = row.rest(end)
             take(value, builder.select(there, value, zero))
         builder.store(builder.load(largest), out.address(start)).align = row.align
-        kind = ir.FunctionType(row.real, [row.real, row.vector])
-        name = f"llvm.vector.reduce.fadd.v{LANES}f{8 * row.align}"
-        total = cgutils.get_or_insert_function(builder.module, kind, name)
-        arguments = [ir.Constant(row.real, 0.0), builder.load(check)]
-        return builder.call(total, arguments, fastmath=("reassoc",))
+        return _add_up(builder, builder.load(check))
 
     return x.dtype(x, top), generate
 
@@ -161,6 +163,15 @@ def reaching(typing_context: Any, x: Any, start: Any, bound: Any) -> Any:
     return types.uint64(x, types.uintp, x.dtype), generate
 
 
+def _add_up(builder: Any, vector: Any) -> Any:
+    """The sum of a vector of floats, added in pairs."""
+    n, real = vector.type.count, vector.type.element
+    kind = ir.FunctionType(real, [real, vector.type])
+    name = f"llvm.vector.reduce.fadd.v{n}f{32 if real == _FLOAT else 64}"
+    add = cgutils.get_or_insert_function(builder.module, kind, name)
+    return builder.call(add, [ir.Constant(real, 0.0), vector], fastmath=("reassoc",))
+
+
 def _reduction(name: str) -> Any:
     def reduce(typing_context: Any, top: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -179,8 +190,41 @@ def _reduction(name: str) -> Any:
 largest = _reduction("fmax")
 """The largest of (LANES,) numbers."""
 
-least = _reduction("fmin")
-"""The least of (LANES,) numbers."""
+
+@intrinsic
+def least(typing_context: Any, top: Any) -> Any:
+    """The least of (LANES,) numbers, leaving out -inf; +inf if there is no other."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        row = _Row(context, builder, signature.args[0], arguments[0])
+        value, counts = _finite(builder, row)
+        most = ir.Constant(row.vector, [float("inf")] * LANES)
+        kind = ir.FunctionType(row.real, [row.vector])
+        full = f"llvm.vector.reduce.fmin.v{LANES}f{8 * row.align}"
+        function = cgutils.get_or_insert_function(builder.module, kind, full)
+        chosen = builder.select(counts, value, most)
+        return builder.call(function, [chosen], fastmath=("nnan", "nsz"))
+
+    return top.dtype(top), generate
+
+
+@intrinsic
+def n_finite(typing_context: Any, top: Any) -> Any:
+    """How many of (LANES,) numbers are not -inf."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        row = _Row(context, builder, signature.args[0], arguments[0])
+        _, counts = _finite(builder, row)
+        return builder.ctpop(builder.bitcast(counts, _INT64))
+
+    return types.int64(top), generate
+
+
+def _finite(builder: Any, row: _Row) -> tuple[Any, Any]:
+    """The numbers of a row of LANES, and which of them are above -inf."""
+    value = row.whole(ir.Constant(row.n.type, 0))
+    nothing = ir.Constant(row.vector, [float("-inf")] * LANES)
+    return value, builder.fcmp_ordered(">", value, nothing)
 
 
 @intrinsic
@@ -203,29 +247,33 @@ def lowest_bit(typing_context: Any, bits: Any) -> Any:
     return types.uintp(types.uint64), generate
 
 
-@intrinsic
-def ranks(typing_context: Any, value: Any, rank: Any) -> Any:
-    """Fill `rank`, (RANKED,) int32, with the rank of each number, largest first, ties by
-    position."""
+def _ranking(n: int) -> Any:
+    def ranks(typing_context: Any, value: Any, rank: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            values = context.make_array(signature.args[0])(context, builder, arguments[0])
+            out = context.make_array(signature.args[1])(context, builder, arguments[1])
+            real, align = _REAL[signature.args[0].dtype]
+            reals, places = ir.VectorType(real, n), ir.VectorType(_INT32, n)
+            value = builder.load(builder.bitcast(values.data, reals.as_pointer()))
+            value.align = align
+            place = ir.Constant(places, [0] * n)
+            for i in range(n):
+                other = _all(builder, builder.extract_element(value, _INT32(i)), n)
+                later = ir.Constant(ir.VectorType(_BIT, n), [int(j > i) for j in range(n)])
+                equal = builder.and_(later, builder.fcmp_ordered("==", other, value))
+                before = builder.or_(builder.fcmp_ordered(">", other, value), equal)
+                place = builder.add(place, builder.zext(before, places))
+            builder.store(place, builder.bitcast(out.data, places.as_pointer())).align = 4
+            return context.get_dummy_value()
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        values = context.make_array(signature.args[0])(context, builder, arguments[0])
-        out = context.make_array(signature.args[1])(context, builder, arguments[1])
-        real, align = _REAL[signature.args[0].dtype]
-        reals, places = ir.VectorType(real, RANKED), ir.VectorType(_INT32, RANKED)
-        value = builder.load(builder.bitcast(values.data, reals.as_pointer()))
-        value.align = align
-        place = ir.Constant(places, [0] * RANKED)
-        for i in range(RANKED):
-            other = _all(builder, builder.extract_element(value, _INT32(i)), RANKED)
-            later = ir.Constant(ir.VectorType(_BIT, RANKED), [int(j > i) for j in range(RANKED)])
-            equal = builder.and_(later, builder.fcmp_ordered("==", other, value))
-            before = builder.or_(builder.fcmp_ordered(">", other, value), equal)
-            place = builder.add(place, builder.zext(before, places))
-        builder.store(place, builder.bitcast(out.data, places.as_pointer())).align = 4
-        return context.get_dummy_value()
+        return types.void(value, rank), generate
 
-    return types.void(value, rank), generate
+    return intrinsic(ranks)
+
+
+ranks, more_ranks = _ranking(RANKED), _ranking(RANKED_MORE)
+"""Fill an int32 array with the rank of each of RANKED, or RANKED_MORE, numbers, largest first, ties
+by position."""
 
 
 @intrinsic
@@ -237,6 +285,12 @@ def from_bits(typing_context: Any, bits: Any) -> Any:
         return builder.bitcast(arguments[0], real)
 
     return kind(bits), generate
+
+
+def _fetch(builder: Any, place: Any) -> None:
+    kind = ir.FunctionType(ir.VoidType(), [place.type, _INT32, _INT32, _INT32])
+    fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    builder.call(fetch, [place, _INT32(0), _INT32(2), _INT32(1)])
 
 
 def _coefficients() -> list[float]:
@@ -310,13 +364,10 @@ def sum_of_powers(
         array = context.make_array(signature.args[4])(context, builder, arguments[4])
         width = builder.extract_value(array.shape, 1)
         there = builder.gep(array.data, [builder.mul(arguments[5], width)])
-        kind = ir.FunctionType(ir.VoidType(), [there.type, _INT32, _INT32, _INT32])
-        fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
 
         def take(value: Any, at: Any) -> None:
             for i in range(0, LANES, _LINE // row.align):
-                place = builder.gep(there, [builder.add(at, ir.Constant(at.type, i))])
-                builder.call(fetch, [place, _INT32(0), _INT32(2), _INT32(1)])
+                _fetch(builder, builder.gep(there, [builder.add(at, ir.Constant(at.type, i))]))
             t = builder.fmul(builder.fsub(value, base), factor)
             t = t if t.type == floats else builder.fptrunc(t, floats)
             below = builder.fcmp_ordered("<", value, limit)
@@ -329,10 +380,86 @@ def sum_of_powers(
             take(row.whole(at), at)
         with builder.if_then(builder.icmp_unsigned("<", end, row.n)):
             take(row.rest(end)[0], end)
-        kind = ir.FunctionType(_FLOAT, [_FLOAT, floats])
-        add = cgutils.get_or_insert_function(
-            builder.module, kind, f"llvm.vector.reduce.fadd.v{LANES}f32"
-        )
-        return builder.call(add, [_FLOAT(0.0), builder.load(total)], fastmath=("reassoc",))
+        return _add_up(builder, builder.load(total))
 
     return types.float32(x, x.dtype, x.dtype, x.dtype, matrix, types.uintp), generate
+
+
+_WIDE = 16
+"""Lanes of the float64 exponentials: their intermediate results stay in registers."""
+
+_LOG2E = 1.4426950408889634
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_ROUNDER_64 = 1.5 * 2.0**52
+_TAYLOR = [1.0 / math.factorial(i) for i in range(13)]
+UNDERFLOW = -708.0
+"""`reference.UNDERFLOW`."""
+
+
+def _exp64(builder: Any, d: Any) -> Any:
+    """exp of float64 vectors d <= 0, to 3 ulp; 0 below `UNDERFLOW` and for NaN."""
+    n = d.type.count
+    words = ir.VectorType(_INT64, n)
+
+    def real(value: float) -> Any:
+        return ir.Constant(d.type, [value] * n)
+
+    def fused(a: Any, b: Any, c: Any) -> Any:
+        return builder.fadd(builder.fmul(a, b, flags=("contract",)), c, flags=("contract",))
+
+    counts = builder.fcmp_ordered(">=", d, real(UNDERFLOW))
+    y = builder.select(counts, d, real(UNDERFLOW))
+    # The integer nearest to y / ln 2 is in the low bits of `shifted`.
+    shifted = builder.fadd(builder.fmul(y, real(_LOG2E)), real(_ROUNDER_64))
+    whole = builder.fsub(shifted, real(_ROUNDER_64))
+    r = fused(whole, real(-_LN2_LOW), fused(whole, real(-_LN2_HIGH), y))
+    r2 = builder.fmul(r, r)
+    r4 = builder.fmul(r2, r2)
+
+    def four(i: int) -> Any:
+        """c_i + c_(i+1) r + c_(i+2) r^2 + c_(i+3) r^3."""
+        low, high = (fused(r, real(_TAYLOR[j + 1]), real(_TAYLOR[j])) for j in (i, i + 2))
+        return fused(r2, high, low)
+
+    power = fused(r4, fused(r4, fused(r4, real(_TAYLOR[12]), four(8)), four(4)), four(0))
+    bits = builder.shl(builder.bitcast(shifted, words), ir.Constant(words, [52] * n))
+    result = builder.bitcast(builder.add(builder.bitcast(power, words), bits), d.type)
+    return builder.select(counts, result, real(0.0))
+
+
+@intrinsic
+def exponentials(typing_context: Any, x: Any, base: Any, scale: Any, e: Any) -> Any:
+    """Fill e, float64, with exp((x - base) scale), to 3 ulp; returns their sum.
+
+    x : float32 or float64, none above `base`. base, scale : float64. e : as long as x, or longer.
+    Exponents below `UNDERFLOW` count as -inf.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        row = _Row(context, builder, signature.args[0], arguments[0], _WIDE)
+        out = _Row(context, builder, signature.args[3], arguments[3], _WIDE)
+        base, scale = (_all(builder, value, _WIDE) for value in arguments[1:3])
+        total = cgutils.alloca_once(builder, out.vector)
+        builder.store(ir.Constant(out.vector, [0.0] * _WIDE), total)
+
+        def power(value: Any) -> Any:
+            value = value if row.real == _DOUBLE else builder.fpext(value, out.vector)
+            terms = _exp64(builder, builder.fmul(builder.fsub(value, base), scale))
+            builder.store(builder.fadd(builder.load(total), terms), total)
+            return terms
+
+        end = builder.and_(row.n, ir.Constant(row.n.type, -_WIDE))
+        start, step = ir.Constant(row.n.type, 0), ir.Constant(row.n.type, _WIDE)
+        with cgutils.for_range_slice(builder, start, end, step) as (at, _):
+            builder.store(power(row.whole(at)), out.address(at)).align = out.align
+        with builder.if_then(builder.icmp_unsigned("<", end, row.n)):
+            value, there = row.rest(end)
+            address = out.address(end)
+            kind = ir.FunctionType(ir.VoidType(), [out.vector, address.type, _INT32, there.type])
+            store = cgutils.get_or_insert_function(
+                builder.module, kind, f"llvm.masked.store.v{_WIDE}f64.p0"
+            )
+            builder.call(store, [power(value), address, _INT32(8), there])
+        return _add_up(builder, builder.load(total))
+
+    return types.float64(x, types.float64, types.float64, e), generate

@@ -268,6 +268,7 @@ def walked(at: Nested, rows: np.ndarray, sure_of_tail: float = 1.0) -> tuple:
         low,
         high,
         width,
+        np.empty(0, dtype=np.int64),
     )
     return low, high, width, n_unknown
 
