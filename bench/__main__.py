@@ -7,7 +7,6 @@ import time
 from importlib import import_module
 from importlib.util import find_spec
 
-from bench import OUT, Size, machine, margins
 from bench import OUT, Chosen, Size, machine
 from bench.report import Report
 
@@ -19,10 +18,9 @@ TABLES = (
 )
 _NAMED = frozenset(TABLES[TABLES.index("hyperbolic") :])
 """Tables that are made only if they are named."""
-CHOOSING = ("l2h_tables", "deep")
+CHOOSING = ("margins", "l2h_tables", "deep")
 """Tables of which sets, systems and the number of seeds can be chosen."""
-_OF_CHOSEN = f"for {' and '.join(CHOOSING)}"
-PLOTTED = ("l2h", "few_shot", "attributes", "leaves_and_branching")
+_OF_CHOSEN = f"for {', '.join(CHOOSING)}"
 PLOTTED = ("l2h", "l2h_kinds", "few_shot", "attributes", "leaves_and_branching")
 """Tables with a picture, a function of `bench.plot`."""
 
@@ -46,12 +44,6 @@ def main() -> None:
             const=part.replace("-", "_"),
             help=f"of the table classifiers only {made}",
         )
-    parser.add_argument(
-        "--sets", nargs="+", metavar="set", help="of the table margins only these sets, no times"
-    )
-    parser.add_argument(
-        "--seeds", type=int, metavar="n", help="with --sets: the number of seeds of each"
-    )
     parser.add_argument("--sets", metavar="A,B", help=f"only these data sets; {_OF_CHOSEN}")
     parser.add_argument(
         "--systems", metavar="A;B", help=f"only rows whose names start so; {_OF_CHOSEN}"
@@ -63,13 +55,6 @@ def main() -> None:
         parser.error(f"there is no table {unknown[0]!r}; there are {', '.join(TABLES)}")
     if arguments.part and arguments.tables != ["classifiers"]:
         parser.error("--few-shot, --speed and --scale are parts of the table classifiers alone")
-    if (arguments.sets or arguments.seeds) and arguments.tables != ["margins"]:
-        parser.error("--sets and --seeds are for the table margins alone")
-    if arguments.seeds and (not arguments.sets or arguments.seeds < 1):
-        parser.error("--seeds needs --sets, and is 1 or more")
-    other_sets = set(arguments.sets or ()) - set(margins.SETS["full"])
-    if other_sets:
-        parser.error(f"no set {min(other_sets)!r}; there are {', '.join(margins.SETS['full'])}")
     chosen = Chosen(
         None if arguments.sets is None else tuple(arguments.sets.split(",")),
         None if arguments.systems is None else tuple(arguments.systems.split(";")),
@@ -77,7 +62,7 @@ def main() -> None:
     )
     choosing = bool(arguments.tables) and set(arguments.tables) <= set(CHOOSING)
     if (chosen != Chosen() and not choosing) or not chosen.possible:
-        parser.error(f"--sets, --systems and --seeds (1 or more) are for {' and '.join(CHOOSING)}")
+        parser.error(f"--sets, --systems and --seeds (1 or more) are {_OF_CHOSEN}")
     size: Size = "quick" if arguments.quick else "full" if arguments.full else "default"
 
     modules = {
@@ -91,8 +76,6 @@ def main() -> None:
     for name, module in modules.items():
         began = time.perf_counter()
         report.heading(name)
-        if arguments.sets:
-            module.quality(report, size, arguments.sets, arguments.seeds)
         if name in CHOOSING:
             module.table(report, size, chosen)
         else:

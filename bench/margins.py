@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bench import Size
+from bench import Chosen, Size
 from bench.measure import measured
 from bench.report import Report
 from bench.semantic import parts
@@ -97,19 +97,16 @@ class Contender:
     effort: Mapping[str, Any] = field(default_factory=dict)
 
 
-def table(report: Report, size: Size) -> None:
-    quality(report, size, SETS[size], None)
-    _speed(report, size)
-
-
-def quality(report: Report, size: Size, sets: Sequence[str], n_seeds: int | None) -> None:
-    """The rows of some sets; `None`: as many seeds as the size has."""
-    for name in sets:
+def table(report: Report, size: Size, chosen: Chosen) -> None:
+    """With chosen sets only their rows, no times."""
+    for name in chosen.sets_of(SETS[size]):
         data = loaded(name)
         if data is None:
             report.left_out("margins", name)
             continue
-        _quality(report, name, data, size, range(n_seeds or _SEEDS[size]))
+        _quality(report, name, data, size, range(chosen.seeds_of(_SEEDS[size])))
+    if chosen.sets is None:
+        _speed(report, size)
 
 
 def _quality(report: Report, name: str, truth: TrueSet, size: Size, seeds: range) -> None:
