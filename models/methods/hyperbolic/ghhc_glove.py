@@ -127,6 +127,13 @@ class GHHCGloveParams(BallParams, WordParams):
             "Largest norm of a node or word; a node or word beyond it is brought back to it."
         ),
     )
+    below: Literal["none", "average"] = Field(
+        "average",
+        description=(
+            "What is below a node that several words selected: 'average', a binary tree by average "
+            "linkage of hyperbolic distances among these words; 'none', the words as siblings."
+        ),
+    )
     seed: Seed = 0
 
 
@@ -143,6 +150,7 @@ def effort_of(params: GHHCGloveParams) -> GloveEffort:
         scaling=params.scaling,
         point_norm=params.point_norm,
         n_neighbors=params.n_neighbors,
+        below=params.below,
         device=params.device,
         seeding=seeding_of(params),
         training=training_of(params),
@@ -202,6 +210,7 @@ class GHHCGlove(Method[GHHCGloveParams]):
     }
 
     def _memory(self, shapes: Shapes, params: GHHCGloveParams) -> int:
+        from models.methods.hyperbolic.ball.leaf_merges import MOST
         from models.methods.hyperbolic.ball.seeding import n_seeds
 
         n_words, stored = params.max_words, 0
@@ -219,7 +228,9 @@ class GHHCGlove(Method[GHHCGloveParams]):
         steps = step_bytes(n_nodes, params.batch_size, params.loss)
         on_processor = 0 if params.device == "cuda" else steps
         seeding = 0 if params.seeding == "points" else 4 * seeds * seeds
-        return 130 * n_words * params.n_dimensions + max(on_processor, seeding) + stored
+        merges = 0 if params.below == "none" else 8 * min(n_words, MOST) ** 2
+        work = max(on_processor, seeding, merges)
+        return 130 * n_words * params.n_dimensions + work + stored
 
     def _check(self, data: Data, params: GHHCGloveParams) -> None:
         require(params.device)
