@@ -42,8 +42,9 @@ from models.registry import method
 from models.tree.tree import Tree
 from models.tree.walk import lca
 
-N_WORDS: dict[Size, int] = {"quick": 300, "default": 800, "full": 5_000}
-SEEDS: dict[Size, int] = {"quick": 2, "default": 4, "full": 10}
+N_WORDS: dict[Size, int] = {"quick": 300, "default": 600, "full": 5_000}
+SEEDS: dict[Size, int] = {"quick": 2, "default": 3, "full": 10}
+N_STEPS: dict[Size, int] = {"quick": 100, "default": 1_000, "full": 1_000}
 N_PAIRS = 20_000
 WINDOW = 10
 
@@ -89,7 +90,7 @@ def table(report: Report, size: Size) -> None:
     judge = _Judge(words, nouns)
     scores: dict[str, list[dict[str, float]]] = defaultdict(list)
     for seed in range(SEEDS[size]):
-        for name, values in _scores(counts, judge, seed).items():
+        for name, values in _scores(counts, judge, seed, N_STEPS[size]).items():
             scores[name].append(values)
     for name, values_of_seeds in scores.items():
         columns: dict[str, str] = {}
@@ -110,12 +111,16 @@ def _counted(documents: list[str], nouns: Nouns, n_words: int) -> tuple[list[str
     return [names[row] for row in rows], counts[rows][:, rows].tocsr()
 
 
-def _scores(counts: sp.csr_array, judge: _Judge, seed: int) -> dict[str, dict[str, float]]:
+def _scores(
+    counts: sp.csr_array, judge: _Judge, seed: int, n_steps: int
+) -> dict[str, dict[str, float]]:
     glove, hac = method("ghhc-glove"), method("hac")
     checkpoint = Vectors()
     scores = {}
     for name, options in {"GloVe alone": {"max_iter": 0}, **CONTENDERS}.items():
-        params = glove.Params.model_validate({"n_passes": 25, "seed": seed, **options})
+        params = glove.Params.model_validate(
+            {"n_passes": 25, "seed": seed, "max_iter": n_steps, **options}
+        )
         fitted = glove.fit(Data({"graph": counts}), params, threads=1, checkpoint=checkpoint)
         assert fitted.model is not None
         vectors = fitted.model.arrays["words"].astype(np.float64)
