@@ -87,7 +87,7 @@ bench: $(VENV)/.bench  ## the tables of numbers, as text, JSON and plots in benc
 	$(BIN)/python -m bench
 
 bench-quality: $(VENV)/.bench  ## how good trees and classifiers are on real sets with known classes
-	$(BIN)/python -m bench quality purity margins sphere calibration tasks classifiers labelled views supervision completion attributes splits l2h_tables deep
+	$(BIN)/python -m bench quality purity linkage words margins sphere calibration tasks classifiers labelled views supervision completion attributes splits l2h_tables deep
 
 docs: setup  ## write what is generated from the code: pages of docs, the page's list of metrics
 	PYTHONPATH=. $(BIN)/python scripts/write_docs.py

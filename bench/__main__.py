@@ -12,7 +12,7 @@ from bench.report import Report
 
 TABLES = (
     *("l2h", "gpu", "metrics", "trees", "service", "wrapped", "hyperbolic"),
-    *("quality", "purity", "margins", "sphere", "calibration", "tasks", "rmlr"),
+    *("quality", "purity", "linkage", "words", "margins", "sphere", "calibration", "tasks", "rmlr"),
     *("classifiers", "labelled", "views", "supervision", "completion"),
     *("attributes", "splits", "l2h_tables", "logits_kinds", "deep", "turns"),
 )

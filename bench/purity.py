@@ -149,7 +149,7 @@ def _runs(
         rows = np.arange(len(features))
         if drawn:
             rows = np.random.default_rng(seed).permutation(rows)[:n_points]
-        values = features[rows] if contender.raw else _scaled(features[rows])
+        values = features[rows] if contender.raw else scaled(features[rows])
         own = {"seed": seed} if seeded else {}
         if contender.method == "ghhc":
             own["scaling"] = "none"
@@ -161,7 +161,7 @@ def _runs(
         yield metrics["dendrogram_purity"] or 0.0, seconds
 
 
-def _scaled(features: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+def scaled(features: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
     """The rows minus their mean, at norm `POINT_NORM`."""
     rows = ArrayRows(features)
     return measure_scaling(rows, "unit", POINT_NORM, silent).apply(features)

@@ -45,6 +45,7 @@ class HyperbolicMethods(Generic[R]):
         gamma: float = 0.25,
         structure_every: int = 0,
         keep: Literal["best", "last"] = "best",
+        below: Literal["none", "average"] = "none",
         device: Literal["cpu", "cuda"] = "cpu",
         processes: int = 1,
         seed: int = 0,
@@ -108,6 +109,9 @@ class HyperbolicMethods(Generic[R]):
         structure_every : Number of steps on triples for each step on nodes and their parents; 0
             for none of the latter.
         keep : Nodes of the result: those of the 'best' tree, or the 'last'.
+        below : What is below a node that several points selected: 'none', they are not told
+            apart; 'average', a binary tree by average linkage of hyperbolic distances among
+            these points, so that each point has a leaf of its own.
         device : Where the computation runs: on the processor, or on a GPU.
         processes : Number of processes that take each step together, each for a part of its
             triples; the result is the same up to rounding. With 'cuda' each has a GPU of its
@@ -146,6 +150,7 @@ class HyperbolicMethods(Generic[R]):
                 "gamma": gamma,
                 "structure_every": structure_every,
                 "keep": keep,
+                "below": below,
                 "device": device,
                 "processes": processes,
                 "seed": seed,
@@ -200,6 +205,7 @@ class HyperbolicMethods(Generic[R]):
         gamma: float = 0.25,
         structure_every: int = 0,
         keep: Literal["best", "last"] = "best",
+        below: Literal["none", "average"] = "average",
         device: Literal["cpu", "cuda"] = "cpu",
         seed: int = 0,
         preprocess: Sequence[Mapping[str, Any]] | None = None,
@@ -277,6 +283,9 @@ class HyperbolicMethods(Generic[R]):
         structure_every : Number of steps on triples for each step on nodes and their parents; 0
             for none of the latter.
         keep : Nodes of the result: those of the 'best' tree, or the 'last'.
+        below : What is below a node that several words selected: 'average', a binary tree by
+            average linkage of hyperbolic distances among these words; 'none', the words as
+            siblings.
         device : Where the computation runs: on the processor, or on a GPU.
         seed : Seed of the random generator.
         preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
@@ -323,6 +332,7 @@ class HyperbolicMethods(Generic[R]):
                 "gamma": gamma,
                 "structure_every": structure_every,
                 "keep": keep,
+                "below": below,
                 "device": device,
                 "seed": seed,
             },

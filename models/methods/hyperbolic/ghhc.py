@@ -7,8 +7,9 @@ centre (`ball.decoding`). Nodes start as an agglomerative tree over some of the 
 and another point, so that the first two meet deeper in the tree than with the third: steps lower
 the expected cost of the tree that these probabilities describe (`ball.expected_cost_torch`). The
 cost of the tree itself, which needs no labels, is measured after every 100 steps
-(`ball.tree_cost`), and the best tree is the result. A leaf holds the points that selected one node;
-`ball.extraction` describes the tree's columns.
+(`ball.tree_cost`), and the best tree is the result. A leaf holds the points that selected one node,
+which the tree does not tell apart; with 'below': "average" they are joined by average linkage below
+it, and each point is a leaf (`ball.leaf_merges`). `ball.extraction` describes the tree's columns.
 
 With the input `base` nodes start from the final nodes of an earlier job, in the same ball. Several
 processes may share each step (`processes`), each with a part of its triples, and reach the same
@@ -29,11 +30,13 @@ authors' program: besides 'loss': "softplus", 'margin' 0.25, 'structure': "norms
 "nearest", 'max_norm' 0.8, 'placement': "order", 'seeding': "random", `structure_every` 250 with 25
 steps each time.
 
-Cost: O(B M D + M^2 (B + D + M)) a step for B = `batch_size` and M = `n_internal`, independently of
-the number of points N, 4 ms for 64 nodes, 13 for 256 and 160 for 1,000 on one core; O(B M D) with
-another 'loss'; the tree O(N M D) twice and O(M^2 D) after every 100 steps (every M / 100 for more
-than 10,000 nodes); neighbours as in `models.graphs.neighbours`, for at most 131,072 points at a
-time and by an approximate index for more than 10,000 (`ball.pools`). Memory: those points in
+Cost: O((B + R) (M D + R^2)) a step for B = `batch_size`, M = `n_internal` and R of these nodes that
+the points of a batch reach, independently of the number of points N; O(B M D) with another 'loss';
+R is M up to 256 nodes, and grows slowly beyond. With 'below': "average" O(n^2 D) and 8 n^2 bytes
+for n points of one node, 8,192 at most, and the model holds all points. The tree takes O(N M D)
+twice and O(M^2 D) after every 100 steps (every M / 100 for more than 10,000 nodes); neighbours as
+in `models.graphs.neighbours`, for at most 131,072 points at a time and by an approximate index for
+more than 10,000 (`ball.pools`). Memory: those points in
 float32 four times, about 100 B M values, 16 M^2 for the expected cost, and M^2 bytes for the tree
 over the seeds; the rest is read by rows. `python -m bench hyperbolic` measures both.
 """
@@ -76,6 +79,7 @@ def effort_of(params: GHHCParams) -> GHHCEffort:
         n_neighbors=params.n_neighbors,
         device=params.device,
         n_processes=params.processes,
+        below=params.below,
         seeding=seeding_of(params),
         training=training_of(params),
     )
@@ -113,6 +117,7 @@ class GHHC(Method[GHHCParams]):
     example = {"n_internal": 9, "max_iter": 100, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: GHHCParams) -> int:
+        from models.methods.hyperbolic.ball.leaf_merges import MOST
         from models.methods.hyperbolic.ball.pools import bytes_held
         from models.methods.hyperbolic.ball.process_group import PROCESS_BYTES
         from models.methods.hyperbolic.ball.seeding import n_seeds
@@ -126,7 +131,10 @@ class GHHC(Method[GHHCParams]):
         on_processor = 0 if params.device == "cuda" else steps
         followers = PROCESS_BYTES * (params.processes - 1)
         pool = bytes_held(n_points, n_features, params.n_neighbors)
-        return pool + max(on_processor + followers, seeding) + 40 * n_points
+        merges = 0
+        if params.below != "none":
+            merges = 8 * n_points * (n_features + 16) + 8 * min(n_points, MOST) ** 2
+        return pool + max(on_processor + followers, seeding, merges) + 40 * n_points
 
     def _check(self, data: Data, params: GHHCParams) -> None:
         require(params.device)

@@ -4,7 +4,8 @@ GloVe finds vectors whose products are the logarithms of how often words occur n
 (`words.vectors`). Centred and scaled, they are points of the Poincaré ball; nodes of a tree start
 among them as in `ghhc`. Then nodes move by the losses of the tree, words by that of triples
 together with GloVe's loss (eq. 21), contexts and biases by GloVe's loss alone
-(`words.words_torch`). Each word is a leaf; words that selected the same node are siblings below it.
+(`words.words_torch`). Each word is a leaf; words that selected the same node are joined by average
+linkage below it (`ball.leaf_merges`), or are siblings with 'below': "none".
 Documents are first turned into counts of co-occurrences: two words d apart, `window` at most, count
 1 / d (`models.documents`). The model holds the vectors, in the order of the words: `words`, the
 points of the ball, `contexts`, `bias`, `context_bias`; and `embedding`, the nodes.
@@ -14,10 +15,17 @@ Continuous Representations of Trees in Hyperbolic Space" (2019), §5; Pennington
 "GloVe: Global Vectors for Word Representation" (2014). Deviations: those of
 `models.methods.hyperbolic.ghhc`, vectors that are first learned alone, and `problem_weight`.
 
-Cost: O(P D) for each of `n_passes` over P pairs of words that occur; O(V D + B M D + M^2 (B + D +
-M)) a step for V words, B = `batch_size`, M = `n_internal`; neighbours of words after every 1,000
-steps; for documents of T words O(T `window`). Memory: 90 bytes a pair, about 130 V D bytes, and the
-documents.
+The joint steps have not earned their place: on 2,000 words of WordNet's glosses (one seed) vectors
+that stay as they are ('word_learning_rate': 0) give words as alike (WordSim-353: 0.561, joint
+0.558, with 'problem_weight' 100 0.562) and topics as pure (0.118, 0.116, 0.116) as vectors that
+move; only the tree's own cost falls (0.154, 0.150, 0.153). A scaling that keeps GloVe's products
+('largest') gives a lower GloVe loss (0.029 instead of 0.032), but no better words or topics (0.538,
+0.111). The paper shows one tree and no figure. docs/decisions/expected-cost.md has the rest.
+
+Cost: O(P D) for each of `n_passes` over P pairs of words that occur; O(V D + (B + R) (M D + R^2)) a
+step for V words, B = `batch_size`, M = `n_internal`, R of its nodes as in `ghhc`; neighbours of
+words after every 1,000 steps; for documents of T words O(T `window`). Memory: 90 bytes a pair,
+about 130 V D bytes, and the documents.
 """
 
 from __future__ import annotations
@@ -127,6 +135,13 @@ class GHHCGloveParams(BallParams, WordParams):
             "Largest norm of a node or word; a node or word beyond it is brought back to it."
         ),
     )
+    below: Literal["none", "average"] = Field(
+        "average",
+        description=(
+            "What is below a node that several words selected: 'average', a binary tree by average "
+            "linkage of hyperbolic distances among these words; 'none', the words as siblings."
+        ),
+    )
     seed: Seed = 0
 
 
@@ -143,6 +158,7 @@ def effort_of(params: GHHCGloveParams) -> GloveEffort:
         scaling=params.scaling,
         point_norm=params.point_norm,
         n_neighbors=params.n_neighbors,
+        below=params.below,
         device=params.device,
         seeding=seeding_of(params),
         training=training_of(params),
@@ -202,6 +218,7 @@ class GHHCGlove(Method[GHHCGloveParams]):
     }
 
     def _memory(self, shapes: Shapes, params: GHHCGloveParams) -> int:
+        from models.methods.hyperbolic.ball.leaf_merges import MOST
         from models.methods.hyperbolic.ball.seeding import n_seeds
 
         n_words, stored = params.max_words, 0
@@ -219,7 +236,9 @@ class GHHCGlove(Method[GHHCGloveParams]):
         steps = step_bytes(n_nodes, params.batch_size, params.loss)
         on_processor = 0 if params.device == "cuda" else steps
         seeding = 0 if params.seeding == "points" else 4 * seeds * seeds
-        return 130 * n_words * params.n_dimensions + max(on_processor, seeding) + stored
+        merges = 0 if params.below == "none" else 8 * min(n_words, MOST) ** 2
+        work = max(on_processor, seeding, merges)
+        return 130 * n_words * params.n_dimensions + work + stored
 
     def _check(self, data: Data, params: GHHCGloveParams) -> None:
         require(params.device)

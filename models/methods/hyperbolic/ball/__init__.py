@@ -7,7 +7,7 @@
 - `descent`, `training`, `checkpoint_arrays`: steps, rounds of steps, and their checkpoints.
 - `tree_cost`: the cost that rounds are compared by.
 - `all_reduce`, `process_group`, `follower_process`: several processes for each step.
-- `decoding`, `extraction`, `point_leaves`: from nodes to a tree.
+- `decoding`, `extraction`, `point_leaves`, `leaf_merges`: from nodes to a tree.
 - `placing`: new points in the tree.
 - `fit`: the whole fit, which calls the rest in order.
 """

@@ -17,6 +17,7 @@ Optimizer = Literal["sgd", "adam"]
 ScalingKind = Literal["unit", "largest", "none"]
 SeedDraw = Literal["k-means", "k-means++", "afk-mc2", "random", "points"]
 Placement = Literal["order", "midpoint"]
+Below = Literal["none", "average"]
 
 MATRICES = 16
 """The number of matrices (M, M) that a step on the expected cost of M nodes holds."""
@@ -98,12 +99,16 @@ class SeedingEffort:
 
 @dataclass(frozen=True, slots=True)
 class GHHCEffort:
-    """A whole fit of `ghhc`: how features become points, how nodes start and how they are moved."""
+    """A whole fit of `ghhc`: how features become points, how nodes start and how they are moved.
+
+    below : how points that selected the same node are joined; 'none': they share a leaf.
+    """
 
     scaling: ScalingKind
     point_norm: float
     n_neighbors: int
     device: Device
     n_processes: int
+    below: Below
     seeding: SeedingEffort
     training: BallEffort

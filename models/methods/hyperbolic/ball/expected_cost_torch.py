@@ -18,13 +18,18 @@ select the same node: they are in a leaf below it, with no others. The cost is e
 third points, whose paths are taken as independent of that of the pair. As the temperature falls it
 becomes the cost of the tree that nodes and points select (eq. 4).
 
+Of more than `MOST_WHOLE` nodes only those count that a tree of the batch can reach (`reached`): the
+nodes that one of its points selects with a probability above `RARE`, and again those that one of
+these does; probabilities of the others are 0, the rest is scaled to a sum of 1. A batch reaches a
+number of nodes that depends on its points, hardly on M.
+
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
 Trees in Hyperbolic Space" (2019), §3.1 and §3.2. Eq. 10 is this expectation, which the paper calls
 computationally challenging and replaces by eq. 12 to 15; that paths are sums over a triangular
 system is not in the paper.
 
-Cost: O(B M (D + M) + M^2 (D + M)) a step for B triples and M nodes; memory about
-`effort.MATRICES` matrices (M, M).
+Cost: O((B + R) (M D + R^2)) a step for B triples and R of M nodes that they reach; memory about
+`effort.MATRICES` matrices (R, R).
 """
 
 from __future__ import annotations
@@ -47,6 +52,12 @@ LEAST_TEMPERATURE, MOST_TEMPERATURE = 1e-3, 10.0
 _HALVINGS = 24
 """... and the number of times that the interval of its logarithm is halved."""
 
+MOST_WHOLE = 256
+"""Up to this many nodes all count: about as many as a batch of 100 triples reaches."""
+
+RARE = 1e-4
+"""Choices of at most this probability are left out of larger trees."""
+
 _TINY = 1e-12
 
 
@@ -59,7 +70,12 @@ def expected_cost(
         triples and nodes, is that of this process's part, to be weighted by its share of triples.
     """
     n_triples = triples.shape[1]
-    ordered = nodes[decoding.norm_order(nodes.detach())]
+    order = decoding.norm_order(nodes.detach())
+    if len(nodes) > MOST_WHOLE:
+        with torch.no_grad():
+            points, before = triples.detach().flatten(0, 1), nodes.detach()[order]
+            order = order[reached(points, before, temperature, all_reduce)]
+    ordered = nodes[order]
     selected = _softmax(_dissimilarities(triples.flatten(0, 1), ordered), temperature)
     steps = parent_probabilities(ordered, temperature)
     identity = torch.eye(len(ordered), dtype=nodes.dtype, device=nodes.device)
@@ -80,6 +96,29 @@ def expected_cost(
             all_reduce.sum(tensor)
     # The product of two sums over all triples, of which this process has a part of each.
     return (where * all_below).sum() + (all_where * (below - all_below)).sum()
+
+
+def reached(
+    points: Tensor, ordered: Tensor, temperature: float, all_reduce: AllReduce = SINGLE
+) -> Tensor:
+    """(R,) the numbers of the nodes that a tree can have above some points; the root is one.
+
+    points : (n, D). ordered : (M, D) nodes in order of norm.
+    """
+    selected = _softmax(_dissimilarities(points, ordered), temperature)
+    likely = (selected > RARE).any(dim=0).to(ordered.dtype)
+    all_reduce.sum(likely)
+    inside = likely > 0
+    inside[0] = True
+    latest = inside.nonzero()[1:, 0]
+    number = torch.arange(len(ordered), device=ordered.device)
+    while len(latest):
+        apart = _dissimilarities(ordered[latest], ordered)
+        apart.masked_fill_(number >= latest[:, None], torch.inf)
+        likely_parent = (_softmax(apart, temperature) > RARE).any(dim=0)
+        latest = (likely_parent & ~inside).nonzero()[:, 0]
+        inside[latest] = True
+    return inside.nonzero()[:, 0]
 
 
 def parent_probabilities(ordered: Tensor, temperature: float) -> Tensor:

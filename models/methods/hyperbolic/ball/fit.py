@@ -17,10 +17,16 @@ from models.method import Fitted, Run
 from models.methods.hyperbolic.ball.all_reduce import SINGLE, AllReduce
 from models.methods.hyperbolic.ball.effort import BallEffort, GHHCEffort, SeedingEffort
 from models.methods.hyperbolic.ball.extraction import BallTree, extract
-from models.methods.hyperbolic.ball.placing import model_of
+from models.methods.hyperbolic.ball.leaf_merges import leaf_merges, merge_warnings, merged_tree
+from models.methods.hyperbolic.ball.placing import model_of, with_points
 from models.methods.hyperbolic.ball.pools import Pool, Pools
 from models.methods.hyperbolic.ball.process_group import ProcessGroup
-from models.methods.hyperbolic.ball.scaling import FAR, BallScaling, measure_scaling
+from models.methods.hyperbolic.ball.scaling import (
+    FAR,
+    BallScaling,
+    measure_scaling,
+    scaled_points,
+)
 from models.methods.hyperbolic.ball.seeding import start_nodes
 from models.methods.hyperbolic.ball.training import TrainedNodes, train
 from models.methods.hyperbolic.ball.tree_cost import PoolTreeCost, TreeCost
@@ -90,11 +96,20 @@ def _fit_scaled(
             triples, nodes, tree_cost, training, noise_seed, run.checkpoint, progress, all_reduce
         )
         _require_converged(trained, training)
-    result = extract(rows, scaling, trained.nodes, subprogress(run.progress, 0.85, 1.0))
+    last = subprogress(run.progress, 0.85, 1.0)
+    merging = effort.below != "none"
+    result = extract(rows, scaling, trained.nodes, subprogress(last, 0.0, 0.5 if merging else 1.0))
+    tree, model = result.tree, model_of(result, scaling)
+    if merging:
+        points = scaled_points(rows, scaling)
+        merges = leaf_merges(result, points, subprogress(last, 0.5, 1.0))
+        model = with_points(model, points, result.tree.leaf_of_point)
+        tree = merged_tree(merges)
+        warnings += merge_warnings(merges)
     curves = {"objective": trained.objectives, "cost": trained.costs}
     return Fitted(
-        tree=result.tree,
-        model=model_of(result, scaling),
+        tree=tree,
+        model=model,
         metrics=metrics_of(trained, result),
         curves={name: curve for name, curve in curves.items() if curve},
         point_columns={"parent_probability": result.probability},

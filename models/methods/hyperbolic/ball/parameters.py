@@ -146,6 +146,14 @@ class BallParams(Params):
     keep: Literal["best", "last"] = Field(
         "best", description="Nodes of the result: those of the 'best' tree, or the 'last'."
     )
+    below: Literal["none", "average"] = Field(
+        "none",
+        description=(
+            "What is below a node that several points selected: 'none', they are not told apart; "
+            "'average', a binary tree by average linkage of hyperbolic distances among these "
+            "points, so that each point has a leaf of its own."
+        ),
+    )
     device: Device = "cpu"
 
 

@@ -1,9 +1,13 @@
-"""New points in a tree of the ball: each goes to the parent by eq.
+"""New points in a tree of the ball.
 
-4, among nodes with points. The probability of a leaf is eq. 5 over the leaves, that of a node on
-the path the sum over the leaves below it.
+Each goes to its parent by eq. 4 among nodes with points. The probability of such a node is eq. 5
+over them, that of a node above the sum over those below it. Where points that selected one node are
+told apart (`ball.leaf_merges`), a new point then goes to the nearest of them, the first of equally
+near ones; that choice is hard, so nodes down to its leaf have the probability of the node.
 
-Source: Monath et al. (2019), §3.1. Cost: O(n L D) for L leaves, and O(n) for each node, by blocks.
+Source: Monath et al. (2019), §3.1. Cost: O(n L D) for L nodes with points, O(n) for each node with
+several points or nodes below, and, where points are told apart, O(D) for each point that selected
+the same node; by blocks.
 """
 
 from __future__ import annotations
@@ -13,12 +17,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from models.arrays import Float, Int, row_blocks
+from models.arrays import Array, Float, Int, Int32, Single, row_blocks
 from models.checks import require_usable, require_width
 from models.method import Model, Predictions
 from models.methods.hyperbolic.ball import decoding
 from models.methods.hyperbolic.ball.extraction import BallTree
 from models.methods.hyperbolic.ball.scaling import BallScaling, from_model
+from models.numerics import poincare
 from models.rows import Rows
 from models.tree.tree import Tree
 from models.tree.walk import paths
@@ -41,6 +46,16 @@ def model_of(ball_tree: BallTree, scaling: BallScaling) -> Model:
     )
 
 
+def with_points(model: Model, points: Single, group: Int | Int32) -> Model:
+    """The model of a tree in which points that selected one node are told apart.
+
+    points : (N, D) of the ball. group : (N,) the node of the tree that each point selected, or the
+        separate leaf below it: a value of `leaf_of_node`.
+    """
+    arrays: dict[str, Array] = {"points": points, "group": group.astype(np.int32)}
+    return Model(arrays={**model.arrays, **arrays}, facts=model.facts)
+
+
 def place(model: Model, tree: Tree, rows: Rows) -> Predictions:
     """The leaf and the path of each row.
 
@@ -54,7 +69,7 @@ def place(model: Model, tree: Tree, rows: Rows) -> Predictions:
     leaf_of_node = model.arrays["leaf_of_node"].astype(np.int64)
     with_points = np.flatnonzero(leaf_of_node >= 0)
     nodes = torch.from_numpy(model.arrays["embedding"][with_points])
-    leaves = leaf_of_node[with_points]
+    groups = leaf_of_node[with_points]
     n_rows, n_features = rows.shape
     parts = []
     for block in row_blocks(n_rows, max(n_features, 2 * tree.n_nodes), 1 << 21):
@@ -63,8 +78,28 @@ def place(model: Model, tree: Tree, rows: Rows) -> Predictions:
         points = torch.from_numpy(scaling.apply(values, block.start))
         weight = decoding.log_weights(points.double(), nodes.double())
         share = weight.softmax(dim=1).numpy()
-        parts.append(block_paths(tree, leaves, leaves[weight.argmax(dim=1).numpy()], share))
+        group = groups[weight.argmax(dim=1).numpy()]
+        leaf = group
+        if "points" in model.arrays:
+            leaf = _nearest_leaf(points.double().numpy(), group, model, tree)
+        parts.append(block_paths(tree, groups, leaf, share))
     return predictions_of(parts)
+
+
+def _nearest_leaf(rows: Float, group: Int, model: Model, tree: Tree) -> Int:
+    """(n,) the leaf of the nearest point of the group that each row (n, D) of the ball goes to."""
+    from scipy.spatial.distance import cdist
+
+    leaf = np.empty_like(group)
+    for node in np.unique(group).tolist():
+        members = np.flatnonzero(model.arrays["group"] == node)
+        points = model.arrays["points"][members].astype(np.float64)
+        here = np.flatnonzero(group == node)
+        for block in row_blocks(len(here), len(members), 1 << 21):
+            # The distance from a row rises with |x - y|^2 / (1 - |y|^2).
+            ratio = cdist(rows[here[block]], points, "sqeuclidean") / poincare.gap(points)[:, 0]
+            leaf[here[block]] = tree.leaf_of_point[members[ratio.argmin(axis=1)]]
+    return leaf
 
 
 BlockPaths: TypeAlias = tuple[Int, Int, Int, Float]
@@ -74,16 +109,35 @@ BlockPaths: TypeAlias = tuple[Int, Int, Int, Float]
 def block_paths(tree: Tree, leaves: Int, leaf: Int, share: Float) -> BlockPaths:
     """The paths of some rows to their leaf, with the probability of each node on them.
 
-    leaf : (n,) leaf of each row. share : (n, L) probability of each of the `leaves`.
+    leaf : (n,) leaf of each row. share : (n, L) probability of each of the nodes `leaves`, which
+        are leaves or have single points below; nodes below one have its probability.
     """
-    mass = np.zeros((tree.n_nodes, len(leaf)))
-    mass[leaves] = share.T
-    for node in range(tree.n_nodes - 1, 0, -1):
-        mass[tree.parent[node]] += mass[node]
+    top = _tops(tree.parent, leaves)
+    upper = np.flatnonzero(top == np.arange(tree.n_nodes))
+    row_of = np.cumsum(top == np.arange(tree.n_nodes)) - 1
+    mass = np.zeros((len(upper), len(leaf)))
+    mass[row_of[leaves]] = share.T
+    for row, parent in zip(
+        range(len(upper) - 1, 0, -1), row_of[tree.parent[upper]][:0:-1].tolist(), strict=True
+    ):
+        mass[parent] += mass[row]
     mass /= mass[0]
     start, nodes = paths(tree, leaf)
     length = np.diff(start)
-    return leaf, length, nodes, mass[nodes, np.repeat(np.arange(len(leaf)), length)]
+    rows = row_of[top[nodes]]
+    return leaf, length, nodes, mass[rows, np.repeat(np.arange(len(leaf)), length)]
+
+
+def _tops(parent: Array, leaves: Int) -> Int:
+    """(M,) for each node the one of `leaves` at or above it, or itself if there is none."""
+    top = np.arange(len(parent))
+    inside = np.zeros(len(parent), dtype=bool)
+    inside[leaves] = True
+    for node, above in enumerate(parent.tolist()):
+        if node and inside[above]:
+            inside[node] = True
+            top[node] = top[above]
+    return top
 
 
 def predictions_of(blocks: Sequence[BlockPaths]) -> Predictions:

@@ -141,6 +141,14 @@ def measure_scaling(
     return BallScaling(kind, mean, factor, point_norm, far)
 
 
+def scaled_points(rows: Rows, scaling: BallScaling) -> Single:
+    """(N, D) all points of the ball, in memory."""
+    points = np.empty(rows.shape, dtype=np.float32)
+    for block in row_blocks(*rows.shape, _BLOCK):
+        points[block] = scaling.apply(rows.values(block.start, block.stop), block.start)
+    return points
+
+
 def _far_rows(rows: Rows, sample: Float, longest: float, progress: Progress) -> tuple[int, ...]:
     """The rows that are far from all others, fewer than half.
 

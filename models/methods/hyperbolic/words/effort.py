@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from models.device import Device
-from models.methods.hyperbolic.ball.effort import BallEffort, SeedingEffort
+from models.methods.hyperbolic.ball.effort import BallEffort, Below, SeedingEffort
 
 WordScaling = Literal["largest", "unit"]
 
@@ -20,7 +20,7 @@ class GloveEffort:
 
     x_max, exponent : for the weight of a pair of words. n_passes, vector_learning_rate : for
         vectors without the tree. word_learning_rate, problem_weight : for words learned with the
-        tree.
+        tree. below : how words that selected the same node are joined; 'none': as siblings.
     """
 
     x_max: float
@@ -33,6 +33,7 @@ class GloveEffort:
     scaling: WordScaling
     point_norm: float
     n_neighbors: int
+    below: Below
     device: Device
     seeding: SeedingEffort
     training: BallEffort

@@ -15,6 +15,7 @@ from models.arrays import Int
 from models.method import Fitted, Model, Run
 from models.methods.hyperbolic.ball.extraction import BallTree, extract
 from models.methods.hyperbolic.ball.fit import best_start, metrics_of, training_warnings
+from models.methods.hyperbolic.ball.leaf_merges import leaf_merges, merge_warnings
 from models.methods.hyperbolic.ball.scaling import BallScaling
 from models.methods.hyperbolic.ball.training import TrainedNodes, train
 from models.methods.hyperbolic.words import vectors as glove
@@ -22,7 +23,7 @@ from models.methods.hyperbolic.words.checkpoints import VectorCheckpoint
 from models.methods.hyperbolic.words.effort import GloveEffort
 from models.methods.hyperbolic.words.pairs import pairs_of
 from models.methods.hyperbolic.words.placing import digests
-from models.methods.hyperbolic.words.tree import word_tree
+from models.methods.hyperbolic.words.tree import joined_word_tree, word_tree
 from models.methods.hyperbolic.words.vectors import WordVectors
 from models.methods.hyperbolic.words.words_torch import LearnedWords, WordTreeCost
 from models.progress import subprogress
@@ -90,7 +91,7 @@ def fit(
     vectors = words.vectors()
     points = vectors.words.astype(np.float32)
     as_they_are = BallScaling("none", np.zeros(effort.n_dimensions), 1.0, effort.point_norm)
-    progress = subprogress(run.progress, 0.9, 1.0)
+    progress = subprogress(run.progress, 0.9, 0.95)
     ball_tree = extract(ArrayRows(points), as_they_are, trained.nodes, progress)
     # `pairs` orders words in its own way; the result has them in the order of the input.
     place = np.empty(pairs.n_words, dtype=np.int64)
@@ -102,8 +103,14 @@ def fit(
         "cost": trained.costs,
         "vector_loss": list(enumerate(alone.losses, 1)),
     }
+    if effort.below == "none":
+        tree = word_tree(ball_tree, points, ordered_names, place)
+    else:
+        merges = leaf_merges(ball_tree, points, subprogress(run.progress, 0.95, 1.0))
+        tree = joined_word_tree(merges, points, ordered_names, place)
+        warnings += merge_warnings(merges)
     return Fitted(
-        tree=word_tree(ball_tree, points, ordered_names, place),
+        tree=tree,
         model=_model(ball_tree, vectors, counts, place, loss, effort, facts),
         metrics={
             **metrics_of(trained, ball_tree),

@@ -136,6 +136,26 @@ def test_new_points_go_to_their_group_with_its_ancestors() -> None:
     assert (few.leaf.size, few.start.tolist()) == (0, [0])
 
 
+def test_points_within_a_leaf_are_told_apart_and_found_again() -> None:
+    features, group = branches()
+    fitted = fit(features, below="average")
+    shared = fit(features)
+    assert fitted.tree.n_leaves == len(features)
+    assert purity(fitted, group) >= purity(shared, group)
+    assert fitted.tree.parent[: shared.tree.n_nodes].tolist() == shared.tree.parent.tolist()
+    predictions = METHOD.predict(fitted.model, fitted.tree, Data({"features": features}))
+    assert (predictions.leaf == fitted.tree.leaf_of_point).all()
+    above = METHOD.predict(shared.model, shared.tree, Data({"features": features}))
+    for row in range(len(features)):
+        path = slice(predictions.start[row], predictions.start[row + 1])
+        short = slice(above.start[row], above.start[row + 1])
+        n_above = short.stop - short.start
+        assert predictions.node[path][:n_above].tolist() == above.node[short].tolist()
+        expected = above.probability[short]
+        assert predictions.probability[path][:n_above] == pytest.approx(expected)
+        assert predictions.probability[path][n_above:] == pytest.approx(expected[-1])
+
+
 def test_prediction_is_the_same_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
     from models.methods.hyperbolic.ball import placing
 

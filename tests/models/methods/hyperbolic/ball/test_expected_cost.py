@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from models.methods.hyperbolic.ball import decoding, tree_cost
+from models.methods.hyperbolic.ball import decoding, expected_cost_torch, tree_cost
 from models.methods.hyperbolic.ball.expected_cost_torch import (
     LEAST_TEMPERATURE,
     MOST_TEMPERATURE,
     expected_cost,
     parent_probabilities,
+    reached,
     temperature_for,
 )
 from tests.models.methods.hyperbolic.ball import equations_kit as equations
@@ -136,3 +137,52 @@ def test_a_perplexity_out_of_reach_has_the_nearest_temperature() -> None:
     # All points have two nodes at the same distance.
     twice = torch.cat([nodes, nodes])
     assert temperature_for(points, twice, 1.5) == pytest.approx(LEAST_TEMPERATURE, rel=1e-3)
+
+
+def many_nodes() -> tuple[torch.Tensor, torch.Tensor]:
+    """12 points near each other, in three parts of 4, and 40 nodes in order of norm."""
+    points = sphere((1, 3), 0.9, 1) + 0.1 * torch.randn(
+        12, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
+    points *= 0.9 / points.norm(dim=1, keepdim=True)
+    nodes = scattered(40, 3, 0)
+    return points.view(3, 4, 3), nodes[decoding.norm_order(nodes)]
+
+
+@pytest.mark.parametrize("temperature", [0.02, 0.1, 0.5])
+def test_reached_nodes_are_likely_choices_and_likely_parents_of_these(temperature: float) -> None:
+    triples, nodes = many_nodes()
+    selected = selection(triples.flatten(0, 1).numpy(), nodes.numpy(), temperature)
+    parents = parent_probabilities(nodes, temperature).numpy()
+    expected = {0} | set(np.flatnonzero((selected > 1e-4).any(axis=0)).tolist())
+    while True:
+        more = {int(p) for n in expected for p in np.flatnonzero(parents[n] > 1e-4)}
+        if more <= expected:
+            break
+        expected |= more
+    numbers = reached(triples.flatten(0, 1), nodes, temperature)
+    assert numbers.tolist() == sorted(expected)
+    assert len(expected) < 40 or temperature == 0.5
+
+
+@pytest.mark.parametrize("temperature", [0.02, 0.1])
+def test_unreached_nodes_hardly_change_the_cost(
+    temperature: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    triples, nodes = many_nodes()
+    nodes = nodes[torch.randperm(40, generator=torch.Generator().manual_seed(1))].requires_grad_()
+    whole = expected_cost(triples, nodes, temperature)
+    (whole_gradient,) = torch.autograd.grad(whole, nodes)
+    monkeypatch.setattr(expected_cost_torch, "MOST_WHOLE", 0)
+    cost = expected_cost(triples, nodes, temperature)
+    (gradient,) = torch.autograd.grad(cost, nodes)
+    assert (gradient.abs().sum(dim=1) == 0).any()
+    assert cost.item() == pytest.approx(whole.item(), abs=2e-3)
+    assert float((gradient - whole_gradient).norm()) < 0.02 * float(whole_gradient.norm())
+
+
+def test_with_all_nodes_reached_the_cost_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    triples, nodes = many_nodes()
+    whole = expected_cost(triples, nodes, 2.0)
+    monkeypatch.setattr(expected_cost_torch, "MOST_WHOLE", 0)
+    assert float(expected_cost(triples, nodes, 2.0)) == pytest.approx(float(whole), rel=1e-12)

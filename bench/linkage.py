@@ -1,0 +1,157 @@
+"""`ghhc` beside average linkage of the same rows, on ten sets: purity and Dasgupta's cost.
+
+For each set and seed at most `MOST` points, drawn by the seed, minus their mean and at norm
+`POINT_NORM`. Trees of `ghhc`: of its start, after its steps, and with the points within leaves
+joined by average linkage ('below': "average"); for `NODES` nodes each. Purity and cost are
+differences from average linkage's, the cost relative, on the same points; the interval is Student's
+of 95%. Dasgupta's cost has the cosine of all pairs as similarity, which no step looks at.
+
+"linkage_goals" counts the sets where the mean is at or above average linkage's purity, and those
+where steps lower the cost of their start.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from bench import Size
+from bench.purity import scaled
+from bench.quality import loaded
+from bench.report import Report
+from models.data import Data
+from models.method import Fitted
+from models.methods.hyperbolic.ball.extraction import BallTree
+from models.methods.hyperbolic.ball.leaf_merges import leaf_merges, merged_tree
+from models.metrics.catalogue import evaluate
+from models.progress import silent
+from models.registry import method
+from models.tree.tree import Tree
+
+SETS: dict[Size, tuple[str, ...]] = {
+    "quick": ("glass",),
+    "default": (
+        *("glass", "libras", "vehicle", "vowel", "segment", "optdigits"),
+        *("usps", "pendigits", "letter", "tinyimagenet"),
+    ),
+    "full": (
+        *("glass", "libras", "vehicle", "vowel", "segment", "optdigits"),
+        *("usps", "pendigits", "letter", "tinyimagenet"),
+    ),
+}
+SEEDS: dict[Size, int] = {"quick": 2, "default": 5, "full": 10}
+NODES: dict[Size, tuple[int, ...]] = {"quick": (64,), "default": (64,), "full": (64, 128, 256)}
+MOST = 2_000
+N_CLASSES = 40
+"""The number of classes of `tinyimagenet`, drawn by the seed."""
+
+Score = tuple[float, float]
+"""Dendrogram purity and Dasgupta's cost."""
+
+
+def table(report: Report, size: Size) -> None:
+    """A row for each set and number of nodes in "linkage", counts of sets in "linkage_goals"."""
+    n_above: dict[str, int] = defaultdict(int)
+    n_sets = 0
+    for name in SETS[size]:
+        points_and_classes = loaded(name)
+        if points_and_classes is None:
+            report.left_out("linkage", name)
+            continue
+        n_sets += 1
+        scores: dict[str, list[Score]] = defaultdict(list)
+        for seed in range(SEEDS[size]):
+            points, classes = _drawn(name, *points_and_classes, seed)
+            for tree_name, score in _scores(points, classes, NODES[size], seed).items():
+                scores[tree_name].append(score)
+        for n_nodes in NODES[size]:
+            _row(report, name, n_nodes, scores, n_above)
+    for what, count in n_above.items():
+        goal = (n_sets + 1) // 2
+        report.row(
+            "linkage_goals", what=what, sets=f"{count} of {n_sets}", goal=goal, met=count >= goal
+        )
+
+
+def _drawn(
+    name: str, features: npt.NDArray[Any], labels: npt.NDArray[Any], seed: int
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[Any]]:
+    """Points of the ball and their classes."""
+    rng = np.random.default_rng(seed)
+    rows = np.arange(len(features))
+    if name == "tinyimagenet":
+        classes = rng.permutation(np.unique(labels))[:N_CLASSES]
+        rows = np.flatnonzero(np.isin(labels, classes))
+    if len(rows) > MOST:
+        rows = rng.permutation(rows)[:MOST]
+    return scaled(np.asarray(features[rows], dtype=np.float32)), labels[rows]
+
+
+def _scores(
+    points: npt.NDArray[np.float32], classes: npt.NDArray[Any], nodes: tuple[int, ...], seed: int
+) -> dict[str, Score]:
+    """Of each tree, by name."""
+    hac, ghhc = method("hac"), method("ghhc")
+    data = Data({"features": points})
+    linkage = hac.Params.model_validate({"linkage": "average"})
+    scores = {"linkage": _score(hac.fit(data, linkage, threads=1).tree, points, classes)}
+    for n_nodes in nodes:
+        options = {"n_internal": n_nodes, "seed": seed, "scaling": "none"}
+        for tree_name, more in (("start", {"max_iter": 0}), ("trained", {})):
+            params = ghhc.Params.model_validate({**options, **more})
+            fitted = ghhc.fit(data, params, threads=1)
+            scores[f"{tree_name} {n_nodes}"] = _score(fitted.tree, points, classes)
+        joined = merged_tree(leaf_merges(_ball_tree(fitted), points, silent))
+        scores[f"joined {n_nodes}"] = _score(joined, points, classes)
+    return scores
+
+
+def _ball_tree(fitted: Fitted) -> BallTree:
+    arrays = fitted.model.arrays if fitted.model else {}
+    probability = fitted.point_columns["parent_probability"]
+    return BallTree(fitted.tree, arrays["embedding"], arrays["leaf_of_node"], probability, 0.0, 0)
+
+
+def _score(tree: Tree, points: npt.NDArray[np.float32], classes: npt.NDArray[Any]) -> Score:
+    purity = evaluate(tree, labels=classes, metrics=["dendrogram_purity"]).metrics
+    cost = evaluate(tree, features=points, metrics=["dasgupta_cost"]).metrics
+    return purity["dendrogram_purity"] or 0.0, cost["dasgupta_cost"] or 0.0
+
+
+def _row(
+    report: Report,
+    name: str,
+    n_nodes: int,
+    scores: dict[str, list[Score]],
+    n_above: dict[str, int],
+) -> None:
+    purity = {key: np.array([score[0] for score in values]) for key, values in scores.items()}
+    cost = {key: np.array([score[1] for score in values]) for key, values in scores.items()}
+    columns: dict[str, str] = {}
+    for tree_name in ("start", "trained", "joined"):
+        difference = purity[f"{tree_name} {n_nodes}"] - purity["linkage"]
+        columns[tree_name] = _interval(difference)
+        what = f"{tree_name}, {n_nodes} nodes: purity at or above average linkage's"
+        n_above[what] += int(difference.mean() >= 0)
+    for tree_name in ("start", "joined"):
+        relative = cost[f"{tree_name} {n_nodes}"] / cost["linkage"] - 1
+        columns[f"cost_{tree_name}"] = _interval(relative)
+    lower = cost[f"trained {n_nodes}"].mean() < cost[f"start {n_nodes}"].mean()
+    n_above[f"trained, {n_nodes} nodes: all-pairs cost below its start's"] += int(lower)
+    report.row(
+        "linkage",
+        what=name,
+        nodes=n_nodes,
+        seeds=len(purity["linkage"]),
+        linkage=f"{purity['linkage'].mean():.3f}",
+        **columns,
+    )
+
+
+def _interval(values: npt.NDArray[np.float64]) -> str:
+    half = stats.t.ppf(0.975, len(values) - 1) * stats.sem(values)
+    return f"{values.mean():+.3f} +-{half:.3f}"
