@@ -26,7 +26,7 @@ Source: Zhou et al., "Hierarchical Maximum-Margin Clustering" (2015), section 5.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
