@@ -19,7 +19,7 @@ from pathlib import Path
 from celery.worker import state
 
 from workers.assembly import assemble
-from workers.broker import WakingPool, make_app, register, sender
+from workers.broker import WakingPool, make_app, message, register, sender
 from workers.child.pool import ChildPool
 from workers.child.process import Limits
 from workers.child.run import trial
@@ -58,7 +58,7 @@ class Worker:
             still_s=settings.still_s,
         )
         self._filled = self._pool.fill()
-        self._assembly = assemble(settings, sender(settings))
+        self._assembly = assemble(settings, sender(settings), message)
         self._webhooks = Sender(self._assembly.ledger.webhooks, settings)
         self._scratch, self._lock = _own_scratch(settings.scratch_dir)
         self._supervisor = Supervisor(

@@ -24,6 +24,8 @@ class Intake:
 
     hint : hint(queue, job id), which does not raise.
     receiver_of : gives host and port of a request's webhook, "" without one.
+    message : gives the hint as the broker keeps it, to be written with the record; None: `hint`
+        sends it afterwards.
     """
 
     def __init__(
@@ -34,6 +36,7 @@ class Intake:
         settings: WorkerSettings,
         hint: Callable[[str, str], None],
         receiver_of: Callable[[Request], str],
+        message: Callable[[str, str], str] | None = None,
     ) -> None:
         self._blobs = blobs
         self._records = records
@@ -41,6 +44,7 @@ class Intake:
         self._settings = settings
         self._hint = hint
         self._receiver_of = receiver_of
+        self._message = message
 
     def submit(self, request: Request, inline: Mapping[str, bytes]) -> Record:
         """See `Ledger.submit`."""
@@ -49,16 +53,18 @@ class Intake:
             return first
         self._write(request, inline)
         receiver = self._receiver_of(request)
+        hint = "" if self._message is None else self._message(request.queue, request.id)
         for _ in range(8):
             try:
                 created = self._records.create(
-                    request, receiver=receiver, due_s=self._settings.resend_s
+                    request, receiver=receiver, due_s=self._settings.resend_s, hint=hint
                 )
             except TransientError:
                 self._reject(request)
                 raise
             if created.outcome in ("made", "exists"):
-                self._hint(request.queue, request.id)
+                if created.outcome == "exists" or not hint:
+                    self._hint(request.queue, request.id)
                 record = self._records.get(request.id) if created.outcome == "exists" else None
                 return record or _queued(request, created.version)
             try:

@@ -1,7 +1,7 @@
 #!lua
 -- Create the record of a job. ARGV: id, tenant, queue, method, kind, listed, request, resend ms,
 -- idempotency key or '', sha256 of the body, ms for which the key is kept, the receiver of its
--- webhook ('<tenant> <host:port>') or ''. Returns {'made', version}, {'exists'}, {'replay', id of
+-- webhook ('<tenant> <host:port>') or '', its hint, a message of the broker, or ''. Returns {'made', version}, {'exists'}, {'replay', id of
 -- the first job} or {'mismatch'}.
 local id, tenant, queue, method, kind = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local once = ''
@@ -26,4 +26,5 @@ end
 place(id, nil, 'queued')
 redis.call('ZADD', P .. 'due', int(now + ARGV[9]), id)
 progress_event(id)
+if ARGV[14] ~= '' then redis.call('LPUSH', P .. 'queue:' .. queue, ARGV[14]) end
 return { 'made', int(now) }
