@@ -31,6 +31,9 @@ from workers.stores.objects.temporary import TemporaryFile, TemporaryFolder
 
 PIECE = 1 << 20
 BATCH = 4 << 20
+_REMEMBERED = 1000
+"""Folders that are known to be on disk, at most: each job has two of its own, a few are shared."""
+
 _NO_LINK = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP)
 
 
@@ -268,7 +271,7 @@ class LocalBlobs:
     def _sync(self, folders: set[Path], files: Iterable[Path] = ()) -> None:
         """Make new entries of folders durable, with files that have their names already."""
         sync_paths([*files, *folders])
-        if len(self._synced) > 10_000:
+        if len(self._synced) > _REMEMBERED:
             self._synced.clear()
         self._synced.update(folders)
 
