@@ -41,10 +41,6 @@ _LOOK_S = 1.0
 
 _READY_POLL_S = 0.1
 
-_REST_AFTER_S = 2.0
-"""How long after the service is ready further processes are started: loading takes each of them
-seconds of a core, in which the first requests would wait."""
-
 
 class CannotStart(Exception):
     """The service cannot be started; the message is for the user."""
@@ -155,7 +151,6 @@ class _LocalService:
         self._apis = ApiProcesses(api_processes, listener, self._env)
         self._workers = [KeptProcess(self._start_worker) for _ in range(workers)]
         self._ready = threading.Event()
-        self._settled = threading.Event()
         self._stop_requests = 0
         self._wakeup = Wakeup()
 
@@ -183,8 +178,8 @@ class _LocalService:
     def _watch(self) -> int:
         """Keep everything running until a stop is requested; the exit status."""
         while not self._stop_requests:
-            # One worker and one API have the machine to themselves at first.
-            n_kept = None if self._settled.is_set() else 1
+            # One worker and one API have the machine to themselves until both are ready.
+            n_kept = None if self._ready.is_set() else 1
             kept = [*self._apis.kept[:n_kept], *self._workers[:n_kept]]
             pause = min(process.keep() for process in [self._kept_valkey, *kept] if process)
             if not self._ready.is_set() and self._apis.failures >= 3:
@@ -209,8 +204,6 @@ class _LocalService:
         self._write_url()
         print(f"ready after {time.monotonic() - began:.1f} s; Ctrl-C stops it", flush=True)
         self._ready.set()
-        time.sleep(_REST_AFTER_S)
-        self._settled.set()
         self._wakeup.wake()
 
     def _write_url(self) -> None:
