@@ -47,11 +47,13 @@ def parser() -> argparse.ArgumentParser:
     serve.add_argument(
         "--workers", type=_positive, default=2, help="worker processes (default: %(default)s)"
     )
+    _add_api_processes(serve)
     serve.set_defaults(run=_serve)
 
     api = commands.add_parser("api", help="run the API alone, on a Redis and store set elsewhere")
     api.add_argument("--host", default="127.0.0.1", help="address (default: %(default)s)")
     api.add_argument("--port", type=_port, default=DEFAULT_PORT, help="default: %(default)s")
+    _add_api_processes(api)
     api.add_argument("--fd", type=int, help=argparse.SUPPRESS)
     api.set_defaults(run=_api)
 
@@ -83,12 +85,27 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_api_processes(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--api-processes",
+        type=_positive,
+        default=1,
+        help="processes of the API behind the one port (default: %(default)s)",
+    )
+
+
 def _serve(arguments: argparse.Namespace) -> int:
     from app.serve import CannotStart, serve
     from workers.settings import wrong_settings
 
     try:
-        return serve(arguments.host, arguments.port, arguments.data_dir, arguments.workers)
+        return serve(
+            arguments.host,
+            arguments.port,
+            arguments.data_dir,
+            arguments.workers,
+            arguments.api_processes,
+        )
     except ValidationError as error:
         print(wrong_settings(error), file=sys.stderr)
         return 2
@@ -116,6 +133,8 @@ def _api(arguments: argparse.Namespace) -> int:
         print("UMBEL_REDIS_URL and UMBEL_STORE_URL must be set.", file=sys.stderr)
         return 2
     logs.configure(settings.log_level)
+    if arguments.api_processes > 1:
+        return _keep_api(arguments, settings.shutdown_s)
     # Modules stay: a tenth of the time of loading them would go to a collector that finds nothing.
     gc.disable()
     from app.http.server import Server
@@ -136,6 +155,18 @@ def _api(arguments: argparse.Namespace) -> int:
     sockets = None if arguments.fd is None else [socket.socket(fileno=arguments.fd)]
     server.run(sockets=sockets)
     return 0 if server.started else 1
+
+
+def _keep_api(arguments: argparse.Namespace, shutdown_s: float) -> int:
+    from app.http.processes import keep_api, listen
+
+    try:
+        listener = listen(arguments.host, arguments.port)
+    except OSError as error:
+        where = f"{arguments.host} port {arguments.port}"
+        print(f"Cannot listen on {where}: {error.strerror}.", file=sys.stderr)
+        return 2
+    return keep_api(arguments.api_processes, listener, shutdown_s)
 
 
 def _worker(arguments: argparse.Namespace) -> int:

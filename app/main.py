@@ -57,7 +57,7 @@ from app.settings import Settings
 from workers.artifacts.keys import Keys
 from workers.artifacts.uploads import Parts
 from workers.assembly import Assembly, assemble
-from workers.broker import sender
+from workers.broker import message, sender
 from workers.errors import TransientError
 from workers.jobs.ledger import Ledger
 from workers.webhooks.sender import Sender
@@ -228,7 +228,9 @@ async def _lifespan(
 
 
 def _assembled(settings: Settings, send: Callable[[str, str], None] | None) -> Assembly:
-    return assemble(settings, send or _warmed(settings))
+    if send is not None:
+        return assemble(settings, send)
+    return assemble(settings, _warmed(settings), message)
 
 
 def _warmed(settings: Settings) -> Callable[[str, str], None]:

@@ -10,20 +10,20 @@ import contextlib
 import http.client
 import ipaddress
 import os
-import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TextIO
 
 import psutil
 
 from app.commands.keys import store_of
+from app.http.processes import API_GRACE_S, ApiProcesses, KeptProcess, Wakeup, listen
 from app.http.security import keys
 from app.settings import Settings
 from workers import processes
@@ -39,9 +39,6 @@ _LONGEST_PAUSE_S = 2.0
 _JOBS_SHARE = 0.8
 """The share of the machine's memory for all running jobs, unless a limit per job is set."""
 
-_API_GRACE_S = 3.0
-"""How much longer than `shutdown_s` the API may take to end."""
-
 _LOOK_S = 1.0
 """How often an embedded server whose disk is full is asked whether it can write again."""
 
@@ -52,7 +49,7 @@ class CannotStart(Exception):
     """The service cannot be started; the message is for the user."""
 
 
-def serve(host: str, port: int, data_dir: Path, workers: int) -> int:
+def serve(host: str, port: int, data_dir: Path, workers: int, api_processes: int = 1) -> int:
     """Run the service until Ctrl-C or SIGTERM; the exit status. Call from the main thread.
 
     With UMBEL_REDIS_URL set, that server is used instead of an embedded one. Port 0 picks a free
@@ -80,7 +77,7 @@ def serve(host: str, port: int, data_dir: Path, workers: int) -> int:
             f"The data directory {data_dir} cannot be used: {error.strerror}."
         ) from None
     with lock, _listen(host, port) as listener:
-        service = _LocalService(settings, data_dir, listener, host, workers, keyless)
+        service = _LocalService(settings, data_dir, listener, host, workers, api_processes, keyless)
         return service.run()
 
 
@@ -91,34 +88,6 @@ def _stored_keys(settings: Settings, data_dir: Path) -> bool:
         return blobs is not None and bool(Keys(blobs).all())
     except (FatalError, TransientError) as error:
         raise CannotStart(f"The keys in the store cannot be read: {error}.") from None
-
-
-class _KeptProcess:
-    """A process that is restarted when it ends, with growing pauses if it fails immediately."""
-
-    def __init__(self, start: Callable[[], subprocess.Popen[bytes]]) -> None:
-        self._start = start
-        self.process: subprocess.Popen[bytes] | None = None
-        self.failures = 0
-        self._started_at = 0.0
-        self._next_at = 0.0
-
-    def keep(self) -> float:
-        """Start the process if it does not run; the seconds until it should be checked again."""
-        now = time.monotonic()
-        if self.process is not None and self.process.poll() is not None:
-            processes.release(self.process)
-            self.process = None
-            failed = now - self._started_at < _STABLE_S
-            self.failures = self.failures + 1 if failed else 0
-            pause = min(0.1 * 2**self.failures, _LONGEST_PAUSE_S) if self.failures > 1 else 0.0
-            self._next_at = now + pause
-        if self.process is None:
-            if now < self._next_at:
-                return self._next_at - now
-            self._started_at = now
-            self.process = self._start()
-        return 60.0
 
 
 class _KeptServer:
@@ -182,22 +151,20 @@ class _LocalService:
         listener: socket.socket,
         host: str,
         workers: int,
+        api_processes: int,
         keyless: bool,
     ) -> None:
         self._settings = settings
         self._data_dir = data_dir
-        self._listener = listener
         self._host, self._port = host, listener.getsockname()[1]
         self._keyless = keyless
         self._valkey = None if settings.redis_url else EmbeddedServer(data_dir / "redis")
         self._kept_valkey = None if self._valkey is None else _KeptServer(self._valkey)
-        self._api = _KeptProcess(self._start_api)
-        self._workers = [_KeptProcess(self._start_worker) for _ in range(workers)]
+        self._apis = ApiProcesses(api_processes, listener, self._env)
+        self._workers = [KeptProcess(self._start_worker) for _ in range(workers)]
         self._ready = threading.Event()
         self._stop_requests = 0
-        self._wake_out, self._wake_in = os.pipe()
-        os.set_blocking(self._wake_out, False)
-        os.set_blocking(self._wake_in, False)
+        self._wakeup = Wakeup()
 
     @property
     def url(self) -> str:
@@ -205,10 +172,7 @@ class _LocalService:
         return f"http://{host}:{self._port}"
 
     def run(self) -> int:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._on_stop)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(self._wake_in, warn_on_full_buffer=False)
+        self._wakeup.on_signals((signal.SIGINT, signal.SIGTERM), self._on_stop)
         (self._data_dir / "url").unlink(missing_ok=True)
         try:
             if self._kept_valkey is not None:
@@ -226,17 +190,15 @@ class _LocalService:
     def _watch(self) -> int:
         """Keep everything running until a stop is requested; the exit status."""
         while not self._stop_requests:
-            # The first worker and the API have the machine to themselves until both are ready.
-            workers = self._workers if self._ready.is_set() else self._workers[:1]
-            kept = [self._api, *workers]
+            # One worker and one API have the machine to themselves until both are ready.
+            n_kept = None if self._ready.is_set() else 1
+            kept = [*self._apis.kept[:n_kept], *self._workers[:n_kept]]
             pause = min(process.keep() for process in [self._kept_valkey, *kept] if process)
-            if not self._ready.is_set() and self._api.failures >= 3:
+            if not self._ready.is_set() and self._apis.failures >= 3:
                 print("The API does not start; see its messages above.", file=sys.stderr)
                 return 1
             if not self._stop_requests:
-                select.select([self._wake_out], [], [], pause)
-            with contextlib.suppress(BlockingIOError):
-                os.read(self._wake_out, 4096)
+                self._wakeup.wait(pause)
         return 0
 
     def _watch_ready(self) -> None:
@@ -254,8 +216,7 @@ class _LocalService:
         self._write_url()
         print(f"ready after {time.monotonic() - began:.1f} s; Ctrl-C stops it", flush=True)
         self._ready.set()
-        with contextlib.suppress(BlockingIOError):
-            os.write(self._wake_in, b".")
+        self._wakeup.wake()
 
     def _write_url(self) -> None:
         """Write the address to the file `url` of the data directory, for other programs."""
@@ -278,11 +239,6 @@ class _LocalService:
         assert self._valkey is not None
         return self._valkey.url
 
-    def _start_api(self) -> subprocess.Popen[bytes]:
-        fd = self._listener.fileno()
-        command = processes.python("app.cli", "api", "--fd", str(fd))
-        return processes.spawn(command, env=self._env(), pass_fds=[fd])
-
     def _start_worker(self) -> subprocess.Popen[bytes]:
         command = processes.python("workers.main", "--queues", "cpu,gpu")
         return processes.spawn(command, env=self._env())
@@ -292,20 +248,15 @@ class _LocalService:
         if self._stop_requests == 1:
             print("stopping; once more kills at once", flush=True)
             return
-        for child in (self._api, *self._workers):
-            if child.process is not None:
-                child.process.kill()
+        for child in (*self._apis.kept, *self._workers):
+            child.signal(signal.SIGKILL)
 
     def _stop(self) -> None:
         """Stop everything: workers finish their jobs or give them back, and Valkey stops last."""
         self._stop_requests += self._stop_requests == 0
         for child in self._workers:
-            if child.process is not None and child.process.poll() is None:
-                child.process.terminate()
-        # The API alone holds it from here on, so that it answers what waits before it closes it.
-        self._listener.close()
-        if self._api.process is not None:
-            processes.stop(self._api.process, self._settings.shutdown_s + _API_GRACE_S)
+            child.signal(signal.SIGTERM)
+        self._apis.stop(self._settings.shutdown_s + API_GRACE_S)
         until = time.monotonic() + self._settings.drain_s + 3.0
         for child in self._workers:
             if child.process is not None:
@@ -323,18 +274,12 @@ def _say(text: str, stream: TextIO | None = None) -> None:
 
 def _listen(host: str, port: int) -> socket.socket:
     """The listening socket: held here, so that a restarted API misses no connection."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family)
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen(2048)
+        return listen(host, port)
     except OSError as error:
-        listener.close()
         raise CannotStart(
             f"Cannot listen on {host} port {port}: {error.strerror}. Choose another --port."
         ) from None
-    return listener
 
 
 def _loopback(host: str) -> bool:

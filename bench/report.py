@@ -12,7 +12,17 @@ import numpy as np
 Value = Any
 """Text, a Python or NumPy number, a bool or None."""
 Row = dict[str, Value]
-WIDE = {"what": 40, "figure": 24, "logits": 21, "tree": 32, "metric": 22, "output": 24, "value": 9}
+WIDE = {
+    "what": 40,
+    "figure": 24,
+    "logits": 21,
+    "tree": 32,
+    "metric": 22,
+    "output": 24,
+    "value": 9,
+    "unit": 14,
+    "goal": 8,
+}
 """Widths of columns whose first cell is rarely the longest."""
 
 
@@ -45,6 +55,24 @@ class Report:
             self._line(["-" * column.width for column in self._columns])
         self._line([_cell(name, value) for name, value in row.items()])
         self.tables.setdefault(table, []).append(row)
+
+    def goal(
+        self,
+        table: str,
+        what: str,
+        figure: str,
+        value: float,
+        unit: str,
+        *,
+        most: float | None = None,
+        least: float | None = None,
+    ) -> None:
+        """Print a figure beside its goal, and whether that is met; both are empty without one."""
+        goal = f"<= {most:g}" if most is not None else f">= {least:g}" if least is not None else ""
+        met = None
+        if goal:
+            met = (most is None or value <= most) and (least is None or value >= least)
+        self.row(table, what=what, figure=figure, value=value, unit=unit, goal=goal, met=met)
 
     def note(self, table: str, sentence: str) -> None:
         """Print and store a sentence about a table; the next row has a heading again."""

@@ -11,7 +11,7 @@ import redis
 from workers.artifacts.datasets import Datasets
 from workers.artifacts.trees import Trees
 from workers.errors import FatalError
-from workers.jobs.ledger import Ledger, Send
+from workers.jobs.ledger import Ledger, Message, Send
 from workers.settings import WorkerSettings
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.local import LocalBlobs
@@ -35,8 +35,11 @@ class Assembly:
     usage: Usage
 
 
-def assemble(settings: WorkerSettings, send: Send) -> Assembly:
-    """The parts; nothing is connected yet. FatalError for an address that cannot be used."""
+def assemble(settings: WorkerSettings, send: Send, message: Message | None = None) -> Assembly:
+    """The parts; nothing is connected yet. FatalError for an address that cannot be used.
+
+    message : see `Ledger`.
+    """
     if not settings.redis_url:
         raise FatalError("UMBEL_REDIS_URL is not set")
     client = connect(settings.redis_url)
@@ -59,6 +62,7 @@ def assemble(settings: WorkerSettings, send: Send) -> Assembly:
         send,
         records.hints,
         place_of,
+        message,
     )
     return Assembly(
         blobs=blobs, redis=client, ledger=ledger, datasets=datasets, trees=trees, usage=usage

@@ -16,6 +16,7 @@ from concurrent.futures import Future
 from functools import cache
 from queue import Empty
 from typing import Any
+from uuid import uuid4
 
 from celery import Celery
 from celery.concurrency.thread import TaskPool
@@ -141,7 +142,8 @@ def make_app(settings: WorkerSettings, socket_timeout_s: float = 5.0) -> Celery:
         task_acks_late=False,
         task_serializer="json",
         accept_content=["json"],
-        task_queues=[Queue(name) for name in QUEUES],  # type: ignore[no-untyped-call]
+        # Not acknowledged: a lost hint is sent again, and each acknowledgement would be two writes.
+        task_queues=[Queue(name, no_ack=True) for name in QUEUES],  # type: ignore[no-untyped-call]
         task_default_queue=QUEUES[0],
         task_create_missing_queues=False,
         worker_prefetch_multiplier=1,
@@ -179,6 +181,43 @@ def sender(settings: WorkerSettings) -> Callable[[str, str], None]:
         )
 
     return send
+
+
+def message(queue: str, job_id: str) -> str:
+    """The hint as `send` puts it on a queue: kombu's envelope around Celery's task."""
+    hint_id = str(uuid4())
+    body = [[job_id], {}, {"callbacks": None, "errbacks": None, "chain": None, "chord": None}]
+    return json.dumps(
+        {
+            "body": base64.b64encode(json.dumps(body).encode()).decode(),
+            "content-encoding": "utf-8",
+            "content-type": "application/json",
+            "headers": {
+                "lang": "py",
+                "task": RUN,
+                "id": hint_id,
+                "root_id": hint_id,
+                "parent_id": None,
+                "group": None,
+                "argsrepr": repr([job_id]),
+                "kwargsrepr": "{}",
+                "retries": 0,
+                "timelimit": [None, None],
+                "eta": None,
+                "expires": None,
+                "ignore_result": True,
+            },
+            "properties": {
+                "correlation_id": hint_id,
+                "reply_to": "",
+                "delivery_mode": 2,
+                "delivery_info": {"exchange": "", "routing_key": queue},
+                "priority": 0,
+                "body_encoding": "base64",
+                "delivery_tag": str(uuid4()),
+            },
+        }
+    )
 
 
 @cache

@@ -19,7 +19,7 @@ from pathlib import Path
 from celery.worker import state
 
 from workers.assembly import assemble
-from workers.broker import WakingPool, make_app, register, sender
+from workers.broker import WakingPool, make_app, message, register, sender
 from workers.child.pool import ChildPool
 from workers.child.process import Limits
 from workers.child.run import trial
@@ -51,6 +51,7 @@ class Worker:
         self._name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
         self._ended = threading.Event()
         self._warm = threading.Event()
+        self._consuming = threading.Event()
         threads = settings.threads_per_job
         self._pool = ChildPool(
             Limits(memory_bytes=settings.job_memory_bytes, threads=threads),
@@ -58,7 +59,7 @@ class Worker:
             still_s=settings.still_s,
         )
         self._filled = self._pool.fill()
-        self._assembly = assemble(settings, sender(settings))
+        self._assembly = assemble(settings, sender(settings), message)
         self._webhooks = Sender(self._assembly.ledger.webhooks, settings)
         self._scratch, self._lock = _own_scratch(settings.scratch_dir)
         self._supervisor = Supervisor(
@@ -103,6 +104,7 @@ class Worker:
             concurrency=self._settings.slots,
             queues=self._queues,
             loglevel=self._settings.log_level.upper(),
+            ready_callback=lambda _: self._consuming.set(),
             without_gossip=True,
             without_mingle=True,
             without_heartbeat=True,
@@ -145,13 +147,15 @@ class Worker:
             _log.warning("cannot report that this worker is gone: %s", error)
 
     def _report_presence(self) -> None:
-        """Warm up, then report periodically that this worker is alive."""
+        """Warm up, then report periodically that this worker is alive: from the moment at which it
+        takes jobs, so that a service that is ready runs its first job at once."""
         self._filled.result()
         try:
             warm(self._pool, self._scratch)
         except Exception:
             _log.exception("the trial job failed")
         self._warm.set()
+        self._consuming.wait(_WARM_S)
         while True:
             try:
                 self._assembly.ledger.worker_seen(self._name)

@@ -3,6 +3,7 @@
 Start with `dependencies`, the parameters of routes; `problems` has every error.
 
 - `server`, `connections`: the server and its end; bounds and deadlines of each connection.
+- `processes`: several of them behind one port, restarted when they end.
 - `dependencies`: the service, the tenant, ids of the path, idempotency keys.
 - `problems`: RFC 9457 problems, the kinds of them, and error handlers.
 - `security`, `keyring`: who may call: keys, roles, Host and Origin; the keys a process knows.

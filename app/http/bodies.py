@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from anyio import to_thread
 from fastapi import Request
 from fastapi.routing import APIRoute
-from pydantic_core import from_json
 from starlette.responses import Response
 
 from app.http.problems import Refused
+from app.http.streaming import Turn, in_turn
+from workers.child.json_body import body_apart
+from workers.formats import strict_json
+from workers.formats.strict_json import NotStrict
 
 INLINE_BYTES = 64 << 10
 """Bodies up to this length are parsed on the event loop, in well under a millisecond."""
 
-# A number that may be infinite as a float: a long exponent, or very many digits.
-_HUGE = re.compile(rb"[eE]\+?0*[1-9]\d{2,}|(?<!\d)\d{300}")
+APART_BYTES = 1 << 20
+"""A longer body is parsed in a process of its own, and so are the long lists of its inputs."""
 
 
 class StrictRequest(Request):
@@ -35,7 +36,9 @@ class StrictRequest(Request):
         body = await self.body()
         if len(body) <= INLINE_BYTES:
             return parse_json(body)
-        return await to_thread.run_sync(parse_json, body)
+        if len(body) <= APART_BYTES:
+            return await to_thread.run_sync(parse_json, body)
+        return await in_turn(lambda: _parse_apart(body), Turn("json", waits=True))
 
 
 class StrictRoute(APIRoute):
@@ -98,55 +101,15 @@ async def read_bounded(request: Request, limit: int, what: str) -> bytes:
 
 
 def parse_json(body: bytes) -> Any:
-    """The value of a JSON text.
-
-    Raises Refused: `malformed` (400) for what is not JSON, nested too deep or not UTF-8,
-    `invalid-request` (422) for what some parsers accept: NaN, Infinity, a number too large for a
-    float, a lone surrogate.
-    """
+    """The value of a JSON text. Raises Refused `malformed` (400) and `invalid-request` (422)."""
     try:
-        value = from_json(body, allow_inf_nan=False)
-    except ValueError as error:
-        raise _refusal(body, str(error)) from None
-    # A regular expression over a long body would hold the interpreter lock; the walk does not.
-    if (len(body) > INLINE_BYTES or _HUGE.search(body)) and _has_infinite(value):
-        raise Refused(
-            "invalid-request",
-            "The body has a number that is too large for a 64-bit float; every number must be "
-            "finite.",
-        )
-    return value
+        return strict_json.parse_json(body)
+    except NotStrict as error:
+        raise Refused(error.code, error.detail) from None
 
 
-def _refusal(body: bytes, message: str) -> Refused:
-    if "number out of range" in message:
-        return Refused("invalid-request", f"The body has a number that is too large: {message}.")
+def _parse_apart(body: bytes) -> Any:
     try:
-        # As text: given bytes, it would also accept UTF-16 and a byte order mark.
-        json.loads(body.decode("utf-8"))
-    except (ValueError, RecursionError):
-        return Refused("malformed", f"The body is not valid JSON: {message}.")
-    if "recursion limit" in message:
-        return Refused("malformed", f"The body is nested too deeply: {message}.")
-    return Refused(
-        "invalid-request",
-        "The body has NaN, Infinity or half of a surrogate pair, which JSON cannot carry: "
-        f"{message}.",
-    )
-
-
-def _has_infinite(value: Any) -> bool:
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, float):
-            if item in (float("inf"), float("-inf")):
-                return True
-        elif isinstance(item, int):
-            if item.bit_length() > 1024:
-                return True
-        elif isinstance(item, list):
-            stack.extend(item)
-        elif isinstance(item, dict):
-            stack.extend(item.values())
-    return False
+        return body_apart(body)
+    except NotStrict as error:
+        raise Refused(error.code, error.detail) from None

@@ -90,6 +90,10 @@ class State(ServerState):
             )
 
 
+class _TooLarge(Exception):
+    """Ends the parsing of a header that is past a bound."""
+
+
 class Connection(HttpToolsProtocol):
     """One client's connection.
 
@@ -146,14 +150,10 @@ class Connection(HttpToolsProtocol):
             piece = view[start : start + SLICE]
             self._unparsed += len(piece)
             super().data_received(piece)  # type: ignore[arg-type]
-            if self.transport.is_closing():
+            if self.transport.is_closing() or self._dropped is not None:
                 return
             if self._too_large or self._unparsed > self._limits.header_bytes:
-                self._refuse(
-                    "headers-too-large",
-                    f"A request may have at most {self._limits.headers} headers, and "
-                    f"{self._limits.header_bytes} bytes of headers with the request line.",
-                )
+                self._refuse_header()
                 return
 
     @property
@@ -176,8 +176,11 @@ class Connection(HttpToolsProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         self._header_bytes += len(name) + len(value) + 4
         self._n_headers += 1
+        if self._too_large:
+            # The parser stops here: the rest of the piece may be thousands of short ones.
+            raise _TooLarge
         # What follows the body (trailers) counts, but is no header of the request any more.
-        if not self._in_body and not self._too_large:
+        if not self._in_body:
             self._n_hosts += name.lower() == b"host"
             super().on_header(name, value)
 
@@ -219,7 +222,17 @@ class Connection(HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def send_400_response(self, msg: str) -> None:
-        self._refuse("malformed", msg)
+        if self._too_large:
+            self._refuse_header()
+        else:
+            self._refuse("malformed", msg)
+
+    def _refuse_header(self) -> None:
+        self._refuse(
+            "headers-too-large",
+            f"A request may have at most {self._limits.headers} headers, and "
+            f"{self._limits.header_bytes} bytes of headers with the request line.",
+        )
 
     def _refuse(self, code: str, detail: str) -> None:
         """Answer with a problem, if no other response is in the way, and read no further."""

@@ -6,6 +6,7 @@ HEAD is answered as GET without the content (RFC 9110), wherever there is a GET 
 from __future__ import annotations
 
 import logging
+import os
 import re
 import secrets
 import time
@@ -13,8 +14,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from anyio import BrokenResourceError
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
@@ -37,9 +39,15 @@ SAFE_HEADERS = {
 
 
 class Metrics:
-    """What `/metrics` shows; each app has its own registry."""
+    """What `/metrics` shows; each app has its own registry.
+
+    Several processes of the API behind one port write into one folder (prometheus_client's
+    multiprocess mode), so that it does not matter which of them is asked.
+    """
 
     def __init__(self) -> None:
+        self._folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+        self._jobs: _Jobs | None = None
         self.registry = CollectorRegistry()
         self.requests = Counter(
             "umbel_requests",
@@ -56,7 +64,18 @@ class Metrics:
         )
 
     def watch(self, ledger: Ledger) -> None:
-        self.registry.register(_Jobs(ledger))
+        self._jobs = _Jobs(ledger)
+
+    def text(self) -> bytes:
+        """The metrics in Prometheus's text format: those of all processes of the API together."""
+        shown = CollectorRegistry()
+        if not self._folder:
+            shown.register(self.registry)
+        else:
+            MultiProcessCollector(shown, self._folder)  # type: ignore[no-untyped-call]
+        if self._jobs is not None:
+            shown.register(self._jobs)
+        return generate_latest(shown)
 
 
 class _Jobs(Collector):

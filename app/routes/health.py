@@ -8,7 +8,7 @@ from typing import Literal
 
 from anyio import to_thread
 from fastapi import APIRouter, Request, Response
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST
 from redis.exceptions import RedisError
 
 from app.http.dependencies import Service, ServiceDep
@@ -87,7 +87,7 @@ async def get_readyz(service: ServiceDep) -> Health:
 )
 async def get_metrics(request: Request) -> Response:
     """Requests, jobs by status, queue lengths. Other machines need a key."""
-    text = await to_thread.run_sync(generate_latest, request.app.state.metrics.registry)
+    text = await to_thread.run_sync(request.app.state.metrics.text)
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 

@@ -13,11 +13,13 @@ from pydantic import (
     StringConstraints,
     WithJsonSchema,
 )
+from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
 from app.schemas.expiry import ExpiresAtField
 from models.preprocess.steps import Step
 from workers.child.support import Support
+from workers.formats.inline import LongList
 from workers.jobs.public import public
 from workers.model import Record, Status
 from workers.webhooks.addresses import LONGEST, parse
@@ -50,13 +52,13 @@ Params = Annotated[
 
 
 def _id_or_list(value: object) -> object:
-    if not isinstance(value, (str, list)):
+    if not isinstance(value, (str, list, LongList)):
         raise PydanticCustomError("input_type", "Input should be an id or a list")
     return value
 
 
 Inputs = Annotated[
-    dict[Role, Annotated[str | list[Any], BeforeValidator(_id_or_list)]],
+    dict[Role, Annotated[str | list[Any] | SkipJsonSchema[LongList], BeforeValidator(_id_or_list)]],
     Field(
         description="For each role an id (`ds_...`, `tr_...`) or an inline list: of rows for a "
         "matrix, of values for labels and names, of ids if the method takes several inputs. A row "

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
 
 from models.parameters import Exact
+from workers.formats.inline import LongList
 
 MOST_BEST = 1000
 """The largest `top_k`."""
@@ -21,7 +23,7 @@ class PredictionRequest(Exact):
         json_schema_extra={"examples": [{"inputs": {"logits": [[2.0, 0.5], [0.1, 1.9]]}}]},
     )
 
-    inputs: dict[str, str | list[Any]] = Field(
+    inputs: dict[str, str | list[Any] | SkipJsonSchema[LongList]] = Field(
         description="For each role a dataset's id or a list of rows."
     )
     top_k: int | None = Field(

@@ -13,14 +13,10 @@ from pydantic_core import to_json
 
 from app.http.dependencies import Service, is_id
 from app.http.problems import Refused, refused_at
-from models.data import Data
-from models.errors import UsageError
 from workers.artifacts.datasets import Dataset
 from workers.formats import catalogue, roles
-from workers.formats.tables import Lists
+from workers.formats.inline import TREES, LongList, shapes_of_list
 
-TREES = frozenset({"hierarchy"})
-"""Roles that take a tree by its id, or what a tree is made of."""
 JOBS = frozenset({"base"})
 
 _INDICATOR = " Labels as a matrix of rows x labels are a sparse npz (scipy.sparse.save_npz)."
@@ -43,7 +39,7 @@ class ResolvedInputs:
 def resolve(
     service: Service,
     tenant: str,
-    inputs: Mapping[str, str | list[Any]],
+    inputs: Mapping[str, str | list[Any] | LongList],
     images: Collection[str] = (),
 ) -> ResolvedInputs:
     """The inputs, with every id looked up and every inline list checked.
@@ -69,7 +65,7 @@ def resolve(
         else:
             resolved.shapes |= _shapes_of_list(role, value)
             resolved.refs[role] = "inline"
-            resolved.inline[role] = to_json(value)
+            resolved.inline[role] = value.json if isinstance(value, LongList) else to_json(value)
     return resolved
 
 
@@ -83,26 +79,17 @@ def _add_shape(resolved: ResolvedInputs, role: str, dataset: Dataset | None) -> 
         resolved.shapes[role] = dataset.shape
 
 
-def ids(value: str | list[Any], role: str) -> TypeGuard[list[str]]:
+def ids(value: str | list[Any] | LongList, role: str) -> TypeGuard[list[str]]:
     """Whether `value` is a list of ids rather than of rows or values."""
-    if role in roles.COLUMN or isinstance(value, str):
+    if role in roles.COLUMN or not isinstance(value, list):
         return False
     return bool(value) and all(isinstance(item, str) and is_id(item, "ds") for item in value)
 
 
-def _shapes_of_list(role: str, value: list[Any]) -> dict[str, tuple[int, ...]]:
-    """The shape of a list by its role, after checking it; nothing for a hierarchy."""
+def _shapes_of_list(role: str, value: list[Any] | LongList) -> Mapping[str, tuple[int, ...]]:
     if role in JOBS:
         raise _refused("wrong-input", role, f"Input {role!r} is a job: give its id, `job_...`.")
-    try:
-        if role in TREES:
-            roles.require_paths(Lists(value), role)
-            return {}
-        parsed = roles.value(Lists(value), role)
-    except UsageError as error:
-        error.where.setdefault("role", role)
-        raise
-    return {role: (len(parsed),)} if isinstance(parsed, list) else Data({role: parsed}).shapes()
+    return value.checked() if isinstance(value, LongList) else shapes_of_list(role, value)
 
 
 def _check_reference(

@@ -18,8 +18,7 @@ from workers.child.json_facts import facts_apart
 from workers.formats import catalogue, roles
 from workers.formats import json as json_format
 from workers.formats.facts import Facts
-from workers.model import Request as JobRequest
-from workers.model import new_id, now
+from workers.model import now
 
 HEAD_BYTES = 64 << 10
 """Enough to recognise a format, and to hold a whole npy header."""
@@ -105,23 +104,10 @@ async def store(
 
 def create(service: Service, dataset: Dataset, request_id: str) -> None:
     """Create the dataset, and let a worker open it if needed; blocks."""
-    service.datasets.create(dataset)
-    if dataset.status != "inspecting":
-        return
-    inspection = JobRequest(
-        id=new_id("job"),
-        tenant=dataset.tenant,
-        kind="inspect",
-        method="inspect",
-        options={"dataset": dataset.id},
-        created_at=now(),
-        request_id=request_id,
-    )
-    try:
-        service.ledger.submit(inspection)
-    except BaseException:
-        service.datasets.delete(dataset.tenant, dataset.id)
-        raise
+    if dataset.status == "inspecting":
+        service.ledger.inspections.create(dataset, request_id)
+    else:
+        service.datasets.create(dataset)
 
 
 def bounded_body(service: Service, request: Request, allowance: Allowance) -> AsyncIterator[bytes]:

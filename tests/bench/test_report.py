@@ -95,3 +95,19 @@ def test_a_case_that_does_not_fit_is_omitted_with_a_note(
     nothing, note = fits(4.5)
     assert nothing is None
     assert "1,000 x 1,000 float32" in note
+
+
+def test_a_goal_stands_beside_its_figure() -> None:
+    report = Report({})
+    report.goal("one", "job", "time", 25.0, "ms", most=25)
+    report.goal("one", "job", "time", 25.1, "ms", most=25)
+    report.goal("one", "job", "rate", 299.0, "/s", least=300)
+    report.goal("one", "job", "rate", 300.0, "/s", least=300)
+    report.goal("one", "job", "rate", 1.0, "/s")
+    assert [(row["goal"], row["met"]) for row in report.tables["one"]] == [
+        ("<= 25", True),
+        ("<= 25", False),
+        (">= 300", False),
+        (">= 300", True),
+        ("", None),
+    ]

@@ -19,7 +19,7 @@ import redis
 from tests.workers.waiting_kit import until
 from workers import processes
 from workers.assembly import Assembly, assemble
-from workers.broker import StrictTransport, make_app, sender
+from workers.broker import StrictTransport, make_app, message, sender
 from workers.embedded import EmbeddedServer
 from workers.model import Record, Request, new_id, now
 from workers.processes import FolderLock
@@ -44,7 +44,7 @@ class WorkerProcess:
             sweep_s=0.3,
         )
         self.log = folder / "log"
-        self.parts: Assembly = assemble(self.settings, sender(self.settings))
+        self.parts: Assembly = assemble(self.settings, sender(self.settings), message)
         env = {
             **os.environ,
             "UMBEL_REDIS_URL": self.server.url,

@@ -12,6 +12,6 @@ Start with `run`, which does a job; it has access to neither Redis nor the store
 - `fit`: a plan of one method, or of two.
 - `crew`: a fit that is cut into pieces.
 - `support`, `comparison`: bootstrap support; several methods on the same inputs.
-- `json_facts`: what a JSON document holds, for the API.
+- `apart`, `json_facts`, `json_body`: long JSON documents and bodies, opened for the API.
 - `classification`: a classifier on rows whose labels are known.
 """

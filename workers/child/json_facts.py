@@ -9,45 +9,18 @@ from __future__ import annotations
 import gc
 import json
 import os
-import subprocess
 import sys
 from typing import Any
 
 from models.errors import UsageError
-from workers import processes
-from workers.errors import TransientError
+from workers.child.apart import run_apart
 from workers.formats.facts import Facts
-
-LONGEST_S = 300.0
-"""A process that takes longer is killed; the longest documents take a few seconds."""
-
-_SECRET = ("UMBEL_", "AWS_")
-"""Variables that start like this are not for the process."""
 
 
 def facts_apart(document: bytes, role: str | None = None) -> Facts:
     """As `workers.formats.json.facts`; blocks. Raises TransientError if the process is killed."""
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(_SECRET)
-    }
-    process = processes.spawn(
-        processes.python("workers.child.json_facts", *([] if role is None else [role])),
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    try:
-        output, _ = process.communicate(document, LONGEST_S)
-    except subprocess.TimeoutExpired:
-        output = b""
-    finally:
-        status = processes.stop(process, 0.0)
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                pipe.close()
-    if status != 0:
-        raise TransientError(f"the process that opens JSON documents ended with {status}")
-    return _facts(json.loads(output))
+    arguments = [] if role is None else [role]
+    return _facts(json.loads(run_apart("workers.child.json_facts", document, *arguments)))
 
 
 def _facts(message: dict[str, Any]) -> Facts:

@@ -7,6 +7,7 @@ parses bytes to a plain table (`tables`) and refuses what is not of its format:
 - `arrow`, `parquet` (`parquet_footer`): record batches, which `batches` turns into arrays.
 - `csv`, `libsvm`, `arff`, `json`, `jsonl`: text.
 
+`inline` has the lists that a request carries itself, `strict_json` what JSON it may send.
 `roles` turns a table into the value of a role, or refuses it, by means of `columns`, `labels` (rows
 with several labels or none) and `edges` (a graph of labels). `facts` describes a file and limits
 its size in memory; `refusals` has the errors that several readers share. `trees` reads uploaded

@@ -8,6 +8,7 @@ Start with `ledger`: the API and the workers use its `Ledger`, which stands for 
 - `sweep`: lost leases, lost hints, cancels that had no effect.
 - `interrupted`: submissions that a process began and did not finish.
 - `retention`: what has expired, and what stays because something needs it.
+- `inspections`: datasets that a worker must open, and the jobs that do so.
 - `rebuild`: records and lists from the store, after Redis has started.
 - `pieces`: a fit that is cut, computed by several workers.
 - `deliveries`: which webhooks are due, and the result of each.

@@ -23,6 +23,7 @@ from workers.artifacts.datasets import Datasets
 from workers.errors import Missing, Problem, TransientError
 from workers.jobs.deliveries import Deliveries
 from workers.jobs.finish import Endings
+from workers.jobs.inspections import Inspections
 from workers.jobs.interrupted import Interrupted
 from workers.jobs.pieces import Pieces
 from workers.jobs.rebuild import Rebuild
@@ -35,12 +36,15 @@ from workers.stores.erasure import erase_files, erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import publish_files, read_end, read_request, write_end
-from workers.stores.redis.records import Records
+from workers.stores.redis.records import Records, Taken
 from workers.stores.redis.removal import Removal
 from workers.stores.redis.usage import Usage
 
 Send = Callable[[str, str], None]
 """send(queue, job id): puts a hint on the queue; it may fail."""
+
+Message = Callable[[str, str], str]
+"""message(queue, job id): the hint as the broker keeps it."""
 
 LONGEST_LINE = 4096
 
@@ -53,10 +57,12 @@ _log = logging.getLogger(__name__)
 class Ledger:
     """Jobs over one Redis and one object store. Threads may share it.
 
-    place_of : gives host and port of a webhook's address.
+    place_of : gives host and port of a webhook's address. message : if given, the record of a new
+        job and its hint are written in one step; else `send` puts the hint on the queue.
     """
 
     blobs: Blobs
+    inspections: Inspections
     pieces: Pieces
     webhooks: Deliveries
     retention: Retention
@@ -72,6 +78,7 @@ class Ledger:
         send: Send,
         waiting: Waiting,
         place_of: Callable[[str], str],
+        message: Message | None = None,
     ) -> None:
         self.blobs = blobs
         self._records = records
@@ -82,7 +89,14 @@ class Ledger:
         # The sender of webhooks sets `on_due` later.
         self._endings = Endings(blobs, records, datasets, settings, lambda: self.webhooks.on_due())
         self._intake = Intake(
-            blobs, records, self._endings, usage, settings, self._hint, self._receiver_of
+            blobs,
+            records,
+            self._endings,
+            usage,
+            settings,
+            self._hint,
+            self._receiver_of,
+            message,
         )
         self._sweeper = Sweeper(blobs, records, self._endings, settings, self._hint, waiting)
         self.pieces = Pieces(blobs, records, settings, self._hint)
@@ -92,6 +106,9 @@ class Ledger:
             blobs, records, datasets, usage, self._endings, self.pieces, self._receiver_of
         )
         self._interrupted = Interrupted(blobs, records, self._rebuild, self._hint)
+        self.inspections = Inspections(
+            blobs, records, datasets, self._interrupted, self.submit
+        )
 
     def submit(
         self, request: Request, inline: Mapping[str, bytes] | None = None, limits: str = ""
@@ -184,16 +201,35 @@ class Ledger:
         tenant, status = owner
         if status in ENDED:
             return None
-        end = self.end_of(tenant, job_id)
-        if end is not None:
-            self._endings.settle(tenant, job_id, end)
-            return None
         fence = secrets.token_hex(16)
-        outcome, attempt, started_at = self._records.claim(job_id, fence, worker)
-        if outcome != "ok":
-            self._endings.after_release(tenant, job_id, outcome)
-            return None
+        taken = Taken(job_id, tenant, *self._records.claim(job_id, fence, worker))
+        return self._claimed(taken, fence)
+
+    def claim_next(self, lanes: Sequence[str], worker: str) -> Claim | None:
+        """The right to run the job whose turn it is in these lanes (see `Records.take`).
+
+        None if no job waits there. Raises TransientError; a job taken then is due again soon.
+        """
+        while True:
+            fence = secrets.token_hex(16)
+            taken = self._records.take(lanes, fence, worker)
+            if taken is None:
+                return None
+            claim = self._claimed(taken, fence)
+            if claim is not None:
+                return claim
+
+    def _claimed(self, taken: Taken, fence: str) -> Claim | None:
+        """The claim of a job; None if it was not granted, or if the store has the job's end."""
+        tenant, job_id = taken.tenant, taken.job
         try:
+            end = self.end_of(tenant, job_id)
+            if end is not None:
+                self._endings.settle(tenant, job_id, end)
+                return None
+            if taken.outcome != "ok":
+                self._endings.after_release(tenant, job_id, taken.outcome)
+                return None
             request = read_request(self.blobs, tenant, job_id)
         except Missing:
             self._records.drop(job_id)
@@ -205,18 +241,9 @@ class Ledger:
                     job_id, fence, spend=False, due_s=due_s, lapsed=False, wait=True
                 )
             raise
-        return Claim(request=request, attempt=attempt, fence=fence, started_at=started_at)
-
-    def claim_next(self, lanes: Sequence[str], worker: str) -> Claim | None:
-        """The right to run the job whose turn it is in these lanes (see `Records.next`).
-
-        None if no job waits there. Raises TransientError; a job taken then is due again soon.
-        """
-        while (job_id := self._records.next(lanes)) is not None:
-            claim = self.claim(job_id, worker)
-            if claim is not None:
-                return claim
-        return None
+        return Claim(
+            request=request, attempt=taken.attempt, fence=fence, started_at=taken.started_at
+        )
 
     def beat(self, claim: Claim, advance: Advance | None = None) -> Literal["on", "cancel", "lost"]:
         """Renew the lease and store progress; "lost": another worker has it, publish nothing."""
@@ -296,7 +323,7 @@ class Ledger:
         if time.monotonic() >= self._leftovers_at:
             self._leftovers_at = time.monotonic() + LEFTOVERS_S
             self.blobs.remove_leftovers()
-        taken += self._interrupted.sweep()
+        taken += self._interrupted.sweep() + self.inspections.sweep()
         if not self._rebuild.needed():
             self.retention.sweep()
         return taken

@@ -25,6 +25,8 @@ class Intake:
 
     hint : hint(queue, job id), which does not raise.
     receiver_of : gives host and port of a request's webhook, "" without one.
+    message : gives the hint as the broker keeps it, to be written with the record; None: `hint`
+        sends it afterwards.
     """
 
     def __init__(
@@ -36,6 +38,7 @@ class Intake:
         settings: WorkerSettings,
         hint: Callable[[str, str], None],
         receiver_of: Callable[[Request], str],
+        message: Callable[[str, str], str] | None = None,
     ) -> None:
         self._blobs = blobs
         self._records = records
@@ -44,6 +47,7 @@ class Intake:
         self._settings = settings
         self._hint = hint
         self._receiver_of = receiver_of
+        self._message = message
 
     def submit(self, request: Request, inline: Mapping[str, bytes], limits: str) -> Record:
         """See `Ledger.submit`."""
@@ -55,16 +59,22 @@ class Intake:
             self._require_room(request, limits)
         self._write(request, inline)
         receiver = self._receiver_of(request)
+        hint = "" if self._message is None else self._message(request.queue, request.id)
         for _ in range(8):
             try:
                 created = self._records.create(
-                    request, receiver=receiver, due_s=self._settings.resend_s, limits=limits
+                    request,
+                    receiver=receiver,
+                    due_s=self._settings.resend_s,
+                    hint=hint,
+                    limits=limits,
                 )
             except TransientError:
                 self._reject(request)
                 raise
             if created.outcome in ("made", "exists"):
-                self._hint(request.queue, request.id)
+                if created.outcome == "exists" or not hint:
+                    self._hint(request.queue, request.id)
                 record = self._records.get(request.id) if created.outcome == "exists" else None
                 return record or _queued(request, created.version)
             if created.outcome in ("limited", "gone"):

@@ -92,6 +92,24 @@ def test_an_endless_header_is_refused_before_it_ends(
         problem_of(answer_of(connection), 431, "headers-too-large")
 
 
+@pytest.mark.parametrize("start", [START, POST + b"2\r\n{}\r\n0\r\n"], ids=["header", "trailer"])
+def test_the_parser_stops_at_the_bound(
+    patient: Running, start: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thousands of short headers in one piece from many clients would hold up all others."""
+    parsed = []
+    on_header = Connection.on_header
+
+    def counted(connection: Connection, name: bytes, value: bytes) -> None:
+        parsed.append(name)
+        on_header(connection, name, value)
+
+    monkeypatch.setattr(Connection, "on_header", counted)
+    with patient.connect(start + b"a:b\r\n" * 400) as connection:
+        problem_of(answer_of(connection), 431, "headers-too-large")
+    assert 5 < len(parsed) < 50
+
+
 @pytest.mark.parametrize(("n_bytes", "status"), [(LIMIT - 200, 200), (LIMIT, 431)])
 def test_a_whole_header_is_held_to_the_bytes(patient: Running, n_bytes: int, status: int) -> None:
     with patient.connect(get("/livez", "Connection: close", f"X-A: {'a' * n_bytes}")) as connection:

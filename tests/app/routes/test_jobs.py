@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import io
+import json
 import threading
 import time
+from typing import Any
 
 import numpy as np
 import pytest
 
+from app.http import bodies
 from tests.app.conftest import LOGITS, Api, Start, new_job, problem_of
+from workers.formats import strict_json
 from workers.model import LISTED
 
 DEFAULTS = {
@@ -365,3 +369,37 @@ def test_a_job_beyond_its_memory_limit_is_refused_at_once(start: Start) -> None:
     assert not api.sent
     small = {**body, "params": {"linkage": "single"}}
     assert api.client.post("/v1/jobs", json=small).status_code == 202
+
+
+def test_a_long_body_is_parsed_in_a_process_of_its_own(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its lists never come into this process as values; the job and the errors are the same."""
+    parsed_here: list[int] = []
+
+    def parse(body: bytes) -> Any:
+        parsed_here.append(len(body))
+        return parse_json(body)
+
+    parse_json = strict_json.parse_json
+    monkeypatch.setattr(strict_json, "parse_json", parse)
+    monkeypatch.setattr("workers.child.json_body.parse_json", parse)
+    n_rows = bodies.APART_BYTES // 4
+    rows = b"[" + b",".join([b"[1.5]"] * n_rows) + b"]"
+    long = b'{"method": "kmeans", "inputs": {"features": %s}}' % rows
+    answer = api.client.post("/v1/jobs", content=long, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 202, answer.text
+    assert answer.json()["inputs"] == {"features": "inline"}
+    (key,) = [key for key in api.service.blobs.keys("jobs/") if key.endswith("input.features")]
+    assert json.loads(api.service.blobs.get(key)) == [[1.5]] * n_rows
+    assert max(parsed_here) < 1000
+    ragged = api.client.post("/v1/jobs", content=long.replace(b"[1.5]]", b"[1.5, 2]]"))
+    assert problem_of(ragged, 422, "ragged")["where"] == {"role": "features", "row": n_rows - 1}
+    wrong = api.client.post("/v1/jobs", content=long.replace(b"features", b"base"))
+    assert "takes no input 'base'" in problem_of(wrong, 422, "wrong-input")["detail"]
+    few = json.dumps({"method": "kmeans", "inputs": {"features": [[1.5], [1.5, 2]]}})
+    short = api.client.post("/v1/jobs", content=few)
+    assert (
+        problem_of(short, 422, "ragged")["detail"].split("row")[0]
+        == (ragged.json()["detail"].split("row")[0])
+    )

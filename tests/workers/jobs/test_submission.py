@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import time
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from models.errors import UsageError
 from tests.workers.conftest import Server
 from tests.workers.jobs_kit import Sent, due_now, end, everything, request, result_folder
 from workers.assembly import Assembly, assemble
+from workers.broker import is_hint, message, sender
 from workers.errors import StoreFull, StoreUnavailable
 from workers.model import Advance
 from workers.settings import WorkerSettings
@@ -55,6 +58,32 @@ def test_the_sweeper_sends_a_missing_hint(settings: WorkerSettings) -> None:
     assert ledger.sweep() == 1
     assert sent == [("gpu", job.id)]
     assert ledger.sweep() == 0
+
+
+def test_the_hint_of_a_submission_is_what_celery_sends(
+    settings: WorkerSettings, valkey: Server
+) -> None:
+    """A submission writes it with the record, in one step."""
+    key = f"{settings.key_prefix}queue:gpu"
+    sender(settings)("gpu", "job_x")
+    (theirs,) = map(json.loads, valkey.client().lrange(key, 0, -1))
+    valkey.client().delete(key)
+    parts = assemble(settings, lambda *_: pytest.fail("sent apart"), message)
+    job = request(queue="gpu")
+    parts.ledger.submit(job)
+    (ours,) = map(json.loads, valkey.client().lrange(key, 0, -1))
+    assert is_hint(ours)
+    assert is_hint(theirs)
+    bodies = [json.loads(base64.b64decode(hint.pop("body"))) for hint in (ours, theirs)]
+    assert bodies[0][0] == [job.id]
+    assert bodies[0][1:] == bodies[1][1:]
+    fresh = {"id", "root_id", "correlation_id", "delivery_tag", "reply_to", "argsrepr"}
+    for part in ("headers", "properties"):
+        own, other = ours.pop(part), theirs.pop(part)
+        same = own.keys() - fresh
+        assert {name: own[name] for name in same} == {name: other[name] for name in same}
+        assert own.keys() <= other.keys()
+    assert ours == theirs
 
 
 def test_a_long_queue_gets_no_duplicate_hints(

@@ -165,19 +165,33 @@ def test_a_job_whose_lease_lapsed_is_taken_again(
     assert again.attempt == 2
 
 
-def test_a_job_taken_by_a_worker_that_died_before_its_claim_returns(
-    assembly: Assembly, settings: WorkerSettings, sent: Sent
+def test_a_worker_that_died_after_taking_a_job_loses_it_with_the_lease(
+    assembly: Assembly, lapse: Callable[[str], None], sent: Sent
 ) -> None:
     (job,) = submit(assembly, "ada")
-    assert assembly.ledger._records.next(FITS) == job.id
+    taken = assembly.ledger._records.take(FITS, "fence", "w")
+    assert taken is not None
+    assert (taken.job, taken.tenant, taken.outcome, taken.attempt) == (job.id, "ada", "ok", 1)
     assert take(assembly) is None
     sent.clear()
-    due_now(assembly, settings, job.id)
+    lapse(job.id)
     assembly.ledger.sweep()
     assert sent == [("cpu", job.id)]
     claim = take(assembly)
     assert claim is not None
     assert claim.request.id == job.id
+
+
+def test_a_call_that_is_repeated_takes_the_same_job(assembly: Assembly) -> None:
+    """A client whose connection broke cannot know whether its call took a job."""
+    jobs = submit(assembly, "ada", 2)
+    first = assembly.ledger._records.take(FITS, "fence", "w")
+    assert first is not None
+    assert assembly.ledger._records.take(FITS, "fence", "w") == first
+    second = assembly.ledger._records.take(FITS, "other", "w")
+    assert second is not None
+    assert [first.job, second.job] == [job.id for job in jobs]
+    assert assembly.ledger._records.take(FITS, "third", "w") is None
 
 
 def test_the_more_jobs_wait_the_less_often_each_is_looked_at(
@@ -198,10 +212,13 @@ def test_the_more_jobs_wait_the_less_often_each_is_looked_at(
     due_now(assembly, settings, second.id)
     assembly.ledger.sweep()
     assert due_in_ms(second) > 1000 * settings.resend_s
-    # One that is taken and not claimed returns as soon as ever.
+    # One that is taken and given back returns as soon as ever.
     due_now(assembly, settings, first.id)
     assembly.ledger.sweep()
-    assert assembly.ledger._records.next(FITS) == first.id
+    claim = take(assembly)
+    assert claim is not None
+    assert claim.request.id == first.id
+    assembly.ledger.give_back(claim, spend=False)
     assert due_in_ms(first) <= 1000 * settings.resend_s
 
 

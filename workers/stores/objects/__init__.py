@@ -5,6 +5,7 @@ Start with `blobs`, the interface, and `layout`, which names every object.
 - `blobs`: what a store does, and what its keys may be.
 - `local`: one folder, durable and whole.
 - `temporary`: files that are being written, and those that dead processes left.
+- `syncs`: several files made durable together.
 - `s3`: a bucket.
 - `cache`: downloads from S3 on the local disk.
 - `streams`: uploads of unknown length.

@@ -11,6 +11,7 @@ jobs/<tenant>/<job>/request.json     the request (create-only)
 jobs/<tenant>/<job>/input.<role>     inline inputs, as JSON; the content of an import
 jobs/<tenant>/<job>/end.json         how it ended (create-only; the first wins)
 jobs/<tenant>/<job>/webhook.json     the result of its webhook (create-only; the first wins)
+uninspected/<tenant>/<ds>            id and time, until the job that opens a dataset was submitted
 open/<tenant>/<job>                  an empty marker while the job has not ended
 attempts/<tenant>/<job>/<fence>/...  the files of one attempt
 pieces/<tenant>/<job>.<fence>/<number>.<token>  a piece of an attempt's fit, computed by a helper
@@ -26,6 +27,7 @@ from __future__ import annotations
 
 PIECES = "pieces/"
 CHECKPOINTS = "checkpoints/"
+UNINSPECTED = "uninspected/"
 WEBHOOK_ROOT = "service/webhook-secret"
 KEYS = "service/keys/"
 
@@ -48,6 +50,10 @@ def inline(tenant: str, job_id: str, role: str) -> str:
 
 def open_marker(tenant: str, job_id: str) -> str:
     return f"open/{tenant}/{job_id}"
+
+
+def uninspected(tenant: str, dataset_id: str) -> str:
+    return f"{UNINSPECTED}{tenant}/{dataset_id}"
 
 
 def attempts(tenant: str, job_id: str) -> str:

@@ -5,8 +5,8 @@ its content, link or rename to its name, fsync of every folder that got a new en
 therefore never appears on bytes that are not on disk. Two shortcuts: an empty create-only object (a
 marker) has no content to sync; and files of an attempt get their names first and are then synced,
 all at once, since nobody reads them before the terminal object is there. On ext4 a commit of the
-journal includes all changes before it, so syncing late and together makes writes fast: two commits
-for a submission, three for a publication.
+journal includes all changes before it, so syncing late and together makes writes fast: two waits
+for a submission, three for a publication (`syncs`).
 
 Deleting one object is not synced (an object that reappears after a power cut is deleted again by
 the next cleanup); `delete_under` is synced, by moving the folder away first.
@@ -18,7 +18,7 @@ import asyncio
 import errno
 import os
 import shutil
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -26,10 +26,14 @@ from pathlib import Path
 from workers.errors import NO_ROOM, AlreadyThere, Missing, StoreFull, StoreUnavailable
 from workers.stores.objects.blobs import Link, checked, checked_prefix
 from workers.stores.objects.streams import batches
+from workers.stores.objects.syncs import sync_paths, sync_together
 from workers.stores.objects.temporary import TemporaryFile, TemporaryFolder
 
 PIECE = 1 << 20
 BATCH = 4 << 20
+_REMEMBERED = 1000
+"""Folders that are known to be on disk, at most: each job has two of its own, a few are shared."""
+
 _NO_LINK = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP)
 
 
@@ -62,10 +66,7 @@ class LocalBlobs:
             for target, path in targets.items():
                 path.lstat()
                 self._in_folder(target, folders, partial(self._link, path))
-            for target in targets:
-                with suppress(FileNotFoundError):  # A deletion removed it in between.
-                    _fsync(target)
-            self._sync(folders)
+            self._sync(folders, targets)
 
     async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> int:
         target = self._path(key)
@@ -155,7 +156,7 @@ class LocalBlobs:
         away = self._temporary.fresh()
         with suppress(Missing), _translated(prefix):
             os.rename(folder, away)
-            _fsync(folder.parent)
+            sync_paths([folder.parent])
             if away.is_dir():
                 shutil.rmtree(away, ignore_errors=True)
             else:
@@ -191,8 +192,7 @@ class LocalBlobs:
                     self._make_folder(target.parent, folders)
                     sink = sinks[target] = self._temporary.create()
                     sink.write(data)
-            for sink in sinks.values():
-                sink.sync()
+            sync_together(sink.sync for sink in sinks.values())
             for target, _ in objects:
                 if target in sinks:
                     self._name(sinks[target].path, target, folders, create=create)
@@ -268,11 +268,10 @@ class LocalBlobs:
             folder = folder.parent
             folders.add(folder)
 
-    def _sync(self, folders: set[Path]) -> None:
-        for folder in folders:
-            with suppress(FileNotFoundError):
-                _fsync(folder)
-        if len(self._synced) > 10_000:
+    def _sync(self, folders: set[Path], files: Iterable[Path] = ()) -> None:
+        """Make new entries of folders durable, with files that have their names already."""
+        sync_paths([*files, *folders])
+        if len(self._synced) > _REMEMBERED:
             self._synced.clear()
         self._synced.update(folders)
 
@@ -293,14 +292,6 @@ def _mark(target: Path) -> None:
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except FileExistsError as error:
         raise AlreadyThere(target.name) from error
-
-
-def _fsync(path: Path) -> None:
-    file = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
 
 
 @contextmanager

@@ -65,6 +65,17 @@ class Created:
     version: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A job out of its lane, and the outcome of its claim (see `Records.claim`)."""
+
+    job: str
+    tenant: str
+    outcome: str
+    attempt: int = 0
+    started_at: str = ""
+
+
 class Records:
     """All job records of one Redis. Threads may share it."""
 
@@ -80,13 +91,15 @@ class Records:
         *,
         receiver: str,
         due_s: float,
+        hint: str = "",
         idempotency_s: float = IDEMPOTENCY_S,
         limits: str = ACCEPTED,
     ) -> Created:
         """Create the record of `request`, queued and due in `due_s`.
 
-        receiver : host and port of its webhook, "" without one. limits : as of `Usage`; `ACCEPTED`
-        for a job that was accepted before, which no limit concerns.
+        receiver : host and port of its webhook, "" without one. hint : a message of the broker,
+            which is put on the job's queue in the same step; "": none. limits : as of `Usage`;
+            `ACCEPTED` for a job that was accepted before, which no limit concerns.
         """
         once = ""
         if request.idempotency_key is not None and idempotency_s > 0:
@@ -130,6 +143,7 @@ class Records:
             int(request.kind == "transform"),
             json.dumps(request.needs),
             expiry_ms(request.expires_at),
+            hint,
         )
         if answer[0] == "made":
             return Created("made", version=int(answer[1]))
@@ -242,16 +256,30 @@ class Records:
             return answer[0], 0, ""
         return "ok", int(answer[1]), _time(answer[2])
 
-    def next(self, lanes: Sequence[str]) -> str | None:
-        """Take the next job out of these lanes, `<queue>:fit` or `<queue>:quick`; None: none waits.
+    def take(self, lanes: Sequence[str], fence: str, worker: str) -> Taken | None:
+        """Take and claim the next job of these lanes, `<queue>:fit` or `<queue>:quick`; None: none
+        waits.
 
         A later lane is looked at if the earlier ones are empty. In a lane tenants take turns, and a
         tenant's oldest job is first; those of a tenant or key with as many running as it may have
-        wait. If the job is not claimed it returns after `resend_s`.
+        wait.
         """
-        weights, due_s = self._settings.tenant_weights, self._settings.resend_s
-        turns = json.dumps(weights)
-        return self._scripts("next", turns, _ms(due_s), self._running(), *lanes) or None
+        answer = self._scripts(
+            "take",
+            json.dumps(self._settings.tenant_weights),
+            fence,
+            _ms(self._settings.lease_s),
+            self._settings.max_attempts,
+            worker,
+            self._running(),
+            *lanes,
+        )
+        if not answer:
+            return None
+        job, tenant, outcome, *claimed = answer
+        if outcome != "ok":
+            return Taken(job, tenant, outcome)
+        return Taken(job, tenant, "ok", int(claimed[0]), _time(claimed[1]))
 
     def beat(self, claim: Claim, advance: Advance | None) -> Literal["on", "cancel", "lost"]:
         progress = "" if advance is None else advance.model_dump_json()

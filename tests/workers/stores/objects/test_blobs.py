@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import socket
 import threading
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -17,6 +20,7 @@ from workers.errors import AlreadyThere, Missing, StoreFull, StoreUnavailable
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.local import LocalBlobs
 from workers.stores.objects.s3 import S3Blobs
+from workers.stores.objects.syncs import sync_paths, sync_together
 
 
 async def stream(*pieces: bytes) -> AsyncIterator[bytes]:
@@ -100,6 +104,25 @@ def test_several_at_once(blobs: Blobs, tmp_path: Path) -> None:
     assert blobs.get("g/h/file") == blobs.get("a/b/file") == b"file"
     with pytest.raises(Missing):
         blobs.put_files({"a/none": tmp_path / "none"})
+
+
+def test_a_failed_sync_is_not_lost_among_others(tmp_path: Path) -> None:
+    """Of syncs that wait together every one ends before the error of one is raised."""
+    ended: list[int] = []
+    failing: set[int]
+
+    def sync(number: int) -> None:
+        if number in failing:
+            raise OSError(errno.EIO, "")
+        ended.append(number)
+
+    for failing in ({0}, {3}, {0, 1, 2, 3}, set()):
+        ended.clear()
+        with pytest.raises(OSError, match="5") if failing else nullcontext():
+            sync_together(partial(sync, number) for number in range(4))
+        assert set(ended) == {0, 1, 2, 3} - failing
+    sync_together([])
+    sync_paths([tmp_path, tmp_path / "removed"])
 
 
 def test_a_full_disk(tmp_path: Path) -> None:

@@ -2,9 +2,10 @@
 -- Create the record of a job. ARGV: id, tenant, queue, method, kind, listed, request, resend ms,
 -- idempotency key or '', sha256 of the body, ms for which the key is kept, the receiver of its
 -- webhook ('<tenant> <host:port>') or '', its key or '', the most jobs of that key that run or '',
--- bytes of its inline inputs, limits as JSON, '' or '-' (it was accepted before), datasets that it makes, what it needs (ids as
--- JSON), the time in ms at which it expires or ''. Returns {'made', version}, {'exists'}, {'replay',
--- id of the first job}, {'mismatch'}, {'gone', what it needs} or what `exceeded` does.
+-- bytes of its inline inputs, limits as JSON, '' or '-' (it was accepted before), datasets that it
+-- makes, what it needs (ids as JSON), the time in ms at which it expires or '', its hint, a message
+-- of the broker, or ''. Returns {'made', version}, {'exists'}, {'replay', id of the first job},
+-- {'mismatch'}, {'gone', what it needs} or what `exceeded` does.
 local id, tenant, queue, method, kind = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local once, key = '', ARGV[14]
 if redis.call('EXISTS', job_key(id)) == 1 then return { 'exists' } end
@@ -42,4 +43,5 @@ end
 place(id, nil, 'queued')
 redis.call('ZADD', P .. 'due', int(now + ARGV[9]), id)
 progress_event(id)
-return { 'made', int(now) }
+if ARGV[21] ~= '' then redis.call('LPUSH', P .. 'queue:' .. queue, ARGV[21]) end
+return { 'made', redis.call('HGET', job_key(id), 'version') }

@@ -26,6 +26,7 @@
 -- <kind>:<id>, <kind>s:<tenant>  records and lists of datasets and trees (`index`)
 -- workers              sorted set of workers, by the time of their last report
 -- queue:<name>         Celery's list of messages
+-- take:<fence>         the job taken with this fence, for a moment
 -- only:<task>          some process does a periodic task now, so that the others need not
 -- counted, rebuilding  the server's run at the last rebuild; the token of a running rebuild
 local P = ARGV[1]
@@ -50,7 +51,7 @@ end
 -- turn is that of the tenant who has waited longest. `taken:<lane>` has that number also for tenants
 -- without jobs: one who comes back does not come first again. `shares:<lane>` has the jobs taken in
 -- a turn that goes on; `turn` counts the turns. A lane may lack a queued job (a sweeper puts it
--- back) and may have one that is not queued (`next` leaves it out).
+-- back) and may have one that is not queued (`take` leaves it out).
 local quick = { predict = true, transform = true, evaluate = true, import = true, inspect = true }
 local function lane_of(id)
   local h = redis.call('HMGET', job_key(id), 'tenant', 'queue', 'kind')
@@ -236,6 +237,34 @@ end
 
 local function progress_event(id)
   event(id, 'progress', redis.call('HGET', job_key(id), 'progress'))
+end
+
+-- Claim a job. most: jobs of each tenant that may run (JSON or ''). Returns {'gone'}, {'ended'},
+-- {'leased'}, {'cancelled'}, {'exhausted'}, {'held'} or {'ok', attempt, time of the first attempt in
+-- us}.
+local function claim(id, fence, lease_ms, max_attempts, worker, most)
+  local h = redis.call('HMGET', job_key(id), 'status', 'fence', 'lease', 'cancel', 'attempt', 'started_us',
+    'tenant', 'listed', 'key', 'key_running')
+  local status, attempt = h[1], tonumber(h[5])
+  if not status then return { 'gone' } end
+  if ended(status) then return { 'ended' } end
+  if h[2] == fence then return { 'ok', attempt, h[6] } end
+  if status ~= 'queued' and tonumber(h[3]) > now then return { 'leased' } end
+  if h[4] then return { 'cancelled' } end
+  if attempt >= tonumber(max_attempts) then return { 'exhausted' } end
+  if status == 'queued' and h[8] == '1' and (runs_most(most, h[7])
+      or (h[10] or '') ~= '' and used(h[7], h[9], 'running') >= tonumber(h[10])) then
+    lane_enter(id)
+    return { 'held' }
+  end
+  local started = h[6] or (int(time[1]) .. string.format('%06d', time[2]))
+  local lease = int(now + lease_ms)
+  redis.call('HSET', job_key(id), 'fence', fence, 'lease', lease, 'attempt', attempt + 1,
+    'worker', worker, 'started_us', started, 'progress', '{}')
+  redis.call('ZADD', P .. 'due', lease, id)
+  set_status(id, status, 'running')
+  progress_event(id)
+  return { 'ok', attempt + 1, started }
 end
 
 -- Lists of datasets and trees: the hash `<name>:<id>`, with name `dataset` or `tree`, and sorted

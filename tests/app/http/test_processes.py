@@ -1,0 +1,120 @@
+"""Several processes of the API behind one port: restarted, counted together, ended as one."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from tests.workers.waiting_kit import until
+from workers import processes
+from workers.embedded import EmbeddedServer
+
+JOB = {"method": "l2h", "inputs": {"logits": [[2.0, 0.0], [0.0, 2.0]]}}
+
+
+class Apis:
+    """`umbel api` with two processes, over a real Valkey and a folder."""
+
+    def __init__(self, valkey: EmbeddedServer, folder: Path) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        env = {
+            **os.environ,
+            "UMBEL_REDIS_URL": valkey.url,
+            "UMBEL_STORE_URL": f"file://{folder / 'store'}",
+            "UMBEL_SCRATCH_DIR": str(folder / "scratch"),
+            "TMPDIR": str(folder),
+        }
+        self.log = folder / "log"
+        with self.log.open("wb") as log:
+            self.process = processes.spawn(
+                processes.python("app.cli", "api", "--port", str(port), "--api-processes", "2"),
+                env=env,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    @property
+    def pids(self) -> set[int]:
+        return {child.pid for child in psutil.Process(self.process.pid).children()}
+
+    def get(self, path: str) -> httpx.Response:
+        """The response over a new connection, which any of the processes may accept."""
+        return httpx.get(self.url + path, timeout=10)
+
+    def alive(self) -> bool:
+        with suppress(httpx.TransportError):
+            return self.get("/livez").status_code == 200
+        return False
+
+    def metrics(self) -> float:
+        """How many requests for `/livez` have been counted."""
+        lines = re.findall(r'^umbel_requests_total\{.*"/livez".*\} (\S+)', self.text(), re.M)
+        return sum(map(float, lines))
+
+    def text(self) -> str:
+        return self.get("/metrics").text
+
+
+@pytest.fixture
+def apis(valkey: EmbeddedServer) -> Iterator[Apis]:
+    with tempfile.TemporaryDirectory(prefix="umbel-") as folder:
+        started = Apis(valkey, Path(folder))
+        try:
+            until(started.alive, 60)
+            yield started
+        finally:
+            processes.stop(started.process, 5.0)
+
+
+def test_they_serve_one_port_and_end_together(apis: Apis) -> None:
+    until(lambda: len(apis.pids) == 2)
+    before = apis.metrics()
+    for number in range(1, 21):
+        assert apis.get("/livez").status_code == 200
+        # Whichever answers, it knows of the requests of both.
+        assert apis.metrics() == before + number
+    assert "umbel_redis_up 1.0" in apis.text()
+    assert apis.text().count("# TYPE umbel_requests_total counter") == 1
+
+    (killed, other) = apis.pids
+    os.kill(killed, signal.SIGKILL)
+    until(lambda: killed not in apis.pids and len(apis.pids) == 2)
+    assert other in apis.pids
+    until(apis.alive)
+    # What the killed one counted is not lost, for counters never fall.
+    assert apis.metrics() >= before + 20
+
+    answers: list[httpx.Response] = []
+
+    def wait() -> None:
+        headers = {"Prefer": "wait=30"}
+        answers.append(httpx.post(f"{apis.url}/v1/jobs", json=JOB, headers=headers, timeout=40))
+
+    waiting = [threading.Thread(target=wait) for _ in range(4)]
+    for thread in waiting:
+        thread.start()
+    until(lambda: 'umbel_jobs{status="queued"} 4.0' in apis.text())
+    family = psutil.Process(apis.process.pid).children(recursive=True)
+    apis.process.terminate()
+    assert apis.process.wait(10.0) == 0
+    for thread in waiting:
+        thread.join(5.0)
+    assert [answer.status_code for answer in answers] == [202] * 4
+    _, alive = psutil.wait_procs(family, 3.0)
+    assert alive == []
+    assert not apis.alive()

@@ -1,0 +1,105 @@
+"""Datasets that a worker must open, each with the job that does so: both come to be, or neither.
+
+A marker in the store names such a dataset from before it exists until its job was submitted. If the
+process dies in between, a sweep finds the marker and submits the job. The marker has the job's id,
+so that it is not submitted twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import datetime
+
+from workers.artifacts.datasets import Dataset, Datasets
+from workers.errors import AlreadyThere, Missing, TransientError
+from workers.jobs.interrupted import EVERY_S, SUBMISSION_S, Interrupted
+from workers.jobs.rebuild import age_s
+from workers.model import Record, Request, new_id, now
+from workers.stores.objects import layout
+from workers.stores.objects.blobs import Blobs
+from workers.stores.redis.records import Records
+
+
+class Inspections:
+    """Threads may share it. submit : as `Ledger.submit`."""
+
+    def __init__(
+        self,
+        blobs: Blobs,
+        records: Records,
+        datasets: Datasets,
+        interrupted: Interrupted,
+        submit: Callable[[Request, Mapping[str, bytes]], Record],
+    ) -> None:
+        self._blobs = blobs
+        self._records = records
+        self._datasets = datasets
+        self._interrupted = interrupted
+        self._submit = submit
+
+    def create(self, dataset: Dataset, request_id: str) -> None:
+        """Create a dataset that is to be inspected, and submit the job that does it.
+
+        Raises StoreUnavailable or StoreFull; then there is no dataset.
+        """
+        marker = layout.uninspected(dataset.tenant, dataset.id)
+        job_id = new_id("job")
+        self._blobs.put(marker, f"{job_id} {now()}".encode())
+        self._datasets.create(dataset)
+        try:
+            self._submit(_inspection(job_id, dataset, request_id), {})
+        except BaseException:
+            self._datasets.delete(dataset.tenant, dataset.id)
+            raise
+        with suppress(TransientError):
+            self._blobs.delete(marker)
+
+    def sweep(self) -> int:
+        """Submit what was begun `SUBMISSION_S` ago or earlier; returns the number of jobs.
+
+        Of all processes one does this every `EVERY_S`. O(uploads between their two steps).
+        """
+        if not self._records.only_one("inspections", EVERY_S):
+            return 0
+        return sum(self._finish(marker) for marker in list(self._blobs.keys(layout.UNINSPECTED)))
+
+    def _finish(self, marker: str) -> bool:
+        """Submit the inspection of one dataset; False if it has one, or is still being created."""
+        _, tenant, dataset_id = marker.split("/", 2)
+        try:
+            job_id, began = self._blobs.get(marker).decode().split()
+        except Missing:
+            return False
+        if age_s(datetime.fromisoformat(began)) <= SUBMISSION_S:
+            return False
+        dataset = self._datasets.get(tenant, dataset_id)
+        submitted = dataset is not None and dataset.status == "inspecting"
+        if dataset is not None and submitted:
+            try:
+                self._submit(_inspection(job_id, dataset, ""), {})
+            except AlreadyThere:
+                submitted = self._complete(tenant, job_id)
+        self._blobs.delete(marker)
+        return submitted
+
+    def _complete(self, tenant: str, job_id: str) -> bool:
+        """Complete a submission whose request is stored; False if it was complete."""
+        if self._records.owner(job_id) is not None:
+            return False
+        # The process may have died before the open marker, without which no job is restored.
+        with suppress(AlreadyThere):
+            self._blobs.put(layout.open_marker(tenant, job_id), b"", create=True)
+        return self._interrupted.finish(tenant, job_id) is not None
+
+
+def _inspection(job_id: str, dataset: Dataset, request_id: str) -> Request:
+    return Request(
+        id=job_id,
+        tenant=dataset.tenant,
+        kind="inspect",
+        method="inspect",
+        options={"dataset": dataset.id},
+        created_at=now(),
+        request_id=request_id,
+    )
