@@ -22,6 +22,7 @@ from app.http.events import Feeds
 from app.http.job_ends import JobEnds
 from app.http.observability import Metrics, Observed
 from app.http.security import Gate
+from app.http.service_metrics import ServiceMetrics
 from app.routes import (
     assignments,
     clusters,
@@ -55,6 +56,7 @@ from workers.assembly import Assembly, assemble
 from workers.broker import sender
 from workers.errors import TransientError
 from workers.jobs.ledger import Ledger
+from workers.telemetry.store_size import StoreSize
 from workers.webhooks.sender import Sender
 
 _SENDING_S = 1.0
@@ -182,12 +184,13 @@ async def _lifespan(
     methods.load()
     job_ends = JobEnds(settings.redis_url, settings.key_prefix)
     app.state.service = _service(settings, parts, job_ends)
-    metrics.watch(parts.ledger)
+    metrics.show(ServiceMetrics(parts.ledger, parts.blobs, parts.figures, settings.metrics_tenants))
     sender = Sender(parts.ledger.webhooks, settings)
     sender.start()
     tasks = [
         asyncio.create_task(_sweep(parts.ledger, settings.sweep_s), name="sweeper"),
         asyncio.create_task(job_ends.listen(), name="job ends"),
+        asyncio.create_task(_measure(parts, settings), name="store size"),
     ]
     try:
         yield
@@ -246,3 +249,16 @@ async def _sweep(ledger: Ledger, every_s: float) -> None:
             _log.exception("the sweeper will try again")
         # Many processes sweep: jitter keeps them from doing it at the same moment.
         await asyncio.sleep(every_s * random.uniform(0.75, 1.25))
+
+
+async def _measure(parts: Assembly, settings: Settings) -> None:
+    """Measure the store now and then, for the metrics, as long as the process lives."""
+    size = StoreSize(parts.blobs, parts.redis, settings.key_prefix, settings.metrics_store_s)
+    while True:
+        try:
+            await to_thread.run_sync(size.measure, abandon_on_cancel=True)
+        except TransientError as error:
+            _log.warning("the store is measured later: %s", error)
+        except Exception:
+            _log.exception("the store could not be measured")
+        await asyncio.sleep(settings.sweep_s)

@@ -18,6 +18,7 @@ from workers.stores.objects.local import LocalBlobs
 from workers.stores.redis.client import connect
 from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records
+from workers.telemetry.figures import Figures
 from workers.webhooks.addresses import place_of
 
 
@@ -30,6 +31,7 @@ class Assembly:
     ledger: Ledger
     datasets: Datasets
     trees: Trees
+    figures: Figures
 
 
 def assemble(settings: WorkerSettings, send: Send) -> Assembly:
@@ -46,7 +48,14 @@ def assemble(settings: WorkerSettings, send: Send) -> Assembly:
     datasets = Datasets(blobs, records, Index(client, settings, "dataset"), ensure)
     trees = Trees(blobs, records, Index(client, settings, "tree"), ensure)
     ledger = Ledger(blobs, records, datasets, settings, send, records.hints, place_of)
-    return Assembly(blobs=blobs, redis=client, ledger=ledger, datasets=datasets, trees=trees)
+    return Assembly(
+        blobs=blobs,
+        redis=client,
+        ledger=ledger,
+        datasets=datasets,
+        trees=trees,
+        figures=Figures(client, settings),
+    )
 
 
 def blobs_at(settings: WorkerSettings) -> Blobs:

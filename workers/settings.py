@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-_SHORTEST_SECRET = 24
+SHORTEST_SECRET = 24
 
 
 def wrong_settings(error: ValidationError) -> str:
@@ -123,10 +123,10 @@ class WorkerSettings(BaseSettings):
         """The parts of `webhook_secret`. Raises ValueError, which does not show them, if one is too
         short or they are too many."""
         parts = tuple(filter(None, re.split(r"[\s,]+", self.webhook_secret.get_secret_value())))
-        if len(parts) > 2 or any(len(part) < _SHORTEST_SECRET for part in parts):
+        if len(parts) > 2 or any(len(part) < SHORTEST_SECRET for part in parts):
             raise ValueError(
                 "UMBEL_WEBHOOK_SECRET has one secret, or the new and the old one, of at least "
-                f"{_SHORTEST_SECRET} characters each; `openssl rand -hex 32` makes one."
+                f"{SHORTEST_SECRET} characters each; `openssl rand -hex 32` makes one."
             )
         return tuple(part.encode() for part in parts)
 

@@ -6,7 +6,8 @@ Start with `dependencies`, the parameters of routes; `problems` has every error.
 - `dependencies`: the service, the tenant, ids of the path, idempotency keys.
 - `problems`: RFC 9457 problems, the kinds of them, and error handlers.
 - `security`: keys, tenants, Host and Origin.
-- `observability`: request ids, the log, Prometheus metrics.
+- `observability`: request ids, the log, metrics of requests.
+- `service_metrics`: metrics of jobs, queues, tenants and the store.
 - `bodies`, `queries`: bounded bodies and strict JSON; query parameters that a route has not.
 - `addresses`, `paging`: addresses behind a proxy, pages of lists.
 - `etags`, `contents`: conditional requests, stored objects whole or by ranges.

@@ -5,8 +5,9 @@ owns what it creates. Without keys, there is one tenant, `local`, and only this 
 the peer and the Host header must be loopback names, and a page (Origin) must be one of ours, so
 that a page of another site, or one that rebinds its name to 127.0.0.1, cannot reach the service.
 
-`/metrics` is open to loopback and to any key. `/livez`, `/readyz`, the document and the pages are
-open: they reveal nothing about a tenant.
+`/metrics` names tenants, so no tenant's key opens it: it needs the token of the operator, where one
+is set, and without a token it is closed where keys are set. `/livez`, `/readyz`, the document and
+the pages are open: they reveal nothing about a tenant.
 """
 
 from __future__ import annotations
@@ -78,6 +79,7 @@ class Gate:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
         self._keys = keys(settings)
+        self._metrics_token = settings.metrics_token.get_secret_value()
         self._origins = frozenset(origin.rstrip("/") for origin in settings.cors_origins)
         self._hosts = frozenset(host.lower() for host in settings.allowed_hosts)
 
@@ -99,14 +101,31 @@ class Gate:
         if path in OPEN:
             return None
         headers = Headers(scope=scope)
+        if path == "/metrics" and self._metrics_token:
+            self._check_operator(headers)
+            return None
         if not self._keys:
             self._check_local(scope, headers)
             return LOCAL
         if path.startswith("/v1/") or path == "/v1":
             return self._tenant_of(headers)
-        if path == "/metrics" and not is_loopback(scope):
-            self._tenant_of(headers)
+        if path == "/metrics":
+            raise Refused(
+                "forbidden",
+                "Metrics name tenants, so keys do not open them; set UMBEL_METRICS_TOKEN and send "
+                "`Authorization: Bearer <token>`.",
+            )
         return None
+
+    def _check_operator(self, headers: Mapping[str, str]) -> None:
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        sent = _digest(token.strip()) if scheme.lower() == "bearer" else ""
+        if not hmac.compare_digest(sent, _digest(self._metrics_token)):
+            raise Refused(
+                "unauthenticated",
+                "Metrics are read with `Authorization: Bearer <UMBEL_METRICS_TOKEN>`.",
+                headers={"WWW-Authenticate": 'Bearer realm="umbel metrics"'},
+            )
 
     def _tenant_of(self, headers: Mapping[str, str]) -> str:
         scheme, _, key = headers.get("authorization", "").partition(" ")

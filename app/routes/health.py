@@ -86,7 +86,8 @@ async def get_readyz(service: ServiceDep) -> Health:
     },
 )
 async def get_metrics(request: Request) -> Response:
-    """Requests, jobs by status, queue lengths. Other machines need a key."""
+    """Requests, jobs, queues, workers, tenants and the store. Where keys are set, it needs
+    `Authorization: Bearer <UMBEL_METRICS_TOKEN>`."""
     text = await to_thread.run_sync(generate_latest, request.app.state.metrics.registry)
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 

@@ -16,6 +16,7 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -47,6 +48,7 @@ class Child:
     def __init__(self, process: Any, pipe: Connection) -> None:
         self._process = process
         self._pipe = pipe
+        self._peak_bytes: int | None = None
 
     @property
     def pid(self) -> int:
@@ -89,9 +91,21 @@ class Child:
                 raise TransientError(self._how_it_died()) from None
             raise FatalError("the job's process sent a message that is too long") from error
         try:
-            return ChildMessage.model_validate_json(text)
+            message = ChildMessage.model_validate_json(text)
         except ValidationError as error:
             raise FatalError("the job's process sent an invalid message") from error
+        self._peak_bytes = message.peak_bytes or self._peak_bytes
+        return message
+
+    def peak_bytes(self) -> int | None:
+        """The most memory that it has used, as it said itself at its end, or as the kernel says
+        (Linux only) while it runs; None: neither."""
+        if self._peak_bytes is None:
+            with contextlib.suppress(OSError):
+                for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+                    if line.startswith("VmHWM:"):
+                        return int(line.split()[1]) * 1024
+        return self._peak_bytes
 
     def kill(self) -> None:
         """End it with everything that it started, and clean up."""

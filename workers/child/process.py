@@ -62,9 +62,16 @@ def live(pipe: Connection, limits: Limits) -> None:
     die_with_pipe(link.receive)
     logs.request_id.set(spec.request.request_id or None)
     last = _do(spec, limits, _reporter(pipe), link)
+    last = last.model_copy(update={"peak_bytes": _peak_bytes()})
     pipe.send_bytes(last.model_dump_json(exclude_none=True).encode())
     sys.stderr.flush()
     os._exit(0)
+
+
+def _peak_bytes() -> int:
+    """The most memory that this process has used, resident, files mapped into it included."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def _rehearse(limits: Limits) -> None:

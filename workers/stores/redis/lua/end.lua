@@ -5,10 +5,17 @@
 -- '' (it is due now), how often that was sent, the reason of its failure. Returns 'gone', 'ended'
 -- (nothing changed) or 'ok'.
 local id = ARGV[2]
-local h = redis.call('HMGET', job_key(id), 'status', 'tenant', 'hook_to', 'hook')
+local h = redis.call('HMGET', job_key(id), 'status', 'tenant', 'hook_to', 'hook', 'method', 'started_us',
+  'lease')
 local status = h[1]
 if not status then return 'gone' end
 if ended(status) then return 'ended' end
+if ARGV[10] ~= '0' then
+  count('ended ' .. h[5] .. ' ' .. ARGV[3])
+  -- With a lease of 0 the attempt was released and counted before.
+  if status ~= 'queued' and h[7] ~= '0' then count('attempts ' .. h[5] .. ' ' .. ARGV[3]) end
+  if h[6] then observe('duration ' .. h[5] .. ' ' .. ARGV[3], now - h[6] / 1000) end
+end
 redis.call('HDEL', job_key(id), 'fence', 'lease', 'worker', 'cancel', 'cancel_by')
 redis.call('HSET', job_key(id), 'attempt', ARGV[4], 'started_at', ARGV[5], 'finished_at', ARGV[6],
   'result', ARGV[7], 'warnings', ARGV[8], 'error', ARGV[9])

@@ -3,6 +3,7 @@
 -- job:<id>             hash, the record of a job. From its creation: tenant, queue, method, kind,
 --                      listed, request (JSON), once (its idempotency key), status, attempt,
 --                      progress (JSON), version and base (ms), events (number of the last one).
+--                      queued_at (ms): since when it waits, or waited last.
 --                      While an attempt runs: fence, lease (ms), worker, started_us; cancel and
 --                      cancel_by (ms) once a cancel was requested. At the end: started_at,
 --                      finished_at, result, warnings, error. For a webhook: hook, hook_to,
@@ -11,6 +12,8 @@
 -- jobs:<tenant>...     lists of jobs, also `:method:<m>`, `:status:<s>` and `:status:<s>:method:<m>`;
 --                      sorted by id, hence by time of creation
 -- counts, queued       hashes: jobs by status; queued jobs by queue
+-- tenant_jobs          hash: jobs by tenant and status, `<tenant> <status>`
+-- metrics, kept        what `/metrics` shows (below); bytes in the store (`workers.telemetry`)
 -- lane:<lane>:<tenant>, turns:<lane>, taken:<lane>, shares:<lane>, turn  jobs that may be taken (below)
 -- events:<id>          stream of a job's events
 -- wake:<id>            channel: the job was cancelled, has ended or was deleted
@@ -63,11 +66,39 @@ local function lane_leave(id)
   if redis.call('EXISTS', key) == 0 then redis.call('ZREM', P .. 'turns:' .. lane, tenant) end
 end
 
+-- Counters and histograms since Redis was empty, in the hash `metrics`. A field is the name of the
+-- metric and the values of its labels, separated by spaces; a histogram has for each bucket the
+-- number of its values under `<field> le:<bound>`, not cumulated, and their sum under `<field> sum`.
+-- Durations are in ms. The bounds are those of `workers.telemetry.figures.DURATIONS_MS`.
+local durations = { 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000, 60000, 300000, 900000,
+  3600000, 14400000, 86400000 }
+local function count(field) redis.call('HINCRBY', P .. 'metrics', field, 1) end
+local function observe(field, ms)
+  local bound = 'inf'
+  for _, edge in ipairs(durations) do
+    if ms <= edge then
+      bound = int(edge)
+      break
+    end
+  end
+  redis.call('HINCRBY', P .. 'metrics', field .. ' le:' .. bound, 1)
+  redis.call('HINCRBY', P .. 'metrics', field .. ' sum', int(math.max(ms, 0)))
+end
+
+local function tenant_has(tenant, status, n)
+  local field = tenant .. ' ' .. status
+  -- Jobs of before this was counted have not been added.
+  if redis.call('HINCRBY', P .. 'tenant_jobs', field, n) <= 0 then
+    redis.call('HDEL', P .. 'tenant_jobs', field)
+  end
+end
+
 -- Move the job from the lists of status `old` (nil: it was in none) to those of `new` (nil: none).
 local function place(id, old, new)
   local h = redis.call('HMGET', job_key(id), 'tenant', 'method', 'queue', 'listed')
   if old then
     redis.call('HINCRBY', P .. 'counts', old, -1)
+    tenant_has(h[1], old, -1)
     if old == 'queued' then
       redis.call('HINCRBY', P .. 'queued', h[3], -1)
       lane_leave(id)
@@ -75,7 +106,9 @@ local function place(id, old, new)
   end
   if new then
     redis.call('HINCRBY', P .. 'counts', new, 1)
+    tenant_has(h[1], new, 1)
     if new == 'queued' then
+      redis.call('HSET', job_key(id), 'queued_at', int(now))
       redis.call('HINCRBY', P .. 'queued', h[3], 1)
       lane_enter(id)
     end
