@@ -7,10 +7,15 @@ import gc
 import os
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
+
+if TYPE_CHECKING:
+    from workers.stores.backup import Copied
+    from workers.stores.objects.blobs import Blobs
 
 DEFAULT_PORT = 8000
 
@@ -61,6 +66,16 @@ def parser() -> argparse.ArgumentParser:
     openapi = commands.add_parser("openapi", help="print the OpenAPI document")
     openapi.set_defaults(run=_openapi)
 
+    backup = commands.add_parser("backup", help="copy the store, while the service runs")
+    backup.add_argument("target", help="folder, or s3://bucket/prefix")
+    _name_store(backup)
+    backup.set_defaults(run=_backup)
+
+    restore = commands.add_parser("restore", help="copy a backup into an empty store")
+    restore.add_argument("source", help="folder, or s3://bucket/prefix")
+    _name_store(restore)
+    restore.set_defaults(run=_restore)
+
     keys = commands.add_parser("keys", help="keys of the API").add_subparsers(
         metavar="action", required=True
     )
@@ -68,6 +83,15 @@ def parser() -> argparse.ArgumentParser:
     new.add_argument("tenant", nargs="?", default="default", help="default: %(default)s")
     new.set_defaults(run=_keys_new)
     return parser
+
+
+def _name_store(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--data-dir",
+        type=Path,
+        default=Path("umbel-data"),
+        help="that of `umbel serve`, used if UMBEL_STORE_URL is not set (default: ./%(default)s)",
+    )
 
 
 def _serve(arguments: argparse.Namespace) -> int:
@@ -88,7 +112,10 @@ def _api(arguments: argparse.Namespace) -> int:
     from app.http.security import keys
     from app.settings import Settings
     from workers import logs
+    from workers.assembly import blobs_at
+    from workers.errors import FatalError
     from workers.settings import wrong_settings
+    from workers.stores.objects.format import open_store
 
     try:
         settings = Settings()
@@ -103,6 +130,11 @@ def _api(arguments: argparse.Namespace) -> int:
         print("UMBEL_REDIS_URL and UMBEL_STORE_URL must be set.", file=sys.stderr)
         return 2
     logs.configure(settings.log_level)
+    try:
+        open_store(blobs_at(settings))
+    except FatalError as error:
+        print(error, file=sys.stderr)
+        return 2
     # Modules stay: a tenth of the time of loading them would go to a collector that finds nothing.
     gc.disable()
     from app.http.server import Server
@@ -149,6 +181,57 @@ def _openapi(_: argparse.Namespace) -> int:
     from app.main import documented_app
 
     sys.stdout.write(openapi.text(documented_app()))
+    return 0
+
+
+def _backup(arguments: argparse.Namespace) -> int:
+    from workers.stores.backup import back_up
+
+    return _copied(arguments, lambda store: back_up(store(None), store(arguments.target)))
+
+
+def _restore(arguments: argparse.Namespace) -> int:
+    from workers.stores.backup import restore
+
+    return _copied(arguments, lambda store: restore(store(arguments.source), store(None)))
+
+
+def _copied(
+    arguments: argparse.Namespace, copy: Callable[[Callable[[str | None], Blobs]], Copied]
+) -> int:
+    """Copy between the service's store, `store(None)`, and another one, and say what was done."""
+    from workers.assembly import blobs_at
+    from workers.errors import FatalError, TransientError
+    from workers.settings import WorkerSettings, wrong_settings
+
+    own = (arguments.data_dir / "store").absolute().as_uri()
+
+    def store(place: str | None) -> Blobs:
+        url = settings.store_url or own
+        if place is not None:
+            url = place
+            if "://" not in place:
+                # It holds every tenant's data.
+                Path(place).mkdir(mode=0o700, parents=True, exist_ok=True)
+                url = Path(place).absolute().as_uri()
+        return blobs_at(settings.model_copy(update={"store_url": url}))
+
+    try:
+        settings = WorkerSettings()
+        copied = copy(store)
+    except ValidationError as error:
+        print(wrong_settings(error), file=sys.stderr)
+        return 2
+    except (FatalError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    except TransientError as error:
+        print(f"{error}; run it again to go on", file=sys.stderr)
+        return 1
+    print(
+        f"{copied.n_objects} objects, {copied.n_bytes} bytes; "
+        f"{copied.n_written} written and {copied.n_removed} removed now"
+    )
     return 0
 
 

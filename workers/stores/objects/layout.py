@@ -17,6 +17,8 @@ pieces/<tenant>/<job>.<fence>/<number>.<token>  a piece of an attempt's fit, com
 pieces/<tenant>/<job>.<fence>/shared.<number>   the arrays that the pieces from this number on share
 checkpoints/<tenant>/<job>/<time>.<fence>  the state of a long fit
 service/webhook-secret               the secret of the signing keys, if no setting gives one
+service/format                       the format of the store, and the version that wrote it
+service/backup                       only in a backup: what it has, once it is whole
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from __future__ import annotations
 PIECES = "pieces/"
 CHECKPOINTS = "checkpoints/"
 WEBHOOK_ROOT = "service/webhook-secret"
+FORMAT_MARK = "service/format"
+BACKUP_MARK = "service/backup"
 
 
 def dataset(tenant: str, dataset_id: str, part: str = "") -> str:
