@@ -167,7 +167,7 @@ def test_what_is_deleted_meanwhile_is_gone(
     assert parts.ledger.get("ada", other.request.id) is not None
 
 
-@pytest.mark.parametrize("folder", ["attempts/", "datasets/", "uploads/"])
+@pytest.mark.parametrize("folder", ["attempts/", "datasets/", "uploads/", "the contents"])
 def test_a_dataset_that_a_job_hands_over_meanwhile_is_kept(
     assembly: Assembly, tmp_path: Path, folder: str
 ) -> None:
@@ -181,8 +181,11 @@ def test_a_dataset_that_a_job_hands_over_meanwhile_is_kept(
         assembly.blobs.delete_under(f"datasets/ada/{facts.id}")
         assembly.datasets.adopt(facts, key)
 
+    acts: dict[str, Any] = {folder: adopt}
+    if folder == "the contents":  # The second time that `datasets/` is listed.
+        acts = {"datasets/": lambda: acts.update({"datasets/": adopt})}
     backup = LocalBlobs(tmp_path / "backup")
-    back_up(Acting(assembly.blobs, {folder: adopt}), backup)
+    back_up(Acting(assembly.blobs, acts), backup)
     held = contents(backup)
     assert b"123" in [held[name] for name in held if name.endswith(("content", "transformed.npy"))]
 
