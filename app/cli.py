@@ -129,7 +129,7 @@ def _api(arguments: argparse.Namespace) -> int:
     if not settings.redis_url or not settings.store_url:
         print("UMBEL_REDIS_URL and UMBEL_STORE_URL must be set.", file=sys.stderr)
         return 2
-    logs.configure(settings.log_level)
+    logs.configure(settings.log_level, settings.log_format)
     try:
         open_store(blobs_at(settings))
     except FatalError as error:

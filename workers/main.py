@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     # Children that run jobs do not need it.
     os.environ.pop("UMBEL_WEBHOOK_SECRET", None)
     template.begin(settings.threads_per_job)
-    logs.configure(settings.log_level)
+    logs.configure(settings.log_level, settings.log_format)
 
     from workers.assembly import blobs_at
     from workers.broker import QUEUES

@@ -82,6 +82,9 @@ class WorkerSettings(BaseSettings):
     log_level: Annotated[
         Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(str.upper)
     ] = "INFO"
+    log_format: Literal["json", "text"] = Field(
+        "json", description="One JSON object a line for machines, or text for people."
+    )
 
     webhook_senders: int = Field(
         16, ge=0, description="Webhooks that one process sends at a time; 0: it sends none."

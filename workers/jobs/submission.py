@@ -59,6 +59,7 @@ class Intake:
                 raise
             if created.outcome in ("made", "exists"):
                 self._hint(request.queue, request.id)
+                _log.info("job accepted", extra={"job_id": request.id, "method": request.method})
                 record = self._records.get(request.id) if created.outcome == "exists" else None
                 return record or _queued(request, created.version)
             try:

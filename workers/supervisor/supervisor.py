@@ -142,6 +142,8 @@ class Supervisor:
                 time.sleep(_AFTER_FAILURE_S)
         except Exception:
             _log.exception("the supervisor failed")
+        finally:
+            logs.set_ids(None, None)
         return False
 
     def _attempt_next(self, lanes: Sequence[str]) -> bool:
@@ -165,7 +167,8 @@ class Supervisor:
 
     def _attempt(self, claim: Claim) -> None:
         settings, ledger = self._settings, self._assembly.ledger
-        logs.request_id.set(claim.request.request_id or None)
+        logs.set_ids(claim.request.id, claim.request.request_id)
+        _log.info("attempt %d of a job by %s begins", claim.attempt, claim.request.method)
         heartbeat = Heartbeat(
             lambda advance: ledger.beat(claim, advance), beat_s(settings), claim.request
         )
@@ -196,6 +199,10 @@ class Supervisor:
                 self._publish(
                     attempt, end, folder / "result" if end.status == "succeeded" else None
                 )
+            _log.info(
+                "the job has ended",
+                extra={"status": end.status, "seconds": round(attempt.elapsed_s, 3)},
+            )
         except LeaseLost:
             _log.warning("job %s: the lease was lost, the result is discarded", claim.request.id)
         except WorkerStopping:
@@ -353,8 +360,12 @@ class _Attempt(Interrupts):
             error=error,
         )
 
+    @property
+    def elapsed_s(self) -> float:
+        return time.monotonic() - self._began
+
     def _with_eta(self, advance: Advance) -> Advance:
-        elapsed = time.monotonic() - self._began
+        elapsed = self.elapsed_s
         if advance.eta_s is not None or advance.fraction < 0.01 or elapsed < 0.5:
             return advance
         left = elapsed * (1.0 - advance.fraction) / advance.fraction
