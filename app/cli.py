@@ -116,6 +116,7 @@ def _api(arguments: argparse.Namespace) -> int:
     from workers.errors import FatalError
     from workers.settings import wrong_settings
     from workers.stores.objects.format import open_store
+    from workers.stores.redis.address import require_usable
 
     try:
         settings = Settings()
@@ -131,6 +132,7 @@ def _api(arguments: argparse.Namespace) -> int:
         return 2
     logs.configure(settings.log_level, settings.log_format)
     try:
+        require_usable(settings.redis_url)
         open_store(blobs_at(settings))
     except FatalError as error:
         print(error, file=sys.stderr)

@@ -56,6 +56,7 @@ from workers.assembly import Assembly, assemble
 from workers.broker import sender
 from workers.errors import TransientError
 from workers.jobs.ledger import Ledger
+from workers.stores.redis.durability import risks
 from workers.telemetry.store_size import StoreSize
 from workers.webhooks.sender import Sender
 
@@ -187,6 +188,7 @@ async def _lifespan(
     metrics.show(ServiceMetrics(parts.ledger, parts.blobs, parts.figures, settings.metrics_tenants))
     sender = Sender(parts.ledger.webhooks, settings)
     sender.start()
+    await to_thread.run_sync(_warn_of_redis, parts)
     tasks = [
         asyncio.create_task(_sweep(parts.ledger, settings.sweep_s), name="sweeper"),
         asyncio.create_task(job_ends.listen(), name="job ends"),
@@ -205,6 +207,14 @@ async def _lifespan(
 
 def _assembled(settings: Settings, send: Callable[[str, str], None] | None) -> Assembly:
     return assemble(settings, send or _warmed(settings))
+
+
+def _warn_of_redis(parts: Assembly) -> None:
+    try:
+        for risk in risks(parts.redis):
+            _log.warning("Redis may lose data: %s", risk)
+    except TransientError as error:
+        _log.warning("the settings of Redis cannot be read: %s", error)
 
 
 def _warmed(settings: Settings) -> Callable[[str, str], None]:

@@ -40,12 +40,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     from workers.assembly import blobs_at
     from workers.broker import QUEUES
     from workers.stores.objects.format import open_store
+    from workers.stores.redis.address import require_usable
     from workers.worker import Worker
 
     unknown = sorted(set(queues) - set(QUEUES))
     if unknown:
         parser.error(f"there is no queue {unknown[0]!r}; there are {', '.join(QUEUES)}")
     try:
+        require_usable(settings.redis_url)
         open_store(blobs_at(settings))
     except FatalError as error:
         parser.error(str(error))

@@ -28,7 +28,9 @@ class WorkerSettings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="UMBEL_", extra="ignore")
 
-    redis_url: str = Field("", description="redis://, rediss:// or unix:// address of Redis.")
+    redis_url: str = Field(
+        "", description="redis://, rediss:// (TLS), unix:// or sentinel:// address of Redis."
+    )
     store_url: str = Field("", description="file:///folder or s3://bucket/prefix.")
     s3_endpoint: str | None = Field(None, description="Address of an S3 store that is not AWS.")
     scratch_dir: Path = Field(
