@@ -10,7 +10,7 @@ PAGE := app/dashboard/js tests/dashboard/js *.config.js
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo serve check check-page format test test-page test-slow node bench bench-quality docs client openapi sample clean
+.PHONY: help setup dev demo serve check check-page format test test-page test-slow node bench bench-quality sbom docs client openapi sample clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -88,6 +88,10 @@ bench: $(VENV)/.bench  ## the tables of numbers, as text, JSON and plots in benc
 
 bench-quality: $(VENV)/.bench  ## how good trees and classifiers are on real sets with known classes
 	$(BIN)/python -m bench quality purity linkage words margins sphere calibration tasks classifiers labelled views supervision completion attributes splits l2h_tables deep
+
+sbom: setup  ## what is installed, with versions and licences, in build/sbom.json (the report of pip inspect)
+	mkdir -p build
+	$(PIP) inspect --local > build/sbom.json
 
 docs: setup  ## write what is generated from the code: pages of docs, the page's list of metrics
 	PYTHONPATH=. $(BIN)/python scripts/write_docs.py

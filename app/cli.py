@@ -13,8 +13,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from app.commands import backup, removal
 from app.commands import keys as key_commands
-from app.commands import removal
 
 DEFAULT_PORT = 8000
 
@@ -82,6 +82,7 @@ def parser() -> argparse.ArgumentParser:
     key_commands.add_commands(keys)
     gc_parser = commands.add_parser("gc", help="remove what has expired; --dry-run lists it")
     removal.add_command(gc_parser)
+    backup.add_commands(commands)
     return parser
 
 
@@ -118,7 +119,11 @@ def _api(arguments: argparse.Namespace) -> int:
     from app.http.security import keys
     from app.settings import Settings
     from workers import logs
+    from workers.assembly import blobs_at
+    from workers.errors import FatalError
     from workers.settings import wrong_settings
+    from workers.stores.objects.format import open_store
+    from workers.stores.redis.address import require_usable
 
     try:
         settings = Settings()
@@ -132,7 +137,13 @@ def _api(arguments: argparse.Namespace) -> int:
     if not settings.redis_url or not settings.store_url:
         print("UMBEL_REDIS_URL and UMBEL_STORE_URL must be set.", file=sys.stderr)
         return 2
-    logs.configure(settings.log_level)
+    logs.configure(settings.log_level, settings.log_format)
+    try:
+        require_usable(settings.redis_url)
+        open_store(blobs_at(settings))
+    except FatalError as error:
+        print(error, file=sys.stderr)
+        return 2
     if arguments.api_processes > 1:
         return _keep_api(arguments, settings.shutdown_s)
     # Modules stay: a tenth of the time of loading them would go to a collector that finds nothing.

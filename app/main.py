@@ -24,6 +24,7 @@ from app.http.keyring import Keyring
 from app.http.observability import Metrics, Observed
 from app.http.rates import Limiter, Rates
 from app.http.security import Gate, keys
+from app.http.service_metrics import ServiceMetrics
 from app.routes import (
     assignments,
     clusters,
@@ -60,6 +61,8 @@ from workers.assembly import Assembly, assemble
 from workers.broker import message, sender
 from workers.errors import TransientError
 from workers.jobs.ledger import Ledger
+from workers.stores.redis.durability import risks
+from workers.telemetry.store_size import StoreSize
 from workers.webhooks.sender import Sender
 
 _SENDING_S = 1.0
@@ -206,13 +209,15 @@ async def _lifespan(
         await keyring.load(stored_keys)
     except TransientError as error:
         _log.warning("the keys are read later: %s", error)
-    metrics.watch(parts.ledger)
+    metrics.show(ServiceMetrics(parts.ledger, parts.blobs, parts.figures, settings.metrics_tenants))
     sender = Sender(parts.ledger.webhooks, settings)
     sender.start()
+    await to_thread.run_sync(_warn_of_redis, parts)
     tasks = [
         asyncio.create_task(_sweep(parts.ledger, settings.sweep_s), name="sweeper"),
         asyncio.create_task(job_ends.listen(), name="job ends"),
         asyncio.create_task(keyring.watch(stored_keys), name="keys"),
+        asyncio.create_task(_measure(parts, settings), name="store size"),
     ]
     try:
         yield
@@ -231,6 +236,14 @@ def _assembled(settings: Settings, send: Callable[[str, str], None] | None) -> A
     if send is not None:
         return assemble(settings, send)
     return assemble(settings, _warmed(settings), message)
+
+
+def _warn_of_redis(parts: Assembly) -> None:
+    try:
+        for risk in risks(parts.redis):
+            _log.warning("Redis may lose data: %s", risk)
+    except TransientError as error:
+        _log.warning("the settings of Redis cannot be read: %s", error)
 
 
 def _warmed(settings: Settings) -> Callable[[str, str], None]:
@@ -280,3 +293,16 @@ async def _sweep(ledger: Ledger, every_s: float) -> None:
             _log.exception("the sweeper will try again")
         # Many processes sweep: jitter keeps them from doing it at the same moment.
         await asyncio.sleep(every_s * random.uniform(0.75, 1.25))
+
+
+async def _measure(parts: Assembly, settings: Settings) -> None:
+    """Measure the store now and then, for the metrics, as long as the process lives."""
+    size = StoreSize(parts.blobs, parts.redis, settings.key_prefix, settings.metrics_store_s)
+    while True:
+        try:
+            await to_thread.run_sync(size.measure, abandon_on_cancel=True)
+        except TransientError as error:
+            _log.warning("the store is measured later: %s", error)
+        except Exception:
+            _log.exception("the store could not be measured")
+        await asyncio.sleep(settings.sweep_s)

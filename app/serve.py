@@ -28,9 +28,11 @@ from app.http.security import keys
 from app.settings import Settings
 from workers import processes
 from workers.artifacts.keys import Keys
+from workers.assembly import blobs_at
 from workers.embedded import EmbeddedServer
 from workers.errors import FatalError, TransientError
 from workers.processes import FolderInUse, FolderLock
+from workers.stores.objects.format import open_store
 
 _STABLE_S = 5.0
 """A process that lived this long did not fail at its start: it is restarted immediately."""
@@ -76,9 +78,25 @@ def serve(host: str, port: int, data_dir: Path, workers: int, api_processes: int
         raise CannotStart(
             f"The data directory {data_dir} cannot be used: {error.strerror}."
         ) from None
-    with lock, _listen(host, port) as listener:
-        service = _LocalService(settings, data_dir, listener, host, workers, api_processes, keyless)
-        return service.run()
+    with lock:
+        _open_store(settings, data_dir)
+        with _listen(host, port) as listener:
+            service = _LocalService(
+                settings, data_dir, listener, host, workers, api_processes, keyless
+            )
+            return service.run()
+
+
+def _open_store(settings: Settings, data_dir: Path) -> None:
+    url = settings.store_url or _store_url(data_dir)
+    try:
+        open_store(blobs_at(settings.model_copy(update={"store_url": url})))
+    except (FatalError, TransientError) as error:
+        raise CannotStart(str(error)) from None
+
+
+def _store_url(data_dir: Path) -> str:
+    return f"file://{data_dir / 'store'}"
 
 
 def _stored_keys(settings: Settings, data_dir: Path) -> bool:
@@ -228,7 +246,7 @@ class _LocalService:
         settings = self._settings
         env = dict(os.environ)
         env["UMBEL_REDIS_URL"] = settings.redis_url or self._valkey_url()
-        env.setdefault("UMBEL_STORE_URL", f"file://{self._data_dir / 'store'}")
+        env.setdefault("UMBEL_STORE_URL", _store_url(self._data_dir))
         # On the store's file system, so that publishing a file need not copy it.
         env.setdefault("UMBEL_SCRATCH_DIR", str(self._data_dir / "scratch"))
         share = _JOBS_SHARE * psutil.virtual_memory().total / len(self._workers)

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import NoDecode
 
-from workers.settings import WorkerSettings
+from workers.settings import SHORTEST_SECRET, WorkerSettings
 
 
 class Settings(WorkerSettings):
@@ -88,6 +88,28 @@ class Settings(WorkerSettings):
     events_poll_s: float = Field(
         0.2, gt=0, description="How often an event stream checks for new events."
     )
+
+    metrics_token: SecretStr = Field(
+        SecretStr(""),
+        description="What `/metrics` is read with, as `Authorization: Bearer <token>`. Where keys "
+        "are set and no token is, nobody reads it: it names tenants.",
+    )
+    metrics_tenants: int = Field(
+        20, ge=0, description="Tenants that metrics name; the others are counted together."
+    )
+    metrics_store_s: float = Field(
+        300.0,
+        ge=0,
+        description="How often the bytes in the store are measured for the metrics; 0: never. "
+        "A store of many objects is measured less often.",
+    )
+
+    @field_validator("metrics_token")
+    @classmethod
+    def _long(cls, value: SecretStr) -> SecretStr:
+        if 0 < len(value.get_secret_value()) < SHORTEST_SECRET:
+            raise ValueError(f"use at least {SHORTEST_SECRET} characters; `openssl rand -hex 32`")
+        return value
 
     @field_validator("api_keys", "cors_origins", "allowed_hosts", mode="before")
     @classmethod

@@ -20,6 +20,7 @@ from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records
 from workers.stores.redis.removal import Removal
 from workers.stores.redis.usage import Usage
+from workers.telemetry.figures import Figures
 from workers.webhooks.addresses import place_of
 
 
@@ -33,6 +34,7 @@ class Assembly:
     datasets: Datasets
     trees: Trees
     usage: Usage
+    figures: Figures
 
 
 def assemble(settings: WorkerSettings, send: Send, message: Message | None = None) -> Assembly:
@@ -65,7 +67,13 @@ def assemble(settings: WorkerSettings, send: Send, message: Message | None = Non
         message,
     )
     return Assembly(
-        blobs=blobs, redis=client, ledger=ledger, datasets=datasets, trees=trees, usage=usage
+        blobs=blobs,
+        redis=client,
+        ledger=ledger,
+        datasets=datasets,
+        trees=trees,
+        usage=usage,
+        figures=Figures(client, settings),
     )
 
 

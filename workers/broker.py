@@ -16,6 +16,7 @@ from concurrent.futures import Future
 from functools import cache
 from queue import Empty
 from typing import Any
+from urllib.parse import quote
 from uuid import uuid4
 
 from celery import Celery
@@ -25,6 +26,8 @@ from kombu.transport import TRANSPORT_ALIASES
 from kombu.transport import redis as redis_transport
 
 from workers.settings import WorkerSettings
+from workers.stores.redis.address import tls_options, watched, without_query
+from workers.stores.redis.client import sentinel_options
 from workers.supervisor.supervisor import Supervisor
 
 RUN = "umbel.run"
@@ -34,31 +37,45 @@ QUEUES = ("cpu", "gpu")
 _log = logging.getLogger(__name__)
 
 
-class StrictChannel(redis_transport.Channel):
+class _StrictReads:
     """Drops an entry of a queue that is not JSON; kombu's own channel would end the worker."""
 
     def _brpop_read(self, **options: Any) -> Any:
         try:
-            return super()._brpop_read(**options)  # type: ignore[no-untyped-call]
+            return super()._brpop_read(**options)  # type: ignore[misc]
         except (ValueError, RecursionError):
             _log.warning("dropped an entry of a queue that is not JSON")
             raise Empty from None
 
 
-class StrictTransport(redis_transport.Transport):
+class StrictChannel(_StrictReads, redis_transport.Channel):
+    """The channel to one server."""
+
+
+class StrictSentinelChannel(_StrictReads, redis_transport.SentinelChannel):
+    """The channel to the master that sentinels name."""
+
+
+class _StrictDelivery:
     """Delivers hints, and drops any other JSON.
 
     A body that Celery cannot decode would end its worker and then, put back on the queue, the next
     one.
     """
 
-    Channel = StrictChannel
-
     def _deliver(self, message: Any, queue: str) -> None:
         if is_hint(message):
-            super()._deliver(message, queue)  # type: ignore[no-untyped-call]
+            super()._deliver(message, queue)  # type: ignore[misc]
         else:
             _log.warning("dropped an entry of queue %r that is not a hint", queue)
+
+
+class StrictTransport(_StrictDelivery, redis_transport.Transport):
+    Channel = StrictChannel
+
+
+class StrictSentinelTransport(_StrictDelivery, redis_transport.SentinelTransport):
+    Channel = StrictSentinelChannel
 
 
 _ALIAS = "umbel"
@@ -120,9 +137,14 @@ class WakingPool(TaskPool):  # type: ignore[misc]
 def make_app(settings: WorkerSettings, socket_timeout_s: float = 5.0) -> Celery:
     """The Celery application: JSON only, early acknowledgement, no results, no prefetching."""
     app = Celery("umbel", set_as_current=False)
+    server = watched(settings.redis_url)
+    named = {}
+    if server is not None:
+        named = {"master_name": server.name, "sentinel_kwargs": sentinel_options(server)}
     app.conf.update(
         broker_url=_broker_url(settings.redis_url),
-        broker_transport=StrictTransport,
+        broker_transport=StrictTransport if server is None else StrictSentinelTransport,
+        broker_use_ssl=tls_options(settings.redis_url),
         broker_connection_timeout=1,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
@@ -136,6 +158,7 @@ def make_app(settings: WorkerSettings, socket_timeout_s: float = 5.0) -> Celery:
             "socket_timeout": socket_timeout_s,
             "socket_keepalive": True,
             "visibility_timeout": 3600,
+            **named,
         },
         result_backend=None,
         task_ignore_result=True,
@@ -235,10 +258,25 @@ def send(queue: str, job_id: str) -> None:
 
 def _broker_url(url: str) -> str:
     """kombu's spelling of a Redis address: unix:// becomes <transport>+socket://, ?db= becomes
-    ?virtual_host=. A transport in the address overrides `broker_transport`."""
+    ?virtual_host=, and each sentinel has an address of its own. A transport in the address
+    overrides `broker_transport`."""
+    server = watched(url)
+    if server is not None:
+        secret = "" if server.password is None else f":{quote(server.password, safe='')}"
+        user = quote(server.username or "", safe="") + secret
+        return ";".join(
+            f"sentinel://{f'{user}@' if user else ''}{_bracketed(host)}:{port}/{server.db}"
+            for host, port in server.sentinels
+        )
+    if url.startswith("rediss://"):
+        return without_query(url)
     if url.startswith("unix://"):
         return url.replace("unix://", f"{_ALIAS}+socket://", 1).replace("?db=", "?virtual_host=")
     return url
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def register(app: Celery, supervisor: Supervisor) -> None:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from workers import logs
 from workers.child import template
+from workers.errors import FatalError
 from workers.settings import WorkerSettings, wrong_settings
 
 
@@ -34,12 +35,20 @@ def main(argv: Sequence[str] | None = None) -> None:
     # Children that run jobs do not need it.
     os.environ.pop("UMBEL_WEBHOOK_SECRET", None)
     template.begin(settings.threads_per_job)
-    logs.configure(settings.log_level)
+    logs.configure(settings.log_level, settings.log_format)
 
+    from workers.assembly import blobs_at
     from workers.broker import QUEUES
+    from workers.stores.objects.format import open_store
+    from workers.stores.redis.address import require_usable
     from workers.worker import Worker
 
     unknown = sorted(set(queues) - set(QUEUES))
     if unknown:
         parser.error(f"there is no queue {unknown[0]!r}; there are {', '.join(QUEUES)}")
+    try:
+        require_usable(settings.redis_url)
+        open_store(blobs_at(settings))
+    except FatalError as error:
+        parser.error(str(error))
     Worker(settings, queues).run()

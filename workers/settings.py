@@ -101,13 +101,13 @@ def admission(tenant: Limits, key: Limits) -> str:
     return json.dumps(stated) if stated else ""
 
 
-_SHORTEST_SECRET = 24
 _BY_TENANT = (
     *(f"quota_{what}" for what in Limits.model_fields),
     "keep_datasets_days",
     "keep_jobs_days",
     "keep_bytes",
 )
+SHORTEST_SECRET = 24
 
 
 def wrong_settings(error: ValidationError) -> str:
@@ -123,7 +123,9 @@ class WorkerSettings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="UMBEL_", extra="ignore")
 
-    redis_url: str = Field("", description="redis://, rediss:// or unix:// address of Redis.")
+    redis_url: str = Field(
+        "", description="redis://, rediss:// (TLS), unix:// or sentinel:// address of Redis."
+    )
     store_url: str = Field("", description="file:///folder or s3://bucket/prefix.")
     s3_endpoint: str | None = Field(None, description="Address of an S3 store that is not AWS.")
     scratch_dir: Path = Field(
@@ -207,6 +209,9 @@ class WorkerSettings(BaseSettings):
     log_level: Annotated[
         Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(str.upper)
     ] = "INFO"
+    log_format: Literal["json", "text"] = Field(
+        "json", description="One JSON object a line for machines, or text for people."
+    )
 
     webhook_senders: int = Field(
         16, ge=0, description="Webhooks that one process sends at a time; 0: it sends none."
@@ -259,10 +264,10 @@ class WorkerSettings(BaseSettings):
         """The parts of `webhook_secret`. Raises ValueError, which does not show them, if one is too
         short or they are too many."""
         parts = tuple(filter(None, re.split(r"[\s,]+", self.webhook_secret.get_secret_value())))
-        if len(parts) > 2 or any(len(part) < _SHORTEST_SECRET for part in parts):
+        if len(parts) > 2 or any(len(part) < SHORTEST_SECRET for part in parts):
             raise ValueError(
                 "UMBEL_WEBHOOK_SECRET has one secret, or the new and the old one, of at least "
-                f"{_SHORTEST_SECRET} characters each; `openssl rand -hex 32` makes one."
+                f"{SHORTEST_SECRET} characters each; `openssl rand -hex 32` makes one."
             )
         return tuple(part.encode() for part in parts)
 

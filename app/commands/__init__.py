@@ -1,5 +1,6 @@
 """The commands of `umbel` for the operator of a service; `app.cli` adds them to the others.
 
 - `keys`: keys of the API in the store.
+- `backup`: `umbel backup` and `umbel restore`, copies of the store.
 - `removal`: `umbel gc`, which removes what has expired.
 """

@@ -8,7 +8,8 @@ Start with `dependencies`, the parameters of routes; `problems` has every error.
 - `problems`: RFC 9457 problems, the kinds of them, and error handlers.
 - `security`, `keyring`: who may call: keys, roles, Host and Origin; the keys a process knows.
 - `rates`: requests a second, of tenants and keys.
-- `observability`: request ids, the log, Prometheus metrics.
+- `observability`: request ids, the log, metrics of requests.
+- `service_metrics`: metrics of jobs, queues, tenants and the store.
 - `bodies`, `queries`: bounded bodies and strict JSON; query parameters that a route has not.
 - `addresses`, `paging`: addresses behind a proxy, pages of lists.
 - `etags`, `contents`: conditional requests, stored objects whole or by ranges.

@@ -11,10 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from workers.stores.redis.client import options
+from workers.stores.redis.client import connect_async
 
 _AGAIN_S = 0.5
 _log = logging.getLogger("umbel")
@@ -37,7 +36,7 @@ class JobEnds:
         while True:
             try:
                 async with (
-                    Redis.from_url(self._url, **{**options(), "socket_timeout": None}) as client,
+                    connect_async(self._url) as client,
                     client.pubsub(ignore_subscribe_messages=True) as messages,
                 ):
                     await messages.psubscribe(f"{self._channel}*")

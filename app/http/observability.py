@@ -10,12 +10,10 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Iterable
 from typing import Any
 
 from anyio import BrokenResourceError
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 from starlette.datastructures import MutableHeaders
@@ -23,8 +21,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.problems import ENDLESS, KINDS, respond
-from workers.errors import TransientError, problem
-from workers.jobs.ledger import Ledger
+from workers.errors import problem
 from workers.logs import request_id as current_request_id
 
 _ID = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
@@ -47,7 +44,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self._folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
-        self._jobs: _Jobs | None = None
+        self._shown: list[Collector] = []
         self.registry = CollectorRegistry()
         self.requests = Counter(
             "umbel_requests",
@@ -63,8 +60,9 @@ class Metrics:
             registry=self.registry,
         )
 
-    def watch(self, ledger: Ledger) -> None:
-        self._jobs = _Jobs(ledger)
+    def show(self, collector: Collector) -> None:
+        """Add what `collector` reads at each scrape."""
+        self._shown.append(collector)
 
     def text(self) -> bytes:
         """The metrics in Prometheus's text format: those of all processes of the API together."""
@@ -73,48 +71,9 @@ class Metrics:
             shown.register(self.registry)
         else:
             MultiProcessCollector(shown, self._folder)  # type: ignore[no-untyped-call]
-        if self._jobs is not None:
-            shown.register(self._jobs)
+        for collector in self._shown:
+            shown.register(collector)
         return generate_latest(shown)
-
-
-class _Jobs(Collector):
-    """Jobs by status and queue lengths, read from the ledger at each scrape."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-
-    def collect(self) -> Iterable[Metric]:
-        up = GaugeMetricFamily("umbel_redis_up", "Whether Redis answers.")
-        try:
-            counts = self._ledger.counts()
-            queued = self._ledger.queued()
-            workers = self._ledger.workers_alive()
-            webhooks = self._ledger.webhooks.counts()
-        except TransientError:
-            up.add_metric([], 0)
-            yield up
-            return
-        up.add_metric([], 1)
-        yield up
-        jobs = GaugeMetricFamily("umbel_jobs", "Jobs by status.", labels=["status"])
-        for status, count in counts.items():
-            jobs.add_metric([status], count)
-        yield jobs
-        queues = GaugeMetricFamily("umbel_queued", "Jobs that wait, by queue.", labels=["queue"])
-        for queue, count in queued.items():
-            queues.add_metric([queue], count)
-        yield queues
-        stand = GaugeMetricFamily(
-            "umbel_webhooks", "Jobs with a webhook, by where that stands.", labels=["status"]
-        )
-        for status, count in webhooks.items():
-            stand.add_metric([status], count)
-        yield stand
-        yield GaugeMetricFamily("umbel_workers", "Worker processes alive.", value=workers)
-
-    def describe(self) -> Iterable[Metric]:
-        return []
 
 
 class Observed:

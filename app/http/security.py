@@ -6,12 +6,14 @@ keys, there is one tenant, `local`, and only this machine may call: the peer and
 must be loopback names, and a page (Origin) must be one of ours, so that a page of another site, or
 one that rebinds its name to 127.0.0.1, cannot reach the service.
 
-`/metrics` is open to loopback and to any key. `/livez`, `/readyz`, the document and the pages are
-open: they reveal nothing about a tenant.
+`/metrics` names tenants, so no tenant's key opens it: it needs the token of the operator, where one
+is set, or a key of the store with the role `admin`; it is closed otherwise where there are keys.
+`/livez`, `/readyz`, the document and the pages are open: they reveal nothing about a tenant.
 """
 
 from __future__ import annotations
 
+import hmac
 import ipaddress
 import re
 import secrets
@@ -82,6 +84,7 @@ class Gate:
     def __init__(self, app: ASGIApp, settings: Settings, keyring: Keyring) -> None:
         self.app = app
         self._keyring = keyring
+        self._metrics_token = settings.metrics_token.get_secret_value()
         self._origins = frozenset(origin.rstrip("/") for origin in settings.cors_origins)
         self._hosts = frozenset(host.lower() for host in settings.allowed_hosts)
 
@@ -105,6 +108,9 @@ class Gate:
         if path in OPEN:
             return None
         headers = Headers(scope=scope)
+        if path == "/metrics" and (self._metrics_token or not self._keyring.keyless):
+            self._check_operator(headers)
+            return None
         if self._keyring.keyless:
             self._check_local(scope, headers)
             return Access(LOCAL, "admin")
@@ -117,9 +123,27 @@ class Gate:
                     "the role `write`.",
                 )
             return access
-        if path == "/metrics" and not is_loopback(scope):
-            return self._caller(headers)
         return None
+
+    def _check_operator(self, headers: Mapping[str, str]) -> None:
+        """Admit the operator's token and keys of the store that are made for administrators."""
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        sent = token.strip().encode() if scheme.lower() == "bearer" else b""
+        if self._metrics_token and hmac.compare_digest(sent, self._metrics_token.encode()):
+            return
+        if sent and not self._keyring.keyless:
+            access = self._caller(headers)
+            if access.role == "admin" and access.key is not None:
+                return
+            raise Refused(
+                "forbidden",
+                "Metrics name tenants: they are read with UMBEL_METRICS_TOKEN, or with a key of "
+                "the role `admin` (`umbel keys new --role admin`).",
+            )
+        raise unauthenticated(
+            "Metrics are read with `Authorization: Bearer <UMBEL_METRICS_TOKEN>`, or a key of the "
+            "role `admin`."
+        )
 
     def _caller(self, headers: Mapping[str, str]) -> Access:
         scheme, _, key = headers.get("authorization", "").partition(" ")

@@ -16,6 +16,7 @@ from app.http.problems import Refused, responses
 from app.schemas.health import Health
 from workers.errors import StoreFull, TransientError
 from workers.stores.redis.client import translated
+from workers.stores.redis.durability import risks
 
 _LEAST_ROOM = 1 << 20
 """Bytes: with less, a store is full; a request and a small result need about that much."""
@@ -25,6 +26,7 @@ router = APIRouter(tags=["health"])
 
 @router.get(
     "/livez",
+    response_model_exclude_none=True,
     operation_id="get_livez",
     summary="Whether the process is up",
     responses={200: {"content": {"application/json": {"example": {"status": "ok"}}}}},
@@ -36,6 +38,7 @@ async def get_livez() -> Health:
 
 @router.get(
     "/readyz",
+    response_model_exclude_none=True,
     operation_id="get_readyz",
     summary="Whether the service is ready",
     responses={
@@ -46,8 +49,8 @@ async def get_livez() -> Health:
 async def get_readyz(service: ServiceDep) -> Health:
     """Succeeds if Redis, the object store and a worker can be reached and written.
 
-    503 names what cannot be reached. 507 names what has no room left: what is stored can still be
-    read.
+    `warnings` names settings of Redis that may lose data. 503 names what cannot be reached. 507
+    names what has no room left: what is stored can still be read.
     """
     away, full = await to_thread.run_sync(_state, service)
     if away:
@@ -64,7 +67,8 @@ async def get_readyz(service: ServiceDep) -> Health:
             headers={"Retry-After": "2"},
             full=full,
         )
-    return Health()
+    warnings = await to_thread.run_sync(_warnings, service)
+    return Health(warnings=list(warnings) or None)
 
 
 @router.get(
@@ -86,9 +90,18 @@ async def get_readyz(service: ServiceDep) -> Health:
     },
 )
 async def get_metrics(request: Request) -> Response:
-    """Requests, jobs by status, queue lengths. Other machines need a key."""
+    """Requests, jobs, queues, workers, tenants and the store. Where there are keys, it needs
+    `Authorization: Bearer <UMBEL_METRICS_TOKEN>`, or a key of the role `admin`.
+    """
     text = await to_thread.run_sync(request.app.state.metrics.text)
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+def _warnings(service: Service) -> tuple[str, ...]:
+    try:
+        return risks(service.redis)
+    except TransientError:
+        return ()
 
 
 def _state(service: Service) -> tuple[list[str], list[str]]:

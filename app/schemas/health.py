@@ -13,6 +13,9 @@ class Health(BaseModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"status": "ok"}]})
 
     status: Literal["ok"] = "ok"
+    warnings: list[str] | None = Field(
+        None, description="What the settings of Redis may lose, a sentence each; `/readyz` only."
+    )
 
 
 class Version(BaseModel):

@@ -214,6 +214,37 @@ def test_the_log_consists_of_json_lines(bench: WorkerProcess) -> None:
     until(logged, 5.0)
 
 
+def test_the_log_of_a_job_has_its_id_also_from_its_process(bench: WorkerProcess) -> None:
+    request = Request(
+        id=new_id("job"),
+        tenant="t",
+        kind="fit",
+        method="l2h",
+        inputs={"logits": "inline"},
+        params={"aggregation": "no such thing"},
+        created_at=now(),
+        request_id="req-9",
+    )
+    bench.parts.ledger.submit(request, {"logits": LOGITS})
+    until(lambda: bench.record(request).status == "failed")
+    until(lambda: request.id in bench.log.read_text())
+    lines = [json.loads(line) for line in bench.log.read_text().splitlines()]
+    # Celery names the job among the arguments of its task.
+    of_job = [
+        entry
+        for entry in lines
+        if request.id in json.dumps(entry) and not entry["logger"].startswith("celery")
+    ]
+    assert all(entry["job_id"] == request.id for entry in of_job)
+    assert all(entry["request_id"] == "req-9" for entry in of_job)
+    messages = [str(entry["message"]) for entry in of_job]
+    assert "attempt 1 of a job by l2h begins" in messages
+    [fault] = [entry for entry in of_job if entry["logger"] == "umbel.job"]
+    assert fault["level"] == "error"
+    assert "no such thing" in fault["traceback"]
+    until(lambda: "the job has ended" in bench.log.read_text())
+
+
 def test_workers_started_together_leave_each_others_folders_alone(tmp_path: Path) -> None:
     (tmp_path / "w-1-left").mkdir()
     (tmp_path / "w-1-left" / "file").touch()

@@ -3,7 +3,7 @@
 Start with `run`, which does a job; it has access to neither Redis nor the store.
 
 - `template`, `preload`: the process that children are forked from, and what it has loaded.
-- `pool`: the worker's side: starts, feeds and stops children.
+- `pool`, `output`: the worker's side: starts, feeds and stops children; what they print.
 - `process`, `stillness`: the life of a child, and its limits; whether a process still computes.
 - `messages`: what a child sends its supervisor.
 - `run`: one job, from input files to result files.

@@ -25,6 +25,7 @@ class ChildMessage(BaseModel):
     last message: the outcome, or a transient failure.
 
     shared : whether the arrays that the pieces share lie in their file.
+    peak_bytes : with the last message, the most memory that the process has used (resident).
     transient : the message of a transient failure; `transient_kind` says whether there was no room
         left, a store did not answer, or neither.
     """
@@ -37,6 +38,7 @@ class ChildMessage(BaseModel):
     piece_request: PieceRequest | None = None
     checkpoint: int | None = None
     outcome: Outcome | None = None
+    peak_bytes: int | None = Field(None, ge=0, le=1 << 50)
     transient: str | None = None
     transient_kind: Literal["full", "away", "other"] = "other"
 

@@ -16,6 +16,7 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -23,6 +24,7 @@ from pydantic import ValidationError
 from workers.child import template
 from workers.child.crew import Assignment
 from workers.child.messages import ChildMessage
+from workers.child.output import Output
 from workers.child.process import Limits, live
 from workers.child.run import Spec
 from workers.child.stillness import Stillness
@@ -44,9 +46,11 @@ _log = logging.getLogger(__name__)
 class Child:
     """The worker's end of one child. Not shared between threads."""
 
-    def __init__(self, process: Any, pipe: Connection) -> None:
+    def __init__(self, process: Any, pipe: Connection, output: Output | None = None) -> None:
         self._process = process
+        self._output = output
         self._pipe = pipe
+        self._peak_bytes: int | None = None
 
     @property
     def pid(self) -> int:
@@ -57,6 +61,8 @@ class Child:
 
     def begin(self, spec: Spec) -> None:
         """Hand it the job. TransientError if it has died meanwhile."""
+        if self._output is not None:
+            self._output.belongs_to(spec)
         try:
             self._pipe.send_bytes(spec.model_dump_json().encode())
         except OSError as error:
@@ -89,9 +95,21 @@ class Child:
                 raise TransientError(self._how_it_died()) from None
             raise FatalError("the job's process sent a message that is too long") from error
         try:
-            return ChildMessage.model_validate_json(text)
+            message = ChildMessage.model_validate_json(text)
         except ValidationError as error:
             raise FatalError("the job's process sent an invalid message") from error
+        self._peak_bytes = message.peak_bytes or self._peak_bytes
+        return message
+
+    def peak_bytes(self) -> int | None:
+        """The most memory that it has used, as it said itself at its end, or as the kernel says
+        (Linux only) while it runs; None: neither."""
+        if self._peak_bytes is None:
+            with contextlib.suppress(OSError):
+                for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+                    if line.startswith("VmHWM:"):
+                        return int(line.split()[1]) * 1024
+        return self._peak_bytes
 
     def kill(self) -> None:
         """End it with everything that it started, and clean up."""
@@ -113,6 +131,8 @@ class Child:
         """Wait until it is gone: the kernel takes a while to free much memory."""
         self._pipe.close()
         self._process.join(30.0)
+        if self._output is not None:
+            self._output.close()
 
     def _how_it_died(self) -> str:
         self._process.join(1.0)
@@ -217,7 +237,9 @@ class ChildPool:
     def _fork(self) -> Child:
         context = template.begin(self._limits.threads)
         ours, theirs = context.Pipe()
-        process = context.Process(target=live, args=(theirs, self._limits), daemon=True)
+        read, written = context.Pipe(duplex=False)
+        process = context.Process(target=live, args=(theirs, self._limits, written), daemon=True)
         process.start()
         theirs.close()
-        return Child(process, ours)
+        written.close()
+        return Child(process, ours, Output(read, process.pid or 0))

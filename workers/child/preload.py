@@ -49,6 +49,7 @@ _LOADED = (
 def _load() -> None:
     # A tenth of the time would go to the collector, which finds nothing.
     gc.disable()
+    # As JSON in any case: the worker reads it, and writes it in its own format.
     logs.configure(LOG_LEVEL)
     for name in _LOADED:
         import_module(name)

@@ -23,6 +23,7 @@ from models.method import Piece
 from workers import logs
 from workers.child.crew import Assignment, Coordinator
 from workers.child.messages import ChildMessage
+from workers.child.output import redirect
 from workers.child.run import Outcome, Spec, run, trial
 from workers.errors import NO_ROOM, FatalError, StoreUnavailable, TransientError, problem_of
 from workers.model import Advance
@@ -45,13 +46,17 @@ class Limits:
     threads: int = 1
 
 
-def live(pipe: Connection, limits: Limits) -> None:
-    """Wait for a job, do it, send its outcome, and end the process."""
+def live(pipe: Connection, limits: Limits, output: Connection) -> None:
+    """Wait for a job, do it, send its outcome, and end the process.
+
+    output : where standard output and error go.
+    """
     # Loaded before the fork; the worker itself must never import it.
     from workers.child import preload
 
     die_with_parent(preload.PID)
     os.setsid()
+    redirect(output)
     _restrict(limits)
     _rehearse(limits)
     try:
@@ -60,11 +65,18 @@ def live(pipe: Connection, limits: Limits) -> None:
         return
     link = _SupervisorLink(pipe)
     die_with_pipe(link.receive)
-    logs.request_id.set(spec.request.request_id or None)
+    logs.set_ids(spec.request.id, spec.request.request_id)
     last = _do(spec, limits, _reporter(pipe), link)
+    last = last.model_copy(update={"peak_bytes": _peak_bytes()})
     pipe.send_bytes(last.model_dump_json(exclude_none=True).encode())
     sys.stderr.flush()
     os._exit(0)
+
+
+def _peak_bytes() -> int:
+    """The most memory that this process has used, resident, files mapped into it included."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def _rehearse(limits: Limits) -> None:

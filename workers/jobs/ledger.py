@@ -106,9 +106,7 @@ class Ledger:
             blobs, records, datasets, usage, self._endings, self.pieces, self._receiver_of
         )
         self._interrupted = Interrupted(blobs, records, self._rebuild, self._hint)
-        self.inspections = Inspections(
-            blobs, records, datasets, self._interrupted, self.submit
-        )
+        self.inspections = Inspections(blobs, records, datasets, self._interrupted, self.submit)
 
     def submit(
         self, request: Request, inline: Mapping[str, bytes] | None = None, limits: str = ""

@@ -26,6 +26,7 @@ from workers.model import ENDED, Request, made_at
 from workers.stores.erasure import erase_files, erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.format import require_readable
 from workers.stores.objects.job_files import END, REQUEST, read_end, read_request
 from workers.stores.redis.records import IDEMPOTENCY_S, Records
 from workers.stores.redis.usage import Usage
@@ -87,8 +88,10 @@ class Rebuild:
     def run(self, wait_s: float = 10.0) -> int:
         """Restore what is missing; returns the number of restored jobs and datasets.
 
-        While another process does so, wait for it; raises StoreUnavailable after `wait_s`.
+        While another process does so, wait for it; raises StoreUnavailable after `wait_s`, and
+        FatalError if a newer version wrote the store.
         """
+        require_readable(self._blobs)
         token = secrets.token_hex(8)
         until = time.monotonic() + wait_s
         while not self._records.rebuild_begin(token, HOLD_S):

@@ -75,6 +75,7 @@ class Intake:
             if created.outcome in ("made", "exists"):
                 if created.outcome == "exists" or not hint:
                     self._hint(request.queue, request.id)
+                _log.info("job accepted", extra={"job_id": request.id, "method": request.method})
                 record = self._records.get(request.id) if created.outcome == "exists" else None
                 return record or _queued(request, created.version)
             if created.outcome in ("limited", "gone"):

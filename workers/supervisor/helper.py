@@ -67,7 +67,7 @@ class Helper:
         Raises StoreUnavailable; a taken piece is then free again after its lease.
         """
         while self._stop_at() is None and (claim := self._pieces.join(job_id)) is not None:
-            logs.request_id.set(claim.request.request_id or None)
+            logs.set_ids(claim.request.id, claim.request.request_id)
             if not self._compute(claim):
                 return
 

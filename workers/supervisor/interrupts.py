@@ -73,7 +73,7 @@ class Heartbeat:
         self._thread.join(5.0)
 
     def _beat(self) -> None:
-        logs.request_id.set(self._request.request_id or None)
+        logs.set_ids(self._request.id, self._request.request_id)
         while self.lease != "lost" and not self._stopped.wait(self._every_s):
             advance, self._advance = self._advance, None
             try:

@@ -48,6 +48,7 @@ from workers.supervisor.interrupts import (
     beat_s,
 )
 from workers.supervisor.pieces import AttemptPieces
+from workers.telemetry.figures import Meter
 
 _AFTER_FAILURE_S = 1.0
 """The pause before the next look for quick jobs while Redis or the store is unavailable."""
@@ -141,6 +142,8 @@ class Supervisor:
                 time.sleep(_AFTER_FAILURE_S)
         except Exception:
             _log.exception("the supervisor failed")
+        finally:
+            logs.set_ids(None, None)
         return False
 
     def _attempt_next(self, lanes: Sequence[str]) -> bool:
@@ -164,7 +167,8 @@ class Supervisor:
 
     def _attempt(self, claim: Claim) -> None:
         settings, ledger = self._settings, self._assembly.ledger
-        logs.request_id.set(claim.request.request_id or None)
+        logs.set_ids(claim.request.id, claim.request.request_id)
+        _log.info("attempt %d of a job by %s begins", claim.attempt, claim.request.method)
         heartbeat = Heartbeat(
             lambda advance: ledger.beat(claim, advance), beat_s(settings), claim.request
         )
@@ -187,10 +191,18 @@ class Supervisor:
             deadline,
             lambda: self._stop_at,
             settings.still_s,
+            Meter(self._assembly.redis, settings, claim.request.method),
         )
         try:
             end = self._end(attempt, folder)
-            self._publish(attempt, end, folder / "result" if end.status == "succeeded" else None)
+            with attempt.meter.stage("publish"):
+                self._publish(
+                    attempt, end, folder / "result" if end.status == "succeeded" else None
+                )
+            _log.info(
+                "the job has ended",
+                extra={"status": end.status, "seconds": round(attempt.elapsed_s, 3)},
+            )
         except LeaseLost:
             _log.warning("job %s: the lease was lost, the result is discarded", claim.request.id)
         except WorkerStopping:
@@ -208,6 +220,7 @@ class Supervisor:
         finally:
             heartbeat.stop()
             pieces.close()
+            attempt.meter.send()
             shutil.rmtree(folder, ignore_errors=True)
 
     def _end(self, attempt: _Attempt, folder: Path) -> End:
@@ -240,13 +253,20 @@ class Supervisor:
                 }
             )
 
-        spec = attempt.meanwhile(ready)
-        child = attempt.meanwhile(partial(self._pool.begin, spec), self._pool.drop)
+        meter = attempt.meter
+        with meter.stage("inputs"):
+            spec = attempt.meanwhile(ready)
+        with meter.stage("process"):
+            child = attempt.meanwhile(partial(self._pool.begin, spec), self._pool.drop)
         try:
-            return attempt.listen(
-                child, lambda message: attempt.attend(child, message), attempt.child_waits
-            )
+            with meter.stage("compute"):
+                return attempt.listen(
+                    child, lambda message: attempt.attend(child, message), attempt.child_waits
+                )
         finally:
+            peak_bytes = child.peak_bytes()
+            if peak_bytes is not None:
+                meter.memory(peak_bytes)
             self._pool.drop(child)
 
     def _publish(self, attempt: _Attempt, end: End, folder: Path | None) -> None:
@@ -282,10 +302,12 @@ class _Attempt(Interrupts):
         heartbeat: Heartbeat,
         deadline: float,
         stop_at: Callable[[], float | None],
-        still_s: float = 60.0,
+        still_s: float,
+        meter: Meter,
     ) -> None:
         super().__init__(heartbeat, deadline, stop_at, still_s)
         self.claim = claim
+        self.meter = meter
         self._pieces = pieces
         self._keep = keep
         self._shared = shared
@@ -338,8 +360,12 @@ class _Attempt(Interrupts):
             error=error,
         )
 
+    @property
+    def elapsed_s(self) -> float:
+        return time.monotonic() - self._began
+
     def _with_eta(self, advance: Advance) -> Advance:
-        elapsed = time.monotonic() - self._began
+        elapsed = self.elapsed_s
         if advance.eta_s is not None or advance.fraction < 0.01 or elapsed < 0.5:
             return advance
         left = elapsed * (1.0 - advance.fraction) / advance.fraction

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.http.security import new_key
+from app.settings import Settings
 from tests.app.conftest import Api, Start, new_job, problem_of
 
 HOSTS = ["127.0.0.1", "127.0.0.1:9", "localhost:8000", "LOCALHOST", "[::1]:8000", "[::1]"]
@@ -85,18 +86,40 @@ def test_with_keys_each_tenant_sees_its_own_jobs(start: Start, tmp_path: Path) -
         get("/v1/methods", ""),
         get("/v1/methods", "\u00e9".encode().decode("latin-1")),
         get("/v1/nothing", None),
-        get("/metrics", None),
     ):
         problem_of(answer, 401, "unauthenticated")
         assert answer.headers["www-authenticate"].startswith("Bearer")  # type: ignore[attr-defined]
     for path in ("/livez", "/docs", "/openapi.json"):
         assert get(path, None).status_code == 200  # type: ignore[attr-defined]
-    assert get("/metrics", key_b).status_code == 200  # type: ignore[attr-defined]
     job = api.client.post("/v1/jobs", json=new_job(), headers={"Authorization": f"bearer {key_a}"})
     address = job.headers["location"]
     assert get(address, key_a).status_code == 200  # type: ignore[attr-defined]
     problem_of(get(address, key_b), 404, "not-found")
     assert get("/v1/jobs", key_b).json()["items"] == []  # type: ignore[attr-defined]
+
+
+def test_metrics_need_the_token_of_the_operator(start: Start) -> None:
+    key, line = new_key("a")
+    token = "0123456789abcdef0123456789abcdef"
+    closed = start(api_keys=line)
+    for headers in ({}, {"Authorization": f"Bearer {key}"}):
+        problem_of(closed.client.get("/metrics", headers=headers), 403, "forbidden")
+    for keys in ("", line):
+        for client in (("127.0.0.1", 1), ("10.0.0.5", 1)):
+            api = start(client=client, api_keys=keys, metrics_token=token)
+            for wrong in (None, "Bearer", f"Bearer {key}", f"Bearer {token}x", f"Basic {token}"):
+                headers = {} if wrong is None else {"Authorization": wrong}
+                problem_of(api.client.get("/metrics", headers=headers), 401, "unauthenticated")
+            right = {"Authorization": f"Bearer {token}"}
+            assert "umbel_workers" in api.client.get("/metrics", headers=right).text
+            # It opens nothing else.
+            if keys:
+                problem_of(api.client.get("/v1/jobs", headers=right), 401, "unauthenticated")
+
+
+def test_a_short_token_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least 24 characters"):
+        Settings(metrics_token="short")
 
 
 def test_keys_are_never_logged_or_shown(start: Start, caplog: pytest.LogCaptureFixture) -> None:

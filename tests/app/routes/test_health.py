@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from importlib.metadata import version
 
 import pytest
 
-from tests.app.conftest import Api, new_job, problem_of
+from tests.app.conftest import Api, Start, new_job, problem_of
 from workers.errors import StoreFull, StoreUnavailable
 
 
@@ -83,6 +84,47 @@ def test_metrics(api: Api) -> None:
     ):
         assert line in text, text
     assert job_id not in text
+
+
+def test_metrics_of_jobs_queues_and_tenants(start: Start) -> None:
+    api = start(metrics_tenants=1, metrics_store_s=0.05)
+    for _ in range(3):
+        job_id = api.client.post("/v1/jobs", json=new_job()).json()["id"]
+    api.finish(job_id)
+    lines = api.client.get("/metrics").text.splitlines()
+    for line in (
+        'umbel_jobs_ended_total{method="l2h",status="succeeded"} 1.0',
+        'umbel_attempts_total{method="l2h",outcome="succeeded"} 1.0',
+        'umbel_job_wait_seconds_count{lane="cpu:fit",method="l2h"} 1.0',
+        'umbel_job_wait_seconds_bucket{lane="cpu:fit",le="+Inf",method="l2h"} 1.0',
+        'umbel_job_duration_seconds_count{method="l2h",status="succeeded"} 1.0',
+        'umbel_lane_jobs{kind="fit",queue="cpu"} 2.0',
+        'umbel_lane_oldest_seconds{kind="quick",queue="cpu"} 0.0',
+        'umbel_tenant_jobs{status="queued",tenant="local"} 2.0',
+        'umbel_tenant_jobs{status="succeeded",tenant="local"} 1.0',
+    ):
+        assert line in lines, lines
+    [oldest] = [
+        line for line in lines if 'umbel_lane_oldest_seconds{kind="fit",queue="cpu"}' in line
+    ]
+    assert 0 < float(oldest.rsplit(" ", 1)[1]) < 60
+    for _ in range(200):
+        text = api.client.get("/metrics").text
+        if 'umbel_tenant_store_bytes{kind="requests",tenant="local"}' in text:
+            return
+        time.sleep(0.02)
+    raise AssertionError(text)
+
+
+def test_metrics_say_that_redis_is_away(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: object) -> None:
+        raise StoreUnavailable("gone")
+
+    monkeypatch.setattr(api.service.ledger, "counts", away)
+    text = api.client.get("/metrics").text
+    assert "umbel_redis_up 0.0" in text
+    assert "umbel_store_free_bytes" in text
+    assert "umbel_workers" not in text
 
 
 def test_the_sweeper_runs_as_long_as_the_app(api: Api) -> None:

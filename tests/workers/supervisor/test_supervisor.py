@@ -29,6 +29,7 @@ from workers.model import Record, Request, new_id, now
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.supervisor.supervisor import Supervisor
+from workers.telemetry.figures import BYTES, Meter, counters, histograms
 
 LOGITS = json.dumps([[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0]]).encode()
 
@@ -142,6 +143,22 @@ def test_a_job_succeeds_and_leaves_no_scratch(bench: SingleWorker) -> None:
     tree = bench.parts.trees.load("t", record.result["tree"])
     assert tree is not None
     assert tree.n_leaves == 3
+
+
+def test_the_time_of_each_stage_and_the_memory_are_counted(bench: SingleWorker) -> None:
+    before = bench.parts.figures.fields()
+    request = bench.submit()
+    bench.supervisor.run(request.id)
+    fields = bench.parts.figures.fields()
+    added = {key: number - before.get(key, 0) for key, number in fields.items()}
+    for stage in ("inputs", "process", "compute", "publish"):
+        counted = [key for key in added if key.startswith(f"stage l2h {stage} le:") and added[key]]
+        assert len(counted) == 1, added
+    memory = histograms(added, "memory", BYTES)["l2h",]
+    assert memory.cumulated[-1] == 1
+    # A Python process with NumPy and SciPy, and a tiny job.
+    assert 40 << 20 < memory.total < 2 << 30
+    assert counters(added, "attempts")["l2h", "succeeded"] == 1
 
 
 def test_a_hint_for_an_unknown_job_does_nothing(bench: SingleWorker) -> None:
@@ -529,6 +546,8 @@ def test_progress_includes_the_remaining_time(bench: SingleWorker) -> None:
         heartbeat,
         time.monotonic() + 60,
         lambda: None,
+        60.0,
+        Meter(bench.parts.redis, bench.settings, "hac"),
     )
     attempt._began -= 10.0
     heartbeat.carry(attempt._with_eta(Advance(fraction=0.25, stage="merging")))

@@ -11,4 +11,5 @@ Start with `blobs`, the interface, and `layout`, which names every object.
 - `streams`: uploads of unknown length.
 - `layout`: the keys of all objects.
 - `job_files`: a job's request, files and end.
+- `format`: which versions may work on the store.
 """

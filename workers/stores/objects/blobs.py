@@ -86,6 +86,10 @@ class Blobs(Protocol):
         """All keys that start with `prefix` (whole parts), in any order."""
         ...
 
+    def sizes(self, prefix: str) -> Iterator[tuple[str, int]]:
+        """As `keys`, with the length of each object in bytes."""
+        ...
+
     def delete(self, key: str) -> None:
         """Remove one object; nothing happens where there is none."""
         ...

@@ -21,6 +21,8 @@ service/webhook-secret               the secret of the signing keys, if no setti
 service/keys/<key>/key.json          a key of the API: its hash, tenant, role (create-only)
 service/keys/<key>/revoked.<ms>      empty; the key is not valid from then on (the earliest counts)
 service/key-uses/<key>               the minute in which the key was used last
+service/format                       the format of the store, and the version that wrote it
+service/backup                       only in a backup: what it has, once it is whole
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ CHECKPOINTS = "checkpoints/"
 UNINSPECTED = "uninspected/"
 WEBHOOK_ROOT = "service/webhook-secret"
 KEYS = "service/keys/"
+FORMAT_MARK = "service/format"
+BACKUP_MARK = "service/backup"
 
 
 def dataset(tenant: str, dataset_id: str, part: str = "") -> str:

@@ -147,6 +147,12 @@ class LocalBlobs:
                 else:
                     yield path.relative_to(self.root).as_posix()
 
+    def sizes(self, prefix: str) -> Iterator[tuple[str, int]]:
+        for key in self.keys(prefix):
+            size = self.size(key)
+            if size is not None:
+                yield key, size
+
     def delete(self, key: str) -> None:
         with suppress(Missing), _translated(key):
             self._path(key).unlink()

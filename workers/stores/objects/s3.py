@@ -196,11 +196,15 @@ class S3Blobs:
         return Link(url=url, size=facts["size"], etag=facts["e_tag"])
 
     def keys(self, prefix: str) -> Iterator[str]:
+        for key, _ in self.sizes(prefix):
+            yield key
+
+    def sizes(self, prefix: str) -> Iterator[tuple[str, int]]:
         whole = checked_prefix(prefix) if prefix else ""
         with _translated(prefix):
             for batch in obstore.list(self._store, prefix=whole or None):
                 for entry in batch:
-                    yield entry["path"]
+                    yield entry["path"], int(entry["size"])
 
     def delete(self, key: str) -> None:
         try:

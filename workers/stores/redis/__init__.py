@@ -4,7 +4,8 @@ The scripts of `lua` are the only code that changes the state of a job. Start wi
 comment at the top of each script states its arguments and its result, and the top of
 `lua/shared.lua` what each key holds.
 
-- `client`: the connection, and how a script is called.
+- `address`, `client`: what the address may be; the connection, and how a script is called.
+- `durability`: whether its settings may lose what it holds.
 - `records`: job records, the workers, the right to rebuild.
 - `events`: the stream of events of a job.
 - `index`: lists of datasets and trees.

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, cast
 
 import redis
+import redis.asyncio
+from redis.asyncio.sentinel import Sentinel as AsyncSentinel
 from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.exceptions import (
@@ -21,8 +23,10 @@ from redis.exceptions import (
     TimeoutError,
 )
 from redis.retry import Retry
+from redis.sentinel import Sentinel
 
 from workers.errors import StoreFull, StoreUnavailable
+from workers.stores.redis.address import Watched, watched
 
 CONNECT_S = 1.0
 ANSWER_S = 5.0
@@ -59,7 +63,36 @@ def connect(url: str) -> redis.Redis:
     retry = Retry(NoBackoff(), 1, supported_errors=(ConnectionError,))
     kept = {} if url.startswith("unix://") else {"socket_keepalive": True, **_KEEPALIVE}
     own = {**options(), "health_check_interval": 0, **kept}
-    return redis.Redis.from_url(url, retry=retry, **own)
+    server = watched(url)
+    if server is None:
+        return redis.Redis.from_url(url, retry=retry, **own)
+    sentinels = cast(Any, Sentinel)(server.sentinels, sentinel_kwargs=sentinel_options(server))
+    return cast(
+        "redis.Redis", sentinels.master_for(server.name, retry=retry, **login(server), **own)
+    )
+
+
+def connect_async(url: str) -> redis.asyncio.Redis:
+    """As `connect`, for asyncio; reads wait for any time, as a subscriber does."""
+    own = {**options(), "socket_timeout": None}
+    server = watched(url)
+    if server is None:
+        return redis.asyncio.Redis.from_url(url, **own)
+    sentinels = cast(Any, AsyncSentinel)(server.sentinels, sentinel_kwargs=sentinel_options(server))
+    return cast("redis.asyncio.Redis", sentinels.master_for(server.name, **login(server), **own))
+
+
+def sentinel_options(server: Watched) -> dict[str, Any]:
+    """Options of connections to sentinels."""
+    return {
+        "socket_connect_timeout": CONNECT_S,
+        "socket_timeout": CONNECT_S,
+        "password": server.sentinel_password,
+    }
+
+
+def login(server: Watched) -> dict[str, Any]:
+    return {"username": server.username, "password": server.password, "db": server.db}
 
 
 @contextmanager

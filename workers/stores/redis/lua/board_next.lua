@@ -7,7 +7,7 @@ local key = board_key(id, fence)
 if not goes_on(id, fence) or redis.call('EXISTS', key) == 0 then return { 'lost' } end
 local mine = redis.call('HGET', key, 'mine')
 for i = 5, #ARGV do
-  redis.call('ZREM', key .. ':left', ARGV[i])
+  if redis.call('ZREM', key .. ':left', ARGV[i]) == 1 then count('pieces owner') end
   redis.call('SREM', key .. ':own', ARGV[i])
   if ARGV[i] == mine then
     redis.call('HDEL', key, 'mine')

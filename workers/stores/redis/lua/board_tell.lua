@@ -15,6 +15,7 @@ elseif what == 'done' then
   redis.call('ZREM', key .. ':left', k)
   redis.call('SREM', key .. ':own', k)
   redis.call('RPUSH', key .. ':done', k .. ' ' .. ARGV[5])
+  count('pieces helper')
 else
   redis.call('HDEL', key, 't' .. k)
   redis.call('ZADD', key .. ':left', what == 'own' and '+inf' or k, k)

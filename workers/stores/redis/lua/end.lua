@@ -3,13 +3,19 @@
 -- attempt, started_at or '', finished_at, result, warnings, error (JSON or ''), ms for which events
 -- are kept (0: none), id of its tree or '', the tree's facts as JSON, the result of its webhook or
 -- '' (it is due now), how often that was sent, the reason of its failure, the bytes that it keeps.
--- Returns 'gone', 'ended'
--- (nothing changed) or 'ok'.
+-- Returns 'gone', 'ended' (nothing changed) or 'ok'.
 local id = ARGV[2]
-local h = redis.call('HMGET', job_key(id), 'status', 'tenant', 'hook_to', 'hook', 'key', 'bytes')
+local h = redis.call('HMGET', job_key(id), 'status', 'tenant', 'hook_to', 'hook', 'method', 'started_us',
+  'lease', 'key', 'bytes')
 local status = h[1]
 if not status then return 'gone' end
 if ended(status) then return 'ended' end
+if ARGV[10] ~= '0' then
+  count('ended ' .. h[5] .. ' ' .. ARGV[3])
+  -- With a lease of 0 the attempt was released and counted before.
+  if status ~= 'queued' and h[7] ~= '0' then count('attempts ' .. h[5] .. ' ' .. ARGV[3]) end
+  if h[6] then observe('duration ' .. h[5] .. ' ' .. ARGV[3], now - h[6] / 1000) end
+end
 redis.call('HDEL', job_key(id), 'fence', 'lease', 'worker', 'cancel', 'cancel_by')
 redis.call('HSET', job_key(id), 'attempt', ARGV[4], 'started_at', ARGV[5], 'finished_at', ARGV[6],
   'result', ARGV[7], 'warnings', ARGV[8], 'error', ARGV[9])
@@ -17,8 +23,8 @@ if ARGV[3] == 'succeeded' then
   redis.call('HSET', job_key(id), 'progress', '{"fraction":1.0,"stage":"done"}')
 end
 redis.call('ZREM', P .. 'due', id)
-if ARGV[11] ~= '' then index_put('tree', ARGV[11], h[2], '', ARGV[12], 0, h[5] or '', '', '') end
-if h[6] then job_bytes(id, tonumber(ARGV[16])) end
+if ARGV[11] ~= '' then index_put('tree', ARGV[11], h[2], '', ARGV[12], 0, h[8] or '', '', '') end
+if h[9] then job_bytes(id, tonumber(ARGV[16])) end
 set_status(id, status, ARGV[3])
 if h[3] then
   if ARGV[13] == '' then

@@ -4,10 +4,16 @@
 -- job shows if this was its last attempt (JSON or ''), whether it may be taken only when it is due.
 -- Returns 'lost', 'cancelled', 'exhausted' or 'queued'.
 local id = ARGV[2]
-local h = redis.call('HMGET', job_key(id), 'status', 'fence', 'lease', 'cancel', 'attempt')
+local h = redis.call('HMGET', job_key(id), 'status', 'fence', 'lease', 'cancel', 'attempt',
+  'method')
 local status, attempt = h[1], tonumber(h[5])
 if not status or ended(status) or status == 'queued' or h[2] ~= ARGV[3] then return 'lost' end
 if ARGV[7] == '1' and tonumber(h[3]) > now then return 'lost' end
+-- With a lease of 0 the attempt was released before, and only its end is missing.
+if h[3] ~= '0' then
+  local outcome = ARGV[7] == '1' and 'lost' or ARGV[4] == '0' and 'returned' or 'aborted'
+  count('attempts ' .. h[6] .. ' ' .. outcome)
+end
 if h[4] then
   redis.call('HSET', job_key(id), 'lease', 0)
   redis.call('ZADD', P .. 'due', int(now), id)

@@ -3,6 +3,7 @@
 -- job:<id>             hash, the record of a job. From its creation: tenant, queue, method, kind,
 --                      listed, request (JSON), once (its idempotency key), status, attempt,
 --                      progress (JSON), version and base (ms), events (number of the last one).
+--                      queued_at (ms): since when it waits, or waited last.
 --                      While an attempt runs: fence, lease (ms), worker, started_us; cancel and
 --                      cancel_by (ms) once a cancel was requested. At the end: started_at,
 --                      finished_at, result, warnings, error. For a webhook: hook, hook_to,
@@ -12,6 +13,8 @@
 -- jobs:<tenant>...     lists of jobs, also `:method:<m>`, `:status:<s>` and `:status:<s>:method:<m>`;
 --                      sorted by id, hence by time of creation
 -- counts, queued       hashes: jobs by status; queued jobs by queue
+-- tenant_jobs          hash: jobs by tenant and status, `<tenant> <status>`
+-- metrics, kept        what `/metrics` shows (below); bytes in the store (`workers.telemetry`)
 -- lane:<lane>:<tenant>, turns:<lane>, taken:<lane>, shares:<lane>, turn  jobs that may be taken (below)
 -- events:<id>          stream of a job's events
 -- wake:<id>            channel: the job was cancelled, has ended or was deleted
@@ -166,7 +169,7 @@ local function let_run(tenant, key)
 end
 
 local use_of = { queued = 'queued', running = 'running', cancelling = 'running' }
-local function count(id, old, new)
+local function count_use(id, old, new)
   local h = redis.call('HMGET', job_key(id), 'tenant', 'key', 'listed', 'bytes')
   if not h[4] or h[3] ~= '1' then return end
   local from, to = old and use_of[old], new and use_of[new]
@@ -186,13 +189,40 @@ local function job_bytes(id, bytes)
   use(h[1], h[2], 'bytes', bytes - tonumber(h[3] or '0'))
   redis.call('HSET', job_key(id), 'bytes', int(bytes))
 end
+-- Counters and histograms since Redis was empty, in the hash `metrics`. A field is the name of the
+-- metric and the values of its labels, separated by spaces; a histogram has for each bucket the
+-- number of its values under `<field> le:<bound>`, not cumulated, and their sum under `<field> sum`.
+-- Durations are in ms. The bounds are those of `workers.telemetry.figures.DURATIONS_MS`.
+local durations = { 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000, 60000, 300000, 900000,
+  3600000, 14400000, 86400000 }
+local function count(field) redis.call('HINCRBY', P .. 'metrics', field, 1) end
+local function observe(field, ms)
+  local bound = 'inf'
+  for _, edge in ipairs(durations) do
+    if ms <= edge then
+      bound = int(edge)
+      break
+    end
+  end
+  redis.call('HINCRBY', P .. 'metrics', field .. ' le:' .. bound, 1)
+  redis.call('HINCRBY', P .. 'metrics', field .. ' sum', int(math.max(ms, 0)))
+end
+
+local function tenant_has(tenant, status, n)
+  local field = tenant .. ' ' .. status
+  -- Jobs of before this was counted have not been added.
+  if redis.call('HINCRBY', P .. 'tenant_jobs', field, n) <= 0 then
+    redis.call('HDEL', P .. 'tenant_jobs', field)
+  end
+end
 
 -- Move the job from the lists of status `old` (nil: it was in none) to those of `new` (nil: none).
 local function place(id, old, new)
   local h = redis.call('HMGET', job_key(id), 'tenant', 'method', 'queue', 'listed')
-  count(id, old, new)
+  count_use(id, old, new)
   if old then
     redis.call('HINCRBY', P .. 'counts', old, -1)
+    tenant_has(h[1], old, -1)
     if old == 'queued' then
       redis.call('HINCRBY', P .. 'queued', h[3], -1)
       lane_leave(id)
@@ -200,7 +230,9 @@ local function place(id, old, new)
   end
   if new then
     redis.call('HINCRBY', P .. 'counts', new, 1)
+    tenant_has(h[1], new, 1)
     if new == 'queued' then
+      redis.call('HSET', job_key(id), 'queued_at', int(now))
       redis.call('HINCRBY', P .. 'queued', h[3], 1)
       lane_enter(id)
     end
@@ -244,7 +276,7 @@ end
 -- us}.
 local function claim(id, fence, lease_ms, max_attempts, worker, most)
   local h = redis.call('HMGET', job_key(id), 'status', 'fence', 'lease', 'cancel', 'attempt', 'started_us',
-    'tenant', 'listed', 'key', 'key_running')
+    'tenant', 'listed', 'key', 'key_running', 'method', 'queued_at')
   local status, attempt = h[1], tonumber(h[5])
   if not status then return { 'gone' } end
   if ended(status) then return { 'ended' } end
@@ -262,6 +294,8 @@ local function claim(id, fence, lease_ms, max_attempts, worker, most)
   redis.call('HSET', job_key(id), 'fence', fence, 'lease', lease, 'attempt', attempt + 1,
     'worker', worker, 'started_us', started, 'progress', '{}')
   redis.call('ZADD', P .. 'due', lease, id)
+  if status ~= 'queued' then count('attempts ' .. h[11] .. ' lost')
+  elseif h[12] then observe('wait ' .. h[11] .. ' ' .. lane_of(id), now - h[12]) end
   set_status(id, status, 'running')
   progress_event(id)
   return { 'ok', attempt + 1, started }

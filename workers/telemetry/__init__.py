@@ -1,0 +1,5 @@
+"""What an operator sees of the workers: numbers, and the way of a job as a trace.
+
+- `figures`: counters and histograms of jobs, kept in Redis; queues and tenants.
+- `store_size`: the bytes in the object store, measured now and then.
+"""
