@@ -26,4 +26,4 @@ end
 place(id, nil, 'queued')
 redis.call('ZADD', P .. 'due', int(now + ARGV[9]), id)
 progress_event(id)
-return { 'made', int(now) }
+return { 'made', redis.call('HGET', job_key(id), 'version') }
