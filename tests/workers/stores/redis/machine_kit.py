@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -18,9 +19,11 @@ from hypothesis.stateful import (
     invariant,
     precondition,
     rule,
+    run_state_machine_as_test,
 )
 
-from tests.workers.stores.redis.book_kit import Book, Job
+from tests.workers.stores.redis.book_kit import Book
+from tests.workers.stores.redis.records_kit import Job
 from tests.workers.stores.redis.scripts_kit import PREFIX, TimedScripts
 
 S = 1000
@@ -390,3 +393,17 @@ class Machine(RuleBasedStateMachine):
 def machine(scripts: TimedScripts) -> type[Machine]:
     """A machine that calls these scripts."""
     return type("BoundMachine", (Machine,), {"scripts": scripts})
+
+
+def follow(scripts: TimedScripts, n_sequences: int, n_calls: int = 60) -> None:
+    """AssertionError, with the calls, if the scripts and their model differ."""
+    run_state_machine_as_test(
+        machine(scripts),
+        settings=settings(
+            max_examples=n_sequences,
+            stateful_step_count=n_calls,
+            suppress_health_check=list(HealthCheck),
+            phases=[Phase.generate],
+            report_multiple_bugs=False,
+        ),
+    )

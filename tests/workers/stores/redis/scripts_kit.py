@@ -1,4 +1,4 @@
-"""The Lua scripts under a clock that the test moves, what they leave in Redis, and mutants of them.
+"""The Lua scripts under a clock that the test moves, what they leave in Redis.
 
 Three words of the scripts differ from those that run in production: the time is read from the key
 `clock`, a message to a channel is appended to a list of the channel's name, and of pieces of which
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -166,105 +166,3 @@ def _plain(name: str, kind: str, value: Any) -> Any:
     if kind == "stream":
         return [(i, dict(zip(f[::2], f[1::2], strict=True))) for i, f in value]
     return value
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One change of one script. script : its name; line : of the change, from 1."""
-
-    script: str
-    line: int
-    before: str
-    after: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.script}:{self.line} {self.before.strip()} -> {self.after.strip()}"
-
-
-_CONDITION = re.compile(r"\b(if|elseif|while) (.+?) (then|do)\b")
-_OPERATOR = re.compile(r"(?<=\s)(==|~=|<=|>=|<|>)(?=\s)")
-_STATEMENT = re.compile(
-    r"^\s*(redis\.call\(|[a-z_]+\(|[a-z_]+ = |[a-z#]+\[.*?\] = |return [^{]*$)|"
-    r"(?<=then )(redis\.call\(|[a-z_]+\(|return )"
-)
-_OPPOSITE = {"==": ("~=",), "~=": ("==",), "<=": ("<", ">"), ">=": (">", "<")}
-_OPPOSITE |= {"<": ("<=", ">="), ">": (">=", "<=")}
-
-
-def mutants() -> Iterator[Mutant]:
-    """Every condition negated, made true and false, and without each part; every comparison by
-    another; every statement left out; every number in a sum by none."""
-    for name in NAMES:
-        text = (FOLDER / f"{name}.lua").read_text()
-        lines = text.splitlines(keepends=True)
-        for number, line in enumerate(lines):
-            if line.lstrip().startswith("--"):
-                continue
-            for after in dict.fromkeys(changes(lines, number)):
-                body = "".join([*lines[:number], after, *lines[number + 1 :]])
-                yield Mutant(name, number + 1, line, after, body)
-
-
-def changes(lines: list[str], number: int) -> Iterator[str]:
-    """Other texts for one line."""
-    line = lines[number]
-    for match in _CONDITION.finditer(line):
-        head, tail = line[: match.start(2)], line[match.end(2) :]
-        condition = match[2]
-        if match[1] != "while":
-            yield f"{head}not ({condition}){tail}"
-            yield f"{head}true{tail}"
-        yield f"{head}false{tail}"
-    for word in (" and ", " or "):
-        for match in re.finditer(word, line):
-            yield from without_operand(line, match)
-    for match in _OPERATOR.finditer(line):
-        for other in _OPPOSITE[match[1]]:
-            yield f"{line[: match.start()]}{other}{line[match.end() :]}"
-    for match in re.finditer(r"\bnow [+-] ([A-Za-z]+\[\d\]|longer)", line):
-        yield f"{line[: match.start()]}now{line[match.end() :]}"
-    for match in re.finditer(r", (-?1)\)", line):
-        yield f"{line[: match.start(1)]}0{line[match.end(1) :]}"
-    yield from without_statement(lines, number)
-
-
-def without_operand(line: str, match: re.Match[str]) -> Iterator[str]:
-    """The line without the operand before or after an `and` or `or`."""
-    before, after = line[: match.start()], line[match.end() :]
-    starts = [m.end() for m in re.finditer(r"\b(if|elseif|return|not|=|and|or) |\(", before)]
-    for start in starts[-3:]:
-        cut = before[:start] + after
-        if balanced(cut):
-            yield cut
-    for end in (m.start() for m in re.finditer(r" (then|and|or|do)\b|,|\n|\)", after)):
-        cut = before + after[end:]
-        if balanced(cut):
-            yield cut
-            break
-
-
-def without_statement(lines: list[str], number: int) -> Iterator[str]:
-    """The line as a comment, if it is a statement of its own; else without the one that it ends
-    with. A statement of several lines loses its effect instead: its call becomes a PING."""
-    line = lines[number]
-    stripped = line.strip()
-    statement = re.match(r"(redis\.call\(|[a-z_]+\(|[a-z_#]+(\[.*?\])? = )", stripped)
-    one_line = line.count("(") == line.count(")")
-    if statement and one_line and not stripped.endswith(("{", ",")):
-        indent = line[: len(line) - len(line.lstrip())]
-        yield f"{indent}do end\n"
-    elif statement and stripped.startswith("redis.call("):
-        yield line.replace("redis.call(", "(function() end)(", 1)
-    inline = re.search(
-        r"(?<=then )(redis\.call\(|[a-z_]+\(|return|[a-z_]+ = ).*?(?= end\b|$)", line
-    )
-    if inline and not re.search(r"if .* then return", line) and one_line:
-        yield line.replace(inline[0], "")
-    inner = re.search(r"(?<=do )redis\.call\(.*?\)(?= end)", line)
-    if inner:
-        yield line.replace(inner[0], "")
-
-
-def balanced(text: str) -> bool:
-    return text.count("(") == text.count(")") and text.count("{") == text.count("}")
