@@ -13,11 +13,12 @@ from tests.chaos.storm_kit import Storm, failures
 SHORT = ("kill worker", "kill child", "connections cut", "redis flushed", "kill valkey")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "n_jobs"),
     [
-        pytest.param(SHORT, 40, marks=pytest.mark.timeout(240)),
-        pytest.param(tuple(FAULTS), 400, marks=[pytest.mark.slow, pytest.mark.timeout(1200)]),
+        pytest.param(SHORT, 40, marks=pytest.mark.timeout(300)),
+        pytest.param(tuple(FAULTS), 400, marks=pytest.mark.timeout(1200)),
     ],
 )
 def test_no_job_is_lost_and_none_ends_twice(

@@ -89,6 +89,12 @@ class Machine(RuleBasedStateMachine):
     def running(self, data: st.DataObject) -> str:
         return self.one_of(data, lambda job: job.fence is not None)
 
+    def with_board(self, data: st.DataObject) -> str:
+        """A job whose attempt has posted pieces, mostly; else any id."""
+        posted = [id for (id, fence), board in self.book.board.items()
+                  if board.pieces and self.book.goes_on(id, fence)]  # fmt: skip
+        return str(data.draw(st.sampled_from(posted * 20 + JOBS)))
+
     @invariant()
     def redis_holds_what_the_model_says(self) -> None:
         held, promised = self.scripts.dump(), self.book.keys()
@@ -307,20 +313,30 @@ class Machine(RuleBasedStateMachine):
         data=st.data(),
         holds=usual,
         n_seen=st.sampled_from([0, 1, 5]),
-        finished=st.lists(pieces, max_size=2, unique=True),
+        finishes=st.booleans(),
+        finished=st.lists(pieces, max_size=1),
     )
     @precondition(lambda self: self.book.board)
     def board_next(
-        self, data: st.DataObject, holds: bool, n_seen: int, finished: list[str]
+        self,
+        data: st.DataObject,
+        holds: bool,
+        n_seen: int,
+        finishes: bool,
+        finished: list[str],
     ) -> None:
-        id = self.running(data)
-        row = (id, self.fence_of(id, holds), n_seen, *finished)
+        id = self.with_board(data)
+        fence = self.fence_of(id, holds)
+        mine = self.book.board[id, fence].mine
+        if finishes and mine is not None and mine not in finished:
+            finished = [*finished, mine]
+        row = (id, fence, n_seen, *finished)
         self.call("board_next", self.book.board_next(*row), *row)
 
     @rule(data=st.data(), token=tokens, lease=leases, most=st.sampled_from([1, 2]))
     @precondition(lambda self: self.book.board)
     def board_take(self, data: st.DataObject, token: str, lease: int, most: int) -> None:
-        row = (self.running(data), token, lease, most)
+        row = (self.with_board(data), token, lease, most)
         self.call("board_take", self.book.board_take(*row), *row)
 
     @rule(
@@ -345,7 +361,7 @@ class Machine(RuleBasedStateMachine):
     @rule(data=st.data(), holds=usual)
     @precondition(lambda self: self.book.board)
     def board_close(self, data: st.DataObject, holds: bool) -> None:
-        id = self.running(data)
+        id = self.with_board(data)
         row = (id, self.fence_of(id, holds), "ada")
         self.call("board_close", self.book.board_close(*row), *row)
 
