@@ -1,7 +1,7 @@
 """Damaged files are read in processes with bounded memory and time, as by a job.
 
 A reader may return a value or raise UsageError. Anything else is a finding: another exception, a
-signal, more than `MEMORY_BYTES` or `LONGEST_S` for a file of at most 256 KiB.
+signal, more than `MEMORY_BYTES`, or `LONGEST_S` of processor time, for a file of at most 256 KiB.
 """
 
 from __future__ import annotations
@@ -102,13 +102,13 @@ def _read_all(format: str, files: list[bytes], path: Path, report: Path, sending
     for index, content in enumerate(files):
         path.write_bytes(content)
         os.write(sending, _INDEX.pack(index))
-        signal.alarm(LONGEST_S)
+        signal.setitimer(signal.ITIMER_PROF, LONGEST_S)
         try:
             read(format, path)
         except BaseException:
             with report.open("a") as out:
                 out.write(f"{index} {traceback.format_exc()}\0")
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _data_bytes() -> int:
