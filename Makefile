@@ -10,7 +10,7 @@ PAGE := app/dashboard/js tests/dashboard/js *.config.js
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo serve check check-page format test test-page test-slow node bench bench-quality sbom docs client openapi sample clean
+.PHONY: help setup dev demo serve check check-page format test test-page test-slow node chaos fuzz mutants audit sbom bench bench-quality docs client openapi sample clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -78,6 +78,23 @@ test-page: node  ## the page's pure modules, by Node alone
 
 test-slow: dev  ## the slow ones
 	$(BIN)/pytest -m slow --timeout 1800
+
+# Processes are killed and connections cut; on this machine alone.
+chaos: dev  ## storms over the service of real processes for about ten minutes, and their table
+	$(BIN)/python -m tests.chaos
+
+SECONDS ?= 300
+fuzz: dev  ## mutated files against every reader, for SECONDS seconds
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
+
+mutants: dev  ## which single changes of the Lua scripts their model does not notice
+	$(BIN)/python -m tests.workers.stores.redis.mutants
+
+# Asks the index of packages for known weaknesses: the one check that needs the network.
+audit: dev  ## known weaknesses of the packages that constraints.txt pins
+	$(BIN)/python -m venv build/audit
+	build/audit/bin/pip install -q pip-audit
+	build/audit/bin/pip-audit --strict --no-deps --disable-pip -r constraints.txt
 
 $(VENV)/.bench: $(VENV)/.setup
 	$(PIP) install -q -c constraints.txt -e '.[bench]'

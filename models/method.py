@@ -318,6 +318,11 @@ class Method(ABC, Generic[P]):
         """The queue of a job with these parameters."""
         return "gpu" if params.get("device") == "cuda" else self.queue
 
+    def opens_sockets(self, params: Mapping[str, Any]) -> bool:
+        """Whether a fit with these parameters has processes that meet on the loopback interface;
+        to any other fit the worker's kernel refuses all sockets."""
+        return False
+
     @final
     def fit(
         self,

@@ -5,7 +5,7 @@ Start with `run`, which does a job; it has access to neither Redis nor the store
 - `template`, `preload`: the process that children are forked from, and what it has loaded.
 - `pool`, `output`: the worker's side: starts, feeds and stops children; what they print.
 - `process`, `stillness`: the life of a child, and its limits; whether a process still computes.
-- `messages`: what a child sends its supervisor.
+- `confinement`, `messages`: what the kernel refuses to a child; what it sends its supervisor.
 - `run`: one job, from input files to result files.
 - `sources`: where the inputs are, and how they are read.
 - `remote_rows`: a matrix that is read by rows in the object store.

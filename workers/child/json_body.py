@@ -17,6 +17,7 @@ from pydantic_core import to_json
 
 from models.errors import UsageError
 from workers.child.apart import run_apart
+from workers.child.confinement import confine
 from workers.formats.inline import LongList, shapes_of_list
 from workers.formats.strict_json import NotStrict, parse_json
 
@@ -54,6 +55,7 @@ def main() -> None:
     refusal; the body without its long lists; these."""
     # Everything that is allocated lives until the end.
     gc.disable()
+    confine(sockets=False)
     output = sys.stdout.buffer
     try:
         value = parse_json(sys.stdin.buffer.read())

@@ -14,6 +14,7 @@ from typing import Any
 
 from models.errors import UsageError
 from workers.child.apart import run_apart
+from workers.child.confinement import confine
 from workers.formats.facts import Facts
 
 
@@ -33,6 +34,7 @@ def main() -> None:
     """Write the facts of the document on standard input, or the user's error, as JSON."""
     # Everything that is allocated lives until the end.
     gc.disable()
+    confine(sockets=False)
     from workers.formats import json as json_format
 
     role = sys.argv[1] if len(sys.argv) > 1 else None

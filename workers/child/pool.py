@@ -21,7 +21,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from workers.child import template
+from workers.child import confinement, template
 from workers.child.crew import Assignment
 from workers.child.messages import ChildMessage
 from workers.child.output import Output
@@ -160,6 +160,8 @@ class ChildPool:
         self._starter = ThreadPoolExecutor(1, "children")
         self._reaper = ThreadPoolExecutor(1, "reaper")
         self._closed = False
+        if (reason := confinement.missing()) is not None:
+            _log.warning("jobs may open sockets and look into other processes: %s", reason)
 
     def fill(self) -> Future[None]:
         """Start the spare children; returns when they run."""

@@ -21,10 +21,11 @@ from typing import Any
 from models.errors import UsageError
 from models.method import Piece
 from workers import logs
+from workers.child.confinement import confine
 from workers.child.crew import Assignment, Coordinator
 from workers.child.messages import ChildMessage
 from workers.child.output import redirect
-from workers.child.run import Outcome, Spec, run, trial
+from workers.child.run import Outcome, Spec, opens_sockets, run, trial
 from workers.errors import NO_ROOM, FatalError, StoreUnavailable, TransientError, problem_of
 from workers.model import Advance
 from workers.processes import die_with_parent, die_with_pipe
@@ -63,6 +64,7 @@ def live(pipe: Connection, limits: Limits, output: Connection) -> None:
         spec = Spec.model_validate_json(pipe.recv_bytes())
     except (EOFError, OSError):
         return
+    confine(sockets=opens_sockets(spec))
     link = _SupervisorLink(pipe)
     die_with_pipe(link.receive)
     logs.set_ids(spec.request.id, spec.request.request_id)

@@ -238,6 +238,24 @@ def _progress(report: Report) -> Progress:
     return progress
 
 
+def opens_sockets(spec: Spec) -> bool:
+    """Whether the job reads from the object store by address, or has a fit of several processes."""
+    sources: list[Source | None] = list(spec.sources)
+    while sources:
+        if (source := sources.pop()) is not None:
+            if source.link is not None:
+                return True
+            sources += source.before
+    plans: list[Plan] = []
+    if spec.request.kind == "fit":
+        plans = [_plan(spec.request)]
+    elif spec.request.kind == "compare":
+        runs = comparison.ComparisonOptions.model_validate(spec.request.options).runs
+        plans = [contender.plan(0) for contender in runs]
+    steps = [step for plan in plans for step in plan.steps]
+    return any(method(step.method).opens_sockets(step.params) for step in steps)
+
+
 def _plan(request: Request) -> Plan:
     return Plan(request.method, request.params, request.preprocess, request.then)
 

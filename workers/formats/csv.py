@@ -369,6 +369,9 @@ def _rows(
     """The line and the cells of each row as text, the first line too.
 
     first_row : the number of the first line, for errors.
+
+    Raises UsageError `empty` where there is none: the decoder drops the beginning of a byte order
+    mark that the file breaks off in.
     """
     bounds.require(24 * (dialect.end - dialect.start))
     line = 1
@@ -382,6 +385,8 @@ def _rows(
                     raise _ragged(row, line, len(cells), dialect)
                 yield line, cells
                 line = reader.line_num + 1
+        if line == 1:
+            raise UsageError("The CSV file has no rows.", code="empty")
     except UnicodeDecodeError:
         raise broken("The CSV file is not UTF-8 text.") from None
     except csv.Error:

@@ -43,6 +43,9 @@ over the seeds; the rest is read by rows. `python -m bench hyperbolic` measures 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from pydantic import Field
 
@@ -115,6 +118,9 @@ class GHHC(Method[GHHCParams]):
     )
     resumes = True
     example = {"n_internal": 9, "max_iter": 100, "n_init": 2}
+
+    def opens_sockets(self, params: Mapping[str, Any]) -> bool:
+        return int(params.get("processes", 1)) > 1
 
     def _memory(self, shapes: Shapes, params: GHHCParams) -> int:
         from models.methods.hyperbolic.ball.leaf_merges import MOST

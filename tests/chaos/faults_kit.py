@@ -1,0 +1,145 @@
+"""What is done to the parts of the service; each fault is over when its function returns."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import redis
+
+from tests.chaos.parts_kit import FAKETIME, Parts
+from tests.chaos.proxy_kit import Mode, Proxy
+
+Fault = Callable[[Parts, random.Random], bool]
+"""Does it; False if there was nothing to do it to."""
+
+LONG_S = 2.0
+
+
+def kill(name: str) -> Fault:
+    def fault(parts: Parts, dice: random.Random) -> bool:
+        names = [n for n in parts.processes if n.startswith(name)]
+        parts.kill(dice.choice(names))
+        return True
+
+    return fault
+
+
+def kill_template(parts: Parts, dice: random.Random) -> bool:
+    return _kill_one(parts.below_workers()[0], dice)
+
+
+def kill_child(parts: Parts, dice: random.Random) -> bool:
+    """A child that computes, if there is one; else one that waits for a job."""
+    children = parts.below_workers()[1]
+    busy = [child for child in children if _cpu_s(child) > 0.3]
+    return _kill_one(busy or children, dice)
+
+
+def flush(parts: Parts, dice: random.Random) -> bool:
+    with contextlib.suppress(redis.RedisError):
+        parts.redis.flushall()
+        return True
+    return False
+
+
+def forget(parts: Parts, dice: random.Random) -> bool:
+    parts.forget_redis()
+    return True
+
+
+def fill_memory(parts: Parts, dice: random.Random) -> bool:
+    with contextlib.suppress(redis.RedisError):
+        parts.redis.config_set("maxmemory", "1")
+        time.sleep(LONG_S)
+        parts.redis.config_set("maxmemory", "0")
+        return True
+    return False
+
+
+def fill_disk(parts: Parts, dice: random.Random) -> bool:
+    """Only where the store has a small disk of its own."""
+    disk = parts.store.parent
+    if not disk.is_mount():
+        return False
+    path = disk / "filler"
+    with path.open("wb", buffering=0) as filler:
+        for size in (1 << 16, 1 << 9):
+            with contextlib.suppress(OSError):
+                while True:
+                    filler.write(bytes(size))
+    time.sleep(LONG_S)
+    path.unlink()
+    return True
+
+
+def connections(
+    mode: Mode, proxy_of: Callable[[Parts], Proxy] = lambda parts: parts.proxy
+) -> Fault:
+    """The proxy does this for a while; "pass": it cuts all connections once."""
+
+    def fault(parts: Parts, dice: random.Random) -> bool:
+        proxy = proxy_of(parts)
+        proxy.mode = mode
+        proxy.cut_all()
+        time.sleep(0.0 if mode == "pass" else LONG_S)
+        proxy.mode = "pass"
+        proxy.cut_all()
+        return True
+
+    return fault
+
+
+def move_clock(parts: Parts, dice: random.Random) -> bool:
+    """An hour forth or back for every process, Valkey included; then back to the right time."""
+    if FAKETIME is None:
+        return False
+    _write(parts.clock, dice.choice(["+3600s", "-3600s"]))
+    time.sleep(LONG_S)
+    _write(parts.clock, "+0")
+    return True
+
+
+KILLS: dict[str, Fault] = {
+    "kill api": kill("api"),
+    "kill worker": kill("worker"),
+    "kill valkey": kill("valkey"),
+    "kill template": kill_template,
+    "kill child": kill_child,
+}
+FAULTS: dict[str, Fault] = {
+    **KILLS,
+    "redis flushed": flush,
+    "redis forgets": forget,
+    "redis full": fill_memory,
+    "disk full": fill_disk,
+    "connections cut": connections("pass"),
+    "connections refused": connections("refuse"),
+    "connections slow": connections("delay"),
+    "connections silent": connections("swallow"),
+    "clock jumps": move_clock,
+}
+
+
+def _kill_one(processes: list[psutil.Process], dice: random.Random) -> bool:
+    if processes:
+        with contextlib.suppress(psutil.Error):
+            dice.choice(processes).kill()
+            return True
+    return False
+
+
+def _cpu_s(process: psutil.Process) -> float:
+    with contextlib.suppress(psutil.Error):
+        return float(process.cpu_times().user)
+    return 0.0
+
+
+def _write(path: Path, text: str) -> None:
+    beside = path.with_suffix(".new")
+    beside.write_text(text)
+    beside.replace(path)

@@ -1,0 +1,297 @@
+"""A storm: clients submit and read while faults happen; then calm, and the reckoning.
+
+A client behaves as the documentation asks: it repeats a submission with the same `Idempotency-Key`
+until it is answered, so that each of its submissions is one job. A job counts as lost if it has not
+ended some time after the last fault, and as doubled if two of its ends were seen, if one key gave
+two jobs, or if files of two attempts are left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import numpy as np
+
+from tests.chaos.faults_kit import FAULTS, KILLS, Fault
+from tests.chaos.parts_kit import Parts
+from tests.e2e.client import ENDED
+from workers.broker import sender
+from workers.settings import WorkerSettings
+
+N_DUPLICATES = 20
+"""Hints that each client sends besides that of the service, for some of its jobs."""
+
+PATIENCE_S = 90.0
+"""How long after the last fault a job may take to end; a lease is a few seconds."""
+
+MOST_OUTAGE_S = 30.0
+
+TRIVIAL = {"method": "l2h", "inputs": {"logits": [[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1, 2]]}}
+POINTS = np.random.default_rng(0).normal(size=(300, 8)).round(3).tolist()
+LONGER = {"method": "kmeans", "inputs": {"features": POINTS}, "params": {"n_clusters": 5}}
+
+
+@dataclass
+class Reckoning:
+    """What a storm did, and what came of it.
+
+    recovery_s : for each kill, the time until a job ended after it.
+    """
+
+    n_jobs: int = 0
+    statuses: Counter[str] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter)
+    skipped: set[str] = field(default_factory=set)
+    n_kills: int = 0
+    lost: list[str] = field(default_factory=list)
+    doubled: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    orphans: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    recovery_s: list[float] = field(default_factory=list)
+    livez_s: float = 0.0
+    took_s: float = 0.0
+
+    def __str__(self) -> str:
+        rows = {
+            "jobs accepted": f"{self.n_jobs} ({dict(self.statuses)})",
+            "faults": f"{sum(self.faults.values())} ({dict(sorted(self.faults.items()))})",
+            "not possible here": ", ".join(sorted(self.skipped)) or "-",
+            "kills": self.n_kills,
+            "lost": len(self.lost),
+            "doubled": len(self.doubled),
+            "results unreadable": len(self.unreadable),
+            "orphan objects, processes": len(self.orphans),
+            "unexpected responses": len(self.wrong),
+            "worst time from a kill to an end": f"{max(self.recovery_s, default=0.0):.2f} s",
+            "longest /livez": f"{self.livez_s:.3f} s",
+            "the whole": f"{self.took_s:.0f} s",
+        }
+        return "\n".join(f"{name:<34}{value}" for name, value in rows.items())
+
+
+class Storm:
+    """Clients and faults on these parts; all choices but the order of threads are from `seed`."""
+
+    def __init__(self, parts: Parts, seed: int, faults: Mapping[str, Fault] = FAULTS) -> None:
+        self.parts = parts
+        self.result = Reckoning()
+        self._seed = seed
+        self._faults = faults
+        self._accepted: dict[str, str] = {}
+        self._ends: dict[str, dict[str, Any]] = {}
+        self._end_times: list[float] = []
+        self._kill_times: list[float] = []
+        self._over = threading.Event()
+        self._calm = threading.Event()
+        self._lock = threading.Lock()
+        self._send = sender(WorkerSettings(redis_url=parts.env["UMBEL_REDIS_URL"]))
+
+    def run(self, n_jobs: int, pause_s: float, n_clients: int = 2) -> Reckoning:
+        """Faults until `n_jobs` jobs were accepted: each after a job has ended since the last one,
+        and after about `pause_s`."""
+        began = time.monotonic()
+        self._await_ready()
+        each = -(-n_jobs // n_clients)
+        clients = [self._thread(self._submit, n, each) for n in range(n_clients)]
+        watchers = [self._thread(self._read), self._thread(self._look_alive)]
+        dice = random.Random(self._seed)
+        order: list[str] = []
+        while any(client.is_alive() for client in clients):
+            order = order or dice.sample(list(self._faults), len(self._faults))
+            at = self._disturb(order.pop(), dice)
+            time.sleep(dice.uniform(0.5, 1.5) * pause_s)
+            self._await_end(at, clients)
+        self._calm.set()
+        deadline = time.monotonic() + PATIENCE_S
+        while self._open() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self._over.set()
+        for watcher in watchers:
+            watcher.join(20.0)
+        self._reckon()
+        self.result.took_s = time.monotonic() - began
+        return self.result
+
+    def _thread(self, work: Any, *arguments: Any) -> threading.Thread:
+        def guarded() -> None:
+            try:
+                work(*arguments)
+            except BaseException as error:
+                self.result.wrong.append(repr(error))
+                raise
+
+        thread = threading.Thread(target=guarded, daemon=True)
+        thread.start()
+        return thread
+
+    def _await_ready(self) -> None:
+        deadline, last = time.monotonic() + 150.0, "no response"
+        with httpx.Client(base_url=self.parts.url) as client:
+            while True:
+                with contextlib.suppress(httpx.TransportError):
+                    answer = client.get("/readyz")
+                    if answer.status_code == 200:
+                        return
+                    last = answer.text
+                if time.monotonic() > deadline:
+                    raise AssertionError(f"{last}\n{self.parts.log()}")
+                time.sleep(0.1)
+
+    def _await_end(self, at: float, clients: list[threading.Thread]) -> None:
+        """Wait until a job has ended after a fault: the next one would only prolong the outage."""
+        deadline = time.monotonic() + MOST_OUTAGE_S
+        while not any(end > at for end in self._end_times[-1:]):
+            if time.monotonic() > deadline or not any(c.is_alive() for c in clients):
+                return
+            time.sleep(0.05)
+
+    def _disturb(self, name: str, dice: random.Random) -> float:
+        at = time.monotonic()
+        if not self._faults[name](self.parts, dice):
+            self.result.skipped.add(name)
+            return 0.0
+        self.result.faults[name] += 1
+        if name in KILLS:
+            self._kill_times.append(at)
+        return at
+
+    # Clients.
+
+    def _submit(self, number: int, n_jobs: int) -> None:
+        dice = random.Random(f"{self._seed} {number}")
+        with httpx.Client(base_url=self.parts.url, timeout=15.0) as client:
+            for count in range(n_jobs):
+                key = f"{self._seed}-{number}-{count}"
+                body = dict(LONGER if dice.random() < 0.2 else TRIVIAL)
+                job_id = self._accept(client, key, body)
+                with self._lock:
+                    self._accepted[job_id] = key
+                if dice.random() < 0.1:
+                    self._send_duplicates(job_id)
+                if dice.random() < 0.05:
+                    with contextlib.suppress(httpx.HTTPError):
+                        client.post(f"/v1/jobs/{job_id}/cancel")
+                if dice.random() < 0.1 and self._accept(client, key, body) != job_id:
+                    self.result.doubled.append(f"{key}: two jobs")
+                while len(self._open()) > 50:
+                    time.sleep(0.05)
+
+    def _accept(self, client: httpx.Client, key: str, body: dict[str, Any]) -> str:
+        while True:
+            with contextlib.suppress(httpx.TransportError):
+                answer = client.post("/v1/jobs", json=body, headers={"Idempotency-Key": key})
+                if answer.status_code in (200, 201, 202):
+                    return str(answer.json()["id"])
+                if answer.status_code not in (409, 429, 503, 507):
+                    raise AssertionError(f"{answer.status_code} {answer.text}")
+            time.sleep(0.05)
+
+    def _send_duplicates(self, job_id: str) -> None:
+        with contextlib.suppress(Exception):
+            for _ in range(N_DUPLICATES):
+                self._send("cpu", job_id)
+
+    def _read(self) -> None:
+        """Ask for each open job in turn; once it has ended, it must never change."""
+        dice = random.Random(self._seed)
+        with httpx.Client(base_url=self.parts.url, timeout=15.0) as client:
+            while not self._over.is_set():
+                waiting = self._open()
+                ended = list(self._ends)
+                for job_id in [*waiting, *dice.sample(ended, min(3, len(ended)))]:
+                    self._read_one(client, job_id)
+                    if self._over.is_set():
+                        return
+                time.sleep(0.05)
+
+    def _read_one(self, client: httpx.Client, job_id: str) -> None:
+        with contextlib.suppress(httpx.TransportError):
+            answer = client.get(f"/v1/jobs/{job_id}")
+            if answer.status_code == 200 and (job := answer.json())["status"] in ENDED:
+                kept = ("status", "attempt", "result", "error", "finished_at")
+                end = {name: job[name] for name in kept}
+                if job_id not in self._ends:
+                    self._ends[job_id] = end
+                    self._end_times.append(time.monotonic())
+                elif self._ends[job_id] != end:
+                    self.result.doubled.append(f"{job_id}: {self._ends[job_id]}, then {end}")
+            elif answer.status_code not in (200, 503):
+                self.result.wrong.append(f"{job_id}: {answer.status_code} {answer.text[:200]}")
+
+    def _look_alive(self) -> None:
+        """How long `/livez` takes, of an API that runs."""
+        with httpx.Client(base_url=self.parts.url, timeout=30.0) as client:
+            while not self._over.is_set():
+                began = time.monotonic()
+                with contextlib.suppress(httpx.TransportError):
+                    client.get("/livez")
+                    self.result.livez_s = max(self.result.livez_s, time.monotonic() - began)
+                time.sleep(0.1)
+
+    def _open(self) -> list[str]:
+        with self._lock:
+            return [job_id for job_id in self._accepted if job_id not in self._ends]
+
+    # The reckoning.
+
+    def _reckon(self) -> None:
+        result, ends = self.result, self._ends
+        result.n_jobs, result.n_kills = len(self._accepted), len(self._kill_times)
+        result.lost += self._open()
+        result.statuses = Counter(end["status"] for end in ends.values())
+        for at in self._kill_times:
+            later = [end - at for end in self._end_times if end > at]
+            result.recovery_s += [min(later)] if later else []
+        with httpx.Client(base_url=self.parts.url, timeout=30.0) as client:
+            for job_id, end in ends.items():
+                self._read_one(client, job_id)
+                if end["status"] == "succeeded":
+                    answer = client.get(f"/v1/trees/{end['result']['tree']}.nwk")
+                    if answer.status_code != 200 or not answer.text.strip().endswith(";"):
+                        result.unreadable.append(f"{job_id}: {answer.status_code}")
+        if self.parts.store.exists():
+            deadline = time.monotonic() + 30.0
+            while (orphans := self._orphans()) and time.monotonic() < deadline:
+                time.sleep(0.5)
+            result.orphans += orphans
+
+    def _orphans(self) -> list[str]:
+        """What the store has of no accepted job, or of an attempt that did not end its job."""
+        store = self.parts.store
+        paths = [*store.glob("open/*/*"), *store.glob("pieces/*/*/*")]
+        paths += [
+            path
+            for path in store.glob("jobs/*/*")
+            if path.name not in self._accepted and not self._refused(path / "end.json")
+        ]
+        for attempt in store.glob("attempts/*/*/*"):
+            tenant, job_id = attempt.parts[-3:-1]
+            end = store / "jobs" / tenant / job_id / "end.json"
+            if not end.exists() or json.loads(end.read_text())["fence"] != attempt.name:
+                paths.append(attempt)
+        return [str(path.relative_to(store)) for path in paths]
+
+    def _refused(self, path: Any) -> bool:
+        """Whether this is the end of a submission that was answered with an error."""
+        return path.exists() and json.loads(path.read_text())["status"] == "rejected"
+
+
+def failures(result: Reckoning) -> Sequence[str]:
+    """What must not have happened."""
+    return [
+        *(f"lost: {job}" for job in result.lost),
+        *(f"doubled: {text}" for text in result.doubled),
+        *(f"unreadable: {text}" for text in result.unreadable),
+        *(f"orphan: {text}" for text in result.orphans),
+        *(f"unexpected: {text}" for text in result.wrong),
+    ]

@@ -1,0 +1,100 @@
+"""What the kernel refuses to the process of a job, asked by a method in a real child."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.workers.child.process_kit import child_pool, outcome, spec
+from workers.child.confinement import missing
+from workers.child.pool import ChildPool
+from workers.child.run import Spec, opens_sockets
+from workers.child.sources import Source
+from workers.stores.objects.blobs import Link
+
+EXTRA = Path(__file__).parents[1] / "extra"
+
+pytestmark = pytest.mark.skipif(missing() is not None, reason=f"not confined: {missing()}")
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ChildPool]:
+    """Children that know the methods of `extra`, on two threads."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(EXTRA), os.environ.get("PYTHONPATH", "")]))
+        with child_pool(1, threads=2) as pool:
+            pool.fill().result()
+            yield pool
+
+
+def attempts(pool: ChildPool, folder: Path, **params: object) -> dict[str, float]:
+    """What came of what the method `intruder` tried: 1 where it got through, else minus errno."""
+    path = folder / "features.npy"
+    np.save(path, np.eye(3))
+    child = pool.take()
+    child.begin(spec(folder, "intruder", Source(role="features", kind="dataset", path=path,
+                                                format="npy"), **params))  # fmt: skip
+    done = outcome(child)
+    assert done.error is None, done.error
+    assert done.result is not None
+    return dict(done.result["metrics"])
+
+
+def test_a_job_opens_no_socket_and_no_other_process(pool: ChildPool, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as internet, socket.socket(
+        socket.AF_UNIX
+    ) as local:  # fmt: skip
+        path = tmp_path / "socket"
+        local.bind(str(path))
+        local.listen()
+        tried = attempts(pool, tmp_path, port=internet.getsockname()[1], path=str(path))
+    assert tried.pop("pair") == 1.0
+    assert tried.pop("file") == 1.0
+    refused = {-float(errno) for errno in (1, 13)}
+    assert {name: result for name, result in tried.items() if result not in refused} == {}
+    assert len(tried) == 8
+
+
+def test_the_same_attempts_succeed_where_sockets_are_allowed(
+    pool: ChildPool, tmp_path: Path
+) -> None:
+    """So the refusals are those of the filter."""
+    with socket.create_server(("127.0.0.1", 0)) as internet:
+        tried = attempts(pool, tmp_path, port=internet.getsockname()[1], opens=True)
+    assert tried["internet"] == 1.0
+    assert tried["thread"] == 1.0
+    assert tried["program"] == 1.0
+    assert tried["trace"] < 0
+
+
+def test_sockets_are_for_remote_inputs_and_for_fits_of_several_processes(tmp_path: Path) -> None:
+    near = Source(role="features", kind="dataset", path=tmp_path, format="npy")
+    link = Link(url="http://127.0.0.1/x", size=1, etag="e")
+    far = near.model_copy(update={"path": None, "link": link})
+    grown = near.model_copy(update={"kind": "job", "before": (None, far)})
+
+    def of(method: str, source: Source, **params: object) -> Spec:
+        folder = tmp_path / f"{len(list(tmp_path.iterdir()))}"
+        folder.mkdir()
+        return spec(folder, method, source, **params)
+
+    assert not opens_sockets(of("kmeans", near))
+    assert opens_sockets(of("kmeans", far))
+    assert opens_sockets(of("hmmc", grown))
+    assert not opens_sockets(of("ghhc", near, processes=1))
+    two = of("ghhc", near, processes=2)
+    assert opens_sockets(two)
+    request = two.request.model_copy(
+        update={
+            "kind": "compare",
+            "options": {
+                "runs": [{"method": "kmeans"}, {"method": "ghhc", "params": {"processes": 2}}]
+            },
+        }
+    )
+    assert opens_sockets(two.model_copy(update={"request": request}))

@@ -1,0 +1,562 @@
+"""What the Lua scripts of `workers.stores.redis` promise, written as a plain Python model.
+
+Each method of `Book` is one script: it takes the script's arguments, changes the model and returns
+the reply that the script must give. `Book.keys` says what Redis must hold afterwards, all of it:
+lists and counts are not kept here but derived from the jobs. Times are ms of a clock that the test
+moves. Keys that expire do so by the server's own clock, so only that they will is modelled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import Any
+
+from tests.workers.stores.redis.records_kit import (
+    Board,
+    Entry,
+    Job,
+    Reply,
+    Scored,
+    lowest,
+)
+
+
+class Book:
+    """The whole of Redis."""
+
+    def __init__(self) -> None:
+        self.now = 1_700_000_000_000
+        self.n_fillers = 0
+        self.jobs: dict[str, Job] = {}
+        self.due: Scored = {}
+        self.lanes: dict[tuple[str, str], set[str]] = defaultdict(set)
+        self.turns: dict[str, dict[str, int]] = defaultdict(dict)
+        self.last_turn: dict[str, dict[str, int]] = defaultdict(dict)
+        self.shares: dict[str, dict[str, int]] = defaultdict(dict)
+        self.turn = 0
+        self.once: dict[str, tuple[str, str]] = {}
+        self.wakes: dict[str, list[str]] = defaultdict(list)
+        self.board: dict[tuple[str, str], Board] = defaultdict(Board)
+        self.boards: Scored = {}
+        self.hooks: Scored = {}
+        self.hooks_of: dict[str, Scored] = defaultdict(dict)
+        self.busy: dict[str, Scored] = defaultdict(dict)
+        self.index: dict[tuple[str, str], Entry] = {}
+        self.rebuilding: str | None = None
+        self.held = False
+        self.built: str | None = None
+
+    # Jobs.
+
+    def create(
+        self,
+        id: str,
+        tenant: str,
+        queue: str,
+        method: str,
+        kind: str,
+        listed: str,
+        request: str,
+        resend: int,
+        key: str,
+        body: str,
+        kept: int,
+        to: str,
+    ) -> Reply:
+        if id in self.jobs:
+            return ["exists"]
+        once = f"p:idempotency:{tenant}:{key}" if key else ""
+        if once:
+            first = self.once.get(once)
+            if first is not None and first[0] != id:
+                return ["replay", first[0]] if first[1] == body else ["mismatch"]
+            self.once[once] = (id, body)
+        job = Job(tenant, queue, method, kind, listed, request, once, self.now, self.now)
+        self.jobs[id] = job
+        if to:
+            job.hook_to, job.hook, job.hook_attempts = to, "waiting", 0
+            job.version += 1
+        self.enter_lane(id)
+        self.due[id] = self.now + resend
+        job.event("progress", "{}")
+        return ["made", str(job.version)]
+
+    def claim(self, id: str, fence: str, lease: int, most: int, worker: str) -> Reply:
+        job = self.jobs.get(id)
+        if job is None:
+            return ["gone"]
+        if job.ended:
+            return ["ended"]
+        if job.fence == fence:
+            return ["ok", job.attempt, job.started_us]
+        if job.lease is not None and job.lease > self.now:
+            return ["leased"]
+        if job.cancel:
+            return ["cancelled"]
+        if job.attempt >= most:
+            return ["exhausted"]
+        job.fence, job.lease, job.worker = fence, self.now + lease, worker
+        job.attempt += 1
+        job.started_us = job.started_us or f"{self.now}000"
+        job.progress = "{}"
+        self.due[id] = job.lease
+        self.set_status(id, "running")
+        job.event("progress", job.progress)
+        return ["ok", job.attempt, job.started_us]
+
+    def beat(self, id: str, fence: str, lease: int, progress: str) -> Reply:
+        job = self.jobs.get(id)
+        if job is None or job.fence != fence:
+            return "lost"
+        job.lease = self.now + lease
+        self.due[id] = job.lease if job.cancel_by is None else min(job.lease, job.cancel_by)
+        if progress not in ("", job.progress):
+            job.progress = progress
+            job.version += 1
+            job.event("progress", progress)
+        return "cancel" if job.cancel else "on"
+
+    def log(self, id: str, fence: str, line: str) -> Reply:
+        job = self.jobs.get(id)
+        if job is None or job.fence != fence:
+            return "lost"
+        job.event("log", line)
+        return "on"
+
+    def cancel(self, id: str, tenant: str, within: int) -> Reply:
+        job = self.jobs.get(id)
+        if job is None or job.tenant != tenant:
+            return "gone"
+        if job.ended:
+            return "ended"
+        if job.status == "queued":
+            job.cancel, job.cancel_by, self.due[id] = 1, self.now, self.now
+            return "queued"
+        if not job.cancel:
+            assert job.lease is not None
+            job.cancel, job.cancel_by = 1, self.now + within
+            self.due[id] = min(job.lease, job.cancel_by)
+            self.set_status(id, "cancelling")
+            job.event("progress", job.progress)
+            self.wakes[id].append("cancel")
+        return "running"
+
+    def release(
+        self,
+        id: str,
+        fence: str,
+        spend: int,
+        most: int,
+        delay: int,
+        lapsed: int,
+        why: str,
+        wait: int,
+    ) -> Reply:
+        job = self.jobs.get(id)
+        if job is None or job.fence != fence:
+            return "lost"
+        assert job.lease is not None
+        if lapsed and job.lease > self.now:
+            return "lost"
+        if job.cancel:
+            job.lease, self.due[id] = 0, self.now
+            return "cancelled"
+        job.attempt -= not spend
+        if job.attempt >= most:
+            job.lease, self.due[id] = 0, self.now
+            if why:
+                job.end["error"] = why
+            return "exhausted"
+        job.fence = job.lease = job.worker = None
+        job.progress = "{}"
+        self.due[id] = self.now + delay
+        self.set_status(id, "queued")
+        if wait:
+            self.leave_lane(id)
+        job.event("progress", job.progress)
+        return "queued"
+
+    def finish(
+        self,
+        id: str,
+        status: str,
+        attempt: int,
+        started: str,
+        finished: str,
+        result: str,
+        warnings: str,
+        error: str,
+        kept: int,
+        tree: str,
+        facts: str,
+        delivery: str,
+        n_sent: int,
+        reason: str,
+    ) -> Reply:
+        """The script `end`."""
+        job = self.jobs.get(id)
+        if job is None:
+            return "gone"
+        if job.ended:
+            return "ended"
+        job.fence = job.lease = job.worker = job.cancel = job.cancel_by = None
+        job.attempt = attempt
+        job.end = {
+            "started_at": started,
+            "finished_at": finished,
+            "result": result,
+            "warnings": warnings,
+            "error": error,
+        }
+        if status == "succeeded":
+            job.progress = '{"fraction":1.0,"stage":"done"}'
+        self.due.pop(id, None)
+        if tree:
+            self.index["tree", tree] = Entry(job.tenant, "", facts)
+        self.set_status(id, status)
+        if job.hook_to is not None:
+            job.version += 1
+            job.hook = delivery or "pending"
+            if delivery:
+                job.hook_attempts, job.hook_reason = n_sent, reason
+            else:
+                self.send_hook_at(id, self.now)
+        if kept:
+            job.event("done", "{}")
+            job.events_expire = True
+        else:
+            job.events = []
+        self.wakes[id].append(status)
+        return "ok"
+
+    def drop(self, id: str, tree: str) -> Reply:
+        self.index.pop(("tree", tree), None)
+        self.due.pop(id, None)
+        job = self.jobs.get(id)
+        if job is None:
+            return 0
+        if job.status == "queued":
+            self.leave_lane(id)
+        if job.hook_to is not None:
+            self.forget_hook(id)
+        if job.once and self.once.get(job.once, ("", ""))[0] == id:
+            del self.once[job.once]
+        del self.jobs[id]
+        self.wakes[id].append("deleted")
+        return 1
+
+    def next(self, weights: dict[str, int], due: int, *lanes: str) -> Reply:
+        for lane in lanes:
+            turns = self.turns[lane]
+            while turns:
+                tenant = lowest({t: float(n) for t, n in turns.items()}, math.inf)[0]
+                waiting = self.lanes[lane, tenant]
+                if not waiting:
+                    del turns[tenant]
+                    continue
+                id = min(waiting)
+                waiting.remove(id)
+                if id not in self.jobs or self.jobs[id].status != "queued":
+                    continue
+                n_taken = self.shares[lane].pop(tenant, 0) + 1
+                if n_taken >= weights.get(tenant, 1):
+                    self.turn += 1
+                    self.last_turn[lane][tenant] = turns[tenant] = self.turn
+                else:
+                    self.shares[lane][tenant] = n_taken
+                self.due[id] = self.now + due
+                return id
+        return ""
+
+    def sweep(self, most: int, resend: int) -> Reply:
+        taken = []
+        longer = resend * (1 + (len(self.due) + self.n_fillers) // 1000)
+        for id in lowest(self.due, self.now)[:most]:
+            job = self.jobs.get(id)
+            if job is None or job.ended:
+                del self.due[id]
+                continue
+            action, again = "", self.now + resend
+            if job.cancel_by is not None and job.cancel_by <= self.now:
+                action = "cancel"
+            elif job.status == "queued":
+                action, again = "send", self.now + longer
+                self.enter_lane(id)
+            else:
+                assert job.lease is not None
+                if job.lease <= self.now:
+                    action = "lapsed"
+                else:
+                    again = job.lease if job.cancel_by is None else min(job.lease, job.cancel_by)
+            self.due[id] = again
+            if action:
+                taken.append([id, job.tenant, job.queue, job.fence or "", action])
+        return taken
+
+    def set_status(self, id: str, new: str) -> None:
+        job = self.jobs[id]
+        old, job.status = job.status, new
+        job.version += 1
+        if old == "queued" != new:
+            self.leave_lane(id)
+        if new == "queued" != old:
+            self.enter_lane(id)
+
+    def enter_lane(self, id: str) -> None:
+        job = self.jobs[id]
+        self.lanes[job.lane, job.tenant].add(id)
+        self.turns[job.lane].setdefault(job.tenant, self.last_turn[job.lane].get(job.tenant, 0))
+
+    def leave_lane(self, id: str) -> None:
+        job = self.jobs[id]
+        self.lanes[job.lane, job.tenant].discard(id)
+        if not self.lanes[job.lane, job.tenant]:
+            self.turns[job.lane].pop(job.tenant, None)
+
+    # Webhooks.
+
+    def hook_take(self, token: str, most: int, lease: int, per_host: int, per_tenant: int) -> Reply:
+        taken: list[Any] = []
+        for to in lowest(self.hooks, self.now):
+            if len(taken) == most:
+                break
+            tenant, place = to.split(" ")
+            busy = self.busy[tenant] = {
+                row: until for row, until in self.busy[tenant].items() if until > self.now
+            }
+            here = sum(row.split(" ")[0] == place for row in busy)
+            room = max(min(most - len(taken), per_host - here, per_tenant - len(busy)), 0)
+            for id in lowest(self.hooks_of[to], self.now)[:room]:
+                job = self.jobs.get(id)
+                if job is None or job.hook != "pending":
+                    del self.hooks_of[to][id]
+                    continue
+                job.hook_token = token
+                self.hooks_of[to][id] = busy[f"{place} {id}"] = self.now + lease
+                taken.append([id, tenant, job.hook_attempts])
+            self.look_at_hooks(to)
+            if self.hooks.get(to, math.inf) <= self.now:
+                self.hooks[to] = self.now
+        return taken
+
+    def hook_tell(
+        self, id: str, token: str, status: str, n_sent: int, delay: int, reason: str
+    ) -> Reply:
+        job = self.jobs.get(id)
+        if job is None or job.hook_to is None:
+            return "gone"
+        if job.hook_token != token:
+            return "lost"
+        job.hook_attempts, job.hook_reason, job.hook = n_sent, reason, status
+        job.version += 1
+        if status == "pending":
+            self.send_hook_at(id, self.now + delay)
+        else:
+            self.forget_hook(id)
+        return "ok"
+
+    def send_hook_at(self, id: str, at: int) -> None:
+        job = self.jobs[id]
+        self.forget_hook(id)
+        assert job.hook_to is not None
+        job.hook_due = at
+        self.hooks_of[job.hook_to][id] = at
+        self.look_at_hooks(job.hook_to)
+
+    def forget_hook(self, id: str) -> None:
+        job = self.jobs[id]
+        assert job.hook_to is not None
+        tenant, place = job.hook_to.split(" ")
+        job.hook_due = job.hook_token = None
+        self.busy[tenant].pop(f"{place} {id}", None)
+        self.hooks_of[job.hook_to].pop(id, None)
+        self.look_at_hooks(job.hook_to)
+
+    def look_at_hooks(self, to: str) -> None:
+        if self.hooks_of[to]:
+            self.hooks[to] = min(self.hooks_of[to].values())
+        else:
+            self.hooks.pop(to, None)
+
+    # Pieces.
+
+    def goes_on(self, id: str, fence: str) -> bool:
+        job = self.jobs.get(id)
+        running = job is not None and job.status == "running" and job.fence == fence
+        return running and job is not None and job.lease is not None and job.lease > self.now
+
+    def board_post(
+        self, id: str, fence: str, tenant: str, check: int, first: int, *pieces: str
+    ) -> Reply:
+        if not self.goes_on(id, fence):
+            return "lost"
+        board = self.board[id, fence]
+        if board.first == str(first):
+            return "on"
+        numbered = {str(first + i): text for i, text in enumerate(pieces)}
+        left = {k: float(k) for k in numbered}
+        self.board[id, fence] = Board(str(first), numbered, left=left, done=board.done)
+        self.boards[f"{id} {fence} {tenant}"] = self.now + check
+        return "on"
+
+    def board_next(self, id: str, fence: str, n_seen: int, *finished: str) -> Reply:
+        board = self.board[id, fence]
+        if not self.goes_on(id, fence) or not board.fields():
+            return ["lost"]
+        for k in finished:
+            board.left.pop(k, None)
+            board.own.discard(k)
+            if board.mine == k:
+                board.mine = None
+        if n_seen < len(board.done):
+            return ["done", board.done[n_seen]]
+        if board.mine is None:
+            k = (
+                min(board.own, key=int)
+                if board.own
+                else next(iter(lowest(board.left, self.now)), "")
+            )
+            if not k:
+                return ["wait"]
+            board.mine, board.holders[k], board.left[k] = k, fence, math.inf
+            board.own.discard(k)
+        return ["take", board.mine]
+
+    def board_take(self, id: str, token: str, lease: int, most: int) -> Reply:
+        job = self.jobs.get(id)
+        if job is None or job.fence is None or not self.goes_on(id, job.fence):
+            return []
+        board = self.board[id, job.fence]
+        for k in lowest(board.left, self.now):
+            board.n_takes[k] = board.n_takes.get(k, 0) + 1
+            if board.n_takes[k] <= most:
+                board.holders[k], board.left[k] = token, self.now + lease
+                return [job.fence, k, board.pieces[k]]
+            board.left[k] = math.inf
+            board.own.add(k)
+        return []
+
+    def board_tell(self, id: str, fence: str, k: str, token: str, lease: int, what: str) -> Reply:
+        board = self.board[id, fence]
+        if not self.goes_on(id, fence) or board.holders.get(k) != token:
+            return "lost"
+        if k not in board.left:
+            return "on" if what == "done" else "lost"
+        if what == "beat":
+            board.left[k] = self.now + lease
+        elif what == "done":
+            del board.left[k]
+            board.own.discard(k)
+            board.done.append(f"{k} {token}")
+        else:
+            del board.holders[k]
+            board.left[k] = math.inf if what == "own" else float(k)
+            if what == "own":
+                board.own.add(k)
+            board.n_takes[k] -= what == "forgiven"
+        return "on"
+
+    def board_close(self, id: str, fence: str, tenant: str) -> Reply:
+        until = self.drop_board(id, fence)
+        self.boards[f"{id} {fence} {tenant}"] = until
+        return int(until <= self.now)
+
+    def board_sweep(self, most: int, check: int, again: int) -> Reply:
+        over = []
+        for row in lowest(self.boards, self.now)[:most]:
+            id, fence, _ = row.split(" ")
+            if self.goes_on(id, fence):
+                self.boards[row] = self.now + check
+                continue
+            until = self.drop_board(id, fence)
+            self.boards[row] = until
+            if until <= self.now:
+                over.append(row)
+                self.boards[row] = self.now + again
+        return over
+
+    def drop_board(self, id: str, fence: str) -> float:
+        """Returns the time until which a helper may be at work."""
+        left = self.board.pop((id, fence), Board()).left.values()
+        return max((at for at in left if self.now < at < math.inf), default=self.now)
+
+    # Lists of datasets and trees; the right to rebuild.
+
+    def index_put(self, name: str, id: str, tenant: str, group: str, facts: str) -> Reply:
+        self.index[name, id] = Entry(tenant, group, facts)
+        return 1
+
+    def index_change(self, name: str, id: str, facts: str) -> Reply:
+        if (name, id) not in self.index:
+            return 0
+        self.index[name, id].facts = facts
+        return 1
+
+    def index_drop(self, name: str, id: str) -> Reply:
+        return int(self.index.pop((name, id), None) is not None)
+
+    def hold(self, token: str, hold: int) -> Reply:
+        self.held = self.rebuilding == token
+        return int(self.held)
+
+    def end_rebuild(self, token: str, run_id: str) -> Reply:
+        """The script `built`."""
+        if self.rebuilding != token:
+            return 0
+        self.rebuilding = None
+        self.built = run_id or self.built
+        return 1
+
+    # What Redis must hold.
+
+    def keys(self) -> dict[str, tuple[Any, bool]]:
+        """The value of each key, and whether the key will expire. No key is empty."""
+        values: dict[str, Any] = {"due": self.due, "boards": self.boards, "hooks": self.hooks}
+        sets: dict[str, set[str]] = defaultdict(set)
+        counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        for id, job in self.jobs.items():
+            values[f"job:{id}"] = job.fields()
+            values[f"events:{id}"] = job.events
+            counts["counts"][job.status] += 1
+            counts["queued"][job.queue] += job.status == "queued"
+            if job.hook is not None:
+                counts["hook_counts"][job.hook] += 1
+            if job.listed == "1":
+                base, of = f"jobs:{job.tenant}", f":method:{job.method}"
+                for key in (base, base + of):
+                    sets[key].add(id)
+                    sets[key.replace(base, f"{base}:status:{job.status}")].add(id)
+        for (lane, tenant), ids in self.lanes.items():
+            sets[f"lane:{lane}:{tenant}"] = ids
+        for (name, id), entry in self.index.items():
+            values[f"{name}:{id}"] = vars(entry)
+            base = f"{name}s:{entry.tenant}"
+            for key in {base, f"{base}:group:{entry.group}" if entry.group else base}:
+                sets[key].add(id)
+        for name, ids in sets.items():
+            values[name] = dict.fromkeys(ids, 0)
+        for name, numbers in counts.items():
+            values[name] = {key: str(n) for key, n in numbers.items() if n}
+        for name, by_lane in (("taken", self.last_turn), ("shares", self.shares)):
+            for lane, by_tenant in by_lane.items():
+                values[f"{name}:{lane}"] = {t: str(n) for t, n in by_tenant.items()}
+        values |= {f"turns:{lane}": dict(turns) for lane, turns in self.turns.items()}
+        values["turn"] = str(self.turn) if self.turn else None
+        for once, (id, body) in self.once.items():
+            values[once.removeprefix("p:")] = {"job": id, "body": body}
+        values |= {f"wake:{id}": texts for id, texts in self.wakes.items()}
+        values |= {f"hooks:{to}": dict(ids) for to, ids in self.hooks_of.items()}
+        values |= {f"hooks_busy:{tenant}": dict(rows) for tenant, rows in self.busy.items()}
+        for (id, fence), board in self.board.items():
+            key = f"board:{id}:{fence}"
+            values |= {key: board.fields(), f"{key}:left": board.left, f"{key}:done": board.done}
+            values[f"{key}:own"] = board.own
+        values |= {"rebuilding": self.rebuilding, "built": self.built}
+        return {key: (value, self.expires(key)) for key, value in values.items() if value}
+
+    def expires(self, key: str) -> bool:
+        kind, _, id = key.partition(":")
+        if kind == "events":
+            return self.jobs[id].events_expire
+        return kind == "idempotency" or (kind == "rebuilding" and self.held)

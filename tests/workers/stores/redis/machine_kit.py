@@ -1,0 +1,425 @@
+"""The scripts against their model: random calls by a few clients, and all of Redis compared.
+
+Ids, fences and tokens are drawn from few, so that calls meet: an attempt that has lost its lease, a
+helper whose piece another has taken, two submissions with one key. All durations are multiples of
+one second, so that a deadline is often reached exactly.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from tests.workers.stores.redis.book_kit import Book
+from tests.workers.stores.redis.records_kit import Job
+from tests.workers.stores.redis.scripts_kit import PREFIX, TimedScripts
+
+S = 1000
+JOBS = [f"job_{number}" for number in range(5)]
+TENANTS = ["ada", "bob"]
+KINDS = ["fit", "predict", "transform", "evaluate", "compare", "import", "inspect"]
+LANES = ["cpu:fit", "cpu:quick", "gpu:fit", "gpu:quick"]
+PLACES = ["h:1", "h:2", "g:1"]
+TOKENS = ["u", "v", "w"]
+MOST = 3
+"""Attempts of a job, and times that helpers may take a piece."""
+
+jobs = st.sampled_from(JOBS)
+seconds = st.sampled_from([0, S, S, 2 * S, 3 * S])
+leases = st.sampled_from([S, 3 * S, 10 * S])
+tokens = st.sampled_from(TOKENS)
+pieces = st.sampled_from(["1", "2", "3", "4", "5"])
+few = st.sampled_from([1, 2, 100])
+usual = st.sampled_from([True, True, True, False])
+"""Whether a caller says who it is, or what it no longer is."""
+
+
+class Machine(RuleBasedStateMachine):
+    """Subclasses, made by `machine`, have the scripts."""
+
+    scripts: TimedScripts
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scripts.begin()
+        self.book = Book()
+        self.n_fences = 0
+
+    def call(self, script: str, promised: Any, *arguments: str | int) -> Any:
+        reply = self.scripts(script, self.book.now, *arguments)
+        assert reply == promised, f"{script}{arguments}: {reply}, not {promised}"
+        return reply
+
+    def fence_of(self, id: str, holds: bool) -> str:
+        """The fence of the job's attempt; else one that it had, or never."""
+        job = self.book.jobs.get(id)
+        held = None if job is None else job.fence
+        return held if holds and held is not None else f"f{max(self.n_fences - 1, 0)}"
+
+    def some(self, *statuses: str) -> bool:
+        """Whether a job has one of these statuses."""
+        return any(job.status in statuses for job in self.book.jobs.values())
+
+    def begun(self) -> bool:
+        return self.some("running", "cancelling")
+
+    def open(self) -> bool:
+        return self.some("queued", "running", "cancelling")
+
+    def queued(self) -> bool:
+        return self.some("queued")
+
+    def one_of(self, data: st.DataObject, fits: Callable[[Job], bool]) -> str:
+        """A job that fits, mostly; else any id."""
+        fitting = [id for id, job in self.book.jobs.items() if fits(job)]
+        return str(data.draw(st.sampled_from(fitting * 20 + JOBS)))
+
+    def running(self, data: st.DataObject) -> str:
+        return self.one_of(data, lambda job: job.fence is not None)
+
+    def with_board(self, data: st.DataObject) -> str:
+        """A job whose attempt has posted pieces, mostly; else any id."""
+        posted = [id for (id, fence), board in self.book.board.items()
+                  if board.pieces and self.book.goes_on(id, fence)]  # fmt: skip
+        return str(data.draw(st.sampled_from(posted * 20 + JOBS)))
+
+    @invariant()
+    def redis_holds_what_the_model_says(self) -> None:
+        held, promised = self.scripts.dump(), self.book.keys()
+        for key in sorted({*held, *promised}):
+            assert held.get(key) == promised.get(key), key
+
+    @rule(ms=st.sampled_from([1, S, S, S, 2 * S, 3 * S]))
+    def time_passes(self, ms: int) -> None:
+        self.book.now += ms
+
+    @rule()
+    @precondition(lambda self: not self.book.n_fillers)
+    def many_jobs_wait(self) -> None:
+        self.book.n_fillers = 1500
+        fillers = (
+            word for number in range(self.book.n_fillers) for word in ("9e14", f"filler{number}")
+        )
+        self.scripts.command("ZADD", f"{PREFIX}due", *fillers)
+
+    # Jobs.
+
+    @initialize(
+        kinds=st.lists(st.sampled_from(KINDS), min_size=3, max_size=3),
+        n_claimed=st.sampled_from([1, 2, 3]),
+        posts=st.booleans(),
+    )
+    def jobs_run(self, kinds: list[str], n_claimed: int, posts: bool) -> None:
+        """Otherwise most calls would meet nothing."""
+        for id, kind, tenant in zip(JOBS, kinds, ["ada", "ada", "bob"], strict=False):
+            self.create(id, tenant, "cpu", "hac", kind, S, "", "x", "h:1")
+        for id in JOBS[:n_claimed]:
+            self.n_fences += 1
+            row = (id, f"f{self.n_fences}", 10 * S, MOST, "worker")
+            self.call("claim", self.book.claim(*row), *row)
+        if posts:
+            board = (JOBS[0], "f1", "ada", S, 1, "[0]", "[1]", "[2]")
+            self.call("board_post", self.book.board_post(*board), *board)
+
+    @rule(
+        id=jobs,
+        tenant=st.sampled_from(TENANTS),
+        queue=st.sampled_from(["cpu", "gpu"]),
+        method=st.sampled_from(["hac", "l2h"]),
+        kind=st.sampled_from(KINDS),
+        resend=seconds,
+        key=st.sampled_from(["", "", "k"]),
+        body=st.sampled_from(["x", "y"]),
+        place=st.sampled_from(["", *PLACES]),
+    )
+    def new(self, id: str, **how: Any) -> None:
+        if id in self.book.jobs and self.some("succeeded", "failed", "cancelled"):
+            id = next(i for i, job in self.book.jobs.items() if job.ended)
+            self.call("drop", self.book.drop(id, f"tr_{id}"), id, f"tr_{id}")
+        self.create(id, **how)
+
+    def create(
+        self,
+        id: str,
+        tenant: str,
+        queue: str,
+        method: str,
+        kind: str,
+        resend: int,
+        key: str,
+        body: str,
+        place: str,
+    ) -> None:
+        listed = str(int(kind not in ("import", "inspect")))
+        to = f"{tenant} {place}" if place else ""
+        row = (id, tenant, queue, method, kind, listed, "{}", resend, key, body, 60 * S, to)
+        self.call("create", self.book.create(*row), *row)
+
+    @rule(data=st.data(), lease=leases, again=st.sampled_from([False, False, False, True]))
+    @precondition(open)
+    def claim(self, data: st.DataObject, lease: int, again: bool) -> None:
+        id = self.one_of(data, lambda job: not job.ended)
+        fence = self.fence_of(id, True) if again else f"f{self.n_fences}"
+        self.n_fences += 1
+        row = (id, fence, lease, MOST, f"worker {fence}")
+        self.call("claim", self.book.claim(*row), *row)
+
+    @rule(
+        data=st.data(),
+        holds=usual,
+        lease=leases,
+        progress=st.sampled_from(["", "{}", "{1}", "{2}"]),
+    )
+    @precondition(begun)
+    def beat(self, data: st.DataObject, holds: bool, lease: int, progress: str) -> None:
+        id = self.running(data)
+        row = (id, self.fence_of(id, holds), lease, progress)
+        self.call("beat", self.book.beat(*row), *row)
+
+    @rule(data=st.data(), holds=usual)
+    @precondition(begun)
+    def log(self, data: st.DataObject, holds: bool) -> None:
+        id = self.running(data)
+        row = (id, self.fence_of(id, holds), "line")
+        self.call("log", self.book.log(*row), *row)
+
+    @rule(data=st.data(), owner=usual, within=seconds)
+    @precondition(open)
+    def cancel(self, data: st.DataObject, owner: bool, within: int) -> None:
+        id = self.one_of(data, lambda job: not job.ended)
+        job = self.book.jobs.get(id)
+        row = (id, job.tenant if owner and job else "eve", within)
+        self.call("cancel", self.book.cancel(*row), *row)
+
+    @rule(
+        data=st.data(),
+        holds=usual,
+        spend=st.sampled_from([0, 1, 1]),
+        delay=seconds,
+        lapsed=st.booleans(),
+        why=st.sampled_from(["", "{}"]),
+        wait=st.booleans(),
+    )
+    @precondition(begun)
+    def release(
+        self,
+        data: st.DataObject,
+        holds: bool,
+        spend: int,
+        delay: int,
+        lapsed: bool,
+        why: str,
+        wait: bool,
+    ) -> None:
+        id = self.running(data)
+        fence = self.fence_of(id, holds)
+        row = (id, fence, spend, MOST, delay, int(lapsed), why, int(wait))
+        self.call("release", self.book.release(*row), *row)
+
+    @rule(
+        data=st.data(),
+        status=st.sampled_from(["succeeded", "failed", "cancelled"]),
+        kept=st.sampled_from([0, 60 * S, 60 * S]),
+        tree=st.booleans(),
+        delivery=st.sampled_from(["", "", "", "delivered", "failed"]),
+    )
+    @precondition(open)
+    def end(self, data: st.DataObject, status: str, kept: int, tree: bool, delivery: str) -> None:
+        id = self.one_of(data, lambda job: not job.ended)
+        texts = ("t0", "t1", "{r}", "[w]", "{e}")
+        name, facts = (f"tr_{id}", "{facts}") if tree else ("", "")
+        row = (id, status, 2, *texts, kept, name, facts, delivery, 3, "reason")
+        self.call("end", self.book.finish(*row), *row)
+
+    @rule(data=st.data(), ended=usual)
+    @precondition(lambda self: self.some("succeeded", "failed", "cancelled"))
+    def drop(self, data: st.DataObject, ended: bool) -> None:
+        id = self.one_of(data, lambda job: job.ended or not ended)
+        self.call("drop", self.book.drop(id, f"tr_{id}"), id, f"tr_{id}")
+
+    @rule(
+        due=seconds,
+        weight=st.sampled_from([1, 2, 3]),
+        lanes=st.permutations(LANES),
+        n_lanes=st.sampled_from([1, 4]),
+        claims=st.booleans(),
+    )
+    @precondition(queued)
+    def next(self, due: int, weight: int, lanes: list[str], n_lanes: int, claims: bool) -> None:
+        weights = {"ada": weight}
+        id = self.book.next(weights, due, *lanes[:n_lanes])
+        self.call("next", id, json.dumps(weights), due, *lanes[:n_lanes])
+        if id and claims:
+            self.n_fences += 1
+            row = (str(id), f"f{self.n_fences}", S, MOST, "worker")
+            self.call("claim", self.book.claim(*row), *row)
+
+    @rule(most=few, resend=seconds)
+    def sweep(self, most: int, resend: int) -> None:
+        self.call("sweep", self.book.sweep(most, resend), most, resend)
+
+    # Webhooks.
+
+    @rule(token=tokens, most=few, lease=leases, per_host=st.sampled_from([1, 2, 9]))
+    @precondition(lambda self: self.book.hooks)
+    def hook_take(self, token: str, most: int, lease: int, per_host: int) -> None:
+        row = (token, most, lease, per_host, 2 if per_host < 9 else 9)
+        self.call("hook_take", self.book.hook_take(*row), *row)
+
+    @rule(
+        data=st.data(),
+        holds=usual,
+        status=st.sampled_from(["delivered", "failed", "pending"]),
+        delay=seconds,
+    )
+    def hook_tell(self, data: st.DataObject, holds: bool, status: str, delay: int) -> None:
+        id = self.one_of(data, lambda job: job.hook_token is not None)
+        job = self.book.jobs.get(id)
+        token = job.hook_token if job is not None and holds else None
+        row = (id, token or "none", status, 4, delay, "why")
+        self.call("hook_tell", self.book.hook_tell(*row), *row)
+
+    # Pieces.
+
+    @rule(
+        data=st.data(),
+        holds=usual,
+        first=st.sampled_from([1, 1, 3]),
+        n_pieces=st.sampled_from([1, 3]),
+        check=seconds,
+    )
+    @precondition(begun)
+    def board_post(
+        self, data: st.DataObject, holds: bool, first: int, n_pieces: int, check: int
+    ) -> None:
+        id = self.running(data)
+        texts = [f"[{number}]" for number in range(n_pieces)]
+        row = (id, self.fence_of(id, holds), "ada", check, first, *texts)
+        self.call("board_post", self.book.board_post(*row), *row)
+
+    @rule(
+        data=st.data(),
+        holds=usual,
+        n_seen=st.sampled_from([0, 1, 5]),
+        finishes=st.booleans(),
+        finished=st.lists(pieces, max_size=1),
+    )
+    @precondition(lambda self: self.book.board)
+    def board_next(
+        self,
+        data: st.DataObject,
+        holds: bool,
+        n_seen: int,
+        finishes: bool,
+        finished: list[str],
+    ) -> None:
+        id = self.with_board(data)
+        fence = self.fence_of(id, holds)
+        mine = self.book.board[id, fence].mine
+        if finishes and mine is not None and mine not in finished:
+            finished = [*finished, mine]
+        row = (id, fence, n_seen, *finished)
+        self.call("board_next", self.book.board_next(*row), *row)
+
+    @rule(data=st.data(), token=tokens, lease=leases, most=st.sampled_from([1, 2]))
+    @precondition(lambda self: self.book.board)
+    def board_take(self, data: st.DataObject, token: str, lease: int, most: int) -> None:
+        row = (self.with_board(data), token, lease, most)
+        self.call("board_take", self.book.board_take(*row), *row)
+
+    @rule(
+        data=st.data(),
+        holds=usual,
+        lease=leases,
+        what=st.sampled_from(["beat", "done", "done", "back", "forgiven", "own"]),
+    )
+    @precondition(lambda self: self.book.board)
+    def board_tell(self, data: st.DataObject, holds: bool, lease: int, what: str) -> None:
+        """A helper speaks of a piece that it or another one has, or had."""
+        boards = list(self.book.board)
+        id, fence = data.draw(st.sampled_from(boards))
+        board = self.book.board[id, fence]
+        k = data.draw(st.sampled_from([*board.holders] * 2 or ["1"]))
+        token = board.holders.get(k, "none") if holds else data.draw(tokens)
+        if token == fence:
+            return  # The attempt itself is no helper.
+        row = (id, fence, k, token, lease, what)
+        self.call("board_tell", self.book.board_tell(*row), *row)
+
+    @rule(data=st.data(), holds=usual)
+    @precondition(lambda self: self.book.board)
+    def board_close(self, data: st.DataObject, holds: bool) -> None:
+        id = self.with_board(data)
+        row = (id, self.fence_of(id, holds), "ada")
+        self.call("board_close", self.book.board_close(*row), *row)
+
+    @rule(most=few, check=leases, again=leases)
+    @precondition(lambda self: self.book.boards)
+    def board_sweep(self, most: int, check: int, again: int) -> None:
+        row = (most, check, again)
+        self.call("board_sweep", self.book.board_sweep(*row), *row)
+
+    # Lists of datasets and trees; the right to rebuild.
+
+    @rule(
+        name=st.sampled_from(["dataset", "tree"]),
+        number=st.sampled_from([0, 1, 2]),
+        what=st.sampled_from(["put", "put", "change", "drop"]),
+    )
+    def index(self, name: str, number: int, what: str) -> None:
+        id = f"ix_{number}"
+        if what == "put":
+            row = (name, id, TENANTS[number % 2], ["", "labels"][number // 2], f"{number}")
+            self.call("index_put", self.book.index_put(*row), *row)
+        elif what == "change":
+            self.call("index_change", self.book.index_change(name, id, "new"), name, id, "new")
+        else:
+            self.call("index_drop", self.book.index_drop(name, id), name, id)
+
+    @rule(
+        token=tokens,
+        what=st.sampled_from(["begin", "hold", "end"]),
+        run_id=st.sampled_from(["", "r0", "r1"]),
+    )
+    def rebuild(self, token: str, what: str, run_id: str) -> None:
+        key = f"{PREFIX}rebuilding"
+        if what == "begin":
+            if self.scripts.command("SET", key, token, "NX", "PX", 60 * S):
+                assert self.book.rebuilding is None
+                self.book.rebuilding, self.book.held = token, True
+        elif what == "end":
+            self.call("built", self.book.end_rebuild(token, run_id), token, run_id)
+        elif self.book.rebuilding is not None:
+            self.scripts.command("PERSIST", key)
+            self.call("hold", self.book.hold(token, 60 * S), token, 60 * S)
+
+
+def machine(scripts: TimedScripts) -> type[Machine]:
+    """A machine that calls these scripts."""
+    return type("BoundMachine", (Machine,), {"scripts": scripts})
+
+
+def follow(scripts: TimedScripts, n_sequences: int, n_calls: int = 60) -> None:
+    """AssertionError, with the calls, if the scripts and their model differ."""
+    run_state_machine_as_test(
+        machine(scripts),
+        settings=settings(
+            max_examples=n_sequences,
+            stateful_step_count=n_calls,
+            suppress_health_check=list(HealthCheck),
+            phases=[Phase.generate],
+            report_multiple_bugs=False,
+        ),
+    )

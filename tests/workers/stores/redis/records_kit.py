@@ -1,0 +1,105 @@
+"""The records of the model of `book_kit`: a job, the board of an attempt, an entry of a list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+ENDED = ("succeeded", "failed", "cancelled")
+QUICK = ("predict", "transform", "evaluate", "import", "inspect")
+N_EVENTS_KEPT = 100
+Reply = str | int | list[Any]
+Scored = dict[str, float]
+
+
+def lowest(scores: Scored, most: float) -> list[str]:
+    """The members with a score of at most `most`, as a sorted set orders them."""
+    return sorted((m for m in scores if scores[m] <= most), key=lambda m: (scores[m], m))
+
+
+@dataclass
+class Job:
+    """A job's record, with the events of its stream."""
+
+    tenant: str
+    queue: str
+    method: str
+    kind: str
+    listed: str
+    request: str
+    once: str
+    base: int
+    version: int
+    status: str = "queued"
+    attempt: int = 0
+    progress: str = "{}"
+    n_events: int = 0
+    events: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    events_expire: bool = False
+    fence: str | None = None
+    lease: int | None = None
+    worker: str | None = None
+    started_us: str | None = None
+    cancel: int | None = None
+    cancel_by: int | None = None
+    end: dict[str, str] = field(default_factory=dict)
+    hook: str | None = None
+    hook_to: str | None = None
+    hook_attempts: int | None = None
+    hook_reason: str | None = None
+    hook_due: int | None = None
+    hook_token: str | None = None
+
+    @property
+    def lane(self) -> str:
+        return f"{self.queue}:{'quick' if self.kind in QUICK else 'fit'}"
+
+    @property
+    def ended(self) -> bool:
+        return self.status in ENDED
+
+    def event(self, kind: str, data: str) -> None:
+        self.n_events += 1
+        entry = {"event": kind, "status": self.status, "data": data}
+        self.events = [*self.events, (f"{self.base}-{self.n_events}", entry)][-N_EVENTS_KEPT:]
+
+    def fields(self) -> dict[str, str]:
+        names = (
+            *("tenant", "queue", "method", "kind", "listed", "request", "once", "base", "version"),
+            *("status", "attempt", "progress", "fence", "lease", "worker", "started_us", "cancel"),
+            *("cancel_by", "hook", "hook_to", "hook_attempts", "hook_reason", "hook_due"),
+            "hook_token",
+        )
+        values = {name: getattr(self, name) for name in names}
+        plain = {name: str(value) for name, value in values.items() if value is not None}
+        return {**plain, "events": str(self.n_events), **self.end}
+
+
+@dataclass
+class Board:
+    """The pieces of one attempt. left : scored by the time from which each may be taken."""
+
+    first: str | None = None
+    pieces: dict[str, str] = field(default_factory=dict)
+    holders: dict[str, str] = field(default_factory=dict)
+    n_takes: dict[str, int] = field(default_factory=dict)
+    mine: str | None = None
+    left: Scored = field(default_factory=dict)
+    own: set[str] = field(default_factory=set)
+    done: list[str] = field(default_factory=list)
+
+    def fields(self) -> dict[str, str]:
+        texts = {f"p{k}": text for k, text in self.pieces.items()}
+        texts |= {f"t{k}": holder for k, holder in self.holders.items()}
+        texts |= {f"c{k}": str(n) for k, n in self.n_takes.items()}
+        texts |= {} if self.first is None else {"first": self.first}
+        return texts | ({} if self.mine is None else {"mine": self.mine})
+
+
+@dataclass
+class Entry:
+    """A dataset or a tree in its lists."""
+
+    tenant: str
+    group: str
+    facts: str
