@@ -7,7 +7,7 @@ blocks of rows, so that a mapped file is not copied whole without need.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NoReturn, TypeAlias
 
 import numpy as np
@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from models.arrays import Array, Int, Matrix, row_blocks
 from models.data import Data, require_finite
 from models.errors import UsageError
+from models.method import Input, Shapes
 from models.rows import Rows, widened
 
 Points: TypeAlias = "Matrix | Rows"
@@ -297,3 +298,30 @@ def as_floats(values: Matrix) -> Matrix:
             shape=values.shape,
         )
     return values
+
+
+def require_lengths(inputs: Mapping[str, Input], shapes: Shapes, given: Collection[str]) -> None:
+    """Refuse inputs with another number of values than the data have rows or columns.
+
+    inputs : what the method takes. shapes : those of the inputs that are known so far, by role.
+    given : all roles.
+
+    Raises UsageError `wrong-shape` with both numbers. Not for a job that goes on from another
+    (`base`), whose rows count too, nor for columns where only some are given.
+    """
+    main = next((role for role in inputs if len(shapes.get(role, ())) >= 2), None)
+    if main is None or "base" in given:
+        return
+    for role, wanted in inputs.items():
+        if wanted.one_per is None or len(shapes.get(role, ())) != 1:
+            continue
+        if wanted.one_per == "column" and "top_classes" in given:
+            continue
+        expected = shapes[main][0 if wanted.one_per == "row" else 1]
+        if shapes[role][0] != expected:
+            raise UsageError(
+                f"Input {role!r} has {shapes[role][0]} values; {expected} are needed, one for each "
+                f"{wanted.one_per} of {main!r}.",
+                code="wrong-shape",
+                role=role,
+            )

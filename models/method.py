@@ -438,34 +438,6 @@ class Method(ABC, Generic[P]):
         memory.require(self.id, self._memory(shapes, params), self.advice, room)
 
     @final
-    def check_lengths(self, shapes: Shapes, given: Collection[str]) -> None:
-        """Refuse inputs with another number of values than the data have rows or columns.
-
-        shapes : those of the inputs that are known so far, by role. given : all roles.
-
-        Raises UsageError `wrong-shape` with both numbers. Not for a job that goes on from another
-        (`base`), whose rows count too, nor for columns where only some are given.
-        """
-        if "base" in given or not self.inputs:
-            return
-        main = next((role for role in self.inputs if len(shapes.get(role, ())) >= 2), None)
-        if main is None:
-            return
-        for role, wanted in self.inputs.items():
-            if wanted.one_per is None or len(shapes.get(role, ())) != 1:
-                continue
-            if wanted.one_per == "column" and "top_classes" in given:
-                continue
-            expected = shapes[main][0 if wanted.one_per == "row" else 1]
-            if shapes[role][0] != expected:
-                raise UsageError(
-                    f"Input {role!r} has {shapes[role][0]} values; {expected} are needed, one for "
-                    f"each {wanted.one_per} of {main!r}.",
-                    code="wrong-shape",
-                    role=role,
-                )
-
-    @final
     def check_choice(self, given: Collection[str], *, predicting: bool = False) -> None:
         """Raises UsageError unless exactly one role of `one_of` is among `given` and, for a fit, at
         least one of `some_of`."""

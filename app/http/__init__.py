@@ -2,14 +2,12 @@
 
 Start with `dependencies`, the parameters of routes; `problems` has every error.
 
-- `server`, `connections`: the server and its end; bounds and deadlines of each connection.
-- `processes`: several of them behind one port, restarted when they end.
+- `server`, `processes`, `connections`: servers behind one port; bounds of each connection.
 - `dependencies`: the service, the tenant, ids of the path, idempotency keys.
 - `problems`: RFC 9457 problems, the kinds of them, and error handlers.
 - `security`, `keyring`: who may call: keys, roles, Host and Origin; the keys a process knows.
 - `rates`: requests a second, of tenants and keys.
-- `observability`: request ids, the log, metrics of requests.
-- `service_metrics`: metrics of jobs, queues, tenants and the store.
+- `observability`, `service_metrics`: request ids, the log; metrics of requests and of jobs.
 - `bodies`, `queries`: bounded bodies and strict JSON; query parameters that a route has not.
 - `addresses`, `paging`: addresses behind a proxy, pages of lists.
 - `etags`, `contents`: conditional requests, stored objects whole or by ranges.

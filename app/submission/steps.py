@@ -12,6 +12,7 @@ from app.http.problems import Refused, field_errors, place_in, refused_at
 from app.schemas.jobs import NewJob, StepBody
 from app.submission.inputs import ResolvedInputs, ids
 from models import registry
+from models.checks import require_lengths
 from models.errors import UsageError
 from models.method import Input, Method, handed_on
 from models.preprocess.pipeline import (
@@ -196,7 +197,7 @@ def check_shapes(
     shapes, room = inputs.shapes, service.settings.job_memory_bytes
     if not preprocess:
         try:
-            find_method(method_id).check_lengths(shapes, inputs.refs)
+            require_lengths(find_method(method_id).inputs, shapes, inputs.refs)
         except UsageError as error:
             raise refused_at(error.code, error.detail, "inputs", error.where["role"]) from None
     if room is None:

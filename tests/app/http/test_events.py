@@ -172,7 +172,7 @@ def test_a_follower_catches_up_with_what_others_have_read(api: Api) -> None:
     async def collect(after: str | None, n_events: int, joined: asyncio.Event) -> None:
         events: list[ServerSentEvent] = []
         collected.append(events)
-        async for event in api.service.feeds.follow("local", job_id, after):
+        async for event in api.service.feeds.follow("local", job_id, after, lambda: False):
             events.append(event)
             if len(events) == n_events:
                 joined.set()

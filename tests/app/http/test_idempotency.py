@@ -155,7 +155,7 @@ def die_before_the_record(api: Api, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def restart_redis(api: Api) -> None:
     """The next sweep rebuilds, as after a restart of Redis."""
-    api.service.redis.set(f"{api.settings.key_prefix}built", "an earlier run")
+    api.service.redis.set(f"{api.settings.key_prefix}counted", "an earlier run")
     api.service.ledger.sweep()
 
 

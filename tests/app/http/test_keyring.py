@@ -76,6 +76,16 @@ def test_a_key_that_reads_changes_nothing(start: Start, method: str) -> None:
     assert "only read" in problem["detail"]
 
 
+@pytest.mark.parametrize(("role", "status"), [("read", 403), ("write", 403), ("admin", 200)])
+def test_the_key_of_an_administrator_opens_the_metrics(
+    start: Start, role: Role, status: int
+) -> None:
+    api = start(api_keys=new_key("a")[1])
+    _, secret = Keys(api.service.blobs).add("acme", role)
+    known(api, secret)
+    assert get(api, secret, "/metrics").status_code == status
+
+
 def test_a_key_that_reads_does_not_get_the_secret_that_signs(start: Start) -> None:
     api = start()
     keys = Keys(api.service.blobs)

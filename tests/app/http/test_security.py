@@ -101,15 +101,22 @@ def test_with_keys_each_tenant_sees_its_own_jobs(start: Start, tmp_path: Path) -
 def test_metrics_need_the_token_of_the_operator(start: Start) -> None:
     key, line = new_key("a")
     token = "0123456789abcdef0123456789abcdef"
+
+    def refused(api: Api, headers: dict[str, str], status: int) -> None:
+        code = "unauthenticated" if status == 401 else "forbidden"
+        problem_of(api.client.get("/metrics", headers=headers), status, code)
+
     closed = start(api_keys=line)
-    for headers in ({}, {"Authorization": f"Bearer {key}"}):
-        problem_of(closed.client.get("/metrics", headers=headers), 403, "forbidden")
+    refused(closed, {}, 401)
+    refused(closed, {"Authorization": f"Bearer {token}"}, 401)
+    # A key of the environment may do everything that is its tenant's.
+    refused(closed, {"Authorization": f"Bearer {key}"}, 403)
     for keys in ("", line):
         for client in (("127.0.0.1", 1), ("10.0.0.5", 1)):
             api = start(client=client, api_keys=keys, metrics_token=token)
-            for wrong in (None, "Bearer", f"Bearer {key}", f"Bearer {token}x", f"Basic {token}"):
-                headers = {} if wrong is None else {"Authorization": wrong}
-                problem_of(api.client.get("/metrics", headers=headers), 401, "unauthenticated")
+            for wrong in (None, "Bearer", f"Bearer {token}x", f"Basic {token}"):
+                refused(api, {} if wrong is None else {"Authorization": wrong}, 401)
+            refused(api, {"Authorization": f"Bearer {key}"}, 403 if keys else 401)
             right = {"Authorization": f"Bearer {token}"}
             assert "umbel_workers" in api.client.get("/metrics", headers=right).text
             # It opens nothing else.

@@ -52,7 +52,7 @@ def test_readiness_names_the_part_without_room(api: Api, monkeypatch: pytest.Mon
 def test_reads_go_on_while_redis_has_no_room(api: Api) -> None:
     job_id = api.client.post("/v1/jobs", json=new_job()).json()["id"]
     redis, prefix = api.service.redis, api.settings.key_prefix
-    redis.set(f"{prefix}built", "an earlier run")
+    redis.set(f"{prefix}counted", "an earlier run")
     redis.config_set("maxmemory", 1)
     try:
         assert problem_of(api.client.get("/readyz"), 507, "full")["full"] == ["redis"]
@@ -60,7 +60,7 @@ def test_reads_go_on_while_redis_has_no_room(api: Api) -> None:
         assert [job["id"] for job in api.client.get("/v1/jobs").json()["items"]] == [job_id]
         assert api.client.get(f"/v1/jobs/{job_id}").json()["status"] == "queued"
         assert api.client.get("/v1/datasets").json()["items"] == []
-        redis.delete(f"{prefix}built")  # It has lost everything: an empty list would be wrong.
+        redis.delete(f"{prefix}counted")  # It has lost everything: an empty list would be wrong.
         problem_of(api.client.get("/v1/jobs"), 507, "full")
     finally:
         redis.config_set("maxmemory", 0)

@@ -6,7 +6,7 @@ local h = redis.call('HMGET', job_key(id), 'status', 'bytes')
 if not h[1] or h[2] then return 0 end
 redis.call('HSET', job_key(id), 'key', ARGV[3], 'refs', ARGV[5])
 job_bytes(id, tonumber(ARGV[4]))
-count(id, nil, h[1])
+count_use(id, nil, h[1])
 refs_add(id, ARGV[5])
 if ARGV[6] ~= '' then redis.call('ZADD', P .. 'expiries', ARGV[6], id) end
 return 1
