@@ -226,8 +226,8 @@ def test_new_jobs_grow_from_earlier_ones(earlier: Earlier) -> None:
         again = earlier.service.ended(earlier.service.submit({**old["request"], "params": params}))
         assert again["status"] == "succeeded", again
         assert earlier.newick(again) == earlier.newick(before)
-        # `ghhc` computes in single precision.
-        rtol = 1e-6 if method == "ghhc" else RTOL
+        # `ghhc` computes in single precision, and `l2h` did in part where there are few classes.
+        rtol = {"ghhc": 1e-6, "l2h": 1e-8}.get(method, RTOL)
         assert lacking(before["result"]["metrics"], again["result"]["metrics"], rtol=rtol) == []
 
 

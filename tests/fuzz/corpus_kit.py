@@ -48,6 +48,11 @@ _TEXTS = {
         "(((1,2),3),(4,(5,6)));",
         "(a[&&NHX:S=x]:1e-3,b:0);",
     ],
+    f"{TREE}nexus": [
+        "#NEXUS\nBEGIN TAXA;\nTAXLABELS a 'b c' d;\nEND;\nBEGIN TREES;\n"
+        "TRANSLATE 1 a, 2 'b c', 3 d;\nTREE t = [&R] ((1:1,2:2):1,3:3);\nEND;\n",
+        "#nexus begin trees; tree * 'x y' = (a,(b,c)); end;",
+    ],
     f"{TREE}json": [
         '{"name": "r", "height": 2, "children": [{"name": "a"}, {"children": [{}, {}]}]}',
         '{"nodes": [{"id": 0, "parent": null}, {"id": 1, "parent": 0}, {"id": 2, "parent": 0}]}',

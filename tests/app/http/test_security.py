@@ -22,8 +22,13 @@ def test_loopback_names_are_allowed(api: Api, host: str) -> None:
 
 @pytest.mark.parametrize("host", FOREIGN)
 def test_other_names_are_refused(api: Api, host: str) -> None:
-    for path in ("/v1/methods", "/metrics", "/docs", "/nothing"):
+    for path in ("/", "/v1/methods", "/metrics", "/docs", "/nothing"):
         problem_of(api.client.get(path, headers={"Host": host}), 403, "forbidden")
+
+
+def test_without_keys_only_this_machine_sees_the_page(start: Start) -> None:
+    assert start().client.get("/").status_code == 200
+    problem_of(start(client=("10.0.0.1", 1)).client.get("/"), 403, "forbidden")
 
 
 def test_pages_of_other_origins_are_refused(start: Start) -> None:

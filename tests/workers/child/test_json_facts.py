@@ -8,7 +8,7 @@ import pytest
 
 from models.errors import UsageError
 from workers import processes
-from workers.child import json_facts
+from workers.child import apart
 from workers.child.json_facts import facts_apart
 from workers.errors import TransientError
 from workers.formats import json as json_format
@@ -51,7 +51,7 @@ def test_errors_are_those_of_the_format(document: bytes, role: str | None) -> No
 
 
 def test_a_process_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_facts, "LONGEST_S", 0.0)
+    monkeypatch.setattr(apart, "LONGEST_S", 0.0)
     with pytest.raises(TransientError):
         facts_apart(b"[[1]]")
 

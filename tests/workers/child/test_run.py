@@ -167,7 +167,9 @@ def test_then_runs_on_transformed_rows(jobs: JobsInFolder, then: str) -> None:
     data = Data({"features": LABELLED["features"]})
     rows = registry.method("fda").transform(model.stages[0].model, data)
     alone = second.fit(Data({"features": rows}), params)
-    assert (tree.leaf_of_point == alone.tree.leaf_of_point).all()
+    # The clusters are the same; which child is the first may turn on the last digit of a row.
+    pairs = set(zip(tree.leaf_of_point.tolist(), alone.tree.leaf_of_point.tolist(), strict=True))
+    assert len(pairs) == tree.n_leaves == alone.tree.n_leaves
     inputs = {"tree": tree_of(folder), "features": LABELLED["features"]}
     placed, where = jobs.run("predict", inputs, options=TREE)
     assert placed.error is None
