@@ -36,7 +36,7 @@ TOKENS = ["u", "v", "w"]
 DATASETS = [f"ds_{number}" for number in range(3)]
 OWNERS = ["", "k1", "k2"]
 """Keys of tenants."""
-RUNNING = ["", "", '{"":1}', '{"ada":1}', '{"ada":2,"":1}', '{"ada":0}']
+RUNNING = ["", '{"":1}', '{"ada":1}', '{"ada":2,"":1}', '{"ada":0}']
 """How many jobs of each tenant may run."""
 LIMITS = [
     "-",
@@ -134,14 +134,14 @@ class Machine(RuleBasedStateMachine):
     # Jobs.
 
     @initialize(
-        kinds=st.lists(st.sampled_from(KINDS), min_size=3, max_size=3),
+        kinds=st.lists(st.sampled_from(KINDS), min_size=4, max_size=4),
         n_claimed=st.sampled_from([1, 2, 3]),
         posts=st.booleans(),
     )
     def jobs_run(self, kinds: list[str], n_claimed: int, posts: bool) -> None:
         """Otherwise most calls would meet nothing."""
-        for id, kind, tenant in zip(JOBS, kinds, ["ada", "ada", "bob"], strict=False):
-            self.create(id, tenant, "cpu", "hac", kind, S, "", "x", "h:1", "k1", "1", 5, "")
+        for id, kind, tenant in zip(JOBS, kinds, ["ada", "ada", "bob", "ada"], strict=False):
+            self.create(id, tenant, "cpu", "hac", kind, S, "", "x", "h:1", "k1", "2", 5, "")
         for id in JOBS[:n_claimed]:
             self.n_fences += 1
             row = (id, f"f{self.n_fences}", 10 * S, MOST, "worker", "")
@@ -317,8 +317,13 @@ class Machine(RuleBasedStateMachine):
         lease=leases,
         again=st.sampled_from([False, False, False, True]),
         limits=running_limits,
+        n_takes=st.sampled_from([1, 2, 3]),
     )
     @precondition(lambda self: self.some("queued") or self.book.takes)
+    def takes(self, n_takes: int, **how: Any) -> None:
+        for _ in range(n_takes):
+            self.take(**how)
+
     def take(
         self, weight: int, lanes: list[str], n_lanes: int, lease: int, again: bool, limits: str
     ) -> None:
