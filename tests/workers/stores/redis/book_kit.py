@@ -3,11 +3,13 @@
 Each method of `Book` is one script: it takes the script's arguments, changes the model and returns
 the reply that the script must give. `Book.keys` says what Redis must hold afterwards, all of it:
 lists and counts are not kept here but derived from the jobs. Times are ms of a clock that the test
-moves. Keys that expire do so by the server's own clock, so only that they will is modelled.
+moves. Keys that expire do so by the server's own clock, so only that they will is modelled. A job
+that is not counted in what its tenant uses, as older versions left them, is always an unlisted one.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections import defaultdict
 from typing import Any
@@ -20,21 +22,30 @@ from tests.workers.stores.redis.records_kit import (
     Scored,
     lowest,
 )
+from tests.workers.stores.redis.uses_kit import USE_OF, Uses
+
+DURATIONS = (50, 100, 250, 500, *(1000 * s for s in (1, 2.5, 5, 10, 30, 60, 300, 900)))
+DURATIONS += tuple(3_600_000 * hours for hours in (1, 4, 24))
+"""Upper bounds of the histograms, in ms."""
 
 
-class Book:
+class Book(Uses):
     """The whole of Redis."""
 
     def __init__(self) -> None:
-        self.now = 1_700_000_000_000
+        super().__init__()
         self.n_fillers = 0
-        self.jobs: dict[str, Job] = {}
         self.due: Scored = {}
         self.lanes: dict[tuple[str, str], set[str]] = defaultdict(set)
         self.turns: dict[str, dict[str, int]] = defaultdict(dict)
         self.last_turn: dict[str, dict[str, int]] = defaultdict(dict)
         self.shares: dict[str, dict[str, int]] = defaultdict(dict)
         self.turn = 0
+        self.held_back: dict[str, set[str]] = defaultdict(set)
+        self.parked: dict[str, set[str]] = defaultdict(set)
+        self.takes: dict[str, str] = {}
+        self.messages: dict[str, list[str]] = defaultdict(list)
+        self.metrics: dict[str, int] = defaultdict(int)
         self.once: dict[str, tuple[str, str]] = {}
         self.wakes: dict[str, list[str]] = defaultdict(list)
         self.board: dict[tuple[str, str], Board] = defaultdict(Board)
@@ -42,10 +53,9 @@ class Book:
         self.hooks: Scored = {}
         self.hooks_of: dict[str, Scored] = defaultdict(dict)
         self.busy: dict[str, Scored] = defaultdict(dict)
-        self.index: dict[tuple[str, str], Entry] = {}
         self.rebuilding: str | None = None
         self.held = False
-        self.built: str | None = None
+        self.rebuilt: str | None = None
 
     # Jobs.
 
@@ -63,6 +73,14 @@ class Book:
         body: str,
         kept: int,
         to: str,
+        owner: str,
+        key_running: str,
+        n_bytes: int,
+        limits: str,
+        datasets: int,
+        refs: str,
+        expires: str,
+        hint: str,
     ) -> Reply:
         if id in self.jobs:
             return ["exists"]
@@ -71,18 +89,35 @@ class Book:
             first = self.once.get(once)
             if first is not None and first[0] != id:
                 return ["replay", first[0]] if first[1] == body else ["mismatch"]
+        if limits != "-":
+            for ref in json.loads(refs):
+                if self.is_going(ref):
+                    return ["gone", ref]
+            asked = {"bytes": n_bytes, "datasets": datasets, "queued": int(listed)}
+            why = self.exceeded(limits, tenant, owner, asked, True, "")
+            if why:
+                return why
+        if once:
             self.once[once] = (id, body)
-        job = Job(tenant, queue, method, kind, listed, request, once, self.now, self.now)
-        self.jobs[id] = job
+        texts = (tenant, queue, method, kind, listed, request, once)
+        of_use = (owner, key_running, refs, n_bytes)
+        job = self.jobs[id] = Job(*texts, self.now, self.now, *of_use, self.now)
+        self.need(id, refs)
+        if expires:
+            self.expiries[id] = float(expires)
         if to:
             job.hook_to, job.hook, job.hook_attempts = to, "waiting", 0
             job.version += 1
         self.enter_lane(id)
         self.due[id] = self.now + resend
         job.event("progress", "{}")
+        if hint:
+            self.messages[queue].insert(0, hint)
         return ["made", str(job.version)]
 
-    def claim(self, id: str, fence: str, lease: int, most: int, worker: str) -> Reply:
+    def claim(
+        self, id: str, fence: str, lease: int, most: int, worker: str, limits: str
+    ) -> list[Any]:
         job = self.jobs.get(id)
         if job is None:
             return ["gone"]
@@ -96,6 +131,14 @@ class Book:
             return ["cancelled"]
         if job.attempt >= most:
             return ["exhausted"]
+        full = self.may_not_run(job.tenant, limits) or self.key_may_not_run(job)
+        if job.status == "queued" and job.listed == "1" and full:
+            self.enter_lane(id)
+            return ["held"]
+        if job.status == "queued":
+            self.observe(f"wait {job.method} {job.lane}", self.now - job.queued_at)
+        else:
+            self.metrics[f"attempts {job.method} lost"] += 1
         job.fence, job.lease, job.worker = fence, self.now + lease, worker
         job.attempt += 1
         job.started_us = job.started_us or f"{self.now}000"
@@ -159,6 +202,9 @@ class Book:
         assert job.lease is not None
         if lapsed and job.lease > self.now:
             return "lost"
+        if job.lease:
+            outcome = "lost" if lapsed else "aborted" if spend else "returned"
+            self.metrics[f"attempts {job.method} {outcome}"] += 1
         if job.cancel:
             job.lease, self.due[id] = 0, self.now
             return "cancelled"
@@ -193,6 +239,7 @@ class Book:
         delivery: str,
         n_sent: int,
         reason: str,
+        n_bytes: int,
     ) -> Reply:
         """The script `end`."""
         job = self.jobs.get(id)
@@ -200,6 +247,13 @@ class Book:
             return "gone"
         if job.ended:
             return "ended"
+        if kept:
+            self.metrics[f"ended {job.method} {status}"] += 1
+            if job.status != "queued" and job.lease:
+                self.metrics[f"attempts {job.method} {status}"] += 1
+            if job.started_us is not None:
+                began = int(job.started_us) // 1000
+                self.observe(f"duration {job.method} {status}", self.now - began)
         job.fence = job.lease = job.worker = job.cancel = job.cancel_by = None
         job.attempt = attempt
         job.end = {
@@ -213,7 +267,9 @@ class Book:
             job.progress = '{"fraction":1.0,"stage":"done"}'
         self.due.pop(id, None)
         if tree:
-            self.index["tree", tree] = Entry(job.tenant, "", facts)
+            self.index["tree", tree] = Entry(job.tenant, "", facts, "0", job.key, "")
+        if job.bytes is not None:
+            job.bytes = n_bytes
         self.set_status(id, status)
         if job.hook_to is not None:
             job.version += 1
@@ -231,13 +287,17 @@ class Book:
         return "ok"
 
     def drop(self, id: str, tree: str) -> Reply:
-        self.index.pop(("tree", tree), None)
+        self.index_drop("tree", tree)
         self.due.pop(id, None)
+        self.expiries.pop(id, None)
         job = self.jobs.get(id)
         if job is None:
             return 0
         if job.status == "queued":
             self.leave_lane(id)
+        if job.counted and USE_OF.get(job.status) == "running":
+            self.let_run(job)
+        self.need_no_more(id, job.refs)
         if job.hook_to is not None:
             self.forget_hook(id)
         if job.once and self.once.get(job.once, ("", ""))[0] == id:
@@ -246,18 +306,47 @@ class Book:
         self.wakes[id].append("deleted")
         return 1
 
-    def next(self, weights: dict[str, int], due: int, *lanes: str) -> Reply:
+    def take(
+        self,
+        weights: str,
+        fence: str,
+        lease: int,
+        most: int,
+        worker: str,
+        limits: str,
+        *lanes: str,
+    ) -> Reply:
+        id = self.takes.get(fence) or self.next_job(json.loads(weights), limits, lanes)
+        if id is None:
+            return []
+        self.takes[fence] = id
+        tenant = self.jobs[id].tenant if id in self.jobs else ""
+        return [id, tenant, *self.claim(id, fence, lease, most, worker, limits)]
+
+    def next_job(self, weights: dict[str, int], limits: str, lanes: tuple[str, ...]) -> str | None:
         for lane in lanes:
             turns = self.turns[lane]
             while turns:
                 tenant = lowest({t: float(n) for t, n in turns.items()}, math.inf)[0]
+                full = self.may_not_run(tenant, limits)
+                if full and not lane.endswith(":quick"):
+                    del turns[tenant]
+                    self.parked[tenant].add(lane)
+                    continue
                 waiting = self.lanes[lane, tenant]
                 if not waiting:
                     del turns[tenant]
                     continue
                 id = min(waiting)
                 waiting.remove(id)
-                if id not in self.jobs or self.jobs[id].status != "queued":
+                job = self.jobs.get(id)
+                if job is None or job.status != "queued":
+                    continue
+                if job.listed == "1" and full:
+                    self.held_back[tenant].add(id)
+                    continue
+                if self.key_may_not_run(job):
+                    self.held_back[f"{tenant}:{job.key}"].add(id)
                     continue
                 n_taken = self.shares[lane].pop(tenant, 0) + 1
                 if n_taken >= weights.get(tenant, 1):
@@ -265,9 +354,22 @@ class Book:
                     self.last_turn[lane][tenant] = turns[tenant] = self.turn
                 else:
                     self.shares[lane][tenant] = n_taken
-                self.due[id] = self.now + due
                 return id
-        return ""
+        return None
+
+    def queues(self, *lanes: str) -> Reply:
+        rows: list[Any] = []
+        for lane in lanes:
+            waiting = [ids for tenant in self.turns[lane] if (ids := self.lanes[lane, tenant])]
+            since = min((self.jobs[min(ids)].queued_at for ids in waiting), default=0)
+            rows.append([sum(map(len, waiting)), str(since)])
+        return [*rows, str(self.now)]
+
+    def observe(self, name: str, ms: int) -> None:
+        """Count a duration in its histogram."""
+        bound = next((f"{edge:.0f}" for edge in DURATIONS if ms <= edge), "inf")
+        self.metrics[f"{name} le:{bound}"] += 1
+        self.metrics[f"{name} sum"] += ms
 
     def sweep(self, most: int, resend: int) -> Reply:
         taken = []
@@ -298,10 +400,26 @@ class Book:
         job = self.jobs[id]
         old, job.status = job.status, new
         job.version += 1
+        if job.counted and USE_OF.get(old) == "running" != USE_OF.get(new):
+            self.let_run(job)
         if old == "queued" != new:
             self.leave_lane(id)
         if new == "queued" != old:
+            job.queued_at = self.now
             self.enter_lane(id)
+
+    def let_run(self, over: Job) -> None:
+        """What waited for this job to stop running returns: each lane of the tenant, and a job."""
+        tenant = over.tenant
+        for lane in self.parked.pop(tenant, set()):
+            if self.lanes[lane, tenant]:
+                self.turns[lane].setdefault(tenant, self.last_turn[lane].get(tenant, 0))
+        for name in (tenant, f"{tenant}:{over.key}") if over.key else (tenant,):
+            waiting = self.held_back[name]
+            if waiting:
+                id = min(waiting)
+                waiting.remove(id)
+                self.enter_lane(id)
 
     def enter_lane(self, id: str) -> None:
         job = self.jobs[id]
@@ -311,6 +429,8 @@ class Book:
     def leave_lane(self, id: str) -> None:
         job = self.jobs[id]
         self.lanes[job.lane, job.tenant].discard(id)
+        self.held_back[job.tenant].discard(id)
+        self.held_back[f"{job.tenant}:{job.key}"].discard(id)
         if not self.lanes[job.lane, job.tenant]:
             self.turns[job.lane].pop(job.tenant, None)
 
@@ -405,7 +525,8 @@ class Book:
         if not self.goes_on(id, fence) or not board.fields():
             return ["lost"]
         for k in finished:
-            board.left.pop(k, None)
+            if board.left.pop(k, None) is not None:
+                self.metrics["pieces owner"] += 1
             board.own.discard(k)
             if board.mine == k:
                 board.mine = None
@@ -449,6 +570,7 @@ class Book:
             del board.left[k]
             board.own.discard(k)
             board.done.append(f"{k} {token}")
+            self.metrics["pieces helper"] += 1
         else:
             del board.holders[k]
             board.left[k] = math.inf if what == "own" else float(k)
@@ -481,20 +603,7 @@ class Book:
         left = self.board.pop((id, fence), Board()).left.values()
         return max((at for at in left if self.now < at < math.inf), default=self.now)
 
-    # Lists of datasets and trees; the right to rebuild.
-
-    def index_put(self, name: str, id: str, tenant: str, group: str, facts: str) -> Reply:
-        self.index[name, id] = Entry(tenant, group, facts)
-        return 1
-
-    def index_change(self, name: str, id: str, facts: str) -> Reply:
-        if (name, id) not in self.index:
-            return 0
-        self.index[name, id].facts = facts
-        return 1
-
-    def index_drop(self, name: str, id: str) -> Reply:
-        return int(self.index.pop((name, id), None) is not None)
+    # The right to rebuild.
 
     def hold(self, token: str, hold: int) -> Reply:
         self.held = self.rebuilding == token
@@ -505,7 +614,7 @@ class Book:
         if self.rebuilding != token:
             return 0
         self.rebuilding = None
-        self.built = run_id or self.built
+        self.rebuilt = run_id or self.rebuilt
         return 1
 
     # What Redis must hold.
@@ -519,6 +628,7 @@ class Book:
             values[f"job:{id}"] = job.fields()
             values[f"events:{id}"] = job.events
             counts["counts"][job.status] += 1
+            counts["tenant_jobs"][f"{job.tenant} {job.status}"] += 1
             counts["queued"][job.queue] += job.status == "queued"
             if job.hook is not None:
                 counts["hook_counts"][job.hook] += 1
@@ -530,10 +640,12 @@ class Book:
         for (lane, tenant), ids in self.lanes.items():
             sets[f"lane:{lane}:{tenant}"] = ids
         for (name, id), entry in self.index.items():
-            values[f"{name}:{id}"] = vars(entry)
+            values[f"{name}:{id}"] = dict(vars(entry))
             base = f"{name}s:{entry.tenant}"
             for key in {base, f"{base}:group:{entry.group}" if entry.group else base}:
                 sets[key].add(id)
+        for whose, ids in self.held_back.items():
+            sets[f"held:{whose}"] = ids
         for name, ids in sets.items():
             values[name] = dict.fromkeys(ids, 0)
         for name, numbers in counts.items():
@@ -542,6 +654,11 @@ class Book:
             for lane, by_tenant in by_lane.items():
                 values[f"{name}:{lane}"] = {t: str(n) for t, n in by_tenant.items()}
         values |= {f"turns:{lane}": dict(turns) for lane, turns in self.turns.items()}
+        values |= {f"parked:{tenant}": set(lanes) for tenant, lanes in self.parked.items()}
+        values |= {f"take:{fence}": id for fence, id in self.takes.items()}
+        values |= {f"queue:{name}": texts for name, texts in self.messages.items()}
+        values["metrics"] = {name: str(n) for name, n in self.metrics.items()}
+        values |= self.keys_of_uses()
         values["turn"] = str(self.turn) if self.turn else None
         for once, (id, body) in self.once.items():
             values[once.removeprefix("p:")] = {"job": id, "body": body}
@@ -552,11 +669,11 @@ class Book:
             key = f"board:{id}:{fence}"
             values |= {key: board.fields(), f"{key}:left": board.left, f"{key}:done": board.done}
             values[f"{key}:own"] = board.own
-        values |= {"rebuilding": self.rebuilding, "built": self.built}
+        values |= {"rebuilding": self.rebuilding, "counted": self.rebuilt}
         return {key: (value, self.expires(key)) for key, value in values.items() if value}
 
     def expires(self, key: str) -> bool:
         kind, _, id = key.partition(":")
         if kind == "events":
             return self.jobs[id].events_expire
-        return kind == "idempotency" or (kind == "rebuilding" and self.held)
+        return kind in ("idempotency", "take", "rate") or (kind == "rebuilding" and self.held)

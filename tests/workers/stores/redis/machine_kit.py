@@ -8,7 +8,7 @@ one second, so that a deadline is often reached exactly.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, settings
@@ -33,6 +33,20 @@ KINDS = ["fit", "predict", "transform", "evaluate", "compare", "import", "inspec
 LANES = ["cpu:fit", "cpu:quick", "gpu:fit", "gpu:quick"]
 PLACES = ["h:1", "h:2", "g:1"]
 TOKENS = ["u", "v", "w"]
+DATASETS = [f"ds_{number}" for number in range(3)]
+OWNERS = ["", "k1", "k2"]
+"""Keys of tenants."""
+RUNNING = ["", '{"":1}', '{"ada":1}', '{"ada":2,"":1}', '{"ada":0}']
+"""How many jobs of each tenant may run."""
+LIMITS = [
+    "-",
+    "",
+    "",
+    "{}",
+    '{"tenant":{"queued":2}}',
+    '{"key":{"queued":1,"bytes":10}}',
+    '{"tenant":{"bytes":30,"datasets":1},"key":{"datasets":1}}',
+]
 MOST = 3
 """Attempts of a job, and times that helpers may take a piece."""
 
@@ -41,6 +55,9 @@ seconds = st.sampled_from([0, S, S, 2 * S, 3 * S])
 leases = st.sampled_from([S, 3 * S, 10 * S])
 tokens = st.sampled_from(TOKENS)
 pieces = st.sampled_from(["1", "2", "3", "4", "5"])
+sizes = st.sampled_from([0, 5, 10, 20])
+running_limits = st.sampled_from(RUNNING)
+expiries = st.sampled_from(["", "", "1700000002000"])
 few = st.sampled_from([1, 2, 100])
 usual = st.sampled_from([True, True, True, False])
 """Whether a caller says who it is, or what it no longer is."""
@@ -117,17 +134,17 @@ class Machine(RuleBasedStateMachine):
     # Jobs.
 
     @initialize(
-        kinds=st.lists(st.sampled_from(KINDS), min_size=3, max_size=3),
+        kinds=st.lists(st.sampled_from(KINDS), min_size=4, max_size=4),
         n_claimed=st.sampled_from([1, 2, 3]),
         posts=st.booleans(),
     )
     def jobs_run(self, kinds: list[str], n_claimed: int, posts: bool) -> None:
         """Otherwise most calls would meet nothing."""
-        for id, kind, tenant in zip(JOBS, kinds, ["ada", "ada", "bob"], strict=False):
-            self.create(id, tenant, "cpu", "hac", kind, S, "", "x", "h:1")
+        for id, kind, tenant in zip(JOBS, kinds, ["ada", "ada", "bob", "ada"], strict=False):
+            self.create(id, tenant, "cpu", "hac", kind, S, "", "x", "h:1", "k1", "2", 5, "")
         for id in JOBS[:n_claimed]:
             self.n_fences += 1
-            row = (id, f"f{self.n_fences}", 10 * S, MOST, "worker")
+            row = (id, f"f{self.n_fences}", 10 * S, MOST, "worker", "")
             self.call("claim", self.book.claim(*row), *row)
         if posts:
             board = (JOBS[0], "f1", "ada", S, 1, "[0]", "[1]", "[2]")
@@ -143,6 +160,13 @@ class Machine(RuleBasedStateMachine):
         key=st.sampled_from(["", "", "k"]),
         body=st.sampled_from(["x", "y"]),
         place=st.sampled_from(["", *PLACES]),
+        owner=st.sampled_from(OWNERS),
+        key_running=st.sampled_from(["", "1", "2"]),
+        n_bytes=sizes,
+        limits=st.sampled_from(LIMITS),
+        needs=st.lists(st.sampled_from([*DATASETS, *JOBS]), max_size=2, unique=True),
+        expires=expiries,
+        hint=st.sampled_from(["", "hint"]),
     )
     def new(self, id: str, **how: Any) -> None:
         if id in self.book.jobs and self.some("succeeded", "failed", "cancelled"):
@@ -161,19 +185,47 @@ class Machine(RuleBasedStateMachine):
         key: str,
         body: str,
         place: str,
+        owner: str,
+        key_running: str,
+        n_bytes: int,
+        limits: str,
+        needs: Sequence[str] = (),
+        expires: str = "",
+        hint: str = "",
     ) -> None:
         listed = str(int(kind not in ("import", "inspect")))
         to = f"{tenant} {place}" if place else ""
-        row = (id, tenant, queue, method, kind, listed, "{}", resend, key, body, 60 * S, to)
+        row: tuple[Any, ...] = (
+            id,
+            tenant,
+            queue,
+            method,
+            kind,
+            listed,
+            "{}",
+            resend,
+            key,
+            body,
+            60 * S,
+            to,
+        )
+        refs = json.dumps([ref for ref in needs if ref != id])
+        of_key = (owner, key_running if owner else "", n_bytes, limits)
+        row += (*of_key, int(kind == "transform"), refs, expires, hint)
         self.call("create", self.book.create(*row), *row)
 
-    @rule(data=st.data(), lease=leases, again=st.sampled_from([False, False, False, True]))
+    @rule(
+        data=st.data(),
+        lease=leases,
+        again=st.sampled_from([False, False, False, True]),
+        limits=running_limits,
+    )
     @precondition(open)
-    def claim(self, data: st.DataObject, lease: int, again: bool) -> None:
+    def claim(self, data: st.DataObject, lease: int, again: bool, limits: str) -> None:
         id = self.one_of(data, lambda job: not job.ended)
         fence = self.fence_of(id, True) if again else f"f{self.n_fences}"
         self.n_fences += 1
-        row = (id, fence, lease, MOST, f"worker {fence}")
+        row = (id, fence, lease, MOST, f"worker {fence}", limits)
         self.call("claim", self.book.claim(*row), *row)
 
     @rule(
@@ -234,13 +286,22 @@ class Machine(RuleBasedStateMachine):
         kept=st.sampled_from([0, 60 * S, 60 * S]),
         tree=st.booleans(),
         delivery=st.sampled_from(["", "", "", "delivered", "failed"]),
+        n_bytes=sizes,
     )
     @precondition(open)
-    def end(self, data: st.DataObject, status: str, kept: int, tree: bool, delivery: str) -> None:
+    def end(
+        self,
+        data: st.DataObject,
+        status: str,
+        kept: int,
+        tree: bool,
+        delivery: str,
+        n_bytes: int,
+    ) -> None:
         id = self.one_of(data, lambda job: not job.ended)
         texts = ("t0", "t1", "{r}", "[w]", "{e}")
         name, facts = (f"tr_{id}", "{facts}") if tree else ("", "")
-        row = (id, status, 2, *texts, kept, name, facts, delivery, 3, "reason")
+        row = (id, status, 2, *texts, kept, name, facts, delivery, 3, "reason", n_bytes)
         self.call("end", self.book.finish(*row), *row)
 
     @rule(data=st.data(), ended=usual)
@@ -250,21 +311,35 @@ class Machine(RuleBasedStateMachine):
         self.call("drop", self.book.drop(id, f"tr_{id}"), id, f"tr_{id}")
 
     @rule(
-        due=seconds,
         weight=st.sampled_from([1, 2, 3]),
         lanes=st.permutations(LANES),
-        n_lanes=st.sampled_from([1, 4]),
-        claims=st.booleans(),
+        n_lanes=st.sampled_from([1, 4, 4]),
+        lease=leases,
+        again=st.sampled_from([False, False, False, True]),
+        limits=running_limits,
+        n_takes=st.sampled_from([1, 2, 3]),
     )
-    @precondition(queued)
-    def next(self, due: int, weight: int, lanes: list[str], n_lanes: int, claims: bool) -> None:
-        weights = {"ada": weight}
-        id = self.book.next(weights, due, *lanes[:n_lanes])
-        self.call("next", id, json.dumps(weights), due, *lanes[:n_lanes])
-        if id and claims:
-            self.n_fences += 1
-            row = (str(id), f"f{self.n_fences}", S, MOST, "worker")
-            self.call("claim", self.book.claim(*row), *row)
+    @precondition(lambda self: self.some("queued") or self.book.takes)
+    def takes(self, n_takes: int, **how: Any) -> None:
+        for _ in range(n_takes):
+            self.take(**how)
+
+    def take(
+        self, weight: int, lanes: list[str], n_lanes: int, lease: int, again: bool, limits: str
+    ) -> None:
+        fence = f"f{self.n_fences - 1}" if again else f"f{self.n_fences}"
+        self.n_fences += not again
+        row: tuple[Any, ...] = (
+            f'{{"ada":{weight}}}',
+            fence,
+            lease,
+            MOST,
+            "worker",
+            limits,
+            *lanes[:n_lanes],
+        )
+        self.call("take", self.book.take(*row), *row)
+        self.call("queues", self.book.queues(*LANES), *LANES)
 
     @rule(most=few, resend=seconds)
     def sweep(self, most: int, resend: int) -> None:
@@ -306,7 +381,7 @@ class Machine(RuleBasedStateMachine):
     ) -> None:
         id = self.running(data)
         texts = [f"[{number}]" for number in range(n_pieces)]
-        row = (id, self.fence_of(id, holds), "ada", check, first, *texts)
+        row: tuple[Any, ...] = (id, self.fence_of(id, holds), "ada", check, first, *texts)
         self.call("board_post", self.book.board_post(*row), *row)
 
     @rule(
@@ -330,7 +405,7 @@ class Machine(RuleBasedStateMachine):
         mine = self.book.board[id, fence].mine
         if finishes and mine is not None and mine not in finished:
             finished = [*finished, mine]
-        row = (id, fence, n_seen, *finished)
+        row: tuple[Any, ...] = (id, fence, n_seen, *finished)
         self.call("board_next", self.book.board_next(*row), *row)
 
     @rule(data=st.data(), token=tokens, lease=leases, most=st.sampled_from([1, 2]))
@@ -371,17 +446,113 @@ class Machine(RuleBasedStateMachine):
         row = (most, check, again)
         self.call("board_sweep", self.book.board_sweep(*row), *row)
 
+    # What is used, and what may be removed.
+
+    @rule(
+        tenant=st.sampled_from(TENANTS),
+        owner=st.sampled_from(OWNERS),
+        token=tokens,
+        n_bytes=sizes,
+        datasets=st.sampled_from([0, 1]),
+        hold=leases,
+        limits=st.sampled_from(LIMITS[1:]),
+        what=st.sampled_from(["reserve", "more", "room", "release"]),
+    )
+    def reserve(
+        self,
+        tenant: str,
+        owner: str,
+        token: str,
+        n_bytes: int,
+        datasets: int,
+        hold: int,
+        limits: str,
+        what: str,
+    ) -> None:
+        if what == "release":
+            self.book.reserved[tenant].pop(token, None)
+            self.scripts.command("HDEL", f"{PREFIX}reserved:{tenant}", token)
+        elif what == "room":
+            asked = (tenant, owner, n_bytes, datasets, 1, limits)
+            self.call("room", self.book.room(*asked), *asked)
+        else:
+            row = (tenant, owner, token, n_bytes, datasets, hold, limits, int(what == "more"))
+            self.call("reserve", self.book.reserve(*row), *row)
+
+    @rule(number=st.sampled_from([0, 1]), part=st.sampled_from([1, 2]), n_bytes=sizes, put=usual)
+    def parts(self, number: int, part: int, n_bytes: int, put: bool) -> None:
+        id = f"up_{number}"
+        if put:
+            row = (id, TENANTS[number], OWNERS[number], part, n_bytes)
+            self.call("part_put", self.book.part_put(*row), *row)
+        else:
+            self.call("part_drop", self.book.part_drop(id), id)
+
+    @rule(data=st.data(), n_bytes=sizes, expires=expiries, counted=usual)
+    def job_count(self, data: st.DataObject, n_bytes: int, expires: str, counted: bool) -> None:
+        """The bytes of a job change; or it is counted, now and then one that was not before."""
+        if counted:
+            id = data.draw(jobs)
+            self.call("job_bytes", self.book.job_bytes(id, n_bytes), id, n_bytes)
+            return
+        id = self.one_of(data, lambda job: job.listed == "0" and not job.bytes)
+        job = self.book.jobs.get(id)
+        if job is not None and job.listed == "0" and job.bytes == 0:
+            job.bytes = None
+            self.scripts.command("HDEL", f"{PREFIX}job:{id}", "bytes")
+            if n_bytes == 0:
+                return
+        row = (id, job.key if job else "", n_bytes, job.refs if job else "[]", expires)
+        self.call("job_count", self.book.job_count(*row), *row)
+
+    @rule(
+        n=st.sampled_from([0, 1, 1, 2]),
+        size=st.sampled_from([1, 3]),
+        gain=st.sampled_from(["0.01", "0.02"]),
+        n_buckets=st.sampled_from([1, 2]),
+    )
+    def rate(self, n: int, size: int, gain: str, n_buckets: int) -> None:
+        """So slow that no bucket is full, and its key gone, within a sequence."""
+        row = ("ada", size, gain, "ada:k1", 2, "0.01")[: 3 * n_buckets]
+        self.call("rate", self.book.rate(n, *row), n, *row)
+
+    @rule(
+        data=st.data(),
+        what=st.sampled_from(["retire", "retire", "retire", "retired", "stale"]),
+        kept=leases,
+    )
+    def removal(self, data: st.DataObject, what: str, kept: int) -> None:
+        ended = [id for id, job in self.book.jobs.items() if job.ended]
+        listed = [id for name, id in self.book.index if name == "dataset"]
+        needed = [id for id in (*ended, *listed) if self.book.needed[id]]
+        ids = needed * 20 + ended * 5 + listed * 5 + DATASETS + JOBS
+        id = data.draw(st.sampled_from(ids))
+        if what == "retire":
+            self.call("retire", self.book.retire(id), id)
+        elif what == "retired":
+            self.call("retired", self.book.retired(id, kept), id, kept)
+        elif JOBS[-1] not in self.book.jobs:
+            # Something that was lost needs it.
+            self.book.needed[id].add(JOBS[-1])
+            self.scripts.command("SADD", f"{PREFIX}needed:{id}", JOBS[-1])
+
     # Lists of datasets and trees; the right to rebuild.
 
     @rule(
-        name=st.sampled_from(["dataset", "tree"]),
+        name=st.sampled_from(["dataset", "dataset", "tree"]),
         number=st.sampled_from([0, 1, 2]),
         what=st.sampled_from(["put", "put", "change", "drop"]),
+        n_bytes=sizes,
+        expires=expiries,
     )
-    def index(self, name: str, number: int, what: str) -> None:
-        id = f"ix_{number}"
+    def index(self, name: str, number: int, what: str, n_bytes: int, expires: str) -> None:
+        """What has one id keeps its tenant, key, group and need."""
+        id = f"ds_{number}" if name == "dataset" else f"tr_{number}"
         if what == "put":
-            row = (name, id, TENANTS[number % 2], ["", "labels"][number // 2], f"{number}")
+            group, ref = ["", "labels"][number // 2], JOBS[0] if id == DATASETS[1] else ""
+            size = n_bytes if name == "dataset" else 0
+            of_use = (size, OWNERS[number], ref, expires)
+            row = (name, id, TENANTS[number % 2], group, f"{n_bytes}", *of_use)
             self.call("index_put", self.book.index_put(*row), *row)
         elif what == "change":
             self.call("index_change", self.book.index_change(name, id, "new"), name, id, "new")

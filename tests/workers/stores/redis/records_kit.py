@@ -1,4 +1,5 @@
-"""The records of the model of `book_kit`: a job, the board of an attempt, an entry of a list."""
+"""The records of the model of `book_kit`: a job, the board of an attempt, an entry of a list,
+what uploads take."""
 
 from __future__ import annotations
 
@@ -30,6 +31,11 @@ class Job:
     once: str
     base: int
     version: int
+    key: str
+    key_running: str
+    refs: str
+    bytes: int | None
+    queued_at: int
     status: str = "queued"
     attempt: int = 0
     progress: str = "{}"
@@ -55,6 +61,11 @@ class Job:
         return f"{self.queue}:{'quick' if self.kind in QUICK else 'fit'}"
 
     @property
+    def counted(self) -> bool:
+        """Whether it counts in what its tenant and its key have queued and running."""
+        return self.listed == "1" and self.bytes is not None
+
+    @property
     def ended(self) -> bool:
         return self.status in ENDED
 
@@ -68,7 +79,7 @@ class Job:
             *("tenant", "queue", "method", "kind", "listed", "request", "once", "base", "version"),
             *("status", "attempt", "progress", "fence", "lease", "worker", "started_us", "cancel"),
             *("cancel_by", "hook", "hook_to", "hook_attempts", "hook_reason", "hook_due"),
-            "hook_token",
+            *("hook_token", "key", "key_running", "refs", "bytes", "queued_at"),
         )
         values = {name: getattr(self, name) for name in names}
         plain = {name: str(value) for name, value in values.items() if value is not None}
@@ -103,3 +114,32 @@ class Entry:
     tenant: str
     group: str
     facts: str
+    bytes: str
+    key: str
+    ref: str
+
+
+@dataclass
+class Reserved:
+    """Room reserved for an upload."""
+
+    bytes: int
+    datasets: int
+    ends: int
+    key: str
+
+    def __str__(self) -> str:
+        return f"{self.bytes} {self.datasets} {self.ends} {self.key}"
+
+
+@dataclass
+class Upload:
+    """The parts of an upload: bytes by number."""
+
+    tenant: str
+    key: str
+    parts: dict[str, int] = field(default_factory=dict)
+
+    def fields(self) -> dict[str, str]:
+        sizes = {number: str(n_bytes) for number, n_bytes in self.parts.items()}
+        return {"tenant": self.tenant, "key": self.key, **sizes}

@@ -1,8 +1,8 @@
 """The Lua scripts under a clock that the test moves, what they leave in Redis.
 
-Three words of the scripts differ from those that run in production: the time is read from the key
-`clock`, a message to a channel is appended to a list of the channel's name, and of pieces of which
-any would do the first is taken.
+Four words of the scripts differ from those that run in production: the time is read from the key
+`clock`, a message to a channel is appended to a list of the channel's name, of pieces of which any
+would do the first is taken, and what needs a dataset or job is looked at in the order of ids.
 """
 
 from __future__ import annotations
@@ -150,6 +150,8 @@ def timed(text: str) -> str:
     changed, n_clocks = re.subn(re.escape("local time = redis.call('TIME')"), clock, text)
     assert n_clocks == 1
     changed = changed.replace("redis.call('PUBLISH',", "redis.call('RPUSH',")
+    by_id = r"redis.call('SORT', P .. 'needed:' .. id, 'ALPHA')"
+    changed = changed.replace("redis.call('SMEMBERS', P .. 'needed:' .. id)", by_id)
     # Any of the pieces would do: here it is the first.
     return re.sub(r"redis\.call\('SRANDMEMBER', (.+?)\)", r"redis.call('SORT', \1)[1]", changed)
 
