@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bench import l2h, machine
+from bench import l2h, logits_kinds, machine
 from bench.report import Report
 
 
@@ -60,6 +60,15 @@ def test_the_table_of_l2h_runs_on_small_cases(
     monkeypatch.setattr(l2h, "REAL", ("there is no such file",))
     monkeypatch.setattr(l2h, "HEADLINE", {"quick": case})
     monkeypatch.setattr(l2h, "CASES", {"quick": (case, l2h.Case(600, 10, rivals=()))})
+    few = logits_kinds.cells("quick")[:7:6]
+    for name, value in (
+        ("OUT", tmp_path),
+        ("RUNS", 1),
+        ("REAL", {}),
+        ("_VALUES", {"quick": 4_000}),
+    ):
+        monkeypatch.setattr(logits_kinds, name, value)
+    monkeypatch.setattr(logits_kinds, "cells", lambda size: few)
     report = Report({})
     l2h.table(report, "quick")
     rows = report.tables["l2h"]
@@ -72,6 +81,9 @@ def test_the_table_of_l2h_runs_on_small_cases(
     assert goals["merges as in float64"] is True
     assert "no such file" in report.notes["l2h"][1]
     assert not list(tmp_path.iterdir())
+    kinds = report.tables["l2h_kinds"]
+    assert {"rank and confidence", "classes and type"} < {row["what"] for row in kinds}
+    assert all(row["reads"] > 0 for row in kinds)
 
     plot = pytest.importorskip("bench.plot", exc_type=ModuleNotFoundError)
     plot.l2h(rows, tmp_path / "l2h.png")
