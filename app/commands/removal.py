@@ -44,8 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
     gone = "would go" if arguments.dry_run else "removed"
     for each in verdicts:
         kept = "it has not ended" if each.kept_by == each.id else f"{each.kept_by} needs it"
-        told = f"kept, since {kept}" if each.kept_by else gone
-        print(f"{each.id}  {each.tenant}  {each.n_bytes} bytes  {told}: {each.why}")
+        outcome = f"kept, since {kept}" if each.kept_by else gone
+        print(f"{each.id}  {each.tenant}  {each.n_bytes} bytes  {outcome}: {each.why}")
     going = [each for each in verdicts if not each.kept_by]
     print(f"{len(going)} {gone}, {sum(each.n_bytes for each in going)} bytes")
     return 0

@@ -139,7 +139,7 @@ class Limiter:
             return
         fields = {
             "RateLimit-Policy": ", ".join(level.bucket.policy for level in levels),
-            "RateLimit": ", ".join(_told(level).field for level in levels),
+            "RateLimit": ", ".join(_not_negative(level).field for level in levels),
         }
         short = [level for level in levels if level.left < 0]
         if short:
@@ -158,8 +158,8 @@ class Limiter:
         await self.app(scope, receive, send_on)
 
 
-def _told(level: Level) -> Level:
-    """The level as a client is told it: never below 0."""
+def _not_negative(level: Level) -> Level:
+    """The level as the header gives it: never below 0."""
     return Level(level.bucket, max(0, level.left), level.next_s, level.full_s)
 
 

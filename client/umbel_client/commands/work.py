@@ -141,10 +141,10 @@ def run(arguments: Namespace) -> None:
         )
         for path in arguments.out:
             outputs.written(tree, path, cut, picture)
-        _told(tree, arguments)
+        _show(tree, arguments)
 
 
-def _told(tree: Tree, arguments: Namespace) -> None:
+def _show(tree: Tree, arguments: Namespace) -> None:
     """The tree on the terminal: Newick on standard output, the rest on standard error."""
     if arguments.json:
         put({**outputs.facts_of(tree), "files": arguments.out}, True, "")
