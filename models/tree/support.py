@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Float, Int
-from models.tree.parents import under
+from models.tree.sets import random_keys, set_hashes
 from models.tree.tree import Tree
 
 
@@ -28,7 +28,7 @@ def support(tree: Tree, replicates: Iterable[tuple[Tree, Int]]) -> Float:
     replicate.
     """
     supported, counted = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
-    keys = _keys(tree.n_points)
+    keys = random_keys(tree.n_points)
     for other, row in replicates:
         first = np.zeros(len(row), dtype=bool)
         first[np.unique(row, return_index=True)[1]] = True
@@ -37,8 +37,8 @@ def support(tree: Tree, replicates: Iterable[tuple[Tree, Int]]) -> Float:
         if tree.kind == "partition":
             best, counts = _jaccard(tree, other, row[first], other.leaf_of_point[first])
         else:
-            own, n_own = _sets(tree, np.where(present, keys, 0), present)
-            theirs, _ = _sets(other, np.where(first, keys[:, row], 0), first)
+            own, n_own = set_hashes(tree, np.where(present, keys, 0), present)
+            theirs, _ = set_hashes(other, np.where(first, keys[:, row], 0), first)
             best = np.isin(own, theirs).astype(np.float64)
             counts = (n_own >= 2) & (n_own < np.count_nonzero(present))
         supported += np.where(counts, best, 0.0)
@@ -47,27 +47,6 @@ def support(tree: Tree, replicates: Iterable[tuple[Tree, Int]]) -> Float:
         supported, counted, out=np.full(tree.n_nodes, np.nan), where=counted > 0
     )
     return share
-
-
-def _keys(n_points: int) -> npt.NDArray[np.int64]:
-    """(2, n_points) random keys, so small that a sum of all stays below 2^53."""
-    most = (1 << 53) // max(1, n_points)
-    return np.random.default_rng(0).integers(1, most, (2, n_points))
-
-
-def _sets(
-    tree: Tree, keys: npt.NDArray[np.int64], present: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
-    """(n_nodes,) hash of the set of present points under each node, and their number."""
-    leaf, n = tree.leaf_of_point, tree.n_nodes
-    at_leaves = [
-        # Sums of integers below 2^53 are exact in float64.
-        np.bincount(leaf, value, n).astype(np.int64)
-        for value in (*keys, present)
-    ]
-    first, second, count = (under(tree.parent, value) for value in at_leaves)
-    mixed = first.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + second.astype(np.uint64)
-    return mixed, count
 
 
 def _jaccard(
