@@ -18,12 +18,17 @@ from workers.errors import Problem
 Status = Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
 ENDED: frozenset[str] = frozenset({"succeeded", "failed", "cancelled"})
 
-Kind = Literal["fit", "predict", "transform", "evaluate", "compare", "import", "inspect"]
+Kind = Literal[
+    "fit", "predict", "transform", "evaluate", "compare", "consensus", "import", "inspect"
+]
 """`fit` runs a method; `predict` and `evaluate` use a tree; `transform` makes a dataset by a model;
-`compare` measures several methods; `import` parses an uploaded tree; `inspect` opens an uploaded
-dataset. `import` and `inspect` are not listed to clients."""
+`compare` measures several methods; `consensus` makes one tree of several; `import` parses an
+uploaded tree; `inspect` opens an uploaded dataset. `import` and `inspect` are not listed to
+clients."""
 
-LISTED: frozenset[str] = frozenset({"fit", "predict", "transform", "evaluate", "compare"})
+LISTED: frozenset[str] = frozenset(
+    {"fit", "predict", "transform", "evaluate", "compare", "consensus"}
+)
 
 MOST_PIECES = 4096
 """The largest number of pieces that a fit may be cut into."""
@@ -98,7 +103,8 @@ class Request(_Frozen):
         `evaluate` {"tree": id, "metrics", "cut", "kernel", "sample", "seed", "measured",
         "per_node", "n_exemplars"}, or for a classifier {"tree": id, "model": id, "metrics", "by",
         "top_k", "threshold", "bootstrap", "seed"}; `compare` a
-        `workers.child.comparison.ComparisonOptions`; `import` {"format"}, its content lying at
+        `workers.child.comparison.ComparisonOptions`; `consensus` a
+        `workers.child.consensus.ConsensusOptions`; `import` {"format"}, its content lying at
         `layout.inline(..., "content")`; `inspect` {"dataset": id}.
     webhook : the address to notify when the job has ended; checked by
         `workers.webhooks.addresses.parse`.

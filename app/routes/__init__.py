@@ -5,7 +5,7 @@ Start with `jobs`.
 - `jobs`, `webhooks`, `comparisons`: runs of methods, and the requests sent when they end.
 - `datasets`, `uploads`: uploaded data, whole or in parts.
 - `methods`: the catalogue.
-- `imports`, `trees`: imported trees, and whole trees to download.
+- `imports`, `trees`, `consensus`: imported trees, whole trees to download, one from several.
 - `statements`: what a user says of a tree, as labels of its rows.
 - `views`, `nodes`, `clusters`, `tangles`, `features`, `confusions`: parts of trees.
 - `assignments`, `evaluations`, `predictions`: a tree's rows, its quality, new rows.

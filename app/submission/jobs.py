@@ -86,7 +86,7 @@ Present = Callable[[Literal[201, 202], Record, Headers], Awaitable[Response]]
 
 
 async def submitted(
-    kind: Literal["fit", "compare", "predict", "transform", "evaluate", "import"],
+    kind: Literal["fit", "compare", "predict", "transform", "evaluate", "consensus", "import"],
     submission: Submission,
     fingerprint: bytes,
     draft: Callable[[], Draft],

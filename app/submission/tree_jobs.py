@@ -35,7 +35,7 @@ REFUSALS = (
 
 
 async def result_of(
-    kind: Literal["predict", "transform", "evaluate", "import"],
+    kind: Literal["predict", "transform", "evaluate", "consensus", "import"],
     submission: Submission,
     fingerprint: bytes,
     draft: Callable[[], Draft],

@@ -2,6 +2,7 @@
 
 Start with `rules`, which makes the tree.
 
+- `options`: the names of the rules.
 - `items`: which leaves or rows of the trees are the same.
 - `clusters`: the sets of items under their nodes, counted over all trees.
 - `rules`: strict, majority, extended and median consensus.

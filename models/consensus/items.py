@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Int32
+from models.consensus.options import Match
 from models.errors import UsageError
 from models.tree.tree import Tree, sizes
 from models.tree.walk import contract_unary
-
-Match: TypeAlias = Literal["auto", "names", "rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +21,14 @@ class Items:
 
     trees : each with one point for each item, in the same order; no inner node has a single child.
     names : (n_items,) of the leaves, None where items are rows.
+    leaf : (n_items,) the node of the first tree, as it was given, that holds each item.
     rows : (n_points,) the item of each row where all trees have the same rows in the same leaves,
         else None.
     warnings : what was left out.
     """
 
     trees: tuple[Tree, ...]
+    leaf: Int32
     names: npt.NDArray[np.object_] | None
     rows: Int32 | None
     warnings: tuple[str, ...] = ()
@@ -72,7 +72,8 @@ def _by_rows(trees: Sequence[Tree], columns: Sequence[list[str | None]], possibl
             "or of the same rows; `common` keeps the names that all of them have.",
             code="wrong-shape",
         )
-    return Items(tuple(_pruned(tree, tree.leaf_of_point) for tree in trees), None, None)
+    pruned = tuple(_pruned(tree, tree.leaf_of_point) for tree in trees)
+    return Items(pruned, trees[0].leaf_of_point, None, None)
 
 
 def _by_names(
@@ -101,12 +102,13 @@ def _by_names(
         )
     names = np.array([name for name in columns[0] if name in shared], dtype=object)
     number = {name: item for item, name in enumerate(names.tolist())}
-    placed, item_of_leaf = [], []
+    placed, leaves, item_of_leaf = [], [], []
     for tree, column in zip(trees, columns, strict=True):
         item = np.array([number.get(name, -1) for name in column], dtype=np.int64)
         leaf = np.empty(len(names), dtype=np.int32)
         leaf[item[item >= 0]] = tree.leaves[item >= 0]
         placed.append(_pruned(tree, leaf))
+        leaves.append(leaf)
         at = np.full(tree.n_nodes, -1, dtype=np.int32)
         at[tree.leaves] = item
         item_of_leaf.append(at)
@@ -121,7 +123,7 @@ def _by_names(
             if not np.array_equal(at[tree.leaf_of_point], rows):
                 rows = None
                 break
-    return Items(tuple(placed), names, rows, tuple(warnings))
+    return Items(tuple(placed), leaves[0], names, rows, tuple(warnings))
 
 
 def _pruned(tree: Tree, leaf: Int32) -> Tree:

@@ -2,21 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
-from models.arrays import Float
+from models.arrays import Float, Int
 from models.consensus.clusters import Clusters
 from models.consensus.items import Items
 from models.consensus.loops import transfer
+from models.consensus.options import Support
 from models.consensus.orders import ordered
 from models.progress import Progress, silent
-
-Support: TypeAlias = Literal["share", "transfer"]
+from models.tree.sets import random_keys, set_hashes
+from models.tree.tree import Tree, sizes
 
 _AT_ONCE = 64
 """Splits between two reports of progress."""
+
+
+def same_nodes(tree: Tree, items: Items) -> Int:
+    """(n_nodes,) the node of `items.trees[0]` with the same items as each node of the tree, -1 for
+    a node of none.
+
+    tree : the first of the trees that `items` match, as it was given: it may have leaves that are
+        no items, and parents of one child.
+    """
+    keys, present = random_keys(items.n_items), np.ones(items.n_items, dtype=bool)
+    own, _ = set_hashes(items.trees[0], keys, present)
+    placed = replace(tree, leaf_of_point=items.leaf, size=sizes(tree.parent, items.leaf))
+    theirs, _ = set_hashes(placed, keys, present)
+    order = np.argsort(own)
+    at = order[np.minimum(np.searchsorted(own, theirs, sorter=order), len(own) - 1)]
+    return np.where(own[at] == theirs, at, -1)
+
+
+def having(items: Items) -> npt.NDArray[np.bool_]:
+    """(n_trees - 1, n_nodes) whether each tree but the first has the items of a node of the first
+    as a cluster; all have single items.
+    """
+    clusters = Clusters.of(items.trees)
+    number = clusters.number[0]
+    node = np.flatnonzero(number >= 0)
+    has = np.ones((len(items.trees) - 1, items.trees[0].n_nodes), dtype=bool)
+    has[:, node] = clusters.having(number[node].astype(np.int64))[1:]
+    return has
 
 
 def support_by(items: Items, support: Support = "share", progress: Progress = silent) -> Float:
@@ -37,12 +67,8 @@ def support_by(items: Items, support: Support = "share", progress: Progress = si
     n_items, size = items.n_items, reference.size
     smaller = np.minimum(size, n_items - size)
     if support == "share":
-        clusters = Clusters.of(items.trees)
-        number = clusters.number[0]
-        proper = np.flatnonzero((number > 0) & (size < n_items))
-        values = np.full(reference.n_nodes, np.nan)
-        values[proper] = clusters.having(number[proper].astype(np.int64))[1:].mean(axis=0)
-        return values
+        proper = (size > 1) & (size < n_items)
+        return np.where(proper, having(items).mean(axis=0), np.nan)
     tested = np.flatnonzero(smaller >= 2)
     order, start = ordered(reference)
     moves = np.zeros(len(tested), dtype=np.int64)

@@ -16,7 +16,6 @@ an unrooted tree. The rules, as in phylogenetics:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,13 +25,12 @@ from models.consensus.clusters import Clusters, distances, parents_among
 from models.consensus.heights import mean_heights
 from models.consensus.items import Items
 from models.consensus.loops import insertion
+from models.consensus.options import Rule
 from models.consensus.orders import ordered
 from models.errors import UsageError
 from models.progress import Progress, silent
 from models.tree.build import from_parents
 from models.tree.tree import Tree
-
-Rule: TypeAlias = Literal["strict", "majority", "extended", "median"]
 
 _REPORTED = 4096
 """Clusters between two reports of progress."""

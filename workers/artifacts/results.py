@@ -55,6 +55,7 @@ PIECE = "piece.safetensors"
 POINTS = "points.safetensors"
 NODES = "nodes.arrow"
 TABLES = "tables.json"
+AGREEMENT = "agreement.npy"
 
 _FACTS = "umbel"
 
@@ -317,6 +318,20 @@ def _exemplars(report: NodeReport) -> pa.Array:
 def save_tables(tables: Mapping[str, Any], folder: Path) -> None:
     """Write the tables of a classifier's evaluation."""
     (folder / TABLES).write_text(json.dumps(tables, allow_nan=False))
+
+
+def save_agreement(bits: Array, folder: Path) -> None:
+    """Write which trees of a consensus have each of its nodes.
+
+    bits : (n_nodes, ceil(n_trees / 8)) uint8.
+    """
+    np.save(folder / AGREEMENT, bits)
+
+
+def load_agreement(path: Path, node: int, n_trees: int) -> npt.NDArray[np.bool_]:
+    """(n_trees,) which trees have a node; reads that row alone."""
+    bits = np.load(path, mmap_mode="r")
+    return np.unpackbits(bits[node], count=n_trees).astype(bool)
 
 
 def save_state(state: Arrays, folder: Path) -> None:

@@ -11,7 +11,7 @@ Start with `run`, which does a job; it has access to neither Redis nor the store
 - `remote_rows`: a matrix that is read by rows in the object store.
 - `fit`: a plan of one method, or of two.
 - `crew`: a fit that is cut into pieces.
-- `support`, `comparison`: bootstrap support; several methods on the same inputs.
+- `support`, `comparison`, `consensus`: bootstrap support; several methods; one tree of several.
 - `apart`, `json_facts`, `json_body`: long JSON documents and bodies, opened for the API.
 - `classification`: a classifier on rows whose labels are known.
 """

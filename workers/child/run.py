@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from models.arrays import Arrays
@@ -102,6 +103,7 @@ def run(spec: Spec, report: Report, coordinator: Coordinator | None = None) -> O
             "predict": _predict,
             "transform": _transform,
             "evaluate": _evaluate,
+            "consensus": _consensus,
             "import": _import,
             "inspect": _inspect,
         }[kind]
@@ -460,6 +462,23 @@ def _compare(spec: Spec, report: Report, coordinator: Coordinator | None) -> Out
     within = StepProgress(_progress(report), 0, 1).within
     crew = Crew(runs.compute, within, coordinator=coordinator)
     return Outcome(result={"comparison": comparison.compare(options, crew)})
+
+
+def _consensus(spec: Spec, report: Report) -> Outcome:
+    from workers.child.consensus import ConsensusOptions, agreed
+
+    report(Advance(stage="reading"))
+    options = ConsensusOptions.model_validate(spec.request.options)
+    trees = [tree_of(source) for source in spec.sources if source.role == "trees"]
+    references = [tree_of(source) for source in spec.sources if source.role == "reference"]
+    result = agreed(options, trees, references[0] if references else None, _progress(report))
+    results.save_agreement(result.agreement, spec.folder)
+    metrics = {
+        "robinson_foulds": float(np.mean(result.facts["normalized"])),
+        "n_trees": float(len(trees)),
+    }
+    facts = {"model": None, "metrics": metrics, "consensus": result.facts}
+    return _with_tree(spec, result.tree, spec.request.method, facts, result.warnings)
 
 
 def _import(spec: Spec, report: Report) -> Outcome:

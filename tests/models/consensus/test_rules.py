@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.consensus.items import matched_items
-from models.consensus.rules import Rule, consensus
+from models.consensus.options import Rule
+from models.consensus.rules import consensus
 from models.errors import UsageError
 from models.tree import newick
 from models.tree.build import from_parents, from_partition

@@ -1,0 +1,106 @@
+"""One tree from several, or the support of a tree by others, as the work of a child."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import ConfigDict, Field
+
+from models.arrays import Array
+from models.consensus.clusters import Clusters, distances
+from models.consensus.items import matched_items
+from models.consensus.options import Match, Rule, Support
+from models.consensus.reference import having, same_nodes, support_by
+from models.consensus.rules import consensus
+from models.consensus.stopping import agreement_of_halves
+from models.errors import UsageError
+from models.parameters import Exact
+from models.progress import Progress
+from models.tree.tree import Tree
+
+MOST_NODES = 20_000_000
+"""Of all trees together: about 2 GB of memory."""
+_TRANSFER_STEPS = 1_000_000_000_000
+"""Of the transfer support: about ten minutes."""
+
+
+class ConsensusOptions(Exact):
+    """How the trees become one."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    rule: Rule | Literal["reference"] = "majority"
+    threshold: float = 0.5
+    match: Match = "auto"
+    common: bool = False
+    support: Support = "share"
+    seed: int = Field(0, ge=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """tree : the consensus. facts : of the answer, `normalized` and `distance` in the order of the
+    trees. agreement : (n_nodes, ceil(n_trees / 8)) bits, which trees have the items of a node as a
+    cluster. warnings : of the job.
+    """
+
+    tree: Tree
+    facts: dict[str, Any]
+    agreement: Array
+    warnings: list[str]
+
+
+def agreed(
+    options: ConsensusOptions, trees: Sequence[Tree], reference: Tree | None, progress: Progress
+) -> Agreed:
+    """Raises UsageError for trees that cannot be matched or are too large together."""
+    given = [*([] if reference is None else [reference]), *trees]
+    n_nodes = sum(tree.n_nodes + tree.n_points for tree in given)
+    if n_nodes > MOST_NODES:
+        raise UsageError(
+            f"The trees have {n_nodes} nodes and rows together; a consensus takes at most "
+            f"{MOST_NODES}.",
+            code="too-large",
+            limit=MOST_NODES,
+        )
+    items = matched_items(given, options.match, options.common)
+    if reference is None:
+        assert options.rule != "reference"
+        result = consensus(items, options.rule, options.threshold, progress)
+        tree, agrees, warnings = result.tree, result.agrees, list(result.warnings)
+        apart, normalized = result.distance, result.normalized
+        clusters = Clusters.of(items.trees)
+    else:
+        steps = items.trees[0].n_nodes * sum(tree.n_nodes for tree in items.trees[1:])
+        if options.support == "transfer" and steps > _TRANSFER_STEPS:
+            raise UsageError(
+                "The transfer support of trees so large takes hours; take the share, fewer trees "
+                "or smaller ones.",
+                code="too-large",
+                parameter="support",
+            )
+        warnings = list(items.warnings)
+        node = same_nodes(reference, items)
+        column = np.where(node >= 0, support_by(items, options.support, progress)[node], np.nan)
+        tree = replace(reference, extra={**reference.extra, "support": column})
+        agrees = having(items)[:, node] & (node >= 0)
+        clusters = Clusters.of(items.trees[1:])
+        both = Clusters.of(items.trees)
+        own = np.unique(both.number[0][both.number[0] >= 0]).astype(np.int64)
+        apart = distances(both, own)[1:]
+        total = both.n_proper()[1:] + len(own) - 1
+        normalized = np.divide(apart, total, out=np.zeros(len(apart)), where=total > 0)
+    halves = agreement_of_halves(clusters, np.random.default_rng(options.seed))
+    facts = {
+        "rule": options.rule,
+        "n_trees": len(trees),
+        "n_items": items.n_items,
+        "matched_by": "rows" if items.names is None else "names",
+        "distance": [int(each) for each in apart],
+        "normalized": [float(each) for each in normalized],
+        "halves": None if halves is None else {"correlation": halves[0], "alike": halves[1]},
+    }
+    return Agreed(tree, facts, np.packbits(agrees.T, axis=1), warnings)
