@@ -14,7 +14,16 @@ TABLES = (
     *("l2h", "gpu", "metrics", "trees", "service", "wrapped", "hyperbolic"),
     *("quality", "purity", "linkage", "words", "margins", "sphere", "calibration", "tasks", "rmlr"),
     *("classifiers", "labelled", "views", "supervision", "completion"),
-    *("attributes", "splits", "l2h_tables", "logits_kinds", "deep", "turns", "endurance"),
+    *(
+        "attributes",
+        "splits",
+        "l2h_tables",
+        "logits_kinds",
+        "deep",
+        "turns",
+        "endurance",
+        "consensus",
+    ),
 )
 _NAMED = frozenset(TABLES[TABLES.index("hyperbolic") :])
 """Tables that are made only if they are named."""

@@ -9,13 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from app.pictures.lettering import clip, width
-from app.pictures.marks import Marks, points, stroke_widths
+from app.pictures.marks import Marks, number, points, stroke_widths
 from app.pictures.part import Part
 
 SMALLEST_FONT = 5.0
 _READABLE = 0.0065
 """Font size of labels, as a share of the side, if there is room only for some."""
 _GAP = math.radians(4)
+_DOT = 0.004
+"""Radius of the dot of full support, as a share of the side."""
+_MOST_DOTS = 300
 _HOLE = 0.035
 """Radius of the root's arc, as a share of the circle's."""
 
@@ -69,6 +72,7 @@ def draw(part: Part, px: float, room: float | None = None) -> tuple[Marks, float
                 part.colour[row],
                 widths[row],
             )
+    _support(marks, part, at, reach, angle, px)
     outer = radius + (min(0.004 * px, 0.5 * font) if font else 0.004 * px)
     for row in tips.tolist():
         half = (part.place.right[row] - part.place.left[row]) * (math.pi - _GAP / 2)
@@ -118,6 +122,28 @@ def _alone(marks: Marks, part: Part, px: float, room: float | None) -> Marks:
     text = clip(part.label[0], size, 0.9 * px)
     marks.text(x, y + 1.8 * size, text, size, anchor="middle", whole=part.label[0])
     return marks
+
+
+def _support(
+    marks: Marks,
+    part: Part,
+    at: Callable[[float, float], str],
+    reach: npt.NDArray[np.float64],
+    angle: npt.NDArray[np.float64],
+    px: float,
+) -> None:
+    """A dot at each inner node, its area in proportion to the node's support."""
+    if part.support is None:
+        return
+    rows = np.flatnonzero(part.support > 0)
+    if len(rows) > _MOST_DOTS:
+        return
+    for row in rows.tolist():
+        dot = _DOT * px * math.sqrt(part.support[row])
+        # A line of two half circles, around the node along its radius.
+        near, far = at(reach[row] - dot, angle[row]), at(reach[row] + dot, angle[row])
+        arc = f"A{number(dot)} {number(dot)} 0 1 1 "
+        marks.area(f"M{near}{arc}{far}{arc}{near}Z", part.colour[row])
 
 
 def _ring(

@@ -26,6 +26,7 @@ class Part:
     colour : of the branch above the node.
     label : uncut text; "" for none.
     plain : whether no node is folded.
+    support : in [0, 1], NaN where there is none; None for a tree without support.
     legend : colour and text per category, largest first.
     style : the picture's colours.
     """
@@ -39,6 +40,7 @@ class Part:
     scale: Scale
     colour: list[str]
     label: list[str]
+    support: npt.NDArray[np.float64] | None
     legend: list[tuple[str, str]]
     style: Style
 
@@ -92,8 +94,17 @@ def take(
         colour = _colours(tree, categories, node, folded, hue, style)
     return Part(
         parent, tip, folded, counts, height, place, chosen, colour,
-        _labels(tree, node, tip, counts, labels), legend, style,
+        _labels(tree, node, tip, counts, labels), _support(tree, node, tip), legend, style,
     )  # fmt: skip
+
+
+def _support(
+    tree: Tree, node: npt.NDArray[np.int64], tip: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.float64] | None:
+    if "support" not in tree.extra:
+        return None
+    support = np.asarray(tree.extra["support"], dtype=np.float64)
+    return np.where(tip | (node < 0), np.nan, support[np.maximum(node, 0)])
 
 
 def _labels(

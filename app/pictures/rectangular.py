@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from app.pictures.lettering import clip, width
 from app.pictures.marks import Marks, number, points, stroke_widths
@@ -60,6 +61,7 @@ def draw(part: Part, px: float, room: float | None = None) -> tuple[Marks, float
             marks.stroke(
                 f"M{points(x[row], first[row])}V{number(last[row])}", part.colour[row], widths[row]
             )
+    _support(marks, part, x, y, first, last, 0.7 * font)
     for row, share in zip(tips.tolist(), span.tolist(), strict=True):
         half = 0.43 * share * body
         if part.folded[row]:
@@ -88,6 +90,33 @@ def draw(part: Part, px: float, room: float | None = None) -> tuple[Marks, float
     if axis:
         bottom = _axis(marks, axis, begin, end, bottom, unit)
     return marks, room or bottom
+
+
+def _support(
+    marks: Marks,
+    part: Part,
+    x: npt.NDArray[np.float64],
+    y: npt.NDArray[np.float64],
+    first: npt.NDArray[np.float64],
+    last: npt.NDArray[np.float64],
+    font: float,
+) -> None:
+    """The support of inner nodes in percent, on their branches, where there is room for it."""
+    if part.support is None or font < SMALLEST_FONT:
+        return
+    for row in np.flatnonzero(np.isfinite(part.support)).tolist():
+        up = int(part.parent[row])
+        text = f"{100 * part.support[row]:.0f}"
+        # Only where the branch is long enough for the number.
+        if up >= 0 and x[row] - x[up] > width(text, font) + 0.6 * font and last[row] > first[row]:
+            marks.text(
+                x[row] - 0.3 * font,
+                y[row] - 0.6 * font,
+                text,
+                font,
+                colour=marks.style.faint,
+                anchor="end",
+            )
 
 
 def bar(

@@ -189,6 +189,42 @@ class Umbel:
         content, media_type = imports.tree_file(tree)
         return Tree(self._driver, self._driver.run(trees.imported(content, media_type, name)))
 
+    def consensus(
+        self,
+        alternatives: Sequence[Tree | str],
+        rule: str | None = None,
+        *,
+        threshold: float | None = None,
+        reference: Tree | str | None = None,
+        support: str | None = None,
+        match: str | None = None,
+        common: bool | None = None,
+        name: str | None = None,
+        wait_s: float | None = None,
+    ) -> Tree:
+        """One tree from several over the same leaves or rows, with the share of them that agree on
+        each node (`support`).
+
+        alternatives : trees or their ids. rule : `majority` (the default), `strict`, `extended` or
+        `median`. threshold : of `majority`, the share that must be exceeded. reference : a tree
+        that is kept instead; `support` of its nodes is then the `share` of the trees or by
+        `transfer`. match : `names`, `rows` or `auto`. common : leave out names that not all have.
+
+        Raises WaitTimeout, JobCancelled.
+        """
+        fields = {
+            "trees": [_tree_id(tree) for tree in alternatives],
+            "rule": rule,
+            "threshold": threshold,
+            "reference": None if reference is None else _tree_id(reference),
+            "support": support,
+            "match": match,
+            "common": common,
+            "name": name,
+        }
+        how = Waiting(wait_s, title="joining trees")
+        return Tree(self._driver, self._driver.run(trees.agreed(fields, how)))
+
     def tree(self, tree_id: str) -> Tree:
         """A tree that the service keeps."""
         return Tree(self._driver, self._driver.run(trees.facts(tree_id)))
@@ -273,3 +309,7 @@ class Umbel:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.url}>"
+
+
+def _tree_id(tree: Tree | str) -> str:
+    return tree if isinstance(tree, str) else tree.id

@@ -197,6 +197,42 @@ class AsyncUmbel:
             self._driver, await self._driver.run(trees.imported(content, media_type, name))
         )
 
+    async def consensus(
+        self,
+        alternatives: Sequence[AsyncTree | str],
+        rule: str | None = None,
+        *,
+        threshold: float | None = None,
+        reference: AsyncTree | str | None = None,
+        support: str | None = None,
+        match: str | None = None,
+        common: bool | None = None,
+        name: str | None = None,
+        wait_s: float | None = None,
+    ) -> AsyncTree:
+        """One tree from several over the same leaves or rows, with the share of them that agree on
+        each node (`support`).
+
+        alternatives : trees or their ids. rule : `majority` (the default), `strict`, `extended` or
+        `median`. threshold : of `majority`, the share that must be exceeded. reference : a tree
+        that is kept instead; `support` of its nodes is then the `share` of the trees or by
+        `transfer`. match : `names`, `rows` or `auto`. common : leave out names that not all have.
+
+        Raises WaitTimeout, JobCancelled.
+        """
+        fields = {
+            "trees": [_tree_id(tree) for tree in alternatives],
+            "rule": rule,
+            "threshold": threshold,
+            "reference": None if reference is None else _tree_id(reference),
+            "support": support,
+            "match": match,
+            "common": common,
+            "name": name,
+        }
+        how = Waiting(wait_s, title="joining trees")
+        return AsyncTree(self._driver, await self._driver.run(trees.agreed(fields, how)))
+
     async def tree(self, tree_id: str) -> AsyncTree:
         """A tree that the service keeps."""
         return AsyncTree(self._driver, await self._driver.run(trees.facts(tree_id)))
@@ -283,3 +319,7 @@ class AsyncUmbel:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.url}>"
+
+
+def _tree_id(tree: AsyncTree | str) -> str:
+    return tree if isinstance(tree, str) else tree.id

@@ -194,6 +194,15 @@ def imported(file: bytes, media_type: str, name: str | None) -> Operation[TreeFa
     return (yield from facts(tree_id))
 
 
+def agreed(fields: Mapping[str, Any], waiting: Waiting) -> Operation[TreeFacts]:
+    """One tree from several. Raises as `umbel_client.core.waiting.awaited`."""
+    body = {name: value for name, value in fields.items() if value is not None}
+    answer = yield from awaited("/v1/consensus", body, waiting)
+    if not isinstance(answer, Reply):
+        return (yield from result_facts(answer.job))
+    return (yield from result_facts((yield from job_of(json_of(answer, "tree", "job")["job"]))))
+
+
 def predicting_roles(model_id: str) -> Operation[tuple[str, ...]]:
     """The roles of the inputs that a model needs for new rows."""
     model = json_of((yield from sent(Request("GET", f"/v1/models/{model_id}"))), "inputs")

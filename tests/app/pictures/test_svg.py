@@ -8,8 +8,10 @@ import struct
 import threading
 import time
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from app.pictures import circular
@@ -263,3 +265,16 @@ def test_text_for_pictures() -> None:
 def test_the_whole_circle_is_used() -> None:
     most, after = circular.capacity(1000)
     assert (most, after) == (2000, 160)
+
+
+def test_support_is_shown_at_inner_nodes() -> None:
+    tree = random_tree(12, seed=3)
+    support = np.where(tree.n_children > 0, np.arange(tree.n_nodes) / 100, np.nan)
+    shown = replace(tree, extra={"support": support})
+    inner = np.flatnonzero(tree.n_children > 0)
+    plain, numbers = (texts(svg(each, shape="rectangular")) for each in (tree, shown))
+    added = set(numbers) - set(plain)
+    assert added <= {f"{100 * support[node]:.0f}" for node in inner}
+    assert len(added) >= len(inner) // 2
+    dots = [svg(each, shape="circular").count("<path") for each in (tree, shown)]
+    assert dots[1] - dots[0] == len(inner) - int(support[0] == 0)
