@@ -41,10 +41,11 @@ class ConsensusRequest(Exact):
     )
 
     trees: list[Annotated[str, Field(max_length=200)]] = Field(
-        min_length=2,
+        min_length=1,
         max_length=MOST_TREES,
-        description="Trees over the same leaves, or the same rows: of several seeds or methods, "
-        "replicates, imported ones. A tree listed twice counts twice.",
+        description="At least two, or one with a `reference`: trees over the same leaves, or the "
+        "same rows, of several seeds or methods, replicates, imported ones. A tree listed twice "
+        "counts twice.",
     )
     rule: Rule = Field(
         "majority",
@@ -82,6 +83,8 @@ class ConsensusRequest(Exact):
     @model_validator(mode="after")
     def _support_of_a_reference(self) -> ConsensusRequest:
         given = self.model_fields_set
+        if self.reference is None and len(self.trees) < 2:
+            raise ValueError("a consensus needs at least two trees")
         if self.reference is None and "support" in given:
             raise ValueError("support is that of a reference: give `reference` too")
         if self.reference is not None and given & {"rule", "threshold"}:

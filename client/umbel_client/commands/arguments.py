@@ -43,6 +43,7 @@ def add_commands(parser: argparse.ArgumentParser, commands: Commands) -> None:
     _evaluate(commands)
     _predict(commands)
     _compare(commands)
+    _consensus(commands)
     _jobs(commands)
     _methods(commands)
     _completion(parser, commands)
@@ -101,6 +102,13 @@ def _run_method(methods: Commands, method: str, facts: MethodFacts) -> None:
     steps.add_argument("--support", metavar="JSON", help='resample: {"replicates": 20}')
     steps.add_argument("--name-by", metavar="ROLE", help="name nodes by an input")
     steps.add_argument("--title", help="the job's name")
+    _results(parser)
+    parser.add_argument("--wait-s", type=float, metavar="SECONDS", help="the most time to wait")
+    _service(parser)
+    parser.set_defaults(run=_late("run"), method=method)
+
+
+def _results(parser: argparse.ArgumentParser) -> None:
     results = parser.add_argument_group("results")
     results.add_argument(
         "--out",
@@ -122,9 +130,6 @@ def _run_method(methods: Commands, method: str, facts: MethodFacts) -> None:
         metavar="OPTIONS",
         help="of .svg and .png: shape=circular|rectangular|icicle,px=1000,color_by=cluster:12,...",
     )
-    results.add_argument("--wait-s", type=float, metavar="SECONDS", help="the most time to wait")
-    _service(parser)
-    parser.set_defaults(run=_late("run"), method=method)
 
 
 def _evaluate(commands: Commands) -> None:
@@ -182,6 +187,39 @@ def _compare(commands: Commands) -> None:
     parser.add_argument("--out", metavar="FILE", help=".json or .csv")
     _service(parser)
     parser.set_defaults(run=_late("compare"))
+
+
+def _consensus(commands: Commands) -> None:
+    parser = _command(
+        commands, "consensus", "make one tree of several, or tell how much of one others have"
+    )
+    parser.add_argument(
+        "trees",
+        nargs="+",
+        metavar="tree",
+        help="files (.nwk, .json, linkage .npy, class paths .txt) or tr_...; two or more",
+    )
+    parser.add_argument(
+        "--rule",
+        choices=("strict", "majority", "extended", "median"),
+        help="which clusters are kept; default: majority",
+    )
+    parser.add_argument("--threshold", type=float, help="of majority: the share to be exceeded")
+    parser.add_argument(
+        "--reference", metavar="TREE", help="keep this tree, with support by the others"
+    )
+    parser.add_argument(
+        "--support", choices=("share", "transfer"), help="of --reference; default: share"
+    )
+    parser.add_argument("--match", choices=("auto", "names", "rows"), help="default: auto")
+    parser.add_argument(
+        "--common", action="store_true", default=None, help="leave out what not all trees have"
+    )
+    parser.add_argument("--title", help="the tree's name")
+    _results(parser)
+    parser.add_argument("--wait-s", type=float, metavar="SECONDS", help="the most time to wait")
+    _service(parser)
+    parser.set_defaults(run=_late("consensus"))
 
 
 def _jobs(commands: Commands) -> None:

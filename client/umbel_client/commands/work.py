@@ -8,8 +8,8 @@ import os
 import sys
 import warnings
 from argparse import Namespace
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 from umbel_client.catalogue import METHODS
 from umbel_client.client import Umbel
@@ -33,6 +33,9 @@ from umbel_client.errors import (
     WaitTimeout,
 )
 from umbel_client.tree import Tree
+
+Forms: TypeAlias = tuple[Mapping[str, Any], Mapping[str, Any]]
+"""Which clusters are written, and how pictures are drawn."""
 
 REFUSED, WRONG, UNREACHABLE, TIMEOUT, INTERRUPTED = 1, 2, 3, 4, 130
 
@@ -121,11 +124,7 @@ def run(arguments: Namespace) -> None:
         for name in facts.params
         if (text := getattr(arguments, f"param:{name}")) is not None
     }
-    cut = assignments_of("--cut", arguments.cut, CUTS) if arguments.cut else {}
-    picture = assignments_of("--picture", arguments.picture, PICTURES) if arguments.picture else {}
-    for path in arguments.out:
-        outputs.form_of(path)
-        outputs.require_place(path)
+    forms = _forms(arguments)
     with service(arguments) as umbel:
         tree = umbel.run(
             arguments.method,
@@ -139,9 +138,50 @@ def run(arguments: Namespace) -> None:
             params=params,
             **values,
         )
-        for path in arguments.out:
-            outputs.written(tree, path, cut, picture)
-        _show(tree, arguments)
+        _write(tree, arguments, forms)
+
+
+def consensus(arguments: Namespace) -> None:
+    """`umbel consensus`."""
+    if len(arguments.trees) < 2 and arguments.reference is None:
+        raise InputError("consensus", "give at least two trees.")
+    given = [*arguments.trees, *([] if arguments.reference is None else [arguments.reference])]
+    files = [None if _is_tree(text) else tree_of(text) for text in given]
+    forms = _forms(arguments)
+    with service(arguments, kept=any(file is None for file in files)) as umbel:
+        trees = [
+            text if file is None else umbel.import_tree(file)
+            for text, file in zip(given, files, strict=True)
+        ]
+        n_trees = len(arguments.trees)
+        tree = umbel.consensus(
+            trees[:n_trees],
+            arguments.rule,
+            threshold=arguments.threshold,
+            reference=trees[n_trees] if trees[n_trees:] else None,
+            support=arguments.support,
+            match=arguments.match,
+            common=arguments.common,
+            name=arguments.title,
+            wait_s=arguments.wait_s,
+        )
+        _write(tree, arguments, forms)
+
+
+def _forms(arguments: Namespace) -> Forms:
+    """Raises InputError for a file of a form that there is not, or where none can be written."""
+    cut = assignments_of("--cut", arguments.cut, CUTS) if arguments.cut else {}
+    picture = assignments_of("--picture", arguments.picture, PICTURES) if arguments.picture else {}
+    for path in arguments.out:
+        outputs.form_of(path)
+        outputs.require_place(path)
+    return cut, picture
+
+
+def _write(tree: Tree, arguments: Namespace, forms: Forms) -> None:
+    for path in arguments.out:
+        outputs.written(tree, path, *forms)
+    _show(tree, arguments)
 
 
 def _show(tree: Tree, arguments: Namespace) -> None:

@@ -77,6 +77,7 @@ def test_common_leaves_alone(working: Working, trees: list[str]) -> None:
     ("change", "problem"),
     [
         ({"trees": []}, "invalid-request"),
+        ({"trees": [UNKNOWN]}, "invalid-request"),
         ({"rule": "best"}, "invalid-request"),
         ({"threshold": 0.4}, "invalid-request"),
         ({"rule": "strict", "threshold": 0.6}, "invalid-request"),

@@ -146,3 +146,20 @@ def test_nothing_is_kept_where_no_service_is_named(
     monkeypatch.delenv("UMBEL_URL")
     _, error = umbel(capsys, "jobs", status=2)
     assert "--url or UMBEL_URL" in error
+
+
+def test_a_consensus_of_files(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    for number, text in enumerate(("((a,b),(c,d));", "((b,a),c,d);", "(((a,c),b),d);")):
+        Path(f"{number}.nwk").write_text(text)
+    files = [f"{number}.nwk" for number in range(3)]
+    output, error = umbel(capsys, "consensus", *files, "--out", "agreed.nwk", "--json")
+    assert json.loads(output)["files"] == ["agreed.nwk"]
+    assert "(a:" in Path("agreed.nwk").read_text()
+    assert "0.6667" in Path("agreed.nwk").read_text()
+    assert "consensus: 4 rows, 4 leaves" in error
+    output, _ = umbel(capsys, "consensus", *files[1:], "--reference", files[0])
+    assert "0.5" in output
+    umbel(capsys, "consensus", files[0], status=2)
+    Path("other.nwk").write_text("(x,y);")
+    _, error = umbel(capsys, "consensus", files[0], "other.nwk", status=1)
+    assert "different leaves" in error
