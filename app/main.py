@@ -27,6 +27,7 @@ from app.http.security import Gate, keys
 from app.http.service_metrics import ServiceMetrics
 from app.routes import (
     assignments,
+    class_merges,
     clusters,
     comparisons,
     confusions,
@@ -83,6 +84,7 @@ ROUTERS = (
     imports.router,
     assignments.router,
     confusions.router,
+    class_merges.router,
     consensus.router,
     trees.router,
     views.router,

@@ -10,7 +10,7 @@ one.
 - `checks`, `errors`, `memory`: checks of points, errors, and jobs refused for lack of memory.
 - `arrays`, `progress`, `device`, `compiled`: array types, progress, torch's device, numba's cache.
 - `tree`: the one result of all methods, and everything that is done with it; `naming` names nodes.
-- `cluster_paths`, `stretches`, `node_pictures`, `confusions`: what models tell.
+- `cluster_paths`, `stretches`, `node_pictures`, `confusions`, `class_merges`: what models tell.
 - `metrics`: the metrics that evaluate a tree. `consensus`: one tree from several.
 - `preprocess`, `documents`: features prepared before a fit, and words of documents.
 - `clusters`, `graphs`, `numerics`: what methods of several families share.

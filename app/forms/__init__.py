@@ -4,7 +4,7 @@ Start with `form`: `mount` makes the pair of routes by suffix and by `Accept`.
 
 - `form`: a form, the choice of one, the routes and the response.
 - `assignments`: the forms of the clusters of rows.
-- `confusions`: the forms of classes that are taken for others.
+- `confusions`, `class_merges`: the forms of classes that are taken for others, or merged.
 - `tree`: the forms of a tree, Newick to PNG.
 - `paths`: the forms of clusters over time.
 - `cluster_paths`: these paths, for chosen clusters and a few periods at a time.

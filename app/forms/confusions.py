@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from app.forms.coloring import by_labels
 from app.forms.form import Chunks, Form
 from app.forms.parts import ITEMS, json_object, slices
 from app.forms.tree import npy_chunks
@@ -15,7 +16,7 @@ from app.http.dependencies import Service
 from app.http.problems import Refused
 from models import registry
 from models.arrays import Int
-from models.confusions import Confusions
+from models.confusions import Confusions, of_labels
 from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
 from models.tree.walk import lca
@@ -44,6 +45,28 @@ def model_confusions(service: Service, tenant: str, tree_id: str, tree: Tree) ->
         return None
     stage = results.map_stage(path, -1)
     return method.confusions(stage.model, tree) if stage.method == method.id else None
+
+
+def confusions_of(
+    service: Service, tenant: str, tree_id: str, tree: Tree, labels: str | None
+) -> tuple[Confusions, Source, tuple[str, ...]]:
+    """The confusions by `labels`, the id of a dataset, or by the tree's method; and warnings.
+    Blocks. Raises Refused `not-found` for a dataset that is not there, and where the method knows
+    nothing.
+    """
+    if labels is not None:
+        categories = by_labels(service, tenant, tree_id, tree, labels, "labels")
+        assert categories.labels is not None
+        return of_labels(tree, categories.labels), "labels", tuple(categories.warnings)
+    known = model_confusions(service, tenant, tree_id, tree)
+    if known is None:
+        confusing = [name for name, each in registry.methods().items() if each.confuses]
+        raise Refused(
+            "not-found",
+            f"Without labels, only trees of {', '.join(confusing)} know which classes are taken "
+            "for which; give `labels`, a dataset with the class of each row.",
+        )
+    return known, "logits", ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from app.forms.coloring import by_labels
-from app.forms.confusions import FORMS, Confused, Source, model_confusions
+from app.forms.confusions import FORMS, Confused, confusions_of
 from app.forms.form import Form, mount, respond
 from app.forms.stored import record_of, tree_of
 from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
-from app.http.problems import ANYWHERE, Refused, responses
+from app.http.problems import ANYWHERE, responses
 from app.http.streaming import turn
 from app.schemas.confusions import ConfusionsBody, ConfusionsQuery
-from models import registry
-from models.confusions import of_labels
 from models.tree.walk import require_node
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
@@ -68,25 +65,10 @@ async def get_confusions(
 
     def load() -> tuple[Confused, dict[str, str]]:
         tree = tree_of(service, tenant, tree_id)
-        warnings: tuple[str, ...] = ()
-        if query.labels is not None:
-            categories = by_labels(service, tenant, tree_id, tree, query.labels, "labels")
-            assert categories.labels is not None
-            confusions, warnings = of_labels(tree, categories.labels), categories.warnings
-        else:
-            known = model_confusions(service, tenant, tree_id, tree)
-            if known is None:
-                confusing = [name for name, each in registry.methods().items() if each.confuses]
-                raise Refused(
-                    "not-found",
-                    f"Without labels, only trees of {', '.join(confusing)} know which classes are "
-                    "taken for which; give `labels`, a dataset with the class of each row.",
-                )
-            confusions = known
+        confusions, source, warnings = confusions_of(service, tenant, tree_id, tree, query.labels)
         if query.root:
             require_node(tree, query.root)
             confusions = confusions.under(tree, query.root)
-        source: Source = "logits" if query.labels is None else "labels"
         return Confused(tree, confusions, source, query.limit, warnings), {}
 
     # A dataset never changes, but it may be removed.

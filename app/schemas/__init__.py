@@ -5,8 +5,8 @@
 - `datasets`, `uploads`: data that come in.
 - `methods`: entries of the catalogue.
 - `trees`, `queries`: trees, and the queries of their forms and cuts.
-- `views`, `nodes`, `features`, `clusters`, `tangles`: parts of trees; `confusions`: of classes;
-  `consensus`: of several trees.
+- `views`, `nodes`, `features`, `clusters`, `tangles`: parts of trees.
+- `confusions`, `class_merges`, `consensus`: of classes, and of several trees.
 - `statements`: what a user says of a tree.
 - `evaluations`, `predictions`: measured trees and placed rows.
 - `models`, `model_evaluations`, `paths`: fitted models, classifiers measured, and clusters over

@@ -1,0 +1,88 @@
+"""Merged classes over the wire."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+EXAMPLE: dict[str, Any] = {
+    "source": "labels",
+    "n_rows": 300.0,
+    "steps": [
+        {
+            "node": None,
+            "name": None,
+            "n_classes": 3,
+            "accuracy": 0.9,
+            "bits": 1.585,
+            "ratio": None,
+        },
+        {
+            "node": 1,
+            "name": "rose or tulip",
+            "n_classes": 2,
+            "accuracy": 0.98,
+            "bits": 0.918,
+            "ratio": 0.12,
+        },
+        {
+            "node": 0,
+            "name": None,
+            "n_classes": 1,
+            "accuracy": 1.0,
+            "bits": 0.0,
+            "ratio": 0.022,
+        },
+    ],
+    "nodes": [{"node": 1, "name": "rose or tulip", "gain": 0.08, "lost_bits": 0.667}],
+    "warnings": [],
+}
+
+
+class MergesQuery(BaseModel):
+    """Whose classes, and how many are listed."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    labels: str | None = Field(
+        None,
+        max_length=200,
+        description="A dataset of labels, the class of each input row, as for `confusions`.",
+    )
+    limit: int = Field(100, ge=1, le=10_000, description="JSON: how many nodes are listed.")
+
+
+class MergeStep(BaseModel):
+    """One step of the curve."""
+
+    node: int | None = Field(description="The node whose classes become one; null at the start.")
+    name: str | None
+    n_classes: int = Field(description="Classes that remain.")
+    accuracy: float = Field(description="Share of the rows that are in the right class.")
+    bits: float = Field(description="Entropy of the classes that remain.")
+    ratio: float | None = Field(
+        description="Share of rows made right for each bit that the step loses; null at the start, "
+        "and where nothing is lost."
+    )
+
+
+class MergedNode(BaseModel):
+    """A node alone."""
+
+    node: int
+    name: str | None
+    gain: float = Field(description="Share of the rows made right by merging its classes.")
+    lost_bits: float = Field(description="Bits that this loses.")
+
+
+class MergesBody(BaseModel):
+    """What merging classes gains and loses."""
+
+    model_config = ConfigDict(title="Merges", json_schema_extra={"examples": [EXAMPLE]})
+
+    source: Literal["labels", "logits"] = Field(description="As of `confusions`.")
+    n_rows: float
+    steps: list[MergeStep] = Field(description="From all classes to one; `ratio` falls.")
+    nodes: list[MergedNode] = Field(description="Those that gain most.")
+    warnings: list[str]
