@@ -173,6 +173,42 @@ class Confusions(Sequence[dict[str, Any]]):
         return package("pandas", "Confusions.to_pandas()").DataFrame(self._pairs)
 
 
+class Merges(Sequence[dict[str, Any]]):
+    """What merging classes gains and loses, one mapping a step: `node`, `name`, `n_classes`,
+    `accuracy`, `bits`, `ratio`; from all classes to one.
+
+    nodes : the nodes that gain most if merged alone, with `gain` and `lost_bits`. body : all that
+    the service said.
+    """
+
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        self.body = dict(body)
+        self.nodes: list[dict[str, Any]] = list(body["nodes"])
+        self._steps: list[dict[str, Any]] = list(body["steps"])
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
+
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        return self._steps[index]
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def __repr__(self) -> str:
+        begin = self._steps[0]
+        return (
+            f"Merges({begin['n_classes']} classes, accuracy {begin['accuracy']:.4g}, then merged)"
+        )
+
+    def to_pandas(self) -> Any:
+        """A row for each step. Raises MissingPackage without pandas."""
+        return package("pandas", "Merges.to_pandas()").DataFrame(self._steps)
+
+
 class Predictions(Sequence[dict[str, Any]]):
     """The places of rows in a tree, one mapping a row: `leaf`, `path`, `probabilities`, and what
     the method adds (`label`, `labels`, `value`, ...).

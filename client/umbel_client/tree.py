@@ -10,15 +10,15 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from umbel_client import display, imports, shapes
+from umbel_client import display, shapes
 from umbel_client.core import runs, trees, uploads
 from umbel_client.core.drivers import Driver
 from umbel_client.core.trees import TreeFacts
 from umbel_client.core.waiting import Waiting
 from umbel_client.errors import InputError, UmbelError
-from umbel_client.inputs import Input, Reference, converted
+from umbel_client.inputs import Input
 from umbel_client.model import Model
-from umbel_client.results import Confusions, Cut, Evaluation, Level, Predictions
+from umbel_client.results import Confusions, Cut, Evaluation, Level, Merges, Predictions
 
 Shape = Literal["circular", "rectangular", "icicle"]
 
@@ -218,20 +218,24 @@ class Tree:
 
         Raises InputError, NotFound where nothing is known without labels.
         """
-        dataset = None
-        if labels is not None:
-            payload = converted("labels", labels)
-            dataset = payload.id if isinstance(payload, Reference) else None
-            if dataset is None:
-                sendable = imports.payload_of("labels", _single(payload), "labels")
-                uploaded = self._driver.run(uploads.uploaded(sendable, False, None))
-                dataset = uploaded["id"]
+        dataset = self._driver.run(uploads.labels_id(labels))
         query = {"labels": dataset, "root": root, "limit": limit}
         path = "/confusions"
         return Confusions(
             self._driver.run(trees.document(self.id, path, query, "pairs")),
             self._driver.run(trees.array(self.id, f"{path}.npy", {**query, "limit": None})),
         )
+
+    def merges(self, labels: Input | None = None, *, limit: int = 100) -> Merges:
+        """What it would gain and lose to make one class of all classes under a node: the curve
+        from all classes to one.
+
+        labels : as of `confusions`. limit : how many single nodes are listed.
+
+        Raises InputError, NotFound where nothing is known without labels.
+        """
+        query = {"labels": self._driver.run(uploads.labels_id(labels)), "limit": limit}
+        return Merges(self._driver.run(trees.document(self.id, "/merges", query, "steps")))
 
     def evaluate(
         self,
@@ -342,12 +346,6 @@ def _picture(
         "title": title,
         "theme": theme,
     }
-
-
-def _single(payload: Any) -> Any:
-    if isinstance(payload, list):
-        raise InputError("labels", "several are given; one is accepted.")
-    return payload
 
 
 def _only(roles: list[str], named: Mapping[str, Any]) -> str:

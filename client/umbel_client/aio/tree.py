@@ -13,15 +13,15 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from umbel_client import display, imports, shapes
+from umbel_client import display, shapes
 from umbel_client.aio.model import AsyncModel
 from umbel_client.core import runs, trees, uploads
 from umbel_client.core.drivers import AsyncDriver
 from umbel_client.core.trees import TreeFacts
 from umbel_client.core.waiting import Waiting
 from umbel_client.errors import InputError, UmbelError
-from umbel_client.inputs import Input, Reference, converted
-from umbel_client.results import Confusions, Cut, Evaluation, Level, Predictions
+from umbel_client.inputs import Input
+from umbel_client.results import Confusions, Cut, Evaluation, Level, Merges, Predictions
 
 Shape = Literal["circular", "rectangular", "icicle"]
 
@@ -221,20 +221,24 @@ class AsyncTree:
 
         Raises InputError, NotFound where nothing is known without labels.
         """
-        dataset = None
-        if labels is not None:
-            payload = converted("labels", labels)
-            dataset = payload.id if isinstance(payload, Reference) else None
-            if dataset is None:
-                sendable = imports.payload_of("labels", _single(payload), "labels")
-                uploaded = await self._driver.run(uploads.uploaded(sendable, False, None))
-                dataset = uploaded["id"]
+        dataset = await self._driver.run(uploads.labels_id(labels))
         query = {"labels": dataset, "root": root, "limit": limit}
         path = "/confusions"
         return Confusions(
             await self._driver.run(trees.document(self.id, path, query, "pairs")),
             await self._driver.run(trees.array(self.id, f"{path}.npy", {**query, "limit": None})),
         )
+
+    async def merges(self, labels: Input | None = None, *, limit: int = 100) -> Merges:
+        """What it would gain and lose to make one class of all classes under a node: the curve
+        from all classes to one.
+
+        labels : as of `confusions`. limit : how many single nodes are listed.
+
+        Raises InputError, NotFound where nothing is known without labels.
+        """
+        query = {"labels": await self._driver.run(uploads.labels_id(labels)), "limit": limit}
+        return Merges(await self._driver.run(trees.document(self.id, "/merges", query, "steps")))
 
     async def evaluate(
         self,
@@ -347,12 +351,6 @@ def _picture(
         "title": title,
         "theme": theme,
     }
-
-
-def _single(payload: Any) -> Any:
-    if isinstance(payload, list):
-        raise InputError("labels", "several are given; one is accepted.")
-    return payload
 
 
 def _only(roles: list[str], named: Mapping[str, Any]) -> str:

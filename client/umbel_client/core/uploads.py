@@ -17,7 +17,8 @@ from umbel_client.errors import (
     UmbelError,
     UploadInterrupted,
 )
-from umbel_client.inputs import Converted, Inline, Reference
+from umbel_client.imports import payload_of
+from umbel_client.inputs import Converted, Inline, Input, Reference, converted
 from umbel_client.progress import Progress, bar_of
 
 T = TypeVar("T")
@@ -43,6 +44,22 @@ def uploaded(
     if resume is None and payload.source.length <= PART_BYTES:
         return (yield from _at_once(payload))
     return (yield from _in_parts(payload, progress, resume))
+
+
+def labels_id(labels: Input | None) -> Operation[str | None]:
+    """The id of a dataset of labels, which are uploaded if they are none yet.
+
+    Raises InputError for labels that cannot be sent, and as `uploaded`.
+    """
+    if labels is None:
+        return None
+    payload = converted("labels", labels)
+    if isinstance(payload, Reference):
+        return payload.id
+    if isinstance(payload, list):
+        raise InputError("labels", "several are given; one is accepted.")
+    dataset = yield from uploaded(payload_of("labels", payload, "labels"))
+    return str(dataset["id"])
 
 
 Inputs: TypeAlias = Mapping[str, Converted | list[Converted]]

@@ -340,5 +340,8 @@ def test_confusions_of_classes(service: Service) -> None:
     expected = np.array([[2, 1, 0], [0, 1, 1], [0, 0, 0]])
     np.testing.assert_array_equal(confusions.matrix, expected[np.ix_(order, order)])
     assert len(confusions.to_pandas()) == 2
+    merges = tree.merges(["x", "x", "x", "y", "y"])
+    assert [step["n_classes"] for step in merges] == [3, 2, 1]
+    assert len(merges.to_pandas()) == 3
     by_number = tree.confusions(np.array([0, 0, 0, 1, 1]))
     np.testing.assert_array_equal(by_number.matrix, confusions.matrix)
