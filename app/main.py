@@ -27,6 +27,7 @@ from app.http.security import Gate, keys
 from app.http.service_metrics import ServiceMetrics
 from app.routes import (
     assignments,
+    changes,
     clusters,
     comparisons,
     confusions,
@@ -97,6 +98,7 @@ ROUTERS = (
     stretches.router,
     paths.router,
     predictions.router,
+    changes.router,
     dashboard.router,
 )
 
@@ -168,7 +170,7 @@ def _middleware(
     cors = Middleware(
         CORSMiddleware,
         allow_origins=settings.cors_origins,
-        allow_methods=["GET", "POST", "PUT", "DELETE"],
+        allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
         allow_headers=["*"],
         expose_headers=EXPOSED,
     )
@@ -269,6 +271,7 @@ def _service(
         parts=Parts(parts.blobs, parts.usage),
         usage=parts.usage,
         trees=parts.trees,
+        annotations=parts.annotations,
         job_ends=job_ends,
         feeds=Feeds(
             parts.ledger, parts.redis, settings.key_prefix, job_ends, settings.events_poll_s

@@ -208,7 +208,10 @@ class Delivery(_Frozen):
 
 
 class Record(_Frozen):
-    """A job as Redis holds it: the visible part of its request, and its state."""
+    """A job as Redis holds it: the visible part of its request, and its state.
+
+    name, description, tags : as changed since; `submitted_name` is that of the request.
+    """
 
     id: str
     tenant: str
@@ -233,6 +236,9 @@ class Record(_Frozen):
     finished_at: str | None
     webhook: Webhook | None = None
     expires_at: str | None = None
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+    submitted_name: str | None = None
     version: int
     """Grows with every change; the job's ETag."""
 

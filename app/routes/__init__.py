@@ -3,7 +3,7 @@
 Start with `jobs`.
 
 - `jobs`, `webhooks`, `comparisons`: runs of methods, and the requests sent when they end.
-- `datasets`, `uploads`: uploaded data, whole or in parts.
+- `datasets`, `uploads`: uploaded data, whole or in parts; `changes`: names and tags, afterwards.
 - `methods`: the catalogue.
 - `imports`, `trees`: imported trees, and whole trees to download.
 - `statements`: what a user says of a tree, as labels of its rows.

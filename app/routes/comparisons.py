@@ -13,7 +13,7 @@ from app.forms.form import Chunks, Form, mount, respond
 from app.http import waiting
 from app.http.bodies import StrictRoute
 from app.http.dependencies import ComparisonId, Service, ServiceDep, Tenant
-from app.http.etags import etag_of
+from app.http.etags import IfMatch, etag_of, require_match
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
 from app.http.streaming import Turn
@@ -202,7 +202,7 @@ async def get_comparison(
 ) -> Response:
     """The state of a comparison, and its table once it has ended; as CSV, one row for each run."""
     comparison = Comparison.of(await _find(service, tenant, comparison_id))
-    etag = etag_of(b"".join(form.write(comparison)))
+    etag = _etag(comparison, form)
     turn = Turn("look", waits=False)
     return await respond(request, form, lambda: (comparison, {}), turn, etag=etag)
 
@@ -214,16 +214,24 @@ async def get_comparison(
     status_code=204,
     responses={
         204: {"description": "The comparison was removed."},
-        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
+        **responses(
+            "unauthenticated", "forbidden", "not-found", "precondition-failed", "unavailable"
+        ),
     },
 )
 async def delete_comparison(
-    service: ServiceDep, tenant: Tenant, comparison_id: ComparisonId
+    service: ServiceDep, tenant: Tenant, comparison_id: ComparisonId, if_match: IfMatch = None
 ) -> Response:
     """Removes the comparison and its job, which is cancelled first if it is running."""
-    await _find(service, tenant, comparison_id)
+    comparison = Comparison.of(await _find(service, tenant, comparison_id))
+    if if_match is not None:
+        require_match(if_match, *(_etag(comparison, form) for form in FORMS))
     await to_thread.run_sync(service.ledger.delete, tenant, sibling(comparison_id, "job"))
     return Response(status_code=204)
+
+
+def _etag(comparison: Comparison, form: Form[Comparison]) -> str:
+    return etag_of(b"".join(form.write(comparison)))
 
 
 async def _find(service: Service, tenant: str, comparison_id: str) -> Record:

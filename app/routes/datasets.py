@@ -20,10 +20,11 @@ from app.http.dependencies import (
     ServiceDep,
     Tenant,
 )
-from app.http.etags import answer
+from app.http.etags import IfMatch, answer, body_etag, require_match
 from app.http.idempotency import Once
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import not_found, responses
+from app.schemas.annotations import NameFilter, TagFilter
 from app.schemas.datasets import EXAMPLE, DatasetBody, Hint, Member, Name, NFeatures, Role
 from app.schemas.expiry import ExpiresAt
 from app.schemas.pages import Page
@@ -191,12 +192,16 @@ async def list_datasets(
     role: Annotated[
         Role | None, Query(description="Only datasets uploaded with this hint.")
     ] = None,
+    name: NameFilter = None,
+    tags: TagFilter = (),
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[DatasetBody]:
     """One page of the caller's datasets."""
     datasets, following = await to_thread.run_sync(
-        lambda: service.datasets.page(tenant, limit=limit, cursor=cursor, role=role)
+        lambda: service.datasets.page(
+            tenant, limit=limit, cursor=cursor, role=role, name=name, tags=tags
+        )
     )
     response.headers.update(next_link(request, following))
     return Page(items=[DatasetBody.of(dataset) for dataset in datasets], next_cursor=following)
@@ -272,6 +277,7 @@ async def get_dataset_content(
     if_none_match: Annotated[
         str | None, Header(description="The ETag of the version that the client has.")
     ] = None,
+    if_match: IfMatch = None,
 ) -> Response:
     """The bytes as uploaded, whole or in part."""
     dataset = await _find(service, tenant, dataset_id)
@@ -284,6 +290,7 @@ async def get_dataset_content(
         range_=range_,
         if_range=if_range,
         if_none_match=if_none_match,
+        if_match=if_match,
     )
 
 
@@ -294,11 +301,18 @@ async def get_dataset_content(
     status_code=204,
     responses={
         204: {"description": "The dataset was removed."},
-        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
+        **responses(
+            "unauthenticated", "forbidden", "not-found", "precondition-failed", "unavailable"
+        ),
     },
 )
-async def delete_dataset(service: ServiceDep, tenant: Tenant, dataset_id: DatasetId) -> Response:
+async def delete_dataset(
+    service: ServiceDep, tenant: Tenant, dataset_id: DatasetId, if_match: IfMatch = None
+) -> Response:
     """Jobs that are still waiting for it will fail with `/problems/input-deleted`."""
+    if if_match is not None:
+        dataset = await _find(service, tenant, dataset_id)
+        require_match(if_match, body_etag(DatasetBody.of(dataset)))
     if not await to_thread.run_sync(service.datasets.delete, tenant, dataset_id):
         raise not_found("dataset", dataset_id)
     return Response(status_code=204)

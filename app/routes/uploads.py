@@ -24,7 +24,7 @@ from app.http.dependencies import (
     Tenant,
     UploadId,
 )
-from app.http.etags import answer
+from app.http.etags import IfMatch, answer, body_etag, require_match
 from app.http.problems import Refused, not_found, responses
 from app.routes.datasets import created
 from app.schemas.datasets import EXAMPLE as DATASET
@@ -137,10 +137,7 @@ async def get_upload(
     request: Request, service: ServiceDep, tenant: Tenant, upload_id: UploadId
 ) -> Response:
     """The parts that need not be sent again after an interruption; once complete, the dataset."""
-    upload = await _find(service, tenant, upload_id)
-    parts = await to_thread.run_sync(service.parts.list, upload)
-    dataset = await to_thread.run_sync(service.parts.completed, upload)
-    return answer(request, UploadBody.of(upload, parts, dataset))
+    return answer(request, await to_thread.run_sync(_shown, service, tenant, upload_id))
 
 
 @router.put(
@@ -172,6 +169,7 @@ async def get_upload(
             "forbidden",
             "not-found",
             "conflict",
+            "precondition-failed",
             "too-large",
             "digest-mismatch",
             "empty",
@@ -203,6 +201,7 @@ async def put_part(
         str | None,
         Header(description="The digest of the part as in RFC 9530: `sha-256=:<base64>:`."),
     ] = None,
+    if_match: IfMatch = None,
 ) -> Response:
     """Parts may be sent in any order, concurrently, and repeatedly. Bytes that do not match the
     stated hash are refused and leave the part as it was.
@@ -211,6 +210,10 @@ async def put_part(
     upload = await _find(service, caller.tenant, upload_id)
     if await to_thread.run_sync(service.parts.completed, upload) is not None:
         raise Refused("conflict", "The upload is complete; begin another one.")
+    if if_match is not None:
+        parts = await to_thread.run_sync(service.parts.list, upload)
+        earlier = [f'"{part.sha256}"' for part in parts if part.number == number]
+        require_match(if_match, *earlier)
     length = content_length(request)
     async with Allowance(service, caller, datasets=0, stated=length) as allowance:
         body = uploads.bounded_body(service, request, allowance)
@@ -245,6 +248,7 @@ async def put_part(
             "forbidden",
             "not-found",
             "conflict",
+            "precondition-failed",
             "too-large",
             "unsupported-format",
             "digest-mismatch",
@@ -263,6 +267,7 @@ async def complete_upload(
     request_id: RequestId,
     upload_id: UploadId,
     body: CompleteBody | None = None,
+    if_match: IfMatch = None,
 ) -> Response:
     """The file is the parts in order of their numbers, which have no gaps. A repeated request gets
     the same answer.
@@ -270,6 +275,9 @@ async def complete_upload(
     If the request is refused the parts stay, so that wrong ones can be sent again.
     """
     upload = await _find(service, caller.tenant, upload_id)
+    if if_match is not None:
+        shown = await to_thread.run_sync(_shown, service, caller.tenant, upload_id)
+        require_match(if_match, body_etag(shown))
     dataset = await to_thread.run_sync(_earlier_dataset, service, upload)
     # Its bytes were admitted with the parts. A dataset that is recorded was admitted before.
     admitted = dataset is not None
@@ -288,14 +296,28 @@ async def complete_upload(
     status_code=204,
     responses={
         204: {"description": "The upload and its parts were removed."},
-        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
+        **responses(
+            "unauthenticated", "forbidden", "not-found", "precondition-failed", "unavailable"
+        ),
     },
 )
-async def delete_upload(service: ServiceDep, tenant: Tenant, upload_id: UploadId) -> Response:
+async def delete_upload(
+    service: ServiceDep, tenant: Tenant, upload_id: UploadId, if_match: IfMatch = None
+) -> Response:
     """A dataset that was made from it stays."""
-    await _find(service, tenant, upload_id)
+    upload = await to_thread.run_sync(_shown, service, tenant, upload_id)
+    require_match(if_match, body_etag(upload))
     await to_thread.run_sync(service.parts.delete, tenant, upload_id)
     return Response(status_code=204)
+
+
+def _shown(service: Service, tenant: str, upload_id: str) -> UploadBody:
+    """The upload as clients see it; blocks. Raises Refused `not-found`."""
+    upload = service.parts.get(tenant, upload_id)
+    if upload is None:
+        raise not_found("upload", upload_id)
+    parts, dataset = service.parts.list(upload), service.parts.completed(upload)
+    return UploadBody.of(upload, parts, dataset)
 
 
 async def _find(service: Service, tenant: str, upload_id: str) -> Upload:

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.schemas.annotations import Description, Tags
 from app.schemas.evaluations import CutBody
 from app.schemas.jobs import AdvanceBody, Inputs, MethodId, Name, Params, StepBody
 from models.parameters import Exact
@@ -29,6 +30,8 @@ EXAMPLE: dict[str, Any] = {
     "id": "cmp_01kamjx5w0n5zr4v8cqe2t7h3f",
     "job": "job_01kamjx5w0n5zr4v8cqe2t7h3f",
     "name": None,
+    "description": None,
+    "tags": [],
     "status": "succeeded",
     "progress": {"fraction": 1.0, "stage": "done", "message": "", "eta_s": 0.0},
     "table": [
@@ -124,6 +127,8 @@ class Comparison(BaseModel):
     id: str
     job: str = Field(description="The job that runs it: follow or cancel that job.")
     name: str | None
+    description: Description
+    tags: Tags
     status: Status
     progress: AdvanceBody
     table: list[Row] | None = Field(
@@ -142,7 +147,16 @@ class Comparison(BaseModel):
         return cls.model_validate(
             {
                 **record.model_dump(
-                    include={"name", "status", "progress", "error", "created_at", "finished_at"}
+                    include={
+                        "name",
+                        "description",
+                        "tags",
+                        "status",
+                        "progress",
+                        "error",
+                        "created_at",
+                        "finished_at",
+                    }
                 ),
                 "id": sibling(record.id, "cmp"),
                 "job": record.id,

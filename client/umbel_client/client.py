@@ -213,21 +213,41 @@ class Umbel:
         return Comparison(body)
 
     def jobs(
-        self, *, status: str | None = None, method: str | None = None, limit: int = 50
+        self,
+        *,
+        status: str | None = None,
+        method: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        limit: int = 50,
     ) -> list[Job]:
-        """The newest jobs, with a status or of a method."""
-        query = {"status": status, "method": method}
+        """The newest jobs, with a status, of a method, with a name, with all of the tags."""
+        query = {"status": status, "method": method, "name": name, "tag": trees.tags_of(tags)}
         bodies = self._driver.run(trees.listed("/v1/jobs", query, limit))
         return [Job(self._driver, body) for body in bodies]
 
-    def datasets(self, *, role: str | None = None, limit: int = 50) -> list[Dataset]:
-        """The newest datasets, also those of one role."""
-        bodies = self._driver.run(trees.listed("/v1/datasets", {"role": role}, limit))
+    def datasets(
+        self,
+        *,
+        role: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        limit: int = 50,
+    ) -> list[Dataset]:
+        """The newest datasets, of a role, with a name, with all of the tags."""
+        query = {"role": role, "name": name, "tag": trees.tags_of(tags)}
+        bodies = self._driver.run(trees.listed("/v1/datasets", query, limit))
         return [Dataset(self._driver, body) for body in bodies]
 
-    def trees(self, *, limit: int = 50) -> list[dict[str, Any]]:
-        """The newest trees as the service lists them, without their nodes; `tree(id)` gives one."""
-        return self._driver.run(trees.listed("/v1/trees", {}, limit))
+    def trees(
+        self, *, name: str | None = None, tags: Sequence[str] = (), limit: int = 50
+    ) -> list[dict[str, Any]]:
+        """The newest trees as the service lists them, without their nodes; `tree(id)` gives one.
+
+        name, tags : only those with this name, with all of the tags.
+        """
+        query = {"name": name, "tag": trees.tags_of(tags)}
+        return self._driver.run(trees.listed("/v1/trees", query, limit))
 
     def comparisons(self, *, limit: int = 50) -> list[Comparison]:
         """The newest comparisons."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from workers.artifacts.annotations import newest
 from workers.errors import AlreadyThere, Missing, Problem, TransientError
 from workers.model import sibling
 from workers.stores.erasure import erase_job
@@ -31,6 +32,7 @@ class Dataset(BaseModel):
     n_features : the declared number of features of a libsvm file; None: that of its largest index.
     tree : the tree whose rows these labels are of, if they were made from statements about it.
     key : the key of the store by which it was made. expires_at : when it may be removed.
+    name, description, tags : as changed since (`workers.artifacts.annotations`).
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -52,6 +54,8 @@ class Dataset(BaseModel):
     tree: str | None = None
     key: str | None = None
     expires_at: str | None = None
+    description: str | None = None
+    tags: tuple[str, ...] = ()
 
 
 class _Inspection(BaseModel):
@@ -132,9 +136,13 @@ class Datasets:
     def get(self, tenant: str, dataset_id: str) -> Dataset | None:
         """The dataset; None if there is none or it belongs to another tenant."""
         facts = self._index.get(tenant, dataset_id)
-        if facts is None:
-            return self._stored(tenant, dataset_id)
-        return Dataset.model_validate_json(facts)
+        if facts is not None:
+            return Dataset.model_validate_json(facts)
+        dataset = self._stored(tenant, dataset_id)
+        annotation = None if dataset is None else newest(self._blobs, tenant, dataset_id)
+        if dataset is None or annotation is None:
+            return dataset
+        return dataset.model_copy(update=annotation.model_dump(exclude={"revision"}))
 
     def inspected(
         self,
@@ -173,11 +181,21 @@ class Datasets:
         return True
 
     def page(
-        self, tenant: str, *, limit: int = 50, cursor: str | None = None, role: str | None = None
+        self,
+        tenant: str,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
+        role: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
     ) -> tuple[list[Dataset], str | None]:
-        """Datasets newest first, and the next page's cursor. Raises UsageError `bad-cursor`."""
+        """Datasets newest first, and the next page's cursor: those of this role and name, with all
+        of the tags. Raises UsageError `bad-cursor`."""
         self._ensure()
-        page, after = self._index.page(tenant, limit=limit, cursor=cursor, group=role or "")
+        page, after = self._index.page(
+            tenant, limit=limit, cursor=cursor, group=role or "", name=name, tags=tags
+        )
         return [Dataset.model_validate_json(facts) for facts in page], after
 
     def delete(self, tenant: str, dataset_id: str) -> bool:

@@ -27,6 +27,8 @@
 -- board:<id>:<fence>, boards  pieces of a fit (below)
 -- hooks, hooks:<to>, hooks_busy:<tenant>, hook_counts  webhooks (below)
 -- <kind>:<id>, <kind>s:<tenant>  records and lists of datasets and trees (`index`)
+-- <kind>s:<tenant>:tag:<tag>  sorted sets of the jobs, datasets and trees with a tag; in their hashes
+--                      annotation (JSON) and revision, once a user has changed them (`annotate`)
 -- workers              sorted set of workers, by the time of their last report
 -- queue:<name>         Celery's list of messages
 -- take:<fence>         the job taken with this fence, for a moment
@@ -321,6 +323,14 @@ local function index_put(name, id, tenant, group, facts, bytes, key, ref, expire
   if ref ~= '' then redis.call('SADD', P .. 'needed:' .. ref, id) end
   if expires ~= '' then redis.call('ZADD', P .. 'expiries', expires, id) end
 end
+-- Take a job, dataset or tree out of the lists of its tags.
+local function untag(name, id)
+  local h = redis.call('HMGET', P .. name .. ':' .. id, 'tenant', 'annotation')
+  if not h[2] then return end
+  for _, tag in ipairs(cjson.decode(h[2]).tags) do
+    redis.call('ZREM', P .. name .. 's:' .. h[1] .. ':tag:' .. tag, id)
+  end
+end
 local function index_drop(name, id)
   local h = redis.call('HMGET', P .. name .. ':' .. id, 'tenant', 'group', 'bytes', 'key', 'ref')
   if not h[1] then return 0 end
@@ -331,6 +341,7 @@ local function index_drop(name, id)
   if h[5] and h[5] ~= '' then redis.call('SREM', P .. 'needed:' .. h[5], id) end
   redis.call('ZREM', P .. 'expiries', id)
   for _, key in ipairs(index_lists(name, h[1], h[2])) do redis.call('ZREM', key, id) end
+  untag(name, id)
   return redis.call('DEL', P .. name .. ':' .. id)
 end
 
