@@ -6,6 +6,7 @@ requested. A job that lost its worker goes back to queued. Pure data: no Redis, 
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 import time
 from datetime import UTC, datetime
@@ -67,6 +68,14 @@ def made_at(own_id: str) -> datetime | None:
 def sibling(job_id: str, prefix: Literal["tr", "md", "ds", "job", "cmp"]) -> str:
     """The id of what a job made, or back: the same suffix, another prefix."""
     return f"{prefix}_{job_id.partition('_')[2]}"
+
+
+def run_id(comparison: str, number: int) -> str:
+    """The id of the job of a comparison's run: always the same, made when the comparison was."""
+    suffix = comparison.partition("_")[2]
+    value = int.from_bytes(hashlib.sha256(f"{suffix} {number}".encode()).digest()[:10], "big")
+    random = "".join(_ALPHABET[value >> shift & 31] for shift in range(75, -1, -5))
+    return f"job_{suffix[:10]}{random}"
 
 
 def now() -> str:

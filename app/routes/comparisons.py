@@ -17,6 +17,7 @@ from app.http.etags import IfMatch, etag_of, require_match
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
 from app.http.streaming import Turn
+from app.schemas.annotations import NameFilter, TagFilter
 from app.schemas.comparisons import EXAMPLE, MOST_FITS, Comparison, NewComparison, Row, RunBody
 from app.schemas.jobs import NewJob
 from app.schemas.pages import Page
@@ -114,13 +115,23 @@ async def list_comparisons(
     status: Annotated[
         Status | None, Query(description="Only comparisons with this status.")
     ] = None,
+    name: NameFilter = None,
+    tags: TagFilter = (),
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[Comparison]:
-    """One page of the caller's comparisons."""
+    """One page of the caller's comparisons. Their tags are those of their jobs (`PATCH
+    /v1/jobs/{job_id}`).
+    """
     records, following = await to_thread.run_sync(
         lambda: service.ledger.page(
-            tenant, status=status, method=_METHOD, limit=limit, cursor=cursor
+            tenant,
+            status=status,
+            method=_METHOD,
+            name=name,
+            tags=tags,
+            limit=limit,
+            cursor=cursor,
         )
     )
     response.headers.update(next_link(request, following))
@@ -135,7 +146,18 @@ def _csv(comparison: Comparison) -> Chunks:
     table = comparison.table or []
     metrics = list(dict.fromkeys(name for row in table for name in row.metrics))
     spreads = [f"{name}_{part}" for name in (*metrics, "seconds") for part in ("mean", "std")]
-    names = ["row", "method", "params", "preprocess", "then", "seeds", *spreads, "best", "error"]
+    names = [
+        "row",
+        "method",
+        "params",
+        "preprocess",
+        "then",
+        "seeds",
+        *spreads,
+        "best",
+        "error",
+        "tree",
+    ]
     rows = (_csv_row(comparison, number, row, metrics) for number, row in enumerate(table))
     return csv_chunks(names, pieces_of_rows(rows))
 
@@ -160,6 +182,7 @@ def _csv_row(
         ),
         best,
         None if row.error is None else row.error["detail"],
+        row.tree,
     ]
 
 
@@ -177,7 +200,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
             "text/csv": {
                 "schema": {"type": "string"},
                 "example": "row,method,params,preprocess,then,seeds,nmi_mean,nmi_std,"
-                "seconds_mean,seconds_std,best,error\r\n",
+                "seconds_mean,seconds_std,best,error,tree\r\n",
             },
         },
     },
@@ -268,6 +291,7 @@ def _draft(service: Service, tenant: str, body: NewComparison) -> Draft:
         seeds=body.seeds,
         metrics=tuple(body.metrics) if body.metrics else None,
         cut=None if body.cut is None else body.cut.model_dump(exclude_none=True),
+        keep_trees=body.keep_trees,
     )
     n_fits = len(plan.pieces())
     if n_fits > MOST_FITS:

@@ -28,6 +28,7 @@ from app.schemas.annotations import NameFilter, TagFilter
 from app.schemas.datasets import EXAMPLE, DatasetBody, Hint, Member, Name, NFeatures, Role
 from app.schemas.expiry import ExpiresAt
 from app.schemas.pages import Page
+from app.submission import duplicates
 from app.submission.allowances import Allowance
 from app.submission.uploads import NewDataset, create, receive
 from workers.artifacts.datasets import Dataset
@@ -57,6 +58,16 @@ _CONTENT["application/json"] = {"schema": {"type": "array"}, "example": [[0.5, 1
 _ETAG = {"ETag": {"description": "ETag of this response.", "schema": {"type": "string"}}}
 LOCATION = {"Location": {"description": "Address of the dataset.", "schema": {"type": "string"}}}
 
+REPEATED: dict[str, Any] = {
+    "description": "An earlier dataset with the same content, as `Prefer: dedupe` allows.",
+    "model": DatasetBody,
+    "headers": {
+        **LOCATION,
+        "Preference-Applied": {"description": "`dedupe`.", "schema": {"type": "string"}},
+    },
+    "content": {"application/json": {"example": EXAMPLE}},
+}
+
 
 @router.post(
     "",
@@ -66,6 +77,7 @@ LOCATION = {"Location": {"description": "Address of the dataset.", "schema": {"t
     response_model=DatasetBody,
     openapi_extra={"requestBody": {"required": True, "content": _CONTENT}},
     responses={
+        200: REPEATED,
         201: {"headers": LOCATION, "content": {"application/json": {"example": EXAMPLE}}},
         **responses(
             "malformed",
@@ -95,6 +107,7 @@ async def create_dataset(
     member: Member = None,
     n_features: NFeatures = None,
     expires_at: ExpiresAt = None,
+    prefer: duplicates.Prefer = None,
 ) -> Response:
     """The body is the file itself. It is streamed to the store, so it may be large; a file that is
     too large for one request is uploaded in parts (`/v1/uploads`).
@@ -137,7 +150,8 @@ async def create_dataset(
         lenient=await once.begun(),
     )
     async with allowance:
-        return await _received(request, service, request_id, once, new, allowance)
+        dedupe = duplicates.wanted(prefer)
+        return await _received(request, service, request_id, once, new, allowance, dedupe)
 
 
 async def _received(
@@ -147,12 +161,20 @@ async def _received(
     once: Once,
     new: NewDataset,
     allowance: Allowance,
+    dedupe: bool,
 ) -> Response:
-    """The response to an upload, which is stored once for its idempotency key."""
+    """The response to an upload, which is stored once for its idempotency key.
+
+    dedupe : whether a dataset that the tenant has already will do.
+    """
     tenant, dataset_id, media_type = new.tenant, new.dataset_id, new.media_type
     dataset = await receive(service, request, new, allowance)
 
     async def make() -> Response:
+        if dedupe:
+            same = await to_thread.run_sync(duplicates.earlier, service, dataset)
+            if same is not None:
+                return repeated(request, same)
         await to_thread.run_sync(create, service, dataset, request_id)
         return created(request, dataset)
 
@@ -164,7 +186,7 @@ async def _received(
     kept = False
     try:
         response = await once.answer(dataset_id, fingerprint, make, again)
-        kept = "idempotent-replayed" not in response.headers
+        kept = response.status_code == 201 and "idempotent-replayed" not in response.headers
         return response
     finally:
         if not kept:
@@ -333,3 +355,10 @@ def created(request: Request, dataset: Dataset) -> Response:
         status=201,
         headers={"Location": address(request, f"/v1/datasets/{dataset.id}")},
     )
+
+
+def repeated(request: Request, dataset: Dataset) -> Response:
+    """200 with the address of a dataset that an upload repeats."""
+    location = {"Location": address(request, f"/v1/datasets/{dataset.id}")}
+    headers = {**location, **duplicates.APPLIED}
+    return answer(request, DatasetBody.of(dataset), headers=headers)

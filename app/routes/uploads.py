@@ -26,12 +26,12 @@ from app.http.dependencies import (
 )
 from app.http.etags import IfMatch, answer, body_etag, require_match
 from app.http.problems import Refused, not_found, responses
-from app.routes.datasets import created
+from app.routes.datasets import REPEATED, created, repeated
 from app.schemas.datasets import EXAMPLE as DATASET
 from app.schemas.datasets import DatasetBody, Hint, Member, Name, NFeatures
 from app.schemas.expiry import ExpiresAt
 from app.schemas.uploads import EXAMPLE, CompleteBody, Sha256, StatedPart, UploadBody
-from app.submission import uploads
+from app.submission import duplicates, uploads
 from app.submission.allowances import Allowance
 from workers.artifacts.datasets import Dataset
 from workers.artifacts.uploads import MOST_PARTS, Part, Upload
@@ -241,6 +241,7 @@ async def put_part(
     status_code=201,
     response_model=DatasetBody,
     responses={
+        200: REPEATED,
         201: {"headers": _LOCATION, "content": {"application/json": {"example": DATASET}}},
         **responses(
             "malformed",
@@ -268,9 +269,10 @@ async def complete_upload(
     upload_id: UploadId,
     body: CompleteBody | None = None,
     if_match: IfMatch = None,
+    prefer: duplicates.Prefer = None,
 ) -> Response:
     """The file is the parts in order of their numbers, which have no gaps. A repeated request gets
-    the same answer.
+    the same dataset.
 
     If the request is refused the parts stay, so that wrong ones can be sent again.
     """
@@ -281,12 +283,15 @@ async def complete_upload(
     dataset = await to_thread.run_sync(_earlier_dataset, service, upload)
     # Its bytes were admitted with the parts. A dataset that is recorded was admitted before.
     admitted = dataset is not None
+    deduped = False
     async with Allowance(service, caller, datasets=1, stated=0, lenient=admitted):
         if dataset is None:
-            dataset = await _joined(service, upload, body or CompleteBody())
-        await to_thread.run_sync(_ensure, service, dataset, request_id)
+            dedupe = duplicates.wanted(prefer)
+            dataset, deduped = await _joined(service, upload, body or CompleteBody(), dedupe)
+        if not deduped:
+            await to_thread.run_sync(_ensure, service, dataset, request_id)
         await to_thread.run_sync(service.parts.clear, upload)
-    return created(request, dataset)
+    return repeated(request, dataset) if deduped else created(request, dataset)
 
 
 @router.delete(
@@ -327,8 +332,13 @@ async def _find(service: Service, tenant: str, upload_id: str) -> Upload:
     return upload
 
 
-async def _joined(service: Service, upload: Upload, body: CompleteBody) -> Dataset:
-    """The dataset of the parts, with its bytes stored; the first one if several requests race."""
+async def _joined(
+    service: Service, upload: Upload, body: CompleteBody, dedupe: bool
+) -> tuple[Dataset, bool]:
+    """The dataset of the parts, with its bytes stored; the first one if several requests race.
+
+    dedupe : whether a dataset that the tenant has already will do. Returns also whether it does.
+    """
     parts = await to_thread.run_sync(service.parts.list, upload)
     _require_whole(parts, body.parts)
     size = sum(part.bytes for part in parts)
@@ -355,16 +365,17 @@ async def _joined(service: Service, upload: Upload, body: CompleteBody) -> Datas
         if first is None:
             detail = "A part was sent again meanwhile; complete the upload once more."
             raise Refused("conflict", detail) from None
-        return first
+        return first, False
     if body.sha256 is not None and dataset.sha256 != body.sha256.lower():
         await to_thread.run_sync(service.datasets.discard, upload.tenant, dataset.id)
         stated = body.sha256.lower()
         detail = f"The sha256 of the whole is {dataset.sha256}; stated was {stated}."
         raise Refused("digest-mismatch", detail)
-    first = await to_thread.run_sync(service.parts.complete, upload, dataset)
+    same = await to_thread.run_sync(duplicates.earlier, service, dataset) if dedupe else None
+    first = await to_thread.run_sync(service.parts.complete, upload, same or dataset)
     if first.id != dataset.id:
         await to_thread.run_sync(service.datasets.discard, upload.tenant, dataset.id)
-    return first
+    return first, same is not None and first.id == same.id
 
 
 def _earlier_dataset(service: Service, upload: Upload) -> Dataset | None:

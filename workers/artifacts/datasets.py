@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from workers.artifacts.annotations import newest
 from workers.errors import AlreadyThere, Missing, Problem, TransientError
-from workers.model import sibling
+from workers.model import made_at, sibling
 from workers.stores.erasure import erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
@@ -23,6 +24,12 @@ CONTENT = "content"
 META = "meta.json"
 INSPECTED = "inspected.json"
 STATEMENTS = "statements.json"
+
+
+_COMPARED = 100
+"""The most datasets of one content that `same` looks at."""
+
+_ALIKE = ("sha256", "bytes", "format", "name", "role", "member", "n_features", "tree")
 
 
 class Dataset(BaseModel):
@@ -198,6 +205,22 @@ class Datasets:
         )
         return [Dataset.model_validate_json(facts) for facts in page], after
 
+    def same(self, dataset: Dataset, made_after: datetime | None = None) -> Dataset | None:
+        """The newest dataset of the tenant that a new one would only repeat: the same content, read
+        in the same way, under the same name, which is not invalid and will not go earlier.
+
+        made_after : older ones may go earlier.
+        """
+        for facts in self._index.with_content(dataset.tenant, dataset.sha256, _COMPARED):
+            other = Dataset.model_validate_json(facts)
+            when = made_at(other.id)
+            if made_after is not None and (when is None or when < made_after):
+                break
+            read_alike = all(getattr(other, name) == getattr(dataset, name) for name in _ALIKE)
+            if read_alike and other.status != "invalid" and _stays_as_long(other, dataset):
+                return other
+        return None
+
     def delete(self, tenant: str, dataset_id: str) -> bool:
         """Remove it with its inspection; False where there is none."""
         if self.get(tenant, dataset_id) is None:
@@ -239,6 +262,7 @@ class Datasets:
             key=dataset.key,
             needs="" if dataset.tree is None else sibling(dataset.tree, "job"),
             expires=expiry_ms(dataset.expires_at),
+            digest=dataset.sha256,
         )
 
     def _remove(self, tenant: str, dataset_id: str) -> None:
@@ -270,3 +294,12 @@ class Datasets:
         except Missing:
             return None
         return _Inspection.model_validate_json(content)
+
+
+def _stays_as_long(other: Dataset, dataset: Dataset) -> bool:
+    """Whether a dataset expires no earlier than another one."""
+    if other.expires_at is None:
+        return True
+    if dataset.expires_at is None:
+        return False
+    return datetime.fromisoformat(other.expires_at) >= datetime.fromisoformat(dataset.expires_at)

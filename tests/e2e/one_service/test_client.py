@@ -363,3 +363,23 @@ def test_things_are_renamed_and_listed_by_tag(umbel: Umbel) -> None:
     assert tree.id in [each["id"] for each in umbel.trees()]
     with pytest.raises(refusals.InvalidRequest):
         job.update(tags=[" "])
+
+
+def test_an_upload_of_what_is_there_gives_what_is_there(
+    umbel: Umbel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = umbel.upload(LOGITS, "logits", name="once")
+    assert umbel.upload(LOGITS, "logits", name="once").id != first.id
+    newest = umbel.datasets(name="once", limit=1)[0].id
+    assert umbel.upload(LOGITS, "logits", name="once", dedupe=True).id == newest
+    monkeypatch.setattr(uploads, "PART_BYTES", 400)
+    assert umbel.upload(LOGITS, "logits", name="once", dedupe=True).id == newest
+    assert umbel.upload(LOGITS, "logits", name="twice", dedupe=True).id != newest
+
+
+def test_trees_of_a_comparison_are_kept(umbel: Umbel) -> None:
+    table = umbel.compare(["hac", "kmeans"], features=FEATURES, labels=TRUE, keep_trees=True).rows()
+    for row in table:
+        tree = umbel.tree(row["tree"])
+        assert (tree.facts.method, tree.n_points) == (row["method"], 30)
+    assert umbel.comparisons(status="succeeded", limit=1)[0].rows() == table

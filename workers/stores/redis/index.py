@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import compress
+from operator import not_
 from typing import Literal, cast
 
 import redis
@@ -38,10 +40,12 @@ class Index:
         key: str | None = None,
         needs: str = "",
         expires: str = "",
+        digest: str = "",
     ) -> None:
         """List an entry, and count it in what its tenant, and its key, use.
 
         needs : the job that must stay while it does. expires : in ms, when it may be removed.
+        digest : the sha256 of its content, by which `with_content` finds it.
         """
         self._scripts(
             "index_put",
@@ -54,6 +58,7 @@ class Index:
             key or "",
             needs,
             expires,
+            digest,
         )
 
     def counted(self, own_id: str) -> bool:
@@ -77,6 +82,18 @@ class Index:
                 "list[str | None]", self._client.hmget(self._key(own_id), fields)
             )
         return _annotated(facts, annotation) if whose == tenant else None
+
+    def with_content(self, tenant: str, digest: str, most: int) -> list[str]:
+        """The facts of the newest entries with this content that are not being removed."""
+        key = f"{self._prefix}{self._name}s:{tenant}:content:{digest}"
+        with translated():
+            ids = cast("list[str]", self._client.zrevrangebylex(key, "+", "-", start=0, num=most))
+            pipe = self._client.pipeline(transaction=False)
+            for own_id in ids:
+                pipe.hexists(f"{self._prefix}going", own_id)
+            going = cast("list[bool]", pipe.execute())
+        entries = (self.get(tenant, own_id) for own_id in compress(ids, map(not_, going)))
+        return [facts for facts in entries if facts is not None]
 
     def annotate(self, own_id: str, revision: int, annotation: str) -> bool:
         """Set what a user says of an entry (a JSON object), and its tags; False where it is not
