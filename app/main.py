@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, Response
 
 from app import openapi
 from app.http import problems, queries
+from app.http.compression import Compressed
 from app.http.dependencies import Service
 from app.http.events import Feeds
 from app.http.job_ends import JobEnds
@@ -179,6 +180,7 @@ def _middleware(
         *([cors] if settings.cors_origins else []),
         Middleware(Gate, settings=settings, keyring=keyring),
         Middleware(Limiter, rates=rates),
+        Middleware(Compressed),
     ]
 
 
