@@ -110,7 +110,8 @@ def _varying(send: Send) -> Send:
         if message["type"] == "http.response.start" and message["status"] != 206:
             headers = MutableHeaders(scope=message)
             long = int(headers.get("content-length", SHORTEST)) >= SHORTEST
-            if long and "content-encoding" not in headers and _TEXT.match(_media_type(headers)):
+            stated = "accept-encoding" in headers.get("vary", "").lower()
+            if long and not stated and _TEXT.match(_media_type(headers)):
                 headers.add_vary_header("Accept-Encoding")
         await send(message)
 

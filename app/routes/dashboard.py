@@ -90,7 +90,8 @@ class Files(StaticFiles):
         packed = path.suffix in _PACKED and takes_gzip(request)
         content, etag = _read(path, stat_result.st_mtime_ns, stat_result.st_size, packed)
         headers = {**HEADERS, "ETag": etag}
-        if matches(request.get("if-none-match"), etag):
+        # Conditions arrive without the coding (`app.http.compression`).
+        if matches(request.get("if-none-match"), etag.replace('-gzip"', '"')):
             return Response(status_code=304, headers=headers)
         if packed:
             headers["Content-Encoding"] = "gzip"
