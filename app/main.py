@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, Response
 
 from app import openapi
 from app.http import problems, queries
+from app.http.compression import Compressed
 from app.http.dependencies import Service
 from app.http.events import Feeds
 from app.http.job_ends import JobEnds
@@ -27,6 +28,7 @@ from app.http.security import Gate, keys
 from app.http.service_metrics import ServiceMetrics
 from app.routes import (
     assignments,
+    changes,
     class_merges,
     clusters,
     comparisons,
@@ -101,6 +103,7 @@ ROUTERS = (
     stretches.router,
     paths.router,
     predictions.router,
+    changes.router,
     dashboard.router,
 )
 
@@ -172,7 +175,7 @@ def _middleware(
     cors = Middleware(
         CORSMiddleware,
         allow_origins=settings.cors_origins,
-        allow_methods=["GET", "POST", "PUT", "DELETE"],
+        allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
         allow_headers=["*"],
         expose_headers=EXPOSED,
     )
@@ -181,6 +184,7 @@ def _middleware(
         *([cors] if settings.cors_origins else []),
         Middleware(Gate, settings=settings, keyring=keyring),
         Middleware(Limiter, rates=rates),
+        Middleware(Compressed),
     ]
 
 
@@ -273,6 +277,7 @@ def _service(
         parts=Parts(parts.blobs, parts.usage),
         usage=parts.usage,
         trees=parts.trees,
+        annotations=parts.annotations,
         job_ends=job_ends,
         feeds=Feeds(
             parts.ledger, parts.redis, settings.key_prefix, job_ends, settings.events_poll_s

@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import redis
 
+from workers.artifacts.annotations import Annotations
 from workers.artifacts.datasets import Datasets
 from workers.artifacts.trees import Trees
 from workers.errors import FatalError
@@ -33,6 +34,7 @@ class Assembly:
     ledger: Ledger
     datasets: Datasets
     trees: Trees
+    annotations: Annotations
     usage: Usage
     figures: Figures
 
@@ -52,12 +54,15 @@ def assemble(settings: WorkerSettings, send: Send, message: Message | None = Non
     def ensure() -> None:
         ledger.ensure_built()
 
-    datasets = Datasets(blobs, records, Index(client, settings, "dataset"), ensure)
-    trees = Trees(blobs, records, Index(client, settings, "tree"), ensure)
+    of_datasets, of_trees = Index(client, settings, "dataset"), Index(client, settings, "tree")
+    datasets = Datasets(blobs, records, of_datasets, ensure)
+    trees = Trees(blobs, records, of_trees, ensure)
+    annotations = Annotations(blobs, records, of_datasets, of_trees)
     ledger = Ledger(
         blobs,
         records,
         datasets,
+        annotations,
         usage,
         Removal(client, settings),
         settings,
@@ -72,6 +77,7 @@ def assemble(settings: WorkerSettings, send: Send, message: Message | None = Non
         ledger=ledger,
         datasets=datasets,
         trees=trees,
+        annotations=annotations,
         usage=usage,
         figures=Figures(client, settings),
     )

@@ -6,6 +6,7 @@ requested. A job that lost its worker goes back to queued. Pure data: no Redis, 
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 import time
 from datetime import UTC, datetime
@@ -72,6 +73,14 @@ def made_at(own_id: str) -> datetime | None:
 def sibling(job_id: str, prefix: Literal["tr", "md", "ds", "job", "cmp"]) -> str:
     """The id of what a job made, or back: the same suffix, another prefix."""
     return f"{prefix}_{job_id.partition('_')[2]}"
+
+
+def run_id(comparison: str, number: int) -> str:
+    """The id of the job of a comparison's run: always the same, made when the comparison was."""
+    suffix = comparison.partition("_")[2]
+    value = int.from_bytes(hashlib.sha256(f"{suffix} {number}".encode()).digest()[:10], "big")
+    random = "".join(_ALPHABET[value >> shift & 31] for shift in range(75, -1, -5))
+    return f"job_{suffix[:10]}{random}"
 
 
 def now() -> str:
@@ -214,7 +223,10 @@ class Delivery(_Frozen):
 
 
 class Record(_Frozen):
-    """A job as Redis holds it: the visible part of its request, and its state."""
+    """A job as Redis holds it: the visible part of its request, and its state.
+
+    name, description, tags : as changed since; `submitted_name` is that of the request.
+    """
 
     id: str
     tenant: str
@@ -239,6 +251,9 @@ class Record(_Frozen):
     finished_at: str | None
     webhook: Webhook | None = None
     expires_at: str | None = None
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+    submitted_name: str | None = None
     version: int
     """Grows with every change; the job's ETag."""
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from fastapi import APIRouter, Header, Path, Request, Response
 
-from app.http.etags import matches
+from app.http.etags import matches, require_match
 from app.http.problems import Refused
 from app.http.streaming import Turn, streamed
 
@@ -176,6 +176,7 @@ async def respond(
     headers = {"Vary": "Accept"}
     if etag is not None:
         headers |= {"ETag": etag, "Cache-Control": "private, no-cache"}
+        require_match(request.headers.get("if-match"), etag)
         if matches(request.headers.get("if-none-match"), etag):
             return Response(status_code=304, headers=headers)
 

@@ -11,7 +11,9 @@ import numpy.typing as npt
 
 from app.forms.form import Chunks, Form
 from app.forms.parts import json_object
+from app.http.etags import etag_of
 from app.pictures.palette import Palette, Theme
+from app.schemas.queries import FormQuery
 from models.tree import walk
 from models.tree.categories import Categories
 from models.tree.tree import Tree
@@ -60,6 +62,8 @@ def _json(export: TreeExport) -> Chunks:
         "id": record.id,
         "job": record.job,
         "name": record.name,
+        "description": record.description,
+        "tags": list(record.tags),
         "method": record.method,
         "kind": tree.kind,
         "monotone": tree.monotone,
@@ -176,3 +180,13 @@ def npy_chunks(array: npt.NDArray[Any]) -> Chunks:
     flat = whole.reshape(-1)
     for start in range(0, flat.size, _VALUES):
         yield flat[start : start + _VALUES].tobytes()
+
+
+def form_etag(record: TreeRecord, form: Form[TreeExport], query: FormQuery | None = None) -> str:
+    """The ETag of a form of a tree; without a query, of the whole tree as it is by default.
+
+    The tree itself never changes, its name and what else a user says of it may.
+    """
+    asked = "{}" if query is None else query.model_dump_json(exclude_defaults=True)
+    changed = f" {record.revision}" if record.revision else ""
+    return etag_of(f"{record.etag}{changed} {form.suffix} {asked}".encode())

@@ -11,7 +11,7 @@ Start with `dependencies`, the parameters of routes; `problems` has every error.
 - `bodies`, `queries`: bounded bodies and strict JSON; query parameters that a route has not.
 - `addresses`, `paging`: addresses behind a proxy, pages of lists.
 - `etags`, `contents`: conditional requests, stored objects whole or by ranges.
-- `streaming`: large responses, a few at a time.
+- `streaming`, `compression`: large responses, a few at a time; gzip.
 - `idempotency`: the same key gets the first response again.
 - `waiting`, `job_ends`, `events`: `Prefer: wait`, announcements of ends, server-sent events.
 """

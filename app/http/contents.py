@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from starlette.responses import Response, StreamingResponse
 
 from app.http.dependencies import Service
-from app.http.etags import matches
+from app.http.etags import matches, require_match
 from app.http.problems import Refused
 
 _RANGE = re.compile(r"bytes\s*=\s*([0-9]{0,19})\s*-\s*([0-9]{0,19})", re.IGNORECASE)
@@ -63,10 +63,12 @@ def serve(
     range_: str | None,
     if_range: str | None,
     if_none_match: str | None,
+    if_match: str | None = None,
 ) -> Response:
     """The object `key`: 200, 206 for a range, 304 if the client has it.
 
-    name : the file name that a browser saves it under. Raises Refused `range-not-satisfiable`.
+    name : the file name that a browser saves it under. Raises Refused `range-not-satisfiable`, and
+    `precondition-failed` if the header If-Match names another ETag.
     """
     etag = f'"{sha256}"'
     headers = {
@@ -74,6 +76,7 @@ def serve(
         "Accept-Ranges": "bytes",
         "Content-Disposition": f'attachment; filename="{name}"',
     }
+    require_match(if_match, etag)
     if matches(if_none_match, etag):
         return Response(status_code=304, headers=headers)
     whole = if_range is not None and not matches(if_range, etag, weak=False)

@@ -20,6 +20,7 @@ from app.http.keyring import Access, Keyring
 from app.http.problems import not_found
 from app.http.rates import Rates
 from app.settings import Settings
+from workers.artifacts.annotations import Annotations
 from workers.artifacts.datasets import Datasets
 from workers.artifacts.trees import Trees
 from workers.artifacts.uploads import Parts
@@ -39,6 +40,7 @@ class Service:
     datasets: Datasets
     parts: Parts
     trees: Trees
+    annotations: Annotations
     job_ends: JobEnds
     feeds: Feeds
     keyring: Keyring

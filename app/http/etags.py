@@ -1,13 +1,24 @@
-"""ETag and If-None-Match."""
+"""ETag, If-None-Match and If-Match."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from typing import Annotated
 
-from fastapi import Request
+from fastapi import Header, Request
 from pydantic import BaseModel
 from starlette.responses import Response
+
+from app.http.problems import Refused
+
+IfMatch = Annotated[
+    str | None,
+    Header(
+        description="Only if the ETag is one of these, as it was read before; else 412. `*`: if it "
+        "exists."
+    ),
+]
 
 
 def etag_of(content: bytes) -> str:
@@ -32,6 +43,24 @@ def matches(header: str | None, etag: str, *, weak: bool = True) -> bool:
     return False
 
 
+def body_etag(body: BaseModel) -> str:
+    """The ETag of a body, as `answer` gives it."""
+    return etag_of(body.model_dump_json().encode())
+
+
+def require_match(header: str | None, *etags: str) -> None:
+    """Evaluate If-Match for something that exists and has these ETags now, in its forms.
+
+    Raises Refused `precondition-failed` if the header names none of them.
+    """
+    if header is not None and not any(matches(header, etag, weak=False) for etag in etags):
+        raise Refused(
+            "precondition-failed",
+            "It has changed since the ETag in If-Match was read; read it again, and repeat the "
+            "request with the new ETag if it still applies.",
+        )
+
+
 def answer(
     request: Request,
     body: BaseModel,
@@ -40,10 +69,15 @@ def answer(
     headers: Mapping[str, str] | None = None,
     etag: str | None = None,
 ) -> Response:
-    """The body as JSON with an ETag (of its bytes, unless given), or 304 if the client has it."""
+    """The body as JSON with an ETag (of its bytes, unless given), or 304 if the client has it.
+
+    Raises Refused `precondition-failed` for a GET whose If-Match names another ETag.
+    """
     content = body.model_dump_json().encode()
     etag = etag or etag_of(content)
     headers = {**(headers or {}), "ETag": etag}
-    if request.method in ("GET", "HEAD") and matches(request.headers.get("if-none-match"), etag):
-        return Response(status_code=304, headers=headers)
+    if request.method in ("GET", "HEAD"):
+        require_match(request.headers.get("if-match"), etag)
+        if matches(request.headers.get("if-none-match"), etag):
+            return Response(status_code=304, headers=headers)
     return Response(content, status_code=status, headers=headers, media_type="application/json")

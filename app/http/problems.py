@@ -53,6 +53,11 @@ KINDS: dict[str, tuple[int, str, str]] = {
     "timeout": (408, "The request took too long", "The header was not complete in 10 seconds."),
     "conflict": (409, "Conflict with the current state", "The same request is in progress."),
     "invalid-dataset": (409, "The dataset cannot be used", "Dataset 'ds_x' is invalid: truncated."),
+    "precondition-failed": (
+        412,
+        "It has changed meanwhile",
+        "It has changed since the ETag in If-Match was read; read it again.",
+    ),
     "too-large": (413, "Too large", "The body may have 16777216 bytes at most."),
     "unsupported-format": (415, "Unsupported format", "Upload an array as .npy."),
     "range-not-satisfiable": (416, "Range not satisfiable", "The content has 128 bytes."),

@@ -3,7 +3,7 @@
 Start with `jobs`.
 
 - `jobs`, `webhooks`, `comparisons`: runs of methods, and the requests sent when they end.
-- `datasets`, `uploads`: uploaded data, whole or in parts.
+- `datasets`, `uploads`: uploaded data, whole or in parts; `changes`: names and tags, afterwards.
 - `methods`: the catalogue.
 - `imports`, `trees`, `consensus`: imported trees, whole trees to download, one from several.
 - `statements`: what a user says of a tree, as labels of its rows.

@@ -13,10 +13,11 @@ from app.forms.form import Chunks, Form, mount, respond
 from app.http import waiting
 from app.http.bodies import StrictRoute
 from app.http.dependencies import ComparisonId, Service, ServiceDep, Tenant
-from app.http.etags import etag_of
+from app.http.etags import IfMatch, etag_of, require_match
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
 from app.http.streaming import Turn
+from app.schemas.annotations import NameFilter, TagFilter
 from app.schemas.comparisons import EXAMPLE, MOST_FITS, Comparison, NewComparison, Row, RunBody
 from app.schemas.jobs import NewJob
 from app.schemas.pages import Page
@@ -114,13 +115,23 @@ async def list_comparisons(
     status: Annotated[
         Status | None, Query(description="Only comparisons with this status.")
     ] = None,
+    name: NameFilter = None,
+    tags: TagFilter = (),
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[Comparison]:
-    """One page of the caller's comparisons."""
+    """One page of the caller's comparisons. Their tags are those of their jobs (`PATCH
+    /v1/jobs/{job_id}`).
+    """
     records, following = await to_thread.run_sync(
         lambda: service.ledger.page(
-            tenant, status=status, method=_METHOD, limit=limit, cursor=cursor
+            tenant,
+            status=status,
+            method=_METHOD,
+            name=name,
+            tags=tags,
+            limit=limit,
+            cursor=cursor,
         )
     )
     response.headers.update(next_link(request, following))
@@ -135,7 +146,18 @@ def _csv(comparison: Comparison) -> Chunks:
     table = comparison.table or []
     metrics = list(dict.fromkeys(name for row in table for name in row.metrics))
     spreads = [f"{name}_{part}" for name in (*metrics, "seconds") for part in ("mean", "std")]
-    names = ["row", "method", "params", "preprocess", "then", "seeds", *spreads, "best", "error"]
+    names = [
+        "row",
+        "method",
+        "params",
+        "preprocess",
+        "then",
+        "seeds",
+        *spreads,
+        "best",
+        "error",
+        "tree",
+    ]
     rows = (_csv_row(comparison, number, row, metrics) for number, row in enumerate(table))
     return csv_chunks(names, pieces_of_rows(rows))
 
@@ -160,6 +182,7 @@ def _csv_row(
         ),
         best,
         None if row.error is None else row.error["detail"],
+        row.tree,
     ]
 
 
@@ -177,7 +200,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
             "text/csv": {
                 "schema": {"type": "string"},
                 "example": "row,method,params,preprocess,then,seeds,nmi_mean,nmi_std,"
-                "seconds_mean,seconds_std,best,error\r\n",
+                "seconds_mean,seconds_std,best,error,tree\r\n",
             },
         },
     },
@@ -202,7 +225,7 @@ async def get_comparison(
 ) -> Response:
     """The state of a comparison, and its table once it has ended; as CSV, one row for each run."""
     comparison = Comparison.of(await _find(service, tenant, comparison_id))
-    etag = etag_of(b"".join(form.write(comparison)))
+    etag = _etag(comparison, form)
     turn = Turn("look", waits=False)
     return await respond(request, form, lambda: (comparison, {}), turn, etag=etag)
 
@@ -214,16 +237,24 @@ async def get_comparison(
     status_code=204,
     responses={
         204: {"description": "The comparison was removed."},
-        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
+        **responses(
+            "unauthenticated", "forbidden", "not-found", "precondition-failed", "unavailable"
+        ),
     },
 )
 async def delete_comparison(
-    service: ServiceDep, tenant: Tenant, comparison_id: ComparisonId
+    service: ServiceDep, tenant: Tenant, comparison_id: ComparisonId, if_match: IfMatch = None
 ) -> Response:
     """Removes the comparison and its job, which is cancelled first if it is running."""
-    await _find(service, tenant, comparison_id)
+    comparison = Comparison.of(await _find(service, tenant, comparison_id))
+    if if_match is not None:
+        require_match(if_match, *(_etag(comparison, form) for form in FORMS))
     await to_thread.run_sync(service.ledger.delete, tenant, sibling(comparison_id, "job"))
     return Response(status_code=204)
+
+
+def _etag(comparison: Comparison, form: Form[Comparison]) -> str:
+    return etag_of(b"".join(form.write(comparison)))
 
 
 async def _find(service: Service, tenant: str, comparison_id: str) -> Record:
@@ -260,6 +291,7 @@ def _draft(service: Service, tenant: str, body: NewComparison) -> Draft:
         seeds=body.seeds,
         metrics=tuple(body.metrics) if body.metrics else None,
         cut=None if body.cut is None else body.cut.model_dump(exclude_none=True),
+        keep_trees=body.keep_trees,
     )
     n_fits = len(plan.pieces())
     if n_fits > MOST_FITS:

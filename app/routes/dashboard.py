@@ -20,6 +20,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from app.http.addresses import address
+from app.http.compression import takes_gzip
 from app.http.etags import matches
 
 router = APIRouter(include_in_schema=False)
@@ -86,23 +87,15 @@ class Files(StaticFiles):
         status_code: int = 200,
     ) -> Response:
         path, request = Path(full_path), Headers(scope=scope)
-        packed = path.suffix in _PACKED and _takes_gzip(request)
+        packed = path.suffix in _PACKED and takes_gzip(request)
         content, etag = _read(path, stat_result.st_mtime_ns, stat_result.st_size, packed)
         headers = {**HEADERS, "ETag": etag}
-        if matches(request.get("if-none-match"), etag):
+        # Conditions arrive without the coding (`app.http.compression`).
+        if matches(request.get("if-none-match"), etag.replace('-gzip"', '"')):
             return Response(status_code=304, headers=headers)
         if packed:
             headers["Content-Encoding"] = "gzip"
         return Response(content, status_code, headers, MEDIA_TYPES[path.suffix])
-
-
-def _takes_gzip(request: Headers) -> bool:
-    """Whether `gzip` is among the codings of the client, and not with weight 0."""
-    for part in request.get("accept-encoding", "").split(","):
-        coding, _, weight = part.partition(";")
-        if coding.strip().lower() == "gzip":
-            return re.fullmatch(r"\s*q=0(\.0*)?\s*", weight) is None
-    return False
 
 
 @lru_cache(maxsize=512)

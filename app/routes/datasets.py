@@ -20,13 +20,15 @@ from app.http.dependencies import (
     ServiceDep,
     Tenant,
 )
-from app.http.etags import answer
+from app.http.etags import IfMatch, answer, body_etag, require_match
 from app.http.idempotency import Once
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import not_found, responses
+from app.schemas.annotations import NameFilter, TagFilter
 from app.schemas.datasets import EXAMPLE, DatasetBody, Hint, Member, Name, NFeatures, Role
 from app.schemas.expiry import ExpiresAt
 from app.schemas.pages import Page
+from app.submission import duplicates
 from app.submission.allowances import Allowance
 from app.submission.uploads import NewDataset, create, receive
 from workers.artifacts.datasets import Dataset
@@ -56,6 +58,16 @@ _CONTENT["application/json"] = {"schema": {"type": "array"}, "example": [[0.5, 1
 _ETAG = {"ETag": {"description": "ETag of this response.", "schema": {"type": "string"}}}
 LOCATION = {"Location": {"description": "Address of the dataset.", "schema": {"type": "string"}}}
 
+REPEATED: dict[str, Any] = {
+    "description": "An earlier dataset with the same content, as `Prefer: dedupe` allows.",
+    "model": DatasetBody,
+    "headers": {
+        **LOCATION,
+        "Preference-Applied": {"description": "`dedupe`.", "schema": {"type": "string"}},
+    },
+    "content": {"application/json": {"example": EXAMPLE}},
+}
+
 
 @router.post(
     "",
@@ -65,6 +77,7 @@ LOCATION = {"Location": {"description": "Address of the dataset.", "schema": {"t
     response_model=DatasetBody,
     openapi_extra={"requestBody": {"required": True, "content": _CONTENT}},
     responses={
+        200: REPEATED,
         201: {"headers": LOCATION, "content": {"application/json": {"example": EXAMPLE}}},
         **responses(
             "malformed",
@@ -94,6 +107,7 @@ async def create_dataset(
     member: Member = None,
     n_features: NFeatures = None,
     expires_at: ExpiresAt = None,
+    prefer: duplicates.Prefer = None,
 ) -> Response:
     """The body is the file itself. It is streamed to the store, so it may be large; a file that is
     too large for one request is uploaded in parts (`/v1/uploads`).
@@ -136,7 +150,8 @@ async def create_dataset(
         lenient=await once.begun(),
     )
     async with allowance:
-        return await _received(request, service, request_id, once, new, allowance)
+        dedupe = duplicates.wanted(prefer)
+        return await _received(request, service, request_id, once, new, allowance, dedupe)
 
 
 async def _received(
@@ -146,12 +161,20 @@ async def _received(
     once: Once,
     new: NewDataset,
     allowance: Allowance,
+    dedupe: bool,
 ) -> Response:
-    """The response to an upload, which is stored once for its idempotency key."""
+    """The response to an upload, which is stored once for its idempotency key.
+
+    dedupe : whether a dataset that the tenant has already will do.
+    """
     tenant, dataset_id, media_type = new.tenant, new.dataset_id, new.media_type
     dataset = await receive(service, request, new, allowance)
 
     async def make() -> Response:
+        if dedupe:
+            same = await to_thread.run_sync(duplicates.earlier, service, dataset)
+            if same is not None:
+                return repeated(request, same)
         await to_thread.run_sync(create, service, dataset, request_id)
         return created(request, dataset)
 
@@ -163,7 +186,7 @@ async def _received(
     kept = False
     try:
         response = await once.answer(dataset_id, fingerprint, make, again)
-        kept = "idempotent-replayed" not in response.headers
+        kept = response.status_code == 201 and "idempotent-replayed" not in response.headers
         return response
     finally:
         if not kept:
@@ -191,12 +214,16 @@ async def list_datasets(
     role: Annotated[
         Role | None, Query(description="Only datasets uploaded with this hint.")
     ] = None,
+    name: NameFilter = None,
+    tags: TagFilter = (),
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[DatasetBody]:
     """One page of the caller's datasets."""
     datasets, following = await to_thread.run_sync(
-        lambda: service.datasets.page(tenant, limit=limit, cursor=cursor, role=role)
+        lambda: service.datasets.page(
+            tenant, limit=limit, cursor=cursor, role=role, name=name, tags=tags
+        )
     )
     response.headers.update(next_link(request, following))
     return Page(items=[DatasetBody.of(dataset) for dataset in datasets], next_cursor=following)
@@ -272,6 +299,7 @@ async def get_dataset_content(
     if_none_match: Annotated[
         str | None, Header(description="The ETag of the version that the client has.")
     ] = None,
+    if_match: IfMatch = None,
 ) -> Response:
     """The bytes as uploaded, whole or in part."""
     dataset = await _find(service, tenant, dataset_id)
@@ -284,6 +312,7 @@ async def get_dataset_content(
         range_=range_,
         if_range=if_range,
         if_none_match=if_none_match,
+        if_match=if_match,
     )
 
 
@@ -294,11 +323,18 @@ async def get_dataset_content(
     status_code=204,
     responses={
         204: {"description": "The dataset was removed."},
-        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
+        **responses(
+            "unauthenticated", "forbidden", "not-found", "precondition-failed", "unavailable"
+        ),
     },
 )
-async def delete_dataset(service: ServiceDep, tenant: Tenant, dataset_id: DatasetId) -> Response:
+async def delete_dataset(
+    service: ServiceDep, tenant: Tenant, dataset_id: DatasetId, if_match: IfMatch = None
+) -> Response:
     """Jobs that are still waiting for it will fail with `/problems/input-deleted`."""
+    if if_match is not None:
+        dataset = await _find(service, tenant, dataset_id)
+        require_match(if_match, body_etag(DatasetBody.of(dataset)))
     if not await to_thread.run_sync(service.datasets.delete, tenant, dataset_id):
         raise not_found("dataset", dataset_id)
     return Response(status_code=204)
@@ -319,3 +355,10 @@ def created(request: Request, dataset: Dataset) -> Response:
         status=201,
         headers={"Location": address(request, f"/v1/datasets/{dataset.id}")},
     )
+
+
+def repeated(request: Request, dataset: Dataset) -> Response:
+    """200 with the address of a dataset that an upload repeats."""
+    location = {"Location": address(request, f"/v1/datasets/{dataset.id}")}
+    headers = {**location, **duplicates.APPLIED}
+    return answer(request, DatasetBody.of(dataset), headers=headers)

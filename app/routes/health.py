@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Literal
+from typing import Annotated, Literal
 
 from anyio import to_thread
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from redis.exceptions import RedisError
 
@@ -46,13 +46,26 @@ async def get_livez() -> Health:
         **responses("unavailable", "full"),
     },
 )
-async def get_readyz(service: ServiceDep) -> Health:
+async def get_readyz(
+    service: ServiceDep,
+    workers: Annotated[
+        bool,
+        Query(
+            description="Whether a worker must be alive, too. `false` is for what decides whether "
+            "requests are sent to this process: without workers it accepts jobs, and serves what "
+            "is stored. The answer has the number of workers then."
+        ),
+    ] = True,
+) -> Health:
     """Succeeds if Redis, the object store and a worker can be reached and written.
 
     `warnings` names settings of Redis that may lose data. 503 names what cannot be reached. 507
     names what has no room left: what is stored can still be read.
     """
-    away, full = await to_thread.run_sync(_state, service)
+    away, full, n_workers = await to_thread.run_sync(_state, service)
+    if workers and n_workers == 0 and "redis" not in full:
+        # Where Redis is full, workers cannot report that they are alive.
+        away.append("workers")
     if away:
         raise Refused(
             "unavailable",
@@ -68,7 +81,7 @@ async def get_readyz(service: ServiceDep) -> Health:
             full=full,
         )
     warnings = await to_thread.run_sync(_warnings, service)
-    return Health(warnings=list(warnings) or None)
+    return Health(warnings=list(warnings) or None, workers=None if workers else n_workers)
 
 
 @router.get(
@@ -104,8 +117,9 @@ def _warnings(service: Service) -> tuple[str, ...]:
         return ()
 
 
-def _state(service: Service) -> tuple[list[str], list[str]]:
-    """The parts that cannot be reached, and those that can be read and not written."""
+def _state(service: Service) -> tuple[list[str], list[str], int]:
+    """The parts that cannot be reached, those that can be read and not written, and how many
+    workers are alive."""
     parts: dict[str, Callable[[], object]] = {
         "redis": partial(_write_to_redis, service),
         "store": partial(_write_to_store, service),
@@ -113,10 +127,7 @@ def _state(service: Service) -> tuple[list[str], list[str]]:
     states = {name: _state_of(write) for name, write in parts.items()}
     away = [name for name, state in states.items() if state == "away"]
     full = [name for name, state in states.items() if state == "full"]
-    # Where Redis is full, workers cannot report that they are alive.
-    if states["redis"] == "ok" and not _has_workers(service):
-        away.append("workers")
-    return away, full
+    return away, full, _n_workers(service) if states["redis"] == "ok" else 0
 
 
 def _state_of(write: Callable[[], object]) -> Literal["ok", "full", "away"]:
@@ -141,8 +152,8 @@ def _write_to_store(service: Service) -> None:
         raise StoreFull("the object store's disk is full")
 
 
-def _has_workers(service: Service) -> bool:
+def _n_workers(service: Service) -> int:
     try:
-        return bool(service.ledger.workers_alive())
+        return service.ledger.workers_alive()
     except TransientError:
-        return False
+        return 0

@@ -9,6 +9,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Response
 
 from app.forms.stored import record_of
+from app.forms.tree import FORMS, form_etag
 from app.http.addresses import address
 from app.http.bodies import read_bounded
 from app.http.etags import answer
@@ -116,7 +117,13 @@ async def import_tree(
         tree_id = sibling(done.id, "tr")
         record = await record_of(service, tenant, tree_id)
         own = {"Location": address(request, f"/v1/trees/{tree_id}")}
-        return answer(request, TreeSummary.of(record), status=201, headers={**own, **headers})
+        return answer(
+            request,
+            TreeSummary.of(record),
+            status=201,
+            headers={**own, **headers},
+            etag=form_etag(record, FORMS[0]),
+        )
 
     return await result_of(
         "import",

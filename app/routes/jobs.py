@@ -12,10 +12,11 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from app.http import waiting
 from app.http.bodies import StrictRoute
 from app.http.dependencies import Caller, JobId, OnceDep, Service, ServiceDep, Tenant
-from app.http.etags import answer
+from app.http.etags import IfMatch, answer, body_etag, require_match
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import not_found, responses
 from app.routes import webhooks
+from app.schemas.annotations import NameFilter, TagFilter
 from app.schemas.jobs import EXAMPLE, QUEUED_EXAMPLE, JobBody, MethodId, NewJob
 from app.schemas.pages import Page
 from app.submission.inputs import resolve
@@ -117,13 +118,21 @@ async def list_jobs(
     tenant: Tenant,
     status: Annotated[_STATUSES | None, Query(description="Only jobs with this status.")] = None,
     method: Annotated[MethodId | None, Query(description="Only jobs of this method.")] = None,
+    name: NameFilter = None,
+    tags: TagFilter = (),
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[JobBody]:
     """One page of the caller's jobs."""
     records, following = await to_thread.run_sync(
         lambda: service.ledger.page(
-            tenant, status=status, method=method, limit=limit, cursor=cursor
+            tenant,
+            status=status,
+            method=method,
+            name=name,
+            tags=tags,
+            limit=limit,
+            cursor=cursor,
         )
     )
     response.headers.update(next_link(request, following))
@@ -215,17 +224,25 @@ async def follow_job(
             "forbidden",
             "not-found",
             "conflict",
+            "precondition-failed",
             "idempotency-mismatch",
             "unavailable",
         ),
     },
 )  # fmt: skip
 async def cancel_job(
-    request: Request, service: ServiceDep, tenant: Tenant, job_id: JobId, once: OnceDep
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    job_id: JobId,
+    once: OnceDep,
+    if_match: IfMatch = None,
 ) -> Response:
     """A queued job is cancelled at once, a running one within seconds; an ended one stays."""
 
     async def make() -> Response:
+        if if_match is not None:
+            await _require_match(service, tenant, job_id, if_match)
         record = await to_thread.run_sync(service.ledger.cancel, tenant, job_id)
         if record is None:
             raise not_found("job", job_id)
@@ -244,14 +261,25 @@ async def cancel_job(
     status_code=204,
     responses={
         204: {"description": "The job was removed."},
-        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
+        **responses(
+            "unauthenticated", "forbidden", "not-found", "precondition-failed", "unavailable"
+        ),
     },
 )
-async def delete_job(service: ServiceDep, tenant: Tenant, job_id: JobId) -> Response:
+async def delete_job(
+    service: ServiceDep, tenant: Tenant, job_id: JobId, if_match: IfMatch = None
+) -> Response:
     """Removes the job with its tree, model and files; a running job is cancelled first."""
+    if if_match is not None:
+        await _require_match(service, tenant, job_id, if_match)
     if not await to_thread.run_sync(service.ledger.delete, tenant, job_id):
         raise not_found("job", job_id)
     return Response(status_code=204)
+
+
+async def _require_match(service: Service, tenant: str, job_id: str, if_match: str) -> None:
+    record = await _find(service, tenant, job_id)
+    require_match(if_match, body_etag(JobBody.of(record)))
 
 
 async def _find(service: Service, tenant: str, job_id: str) -> Record:

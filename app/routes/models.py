@@ -10,7 +10,7 @@ from fastapi import APIRouter, Header, Request, Response
 from app.http.bodies import StrictRoute
 from app.http.contents import serve
 from app.http.dependencies import ModelId, Service, ServiceDep, Tenant
-from app.http.etags import answer
+from app.http.etags import IfMatch, answer, body_etag, require_match
 from app.http.problems import not_found, responses
 from app.http.waiting import Prefer
 from app.routes import predictions
@@ -20,6 +20,7 @@ from app.schemas.predictions import PredictionRequest
 from app.submission.jobs import SubmissionDep
 from app.submission.tree_jobs import REFUSALS
 from workers.artifacts import results
+from workers.artifacts.annotations import Annotation, newest
 from workers.model import sibling
 
 router = APIRouter(prefix="/v1/models", tags=["models"], route_class=StrictRoute)
@@ -42,7 +43,7 @@ async def get_model(
     request: Request, service: ServiceDep, tenant: Tenant, model_id: ModelId
 ) -> Response:
     """The fitted model: how it was fitted, and the inputs that predictions need."""
-    return answer(request, await to_thread.run_sync(_body_of, service, tenant, model_id))
+    return answer(request, await to_thread.run_sync(body_of, service, tenant, model_id))
 
 
 @router.get(
@@ -87,6 +88,7 @@ async def get_model_content(
     if_none_match: Annotated[
         str | None, Header(description="The ETag of the version that the client has.")
     ] = None,
+    if_match: IfMatch = None,
 ) -> Response:
     """The arrays as safetensors, whole or in part; the file contains no code."""
     await to_thread.run_sync(_path, service, tenant, model_id)
@@ -102,6 +104,7 @@ async def get_model_content(
         range_=range_,
         if_range=if_range,
         if_none_match=if_none_match,
+        if_match=if_match,
     )
 
 
@@ -135,11 +138,18 @@ async def predict_with_model(
     status_code=204,
     responses={
         204: {"description": "The model was removed; its tree stays."},
-        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
+        **responses(
+            "unauthenticated", "forbidden", "not-found", "precondition-failed", "unavailable"
+        ),
     },
 )
-async def delete_model(service: ServiceDep, tenant: Tenant, model_id: ModelId) -> Response:
+async def delete_model(
+    service: ServiceDep, tenant: Tenant, model_id: ModelId, if_match: IfMatch = None
+) -> Response:
     """Removes the fitted arrays. The tree stays but can no longer place new rows."""
+    if if_match is not None:
+        body = await to_thread.run_sync(body_of, service, tenant, model_id)
+        require_match(if_match, body_etag(body))
     if not await to_thread.run_sync(service.trees.delete_model, tenant, model_id):
         raise not_found("model", model_id)
     return Response(status_code=204)
@@ -153,19 +163,23 @@ def _path(service: Service, tenant: str, model_id: str) -> Any:
     return path
 
 
-def _body_of(service: Service, tenant: str, model_id: str) -> ModelBody:
+def body_of(service: Service, tenant: str, model_id: str) -> ModelBody:
+    """A model as clients see it; blocks. Raises Refused `not-found`."""
     path = _path(service, tenant, model_id)
     stored = service.trees.stored(tenant, model_id, results.MODEL)
     job = service.ledger.get(tenant, sibling(model_id, "job"))
     if stored is None or job is None:
         raise not_found("model", model_id)
     facts, arrays = results.model_header(path)
+    annotation = newest(service.blobs, tenant, model_id) or Annotation(name=job.submitted_name)
     return ModelBody.model_validate(
         {
             "id": model_id,
             "job": job.id,
             "tree": sibling(model_id, "tr"),
-            "name": job.name,
+            "name": annotation.name,
+            "description": annotation.description,
+            "tags": list(annotation.tags),
             "method": job.method,
             "params": job.params,
             "preprocess": list(job.preprocess),

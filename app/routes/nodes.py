@@ -18,7 +18,7 @@ from app.forms.node_pictures import node_png, pictures_of
 from app.forms.parts import IDS, briefs, json_object, shortened, slices
 from app.forms.stored import look_turn, record_of, tree_of
 from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
-from app.http.etags import etag_of, matches
+from app.http.etags import etag_of, matches, require_match
 from app.http.paging import LINK_HEADER, next_link
 from app.http.problems import ANYWHERE, not_found, responses
 from app.http.streaming import streamed
@@ -270,6 +270,7 @@ async def get_node_picture(
     """
     record = await record_of(service, tenant, tree_id)
     headers = {"ETag": etag_of(f"{record.etag} {node} {query.px}".encode())}
+    require_match(request.headers.get("if-match"), headers["ETag"])
     if matches(request.headers.get("if-none-match"), headers["ETag"]):
         return Response(status_code=304, headers=headers)
 

@@ -10,12 +10,13 @@ from fastapi import APIRouter, Query, Request, Response
 from app.forms.coloring import coloring
 from app.forms.form import Form, mount, respond, warning
 from app.forms.stored import record_of, tree_of
-from app.forms.tree import FORMS, TreeExport, lost
+from app.forms.tree import FORMS, TreeExport, form_etag, lost
 from app.http.dependencies import ServiceDep, Tenant, TreeId
-from app.http.etags import etag_of
+from app.http.etags import IfMatch, require_match
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import ANYWHERE, not_found, responses
 from app.http.streaming import turn
+from app.schemas.annotations import NameFilter, TagFilter
 from app.schemas.pages import Page
 from app.schemas.queries import FormQuery
 from app.schemas.trees import TREE_EXAMPLE, NestedTreeBody, TreeBody, TreeSummary
@@ -54,12 +55,14 @@ async def list_trees(
     response: Response,
     service: ServiceDep,
     tenant: Tenant,
+    name: NameFilter = None,
+    tags: TagFilter = (),
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[TreeSummary]:
     """One page of the caller's trees, results of jobs and imported ones, without their nodes."""
     records, following = await to_thread.run_sync(
-        lambda: service.trees.page(tenant, limit=limit, cursor=cursor)
+        lambda: service.trees.page(tenant, name=name, tags=tags, limit=limit, cursor=cursor)
     )
     response.headers.update(next_link(request, following))
     return Page(items=[TreeSummary.of(record) for record in records], next_cursor=following)
@@ -122,9 +125,7 @@ async def get_tree(
         )
         return export, warning(lost(form, tree))
 
-    etag = etag_of(
-        f"{record.etag} {form.suffix} {query.model_dump_json(exclude_defaults=True)}".encode()
-    )
+    etag = form_etag(record, form, query)
     return await respond(request, form, load, turn(record, "export"), etag=etag)
 
 
@@ -133,9 +134,16 @@ async def get_tree(
     status_code=204,
     operation_id="delete_tree",
     summary="Remove a tree",
-    responses=responses(*ANYWHERE, "not-found"),
+    responses=responses(*ANYWHERE, "not-found", "precondition-failed"),
 )
-async def delete_tree(service: ServiceDep, tenant: Tenant, tree_id: TreeId) -> None:
-    """Removes the tree and its model; the job's record stays."""
+async def delete_tree(
+    service: ServiceDep, tenant: Tenant, tree_id: TreeId, if_match: IfMatch = None
+) -> None:
+    """Removes the tree and its model; the job's record stays. `If-Match` takes the ETag of any form
+    of the whole tree.
+    """
+    if if_match is not None:
+        record = await record_of(service, tenant, tree_id)
+        require_match(if_match, *(form_etag(record, each) for each in FORMS))
     if not await to_thread.run_sync(service.trees.delete, tenant, tree_id):
         raise not_found("tree", tree_id)

@@ -24,14 +24,14 @@ from app.http.dependencies import (
     Tenant,
     UploadId,
 )
-from app.http.etags import answer
+from app.http.etags import IfMatch, answer, body_etag, require_match
 from app.http.problems import Refused, not_found, responses
-from app.routes.datasets import created
+from app.routes.datasets import REPEATED, created, repeated
 from app.schemas.datasets import EXAMPLE as DATASET
 from app.schemas.datasets import DatasetBody, Hint, Member, Name, NFeatures
 from app.schemas.expiry import ExpiresAt
 from app.schemas.uploads import EXAMPLE, CompleteBody, Sha256, StatedPart, UploadBody
-from app.submission import uploads
+from app.submission import duplicates, uploads
 from app.submission.allowances import Allowance
 from workers.artifacts.datasets import Dataset
 from workers.artifacts.uploads import MOST_PARTS, Part, Upload
@@ -137,10 +137,7 @@ async def get_upload(
     request: Request, service: ServiceDep, tenant: Tenant, upload_id: UploadId
 ) -> Response:
     """The parts that need not be sent again after an interruption; once complete, the dataset."""
-    upload = await _find(service, tenant, upload_id)
-    parts = await to_thread.run_sync(service.parts.list, upload)
-    dataset = await to_thread.run_sync(service.parts.completed, upload)
-    return answer(request, UploadBody.of(upload, parts, dataset))
+    return answer(request, await to_thread.run_sync(_shown, service, tenant, upload_id))
 
 
 @router.put(
@@ -172,6 +169,7 @@ async def get_upload(
             "forbidden",
             "not-found",
             "conflict",
+            "precondition-failed",
             "too-large",
             "digest-mismatch",
             "empty",
@@ -203,6 +201,7 @@ async def put_part(
         str | None,
         Header(description="The digest of the part as in RFC 9530: `sha-256=:<base64>:`."),
     ] = None,
+    if_match: IfMatch = None,
 ) -> Response:
     """Parts may be sent in any order, concurrently, and repeatedly. Bytes that do not match the
     stated hash are refused and leave the part as it was.
@@ -211,6 +210,10 @@ async def put_part(
     upload = await _find(service, caller.tenant, upload_id)
     if await to_thread.run_sync(service.parts.completed, upload) is not None:
         raise Refused("conflict", "The upload is complete; begin another one.")
+    if if_match is not None:
+        parts = await to_thread.run_sync(service.parts.list, upload)
+        earlier = [f'"{part.sha256}"' for part in parts if part.number == number]
+        require_match(if_match, *earlier)
     length = content_length(request)
     async with Allowance(service, caller, datasets=0, stated=length) as allowance:
         body = uploads.bounded_body(service, request, allowance)
@@ -238,6 +241,7 @@ async def put_part(
     status_code=201,
     response_model=DatasetBody,
     responses={
+        200: REPEATED,
         201: {"headers": _LOCATION, "content": {"application/json": {"example": DATASET}}},
         **responses(
             "malformed",
@@ -245,6 +249,7 @@ async def put_part(
             "forbidden",
             "not-found",
             "conflict",
+            "precondition-failed",
             "too-large",
             "unsupported-format",
             "digest-mismatch",
@@ -263,22 +268,30 @@ async def complete_upload(
     request_id: RequestId,
     upload_id: UploadId,
     body: CompleteBody | None = None,
+    if_match: IfMatch = None,
+    prefer: duplicates.Prefer = None,
 ) -> Response:
     """The file is the parts in order of their numbers, which have no gaps. A repeated request gets
-    the same answer.
+    the same dataset.
 
     If the request is refused the parts stay, so that wrong ones can be sent again.
     """
     upload = await _find(service, caller.tenant, upload_id)
+    if if_match is not None:
+        shown = await to_thread.run_sync(_shown, service, caller.tenant, upload_id)
+        require_match(if_match, body_etag(shown))
     dataset = await to_thread.run_sync(_earlier_dataset, service, upload)
     # Its bytes were admitted with the parts. A dataset that is recorded was admitted before.
     admitted = dataset is not None
+    deduped = False
     async with Allowance(service, caller, datasets=1, stated=0, lenient=admitted):
         if dataset is None:
-            dataset = await _joined(service, upload, body or CompleteBody())
-        await to_thread.run_sync(_ensure, service, dataset, request_id)
+            dedupe = duplicates.wanted(prefer)
+            dataset, deduped = await _joined(service, upload, body or CompleteBody(), dedupe)
+        if not deduped:
+            await to_thread.run_sync(_ensure, service, dataset, request_id)
         await to_thread.run_sync(service.parts.clear, upload)
-    return created(request, dataset)
+    return repeated(request, dataset) if deduped else created(request, dataset)
 
 
 @router.delete(
@@ -288,14 +301,28 @@ async def complete_upload(
     status_code=204,
     responses={
         204: {"description": "The upload and its parts were removed."},
-        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
+        **responses(
+            "unauthenticated", "forbidden", "not-found", "precondition-failed", "unavailable"
+        ),
     },
 )
-async def delete_upload(service: ServiceDep, tenant: Tenant, upload_id: UploadId) -> Response:
+async def delete_upload(
+    service: ServiceDep, tenant: Tenant, upload_id: UploadId, if_match: IfMatch = None
+) -> Response:
     """A dataset that was made from it stays."""
-    await _find(service, tenant, upload_id)
+    upload = await to_thread.run_sync(_shown, service, tenant, upload_id)
+    require_match(if_match, body_etag(upload))
     await to_thread.run_sync(service.parts.delete, tenant, upload_id)
     return Response(status_code=204)
+
+
+def _shown(service: Service, tenant: str, upload_id: str) -> UploadBody:
+    """The upload as clients see it; blocks. Raises Refused `not-found`."""
+    upload = service.parts.get(tenant, upload_id)
+    if upload is None:
+        raise not_found("upload", upload_id)
+    parts, dataset = service.parts.list(upload), service.parts.completed(upload)
+    return UploadBody.of(upload, parts, dataset)
 
 
 async def _find(service: Service, tenant: str, upload_id: str) -> Upload:
@@ -305,8 +332,13 @@ async def _find(service: Service, tenant: str, upload_id: str) -> Upload:
     return upload
 
 
-async def _joined(service: Service, upload: Upload, body: CompleteBody) -> Dataset:
-    """The dataset of the parts, with its bytes stored; the first one if several requests race."""
+async def _joined(
+    service: Service, upload: Upload, body: CompleteBody, dedupe: bool
+) -> tuple[Dataset, bool]:
+    """The dataset of the parts, with its bytes stored; the first one if several requests race.
+
+    dedupe : whether a dataset that the tenant has already will do. Returns also whether it does.
+    """
     parts = await to_thread.run_sync(service.parts.list, upload)
     _require_whole(parts, body.parts)
     size = sum(part.bytes for part in parts)
@@ -333,16 +365,17 @@ async def _joined(service: Service, upload: Upload, body: CompleteBody) -> Datas
         if first is None:
             detail = "A part was sent again meanwhile; complete the upload once more."
             raise Refused("conflict", detail) from None
-        return first
+        return first, False
     if body.sha256 is not None and dataset.sha256 != body.sha256.lower():
         await to_thread.run_sync(service.datasets.discard, upload.tenant, dataset.id)
         stated = body.sha256.lower()
         detail = f"The sha256 of the whole is {dataset.sha256}; stated was {stated}."
         raise Refused("digest-mismatch", detail)
-    first = await to_thread.run_sync(service.parts.complete, upload, dataset)
+    same = await to_thread.run_sync(duplicates.earlier, service, dataset) if dedupe else None
+    first = await to_thread.run_sync(service.parts.complete, upload, same or dataset)
     if first.id != dataset.id:
         await to_thread.run_sync(service.datasets.discard, upload.tenant, dataset.id)
-    return first
+    return first, same is not None and first.id == same.id
 
 
 def _earlier_dataset(service: Service, upload: Upload) -> Dataset | None:

@@ -14,4 +14,5 @@
 - `transformations`, `stretches`: rows transformed, and the features that are stretched.
 - `pages`, `problems`, `health`: pages of lists, problems, health.
 - `usage`, `expiry`: what a caller uses; when something may be removed.
+- `annotations`: names, descriptions and tags.
 """

@@ -6,11 +6,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.schemas.annotations import Description, Tags
 from app.schemas.evaluations import CutBody
 from app.schemas.jobs import AdvanceBody, Inputs, MethodId, Name, Params, StepBody
 from models.parameters import Exact
 from models.preprocess.steps import Step
-from workers.model import Record, Status, sibling
+from workers.model import Record, Status, run_id, sibling
 
 MOST_FITS = 1000
 """Runs times seeds."""
@@ -29,6 +30,8 @@ EXAMPLE: dict[str, Any] = {
     "id": "cmp_01kamjx5w0n5zr4v8cqe2t7h3f",
     "job": "job_01kamjx5w0n5zr4v8cqe2t7h3f",
     "name": None,
+    "description": None,
+    "tags": [],
     "status": "succeeded",
     "progress": {"fraction": 1.0, "stage": "done", "message": "", "eta_s": 0.0},
     "table": [
@@ -43,6 +46,8 @@ EXAMPLE: dict[str, Any] = {
             "seconds": {"mean": 0.02, "std": 0.001},
             "warnings": [],
             "error": None,
+            "job": "job_01kamjx5w0ahwbcuvh3mqsx4fb",
+            "tree": "tr_01kamjx5w0ahwbcuvh3mqsx4fb",
         }
     ],
     "best": {"nmi": 0},
@@ -89,6 +94,11 @@ class NewComparison(Exact):
         "labels, the features.",
     )
     cut: CutBody | None = Field(None, description="As for an evaluation.")
+    keep_trees: bool = Field(
+        False,
+        description="Keep the tree and the model of each run, with its first seed, as a job of its "
+        "own. These stay when the comparison is removed.",
+    )
     name: Name = None
 
 
@@ -114,6 +124,8 @@ class Row(BaseModel):
     seconds: Spread | None = Field(description="Wall time of a fit; null if none succeeded.")
     warnings: list[str]
     error: dict[str, Any] | None = Field(description="The problem, if a fit failed.")
+    job: str | None = Field(description="The job with the fit of the first seed, if it was kept.")
+    tree: str | None = Field(description="The tree of that job; it may have been removed since.")
 
 
 class Comparison(BaseModel):
@@ -124,6 +136,8 @@ class Comparison(BaseModel):
     id: str
     job: str = Field(description="The job that runs it: follow or cancel that job.")
     name: str | None
+    description: Description
+    tags: Tags
     status: Status
     progress: AdvanceBody
     table: list[Row] | None = Field(
@@ -142,11 +156,32 @@ class Comparison(BaseModel):
         return cls.model_validate(
             {
                 **record.model_dump(
-                    include={"name", "status", "progress", "error", "created_at", "finished_at"}
+                    include={
+                        "name",
+                        "description",
+                        "tags",
+                        "status",
+                        "progress",
+                        "error",
+                        "created_at",
+                        "finished_at",
+                    }
                 ),
                 "id": sibling(record.id, "cmp"),
                 "job": record.id,
-                "table": result.get("table"),
+                "table": _linked(record.id, result.get("table")),
                 "best": result.get("best"),
             }
         )
+
+
+def _linked(job_id: str, table: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:
+    """The table with the jobs and trees of the runs that are kept."""
+    if table is None:
+        return None
+    rows = []
+    for number, row in enumerate(table):
+        own = run_id(job_id, number) if row.get("kept") else None
+        tree = None if own is None else sibling(own, "tr")
+        rows.append({**row, "job": own, "tree": tree})
+    return rows

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.schemas.annotations import Description, Tags
 from workers.artifacts.datasets import Dataset
 
 Role = Literal[
@@ -52,6 +53,8 @@ NFeatures = Annotated[
 EXAMPLE: dict[str, Any] = {
     "id": "ds_01kamjx5w0n5zr4v8cqe2t7h3f",
     "name": "train",
+    "description": None,
+    "tags": ["thesis"],
     "role": "logits",
     "status": "ready",
     "format": "npy",
@@ -74,6 +77,8 @@ class DatasetBody(BaseModel):
 
     id: str
     name: str | None = Field(description="The uploader's name for it; never interpreted.")
+    description: Description
+    tags: Tags
     role: str | None = Field(description="The intended use, as a hint.")
     status: Literal["ready", "inspecting", "invalid"] = Field(
         description="`inspecting` until a worker has opened it."

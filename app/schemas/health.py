@@ -16,6 +16,9 @@ class Health(BaseModel):
     warnings: list[str] | None = Field(
         None, description="What the settings of Redis may lose, a sentence each; `/readyz` only."
     )
+    workers: int | None = Field(
+        None, description="How many workers are alive; only of `/readyz?workers=false`."
+    )
 
 
 class Version(BaseModel):

@@ -16,6 +16,7 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
+from app.schemas.annotations import Description, Tags
 from app.schemas.expiry import ExpiresAtField
 from models.preprocess.steps import Step
 from workers.child.support import Support
@@ -84,6 +85,8 @@ EXAMPLE: dict[str, Any] = {
     "kind": "fit",
     "method": "l2h",
     "name": "pets",
+    "description": None,
+    "tags": ["thesis"],
     "status": "succeeded",
     "attempt": 1,
     "progress": {"fraction": 1.0, "stage": "done", "message": "", "eta_s": 0.0},
@@ -207,6 +210,8 @@ class JobBody(BaseModel):
     )
     method: str
     name: str | None
+    description: Description
+    tags: Tags
     status: Status
     attempt: int = Field(description="How many times it was started.")
     progress: AdvanceBody

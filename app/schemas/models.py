@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.schemas.annotations import Description, Tags
 from app.schemas.jobs import StepBody
 
 EXAMPLE: dict[str, Any] = {
@@ -13,6 +14,8 @@ EXAMPLE: dict[str, Any] = {
     "job": "job_01kamjx5w0n5zr4v8cqe2t7h3f",
     "tree": "tr_01kamjx5w0n5zr4v8cqe2t7h3f",
     "name": "pets",
+    "description": None,
+    "tags": ["thesis"],
     "method": "kmeans",
     "params": {"n_clusters": 8, "seed": 0},
     "preprocess": [{"step": "standardize"}],
@@ -54,6 +57,8 @@ class ModelBody(BaseModel):
     job: str
     tree: str
     name: str | None
+    description: Description
+    tags: Tags
     method: str
     params: dict[str, Any]
     preprocess: list[dict[str, Any]] = Field(

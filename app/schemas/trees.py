@@ -6,12 +6,15 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.schemas.annotations import Description, Tags
 from workers.artifacts.trees import TreeRecord
 
 TREE_EXAMPLE: dict[str, Any] = {
     "id": "tr_01kaq3v0q8f2x7m5n9c4r6t1zd",
     "job": "job_01kaq3v0q8f2x7m5n9c4r6t1zd",
     "name": "flowers",
+    "description": None,
+    "tags": ["thesis"],
     "method": "l2h",
     "kind": "hierarchy",
     "monotone": True,
@@ -36,6 +39,8 @@ class TreeSummary(BaseModel):
     id: str
     job: str | None = Field(description="The job that made it; null for an imported tree.")
     name: str | None
+    description: Description
+    tags: Tags
     method: str = Field(description='The method that made it; "import" for an imported tree.')
     kind: Literal["hierarchy", "partition"]
     monotone: bool = Field(description="False if heights may fall from child to parent.")

@@ -8,5 +8,7 @@ Start with `jobs`: `submitted` is the one way in which routes submit work.
 - `inputs`: inputs by role, looked up and checked.
 - `statements`: what a user says of a tree, as labels of its rows.
 - `allowances`: the room that an upload takes of what its tenant may keep.
+- `annotations`: changed names, descriptions and tags.
+- `duplicates`: uploads of what is there already.
 - `uploads`: new datasets on their way into the store.
 """

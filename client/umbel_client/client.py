@@ -137,6 +137,7 @@ class Umbel:
         seeds: int = 5,
         metrics: Sequence[str] | None = None,
         cut: Mapping[str, float] | None = None,
+        keep_trees: bool = False,
         name: str | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
@@ -147,11 +148,13 @@ class Umbel:
         compared : ids, `(id, params)`, or `{"method": ..., "params": ..., "preprocess": [...],
         "then": ...}`. labels, hierarchy : the truth, for metrics (and for methods that take them).
         seeds : how often a method that draws is run. inputs : by role, `features=X`.
+        keep_trees : whether the tree of each run, with its first seed, stays; the table names it.
 
         A run that fails has its problem in the table. Raises as `run`.
         """
         values = {**inputs, "labels": labels, "hierarchy": hierarchy}
-        fields = runs.plain("cut", {"seeds": seeds, "metrics": metrics, "cut": cut, "name": name})
+        chosen = {"seeds": seeds, "metrics": metrics, "cut": cut, "name": name}
+        fields = runs.plain("cut", {**chosen, "keep_trees": keep_trees or None})
         how = Waiting(wait_s, progress, "comparing")
         return Comparison(self._driver.run(runs.compared(compared, values, fields, how)))
 
@@ -163,11 +166,14 @@ class Umbel:
         name: str | None = None,
         progress: Progress = None,
         resume: str | None = None,
+        dedupe: bool = False,
     ) -> Dataset:
         """Upload data once, as an input of any number of runs.
 
         content : an array, a data frame, a list or a path. role : what it is to be, `features`,
         `logits`, `labels`, .... resume : goes on with an upload that was interrupted.
+        dedupe : whether an earlier dataset with the same content, name and role will do; then none
+        is made.
 
         Raises InputError, UploadInterrupted.
         """
@@ -175,7 +181,7 @@ class Umbel:
         if isinstance(payload, (list, Reference)):
             raise InputError(role, "the service has this already; give it as an input.")
         sendable = imports.payload_of(role, payload, name)
-        body = self._driver.run(uploads.uploaded(sendable, progress, resume))
+        body = self._driver.run(uploads.uploaded(sendable, progress, resume, dedupe=dedupe))
         return Dataset(self._driver, body)
 
     def import_tree(self, tree: Any, *, name: str | None = None) -> Tree:
@@ -249,25 +255,53 @@ class Umbel:
         return Comparison(body)
 
     def jobs(
-        self, *, status: str | None = None, method: str | None = None, limit: int = 50
+        self,
+        *,
+        status: str | None = None,
+        method: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        limit: int = 50,
     ) -> list[Job]:
-        """The newest jobs, with a status or of a method."""
-        query = {"status": status, "method": method}
+        """The newest jobs, with a status, of a method, with a name, with all of the tags."""
+        query = {"status": status, "method": method, "name": name, "tag": trees.tags_of(tags)}
         bodies = self._driver.run(trees.listed("/v1/jobs", query, limit))
         return [Job(self._driver, body) for body in bodies]
 
-    def datasets(self, *, role: str | None = None, limit: int = 50) -> list[Dataset]:
-        """The newest datasets, also those of one role."""
-        bodies = self._driver.run(trees.listed("/v1/datasets", {"role": role}, limit))
+    def datasets(
+        self,
+        *,
+        role: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        limit: int = 50,
+    ) -> list[Dataset]:
+        """The newest datasets, of a role, with a name, with all of the tags."""
+        query = {"role": role, "name": name, "tag": trees.tags_of(tags)}
+        bodies = self._driver.run(trees.listed("/v1/datasets", query, limit))
         return [Dataset(self._driver, body) for body in bodies]
 
-    def trees(self, *, limit: int = 50) -> list[dict[str, Any]]:
-        """The newest trees as the service lists them, without their nodes; `tree(id)` gives one."""
-        return self._driver.run(trees.listed("/v1/trees", {}, limit))
+    def trees(
+        self, *, name: str | None = None, tags: Sequence[str] = (), limit: int = 50
+    ) -> list[dict[str, Any]]:
+        """The newest trees as the service lists them, without their nodes; `tree(id)` gives one.
 
-    def comparisons(self, *, limit: int = 50) -> list[Comparison]:
-        """The newest comparisons."""
-        bodies = self._driver.run(trees.listed("/v1/comparisons", {}, limit))
+        name, tags : only those with this name, with all of the tags.
+        """
+        query = {"name": name, "tag": trees.tags_of(tags)}
+        return self._driver.run(trees.listed("/v1/trees", query, limit))
+
+    def comparisons(
+        self,
+        *,
+        status: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        limit: int = 50,
+    ) -> list[Comparison]:
+        """The newest comparisons, with a status, with a name, whose jobs have all of the tags."""
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
+        bodies = self._driver.run(trees.listed("/v1/comparisons", query, limit))
         return [Comparison(body) for body in bodies]
 
     def usage(self) -> dict[str, Any]:

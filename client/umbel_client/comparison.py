@@ -35,7 +35,8 @@ class Comparison:
 
     def rows(self) -> list[dict[str, Any]]:
         """A flat mapping for each run: `method`, `params`, `seeds`, `seconds`, the mean of each
-        metric and its `<metric>_std`, and the `error` of a run that failed.
+        metric and its `<metric>_std`, the `error` of a run that failed, and the `tree` of one that
+        is kept.
         """
         flat = []
         for row in self.table:
@@ -55,6 +56,7 @@ class Comparison:
                     "seconds": seconds.get("mean"),
                     "seconds_std": seconds.get("std"),
                     "error": error.get("detail"),
+                    "tree": row.get("tree"),
                 }
             )
         return flat

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from umbel_client.core import trees, uploads
+from umbel_client.core.changes import KEPT, Kept, changed
 from umbel_client.core.drivers import Driver
 from umbel_client.errors import InputError
 
@@ -56,6 +57,19 @@ class Dataset:
             raise InputError(self.id, f"it is {self.body.get('format')}, not npy; use content().")
         raw = self._driver.run(trees.raw(f"/v1/datasets/{self.id}/content"))
         return np.asarray(np.load(io.BytesIO(raw), allow_pickle=False))
+
+    def update(
+        self,
+        *,
+        name: str | Literal[Kept.KEPT] | None = KEPT,
+        description: str | Literal[Kept.KEPT] | None = KEPT,
+        tags: Sequence[str] | Literal[Kept.KEPT] | None = KEPT,
+    ) -> None:
+        """Change what is said of the dataset; what is left out stays, None removes.
+
+        tags : all of them, in place of the earlier ones.
+        """
+        self.body = self._driver.run(changed(f"/v1/datasets/{self.id}", name, description, tags))
 
     def delete(self) -> None:
         """Remove the dataset from the service; jobs that still wait for it fail."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from umbel_client.core import trees, uploads, waiting
+from umbel_client.core.changes import KEPT, Kept, changed
 from umbel_client.core.drivers import Driver
 from umbel_client.core.waiting import Waiting
 from umbel_client.progress import Progress
@@ -62,6 +63,19 @@ class Job:
     def cancel(self) -> None:
         """Ask the job to end; a running one ends within seconds. An ended one stays as it is."""
         self.body = self._driver.run(waiting.cancelled(self.id))
+
+    def update(
+        self,
+        *,
+        name: str | Literal[Kept.KEPT] | None = KEPT,
+        description: str | Literal[Kept.KEPT] | None = KEPT,
+        tags: Sequence[str] | Literal[Kept.KEPT] | None = KEPT,
+    ) -> None:
+        """Change what is said of the job; what is left out stays, None removes.
+
+        tags : all of them, in place of the earlier ones.
+        """
+        self.body = self._driver.run(changed(f"/v1/jobs/{self.id}", name, description, tags))
 
     def delete(self) -> None:
         """Remove the job with its tree, model and files; a running one is cancelled first."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from umbel_client.core import runs, trees, uploads
+from umbel_client.core.changes import KEPT, Kept, changed
 from umbel_client.core.drivers import Driver
 from umbel_client.core.waiting import Waiting
 from umbel_client.dataset import Dataset
@@ -98,6 +99,19 @@ class Model:
     def content(self) -> bytes:
         """The model as a safetensors file."""
         return self._driver.run(trees.raw(f"/v1/models/{self.id}/content"))
+
+    def update(
+        self,
+        *,
+        name: str | Literal[Kept.KEPT] | None = KEPT,
+        description: str | Literal[Kept.KEPT] | None = KEPT,
+        tags: Sequence[str] | Literal[Kept.KEPT] | None = KEPT,
+    ) -> None:
+        """Change what is said of the model; what is left out stays, None removes.
+
+        tags : all of them, in place of the earlier ones.
+        """
+        self.body = self._driver.run(changed(f"/v1/models/{self.id}", name, description, tags))
 
     def delete(self) -> None:
         """Remove the model from the service; the tree stays."""

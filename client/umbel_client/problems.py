@@ -196,6 +196,12 @@ class OutsideTheBall(UnusableInput):
     """The input cannot be used: outside the ball."""
 
 
+class PreconditionFailed(ProblemError):
+    """It has changed meanwhile (HTTP 412), as in: It has changed since the ETag in If-Match was
+    read; read it again.
+    """
+
+
 class QuotaExceeded(ProblemError):
     """A quota is used up (HTTP 429), as in: Tenant 'acme' keeps 3 datasets, of 3 that it may;
     delete some.
@@ -359,6 +365,7 @@ BY_TYPE: Mapping[str, type[ProblemError]] = {
     "/problems/not-unit": NotUnit,
     "/problems/out-of-memory": OutOfMemory,
     "/problems/outside-the-ball": OutsideTheBall,
+    "/problems/precondition-failed": PreconditionFailed,
     "/problems/quota-exceeded": QuotaExceeded,
     "/problems/ragged": Ragged,
     "/problems/range-not-satisfiable": RangeNotSatisfiable,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from umbel_client import display, shapes
 from umbel_client.core import runs, trees, uploads
+from umbel_client.core.changes import KEPT, Kept, changed
 from umbel_client.core.drivers import Driver
 from umbel_client.core.trees import TreeFacts
 from umbel_client.core.waiting import Waiting
@@ -312,6 +314,25 @@ class Tree:
             raise InputError("model", f"the tree {self.id} has no model.")
         body = self._driver.run(trees.described(f"/v1/models/{self.facts.model}", "id", "inputs"))
         return Model(self._driver, body)
+
+    def update(
+        self,
+        *,
+        name: str | Literal[Kept.KEPT] | None = KEPT,
+        description: str | Literal[Kept.KEPT] | None = KEPT,
+        tags: Sequence[str] | Literal[Kept.KEPT] | None = KEPT,
+    ) -> None:
+        """Change what is said of the tree; what is left out stays, None removes.
+
+        tags : all of them, in place of the earlier ones.
+        """
+        body = self._driver.run(changed(f"/v1/trees/{self.id}", name, description, tags))
+        self.facts = dataclasses.replace(
+            self.facts,
+            name=body["name"],
+            description=body["description"],
+            tags=tuple(body["tags"]),
+        )
 
     def delete(self) -> None:
         """Remove the tree and its model from the service; the job's record stays."""

@@ -69,6 +69,10 @@ def test_an_unchanged_file_is_not_sent_again(local: TestClient) -> None:
     etag = first.headers["etag"]
     again = local.get("/dashboard/js/main.js", headers={**PLAIN, "If-None-Match": etag})
     assert (again.status_code, again.content) == (304, b"")
+    gzip = {"Accept-Encoding": "gzip"}
+    packed = local.get("/dashboard/js/main.js", headers=gzip).headers["etag"]
+    again = local.get("/dashboard/js/main.js", headers={**gzip, "If-None-Match": packed})
+    assert (again.status_code, again.headers["etag"]) == (304, packed)
     changed = local.get("/dashboard/js/router.js", headers={**PLAIN, "If-None-Match": etag})
     assert changed.status_code == 200
 

@@ -5,5 +5,6 @@
 - `results`: the files of a job's result, as the child writes them and later jobs read them.
 - `trees`: the trees that jobs published, with those files.
 - `checkpoints`: the saved state of long fits.
+- `annotations`: names, descriptions and tags that users change afterwards.
 - `keys`: the keys of the API.
 """

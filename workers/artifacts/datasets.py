@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from workers.artifacts.annotations import newest
 from workers.errors import AlreadyThere, Missing, Problem, TransientError
-from workers.model import sibling
+from workers.model import made_at, sibling
 from workers.stores.erasure import erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
@@ -24,6 +26,12 @@ INSPECTED = "inspected.json"
 STATEMENTS = "statements.json"
 
 
+_COMPARED = 100
+"""The most datasets of one content that `same` looks at."""
+
+_ALIKE = ("sha256", "bytes", "format", "name", "role", "member", "n_features", "tree")
+
+
 class Dataset(BaseModel):
     """The facts of an upload. `member` names one of several arrays in a file.
 
@@ -31,6 +39,7 @@ class Dataset(BaseModel):
     n_features : the declared number of features of a libsvm file; None: that of its largest index.
     tree : the tree whose rows these labels are of, if they were made from statements about it.
     key : the key of the store by which it was made. expires_at : when it may be removed.
+    name, description, tags : as changed since (`workers.artifacts.annotations`).
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -52,6 +61,8 @@ class Dataset(BaseModel):
     tree: str | None = None
     key: str | None = None
     expires_at: str | None = None
+    description: str | None = None
+    tags: tuple[str, ...] = ()
 
 
 class _Inspection(BaseModel):
@@ -132,9 +143,13 @@ class Datasets:
     def get(self, tenant: str, dataset_id: str) -> Dataset | None:
         """The dataset; None if there is none or it belongs to another tenant."""
         facts = self._index.get(tenant, dataset_id)
-        if facts is None:
-            return self._stored(tenant, dataset_id)
-        return Dataset.model_validate_json(facts)
+        if facts is not None:
+            return Dataset.model_validate_json(facts)
+        dataset = self._stored(tenant, dataset_id)
+        annotation = None if dataset is None else newest(self._blobs, tenant, dataset_id)
+        if dataset is None or annotation is None:
+            return dataset
+        return dataset.model_copy(update=annotation.model_dump(exclude={"revision"}))
 
     def inspected(
         self,
@@ -173,12 +188,38 @@ class Datasets:
         return True
 
     def page(
-        self, tenant: str, *, limit: int = 50, cursor: str | None = None, role: str | None = None
+        self,
+        tenant: str,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
+        role: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
     ) -> tuple[list[Dataset], str | None]:
-        """Datasets newest first, and the next page's cursor. Raises UsageError `bad-cursor`."""
+        """Datasets newest first, and the next page's cursor: those of this role and name, with all
+        of the tags. Raises UsageError `bad-cursor`."""
         self._ensure()
-        page, after = self._index.page(tenant, limit=limit, cursor=cursor, group=role or "")
+        page, after = self._index.page(
+            tenant, limit=limit, cursor=cursor, group=role or "", name=name, tags=tags
+        )
         return [Dataset.model_validate_json(facts) for facts in page], after
+
+    def same(self, dataset: Dataset, made_after: datetime | None = None) -> Dataset | None:
+        """The newest dataset of the tenant that a new one would only repeat: the same content, read
+        in the same way, under the same name, which is not invalid and will not go earlier.
+
+        made_after : older ones may go earlier.
+        """
+        for facts in self._index.with_content(dataset.tenant, dataset.sha256, _COMPARED):
+            other = Dataset.model_validate_json(facts)
+            when = made_at(other.id)
+            if made_after is not None and (when is None or when < made_after):
+                break
+            read_alike = all(getattr(other, name) == getattr(dataset, name) for name in _ALIKE)
+            if read_alike and other.status != "invalid" and _stays_as_long(other, dataset):
+                return other
+        return None
 
     def delete(self, tenant: str, dataset_id: str) -> bool:
         """Remove it with its inspection; False where there is none."""
@@ -221,6 +262,7 @@ class Datasets:
             key=dataset.key,
             needs="" if dataset.tree is None else sibling(dataset.tree, "job"),
             expires=expiry_ms(dataset.expires_at),
+            digest=dataset.sha256,
         )
 
     def _remove(self, tenant: str, dataset_id: str) -> None:
@@ -252,3 +294,12 @@ class Datasets:
         except Missing:
             return None
         return _Inspection.model_validate_json(content)
+
+
+def _stays_as_long(other: Dataset, dataset: Dataset) -> bool:
+    """Whether a dataset expires no earlier than another one."""
+    if other.expires_at is None:
+        return True
+    if dataset.expires_at is None:
+        return False
+    return datetime.fromisoformat(other.expires_at) >= datetime.fromisoformat(dataset.expires_at)

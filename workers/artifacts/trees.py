@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,10 @@ class TreeRecord(BaseModel):
     created_at: str
     etag: str
     """sha256 of the stored columns, shortened: trees never change."""
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+    revision: int = 0
+    """Grows when its name, description or tags change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +143,23 @@ class Trees:
         if stored is None or self.file(tenant, model_id, results.MODEL) is None:
             return False
         self._blobs.delete(stored.key)
+        self._blobs.delete_under(layout.annotations_of(tenant, model_id))
         self._keep_bytes(tenant, model_id, without={results.MODEL})
         return True
 
     def page(
-        self, tenant: str, *, limit: int = 50, cursor: str | None = None
+        self,
+        tenant: str,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
     ) -> tuple[list[TreeRecord], str | None]:
-        """Trees newest first, and the next page's cursor. Raises UsageError `bad-cursor`."""
+        """Trees newest first, and the next page's cursor: those of this name, with all of the
+        tags. Raises UsageError `bad-cursor`."""
         self._ensure()
-        page, after = self._index.page(tenant, limit=limit, cursor=cursor)
+        page, after = self._index.page(tenant, limit=limit, cursor=cursor, name=name, tags=tags)
         return [TreeRecord.model_validate_json(facts) for facts in page], after
 
     def delete(self, tenant: str, tree_id: str) -> bool:
@@ -168,6 +180,8 @@ class Trees:
             self._blobs.delete(layout.attempt(tenant, job_id, end.fence, results.TREE))
         self._index.drop(tree_id)
         self._blobs.delete_under(layout.attempts(tenant, job_id))
+        for own_id in (tree_id, sibling(tree_id, "md")):
+            self._blobs.delete_under(layout.annotations_of(tenant, own_id))
         self._keep_bytes(tenant, tree_id, without=None)
         return True
 

@@ -10,8 +10,9 @@ import json
 import math
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from models.images import as_matrix
 from models.method import Crew, Piece
 from models.progress import Progress
 from models.registry import method
-from workers.child.fit import Plan, run_plan
+from workers.child.fit import Plan, PlanResult, run_plan
 from workers.errors import problem_of
 from workers.model import MethodStep
 
@@ -64,6 +65,7 @@ class ComparisonOptions(BaseModel):
     """The comparison to make: `workers.model.Request.options`.
 
     seeds : how often a method with a seed is run. metrics, cut : as for an evaluation.
+    keep_trees : whether the tree and model of each run, with its first seed, are kept.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -72,6 +74,7 @@ class ComparisonOptions(BaseModel):
     seeds: int = 5
     metrics: tuple[str, ...] | None = None
     cut: dict[str, Any] | None = None
+    keep_trees: bool = False
 
     def pieces(self) -> list[Piece]:
         return [
@@ -81,22 +84,46 @@ class ComparisonOptions(BaseModel):
         ]
 
 
-class ComparisonRuns:
-    """The runs of a comparison, each with one seed on the same inputs."""
+Write = Callable[[int, PlanResult, Mapping[str, Value]], Mapping[str, bytes]]
+"""write(number of the run, its result, its inputs): the files to keep of it, by name."""
 
-    def __init__(self, options: ComparisonOptions, values: dict[str, Value], threads: int) -> None:
+_FILE = "file:"
+
+
+class ComparisonRuns:
+    """The runs of a comparison, each with one seed on the same inputs.
+
+    write : needed if the comparison keeps trees.
+    """
+
+    def __init__(
+        self,
+        options: ComparisonOptions,
+        values: dict[str, Value],
+        threads: int,
+        write: Write | None = None,
+    ) -> None:
         self._options, self._values, self._threads = options, values, threads
+        self._write = write if options.keep_trees else None
 
     def compute(self, piece: Piece, progress: Progress) -> Arrays:
-        """The figures of one run with one seed, as JSON in an array of bytes."""
+        """The figures of one run with one seed, as JSON in an array of bytes, and what is kept of
+        it, an array of bytes for each file."""
         contender = self._options.runs[int(piece["run"])]
+        kept: dict[str, bytes] = {}
         try:
-            figures = self._run(contender.plan(int(piece["seed"])), progress)
+            result, inputs, figures = self._run(contender.plan(int(piece["seed"])), progress)
+            if self._write is not None and piece["seed"] == 0:
+                files = self._write(int(piece["run"]), result, inputs)
+                kept = {f"{_FILE}{name}": content for name, content in files.items()}
         except (UsageError, MemoryError) as error:
             figures = {"error": problem_of(error)}
-        return {"figures": np.frombuffer(json.dumps(figures).encode(), dtype=np.uint8)}
+        contents = {"figures": json.dumps(figures).encode(), **kept}
+        return {name: np.frombuffer(content, dtype=np.uint8) for name, content in contents.items()}
 
-    def _run(self, plan: Plan, progress: Progress) -> dict[str, Any]:
+    def _run(
+        self, plan: Plan, progress: Progress
+    ) -> tuple[PlanResult, dict[str, Value], dict[str, Any]]:
         from models.metrics.catalogue import METRICS, evaluate
 
         roles = method(plan.method).inputs
@@ -130,7 +157,7 @@ class ComparisonRuns:
             cut=self._options.cut,
             measured=result.metrics,
         )
-        return {
+        figures = {
             "seconds": seconds,
             "metrics": {
                 name: value
@@ -139,14 +166,25 @@ class ComparisonRuns:
             },
             "warnings": [*result.warnings, *measured.warnings],
         }
+        return result, inputs, figures
 
 
-def compare(options: ComparisonOptions, crew: Crew) -> dict[str, Any]:
-    """The table, a row for each run, and which row is best by each metric."""
+def compare(options: ComparisonOptions, crew: Crew, runs: Path | None = None) -> dict[str, Any]:
+    """The table, a row for each run, and which row is best by each metric.
+
+    runs : the folder for what is kept: the files of run k are written to its folder `k`; None:
+    nothing is.
+    """
     pieces = options.pieces()
     figures: list[dict[str, Any]] = [{}] * len(pieces)
     for number, arrays in crew.compute(pieces):
         figures[number] = json.loads(arrays["figures"].tobytes())
+        for name, content in arrays.items():
+            if runs is not None and name.startswith(_FILE):
+                path = runs / str(pieces[number]["run"]) / name.removeprefix(_FILE)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content.tobytes())
+                figures[number]["kept"] = True
     table = []
     for number, group in groupby(
         zip(pieces, figures, strict=True), key=lambda pair: int(pair[0]["run"])
@@ -173,6 +211,7 @@ def _row(contender: Contender, figures: Sequence[dict[str, Any]]) -> dict[str, A
         "seconds": _spread(seconds) if seconds else None,
         "warnings": list(dict.fromkeys(text for of_seed in good for text in of_seed["warnings"])),
         "error": error,
+        "kept": any(of_seed.get("kept", False) for of_seed in figures),
     }
 
 

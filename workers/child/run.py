@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ from workers.child.fit import (
 from workers.child.sources import Source, many_of, of_role, tree_of, values_of
 from workers.child.support import Replicates, Support
 from workers.errors import Problem, problem_of
-from workers.model import Advance, Request, now, sibling
+from workers.model import Advance, Request, now, run_id, sibling
 
 
 class Spec(BaseModel):
@@ -83,6 +84,9 @@ class Outcome(BaseModel):
 
 
 Report = Callable[[Advance], None]
+
+RUNS, OUTCOME = "runs", "outcome.json"
+"""The folder of the runs that a comparison keeps, and the file with the outcome of one."""
 
 
 def run(spec: Spec, report: Report, coordinator: Coordinator | None = None) -> Outcome:
@@ -455,13 +459,36 @@ def _evaluate_model(spec: Spec, report: Report) -> Outcome:
 def _compare(spec: Spec, report: Report, coordinator: Coordinator | None) -> Outcome:
     options = comparison.ComparisonOptions.model_validate(spec.request.options)
     report(Advance(stage="reading"))
-    runs = comparison.ComparisonRuns(options, values_of(spec.sources), spec.threads)
+    runs = comparison.ComparisonRuns(
+        options, values_of(spec.sources), spec.threads, partial(_run_files, spec)
+    )
     if spec.piece is not None:
         results.save_arrays(runs.compute(spec.piece, silent), spec.folder)
         return Outcome()
     within = StepProgress(_progress(report), 0, 1).within
     crew = Crew(runs.compute, within, coordinator=coordinator)
-    return Outcome(result={"comparison": comparison.compare(options, crew)})
+    return Outcome(result={"comparison": comparison.compare(options, crew, spec.folder / RUNS)})
+
+
+def _run_files(
+    spec: Spec, number: int, result: PlanResult, given: Mapping[str, Value]
+) -> dict[str, bytes]:
+    """The files of a comparison's run as those of a fit, and its outcome."""
+    run = spec.request.options["runs"][number]
+    request = spec.request.model_copy(
+        update={
+            "id": run_id(spec.request.id, number),
+            "method": run["method"],
+            "then": run["then"],
+        }
+    )
+    with TemporaryDirectory(dir=spec.folder.parent) as place:
+        folder = Path(place)
+        own = spec.model_copy(update={"request": request, "folder": folder})
+        members = _write_fit(own, result, given)
+        outcome = _with_tree(own, result.fitted.tree, request.method, members, result.warnings)
+        (folder / OUTCOME).write_text(outcome.model_dump_json())
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def _consensus(spec: Spec, report: Report) -> Outcome:

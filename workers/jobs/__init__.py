@@ -4,7 +4,7 @@ Start with `ledger`: the API and the workers use its `Ledger`, which stands for 
 
 - `ledger`: submit, claim, renew, give back, finish, cancel, delete.
 - `submission`: request first, then record.
-- `finish`: the terminal object first, then everything that follows from it.
+- `finish`, `kept_runs`: the terminal object, then what follows; jobs of a comparison's runs.
 - `sweep`: lost leases, lost hints, cancels that had no effect.
 - `interrupted`: submissions that a process began and did not finish.
 - `retention`: what has expired, and what stays because something needs it.

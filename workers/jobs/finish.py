@@ -9,8 +9,10 @@ from workers.artifacts import results
 from workers.artifacts.checkpoints import Checkpoints
 from workers.artifacts.datasets import Dataset, Datasets
 from workers.artifacts.trees import tree_record
+from workers.child.run import RUNS
 from workers.errors import Missing, Problem, problem
 from workers.jobs.deliveries import read_delivery
+from workers.jobs.kept_runs import adopted_runs, release
 from workers.model import End, Request
 from workers.settings import WorkerSettings
 from workers.stores.erasure import erase_job
@@ -67,6 +69,8 @@ class Endings:
         if request.kind == "transform":
             # Before the record: who reads that the job has succeeded finds its dataset.
             self._adopt_dataset(request, end)
+        if request.kind == "compare":
+            self._adopt_runs(request, end)
         n_bytes = self.kept_bytes(request, end, quiet=quiet)
         outcome = self._records.end(
             job_id, end, tree, quiet=quiet, delivery=delivery, n_bytes=n_bytes
@@ -82,7 +86,8 @@ class Endings:
     def kept_bytes(self, request: Request, end: End | None, *, quiet: bool = False) -> int:
         """The bytes of a job's inline inputs and results.
 
-        quiet : its tree or model may have been removed. A dataset made of a result counts itself.
+        quiet : its tree or model may have been removed. Datasets and jobs made of a result count
+        themselves.
         """
         n_bytes = request.inline_bytes
         if end is None or not end.files:
@@ -97,7 +102,11 @@ class Endings:
         if results.TREE in gone:
             return n_bytes
         left_out = gone | {results.TRANSFORMED}
-        return n_bytes + sum(file.size for file in end.files if file.name not in left_out)
+        return n_bytes + sum(
+            file.size
+            for file in end.files
+            if file.name not in left_out and not file.name.startswith(f"{RUNS}/")
+        )
 
     def conclude(self, tenant: str, job_id: str, status: Literal["cancelled", "failed"]) -> None:
         """End a job that no attempt has ended; an existing end stands.
@@ -165,6 +174,15 @@ class Endings:
             ),
             layout.attempt(request.tenant, request.id, end.fence, file.name),
         )
+
+    def _adopt_runs(self, request: Request, end: End) -> None:
+        """Make jobs of the runs that a comparison keeps."""
+        jobs = adopted_runs(self._blobs, request, end)
+        for own_request, own_end in jobs:
+            self._records.create(own_request, receiver="", due_s=self._settings.resend_s)
+            self.settle(own_request.tenant, own_request.id, own_end, quiet=True)
+        if jobs:
+            release(self._blobs, request, end)
 
     def _tree(self, request: Request, end: End, quiet: bool) -> str | None:
         tree = tree_record(request, end)

@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
+from workers.artifacts.annotations import Annotations
 from workers.artifacts.datasets import Datasets
 from workers.errors import Missing, Problem, TransientError
 from workers.jobs.deliveries import Deliveries
@@ -72,6 +73,7 @@ class Ledger:
         blobs: Blobs,
         records: Records,
         datasets: Datasets,
+        annotations: Annotations,
         usage: Usage,
         removal: Removal,
         settings: WorkerSettings,
@@ -82,6 +84,7 @@ class Ledger:
     ) -> None:
         self.blobs = blobs
         self._records = records
+        self._annotations = annotations
         self._settings = settings
         self._send = send
         self._place_of = place_of
@@ -103,7 +106,14 @@ class Ledger:
         self._leftovers_at = 0.0
         self.retention = Retention(blobs, records, datasets, usage, removal, settings)
         self._rebuild = Rebuild(
-            blobs, records, datasets, usage, self._endings, self.pieces, self._receiver_of
+            blobs,
+            records,
+            datasets,
+            annotations,
+            usage,
+            self._endings,
+            self.pieces,
+            self._receiver_of,
         )
         self._interrupted = Interrupted(blobs, records, self._rebuild, self._hint)
         self.inspections = Inspections(blobs, records, datasets, self._interrupted, self.submit)
@@ -135,8 +145,8 @@ class Ledger:
         """The record; None if there is none, or if it belongs to another tenant."""
         record = self._records.get(job_id)
         if record is None:
-            if self._rebuild.needed():
-                self._rebuild.restore_job(tenant, job_id)
+            if self._rebuild.needed() and self._rebuild.restore_job(tenant, job_id):
+                self._annotations.restore(tenant, job_id)
             # Read again in any case: a rebuild may have ended in the meantime.
             record = self._records.get(job_id)
         return record if record is not None and record.tenant == tenant else None
@@ -151,12 +161,23 @@ class Ledger:
         *,
         status: str | None = None,
         method: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
         limit: int = 50,
         cursor: str | None = None,
     ) -> tuple[list[Record], str | None]:
-        """Jobs newest first, and the cursor of the next page. Raises UsageError `bad-cursor`."""
+        """Jobs newest first, and the cursor of the next page: those with this status, method and
+        name, and all of the tags. Raises UsageError `bad-cursor`."""
         self.ensure_built()
-        return self._records.page(tenant, status=status, method=method, limit=limit, cursor=cursor)
+        return self._records.page(
+            tenant,
+            status=status,
+            method=method,
+            name=name,
+            tags=tags,
+            limit=limit,
+            cursor=cursor,
+        )
 
     def cancel(self, tenant: str, job_id: str) -> Record | None:
         """The record after a cancel: a queued job is cancelled, a running one cancelling, an ended

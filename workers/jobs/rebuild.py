@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from itertools import compress, islice
 from typing import TypeVar
 
+from workers.artifacts.annotations import Annotations
 from workers.artifacts.checkpoints import Checkpoints
 from workers.artifacts.datasets import Datasets
 from workers.artifacts.uploads import Parts
@@ -51,6 +52,7 @@ class Rebuild:
         blobs: Blobs,
         records: Records,
         datasets: Datasets,
+        annotations: Annotations,
         usage: Usage,
         endings: Endings,
         pieces: Pieces,
@@ -59,6 +61,7 @@ class Rebuild:
         self._blobs = blobs
         self._records = records
         self._datasets = datasets
+        self._annotations = annotations
         self._usage = usage
         self._endings = endings
         self._pieces = pieces
@@ -192,7 +195,9 @@ class Rebuild:
 
     def _dataset(self, tenant: str, dataset_id: str, names: set[str]) -> bool:
         if "meta.json" in names:
-            return self._datasets.restore(tenant, dataset_id)
+            restored = self._datasets.restore(tenant, dataset_id)
+            self._annotate(tenant, dataset_id, names)
+            return restored
         if age_s(made_at(dataset_id)) > LEFT_S:
             self._datasets.discard(tenant, dataset_id)
         return False
@@ -204,13 +209,21 @@ class Rebuild:
             if self._endings.deleted(tenant, job_id):
                 erase_job(self._blobs, self._records, tenant, job_id)
             return False
+        restored = False
         if status is None:
-            return self.restore_job(tenant, job_id)
-        if status not in ENDED and END in names:
+            restored = self.restore_job(tenant, job_id)
+        elif status not in ENDED and END in names:
             end = read_end(self._blobs, tenant, job_id)
             if end is not None:
                 self._endings.settle(tenant, job_id, end)
-        return False
+        self._annotate(tenant, job_id, names)
+        return restored
+
+    def _annotate(self, tenant: str, own_id: str, names: set[str]) -> None:
+        """Restore what users say of a dataset, or of a job and its tree; names : its objects."""
+        suffix = own_id.partition("_")[2]
+        for kind in {name.split("/")[1] for name in names if name.startswith("annotations/")}:
+            self._annotations.restore(tenant, f"{kind}_{suffix}")
 
     def _count(self, folder: tuple[str, str, set[str]]) -> None:
         """Count a job whose record is of a version that did not count."""

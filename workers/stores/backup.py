@@ -43,7 +43,11 @@ _PARTS: tuple[Part, ...] = (
     ("uploads/", lambda key: "/bytes/" in key),
     ("datasets/", lambda key: key.endswith(_CONTENT)),
 )
-_DATASETS = tuple(part for part in _PARTS if part[0] == "datasets/")
+_AGAIN: tuple[Part, ...] = (
+    ("jobs/", lambda key: "/annotations/" in key),
+    *(part for part in _PARTS if part[0] == "datasets/"),
+)
+"""What may have come in place of something else since the first look."""
 _FOLDERS = tuple(dict.fromkeys(folder for folder, _ in _PARTS))
 _CHANGING = "service/"
 """Objects here may be written again under the same key; all others are written once."""
@@ -81,8 +85,9 @@ def back_up(source: Blobs, target: Blobs) -> Copied:
     target.put(BACKUP_MARK, b"{}")  # A backup, but not a whole one.
     n_written = sum(_copy(source, target, part) for part in _PARTS)
     gone = [key for folder in _FOLDERS for key in _gone(source, target, folder)]
-    # A job or an upload that is gone by now may have become a dataset since they were copied.
-    n_written += sum(_copy(source, target, part) for part in _DATASETS)
+    # A job or an upload that is gone by now may have become a dataset since they were copied, and a
+    # change by a user may have replaced another one.
+    n_written += sum(_copy(source, target, part) for part in _AGAIN)
     for key in gone:
         target.delete(key)
     _remove_incomplete(target)

@@ -246,9 +246,17 @@ def id_of(job_id: str) -> str:
 
 
 def message(record: Record) -> bytes:
-    """The body, the same for every attempt: the job as clients saw it when it ended."""
+    """The body, the same for every attempt: the job as clients saw it when it ended, with the name
+    that it was submitted with, since a user may change that between two attempts."""
     assert record.webhook is not None
-    ended = record.model_copy(update={"webhook": Webhook(url=record.webhook.url, status="pending")})
+    ended = record.model_copy(
+        update={
+            "webhook": Webhook(url=record.webhook.url, status="pending"),
+            "name": record.submitted_name,
+            "description": None,
+            "tags": (),
+        }
+    )
     content = {
         "type": f"job.{record.status}",
         "timestamp": record.finished_at,

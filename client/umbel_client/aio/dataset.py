@@ -6,13 +6,14 @@ For asyncio. Written by `make client` from `umbel_client.dataset`.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from umbel_client.core import trees, uploads
+from umbel_client.core.changes import KEPT, Kept, changed
 from umbel_client.core.drivers import AsyncDriver
 from umbel_client.errors import InputError
 
@@ -61,6 +62,21 @@ class AsyncDataset:
             raise InputError(self.id, f"it is {self.body.get('format')}, not npy; use content().")
         raw = await self._driver.run(trees.raw(f"/v1/datasets/{self.id}/content"))
         return np.asarray(np.load(io.BytesIO(raw), allow_pickle=False))
+
+    async def update(
+        self,
+        *,
+        name: str | Literal[Kept.KEPT] | None = KEPT,
+        description: str | Literal[Kept.KEPT] | None = KEPT,
+        tags: Sequence[str] | Literal[Kept.KEPT] | None = KEPT,
+    ) -> None:
+        """Change what is said of the dataset; what is left out stays, None removes.
+
+        tags : all of them, in place of the earlier ones.
+        """
+        self.body = await self._driver.run(
+            changed(f"/v1/datasets/{self.id}", name, description, tags)
+        )
 
     async def delete(self) -> None:
         """Remove the dataset from the service; jobs that still wait for it fail."""

@@ -5,11 +5,12 @@ For asyncio. Written by `make client` from `umbel_client.job`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from umbel_client.aio.tree import AsyncTree
 from umbel_client.core import trees, uploads, waiting
+from umbel_client.core.changes import KEPT, Kept, changed
 from umbel_client.core.drivers import AsyncDriver
 from umbel_client.core.waiting import Waiting
 from umbel_client.progress import Progress
@@ -65,6 +66,19 @@ class AsyncJob:
     async def cancel(self) -> None:
         """Ask the job to end; a running one ends within seconds. An ended one stays as it is."""
         self.body = await self._driver.run(waiting.cancelled(self.id))
+
+    async def update(
+        self,
+        *,
+        name: str | Literal[Kept.KEPT] | None = KEPT,
+        description: str | Literal[Kept.KEPT] | None = KEPT,
+        tags: Sequence[str] | Literal[Kept.KEPT] | None = KEPT,
+    ) -> None:
+        """Change what is said of the job; what is left out stays, None removes.
+
+        tags : all of them, in place of the earlier ones.
+        """
+        self.body = await self._driver.run(changed(f"/v1/jobs/{self.id}", name, description, tags))
 
     async def delete(self) -> None:
         """Remove the job with its tree, model and files; a running one is cancelled first."""

@@ -6,10 +6,11 @@ For asyncio. Written by `make client` from `umbel_client.model`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from umbel_client.aio.dataset import AsyncDataset
 from umbel_client.core import runs, trees, uploads
+from umbel_client.core.changes import KEPT, Kept, changed
 from umbel_client.core.drivers import AsyncDriver
 from umbel_client.core.waiting import Waiting
 from umbel_client.inputs import Input
@@ -101,6 +102,21 @@ class AsyncModel:
     async def content(self) -> bytes:
         """The model as a safetensors file."""
         return await self._driver.run(trees.raw(f"/v1/models/{self.id}/content"))
+
+    async def update(
+        self,
+        *,
+        name: str | Literal[Kept.KEPT] | None = KEPT,
+        description: str | Literal[Kept.KEPT] | None = KEPT,
+        tags: Sequence[str] | Literal[Kept.KEPT] | None = KEPT,
+    ) -> None:
+        """Change what is said of the model; what is left out stays, None removes.
+
+        tags : all of them, in place of the earlier ones.
+        """
+        self.body = await self._driver.run(
+            changed(f"/v1/models/{self.id}", name, description, tags)
+        )
 
     async def delete(self) -> None:
         """Remove the model from the service; the tree stays."""

@@ -226,6 +226,10 @@ def _jobs(commands: Commands) -> None:
     parser = _command(commands, "jobs", "the newest jobs of a service")
     parser.add_argument("--status", help="queued, running, succeeded, failed or cancelled")
     parser.add_argument("--method", choices=tuple(METHODS), metavar="METHOD")
+    parser.add_argument("--name", help="only jobs with exactly this name")
+    parser.add_argument(
+        "--tag", action="append", default=[], help="only jobs with this tag; several times: all"
+    )
     parser.add_argument("--limit", type=int, default=20, help="default: %(default)s")
     _service(parser)
     parser.set_defaults(run=_late("jobs"))

@@ -304,7 +304,13 @@ def compare(arguments: Namespace) -> None:
 def jobs(arguments: Namespace) -> None:
     """`umbel jobs`."""
     with service(arguments, kept=True) as umbel:
-        listed = umbel.jobs(status=arguments.status, method=arguments.method, limit=arguments.limit)
+        listed = umbel.jobs(
+            status=arguments.status,
+            method=arguments.method,
+            name=arguments.name,
+            tags=arguments.tag,
+            limit=arguments.limit,
+        )
         bodies = [job.body for job in listed]
         rows = [
             {
@@ -312,6 +318,7 @@ def jobs(arguments: Namespace) -> None:
                 "status": body["status"],
                 "method": body.get("method"),
                 "name": body.get("name"),
+                "tags": ", ".join(body.get("tags") or ()),
                 "created": body.get("created_at"),
                 "tree": (body.get("result") or {}).get("tree"),
                 "problem": (body.get("error") or {}).get("detail"),

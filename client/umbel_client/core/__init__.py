@@ -7,4 +7,5 @@
 - `waiting`: jobs until they have ended
 - `runs`: methods and comparisons
 - `trees`: trees, models and lists
+- `changes`: names, descriptions and tags
 """

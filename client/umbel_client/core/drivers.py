@@ -238,6 +238,8 @@ def _headers(settings: Settings) -> dict[str, str]:
     headers = {"User-Agent": f"umbel-client/{VERSION}"}
     if settings.key is not None:
         headers["Authorization"] = f"Bearer {settings.key}"
+    if _is_local(settings):
+        headers["Accept-Encoding"] = "identity"  # To compress takes longer than to send.
     return headers
 
 

@@ -49,7 +49,7 @@ class Request:
 
     method: str
     path: str
-    query: Mapping[str, str | int | float] = field(default_factory=dict)
+    query: Mapping[str, str | int | float | list[str]] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     content: bytes | None = None
     timeout_s: float = READ_TIMEOUT_S

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ class TreeFacts:
 
     job : the id of the job that made it; None for an imported tree. model : the id of the model
     that was fitted with it, if there is one. warnings, metrics : what the job said.
+    description, tags : what users say of it.
     """
 
     id: str
@@ -39,6 +40,8 @@ class TreeFacts:
     created_at: str
     warnings: tuple[str, ...] = ()
     metrics: Mapping[str, float] | None = None
+    description: str | None = None
+    tags: tuple[str, ...] = ()
 
 
 def facts(tree_id: str, job: Mapping[str, Any] | None = None) -> Operation[TreeFacts]:
@@ -68,6 +71,8 @@ def facts(tree_id: str, job: Mapping[str, Any] | None = None) -> Operation[TreeF
         created_at=root["created_at"],
         warnings=tuple(job.get("warnings") or ()),
         metrics=result.get("metrics") or {},
+        description=root.get("description"),
+        tags=tuple(root.get("tags") or ()),
     )
 
 
@@ -236,9 +241,14 @@ def listed(path: str, query: Mapping[str, Any], limit: int) -> Operation[list[di
     return items
 
 
+def tags_of(tags: Sequence[str]) -> list[str]:
+    """Tags as a query takes them; a single text is one tag."""
+    return [tags] if isinstance(tags, str) else list(tags)
+
+
 def _get(tree_id: str, suffix: str, query: Mapping[str, Any]) -> Request:
     return Request("GET", f"/v1/trees/{tree_id}{suffix}", _given(query), timeout_s=TIMEOUT_S)
 
 
-def _given(query: Mapping[str, Any]) -> dict[str, str | int | float]:
+def _given(query: Mapping[str, Any]) -> dict[str, str | int | float | list[str]]:
     return {name: value for name, value in query.items() if value is not None}

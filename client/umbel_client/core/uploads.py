@@ -30,20 +30,26 @@ TIMEOUT_S = 300.0
 
 
 def uploaded(
-    payload: Payload, progress: Progress = None, resume: str | None = None
+    payload: Payload,
+    progress: Progress = None,
+    resume: str | None = None,
+    *,
+    dedupe: bool = False,
 ) -> Operation[dict[str, Any]]:
     """The dataset made from a payload, as the service describes it.
 
     resume : id of an upload of the same content, which goes on with the parts that are missing.
+    dedupe : whether an earlier dataset with the same content and description will do.
 
     What is refused or interrupted leaves nothing behind, but for an upload in parts whose
     connection was lost: it can be resumed.
 
     Raises ProblemError, UploadInterrupted, ConnectionFailed, UnexpectedResponse.
     """
+    headers = {"Prefer": "dedupe"} if dedupe else {}
     if resume is None and payload.source.length <= PART_BYTES:
-        return (yield from _at_once(payload))
-    return (yield from _in_parts(payload, progress, resume))
+        return (yield from _at_once(payload, headers))
+    return (yield from _in_parts(payload, progress, resume, headers))
 
 
 def labels_id(labels: Input | None) -> Operation[str | None]:
@@ -136,16 +142,17 @@ def abandoned(path: str) -> Operation[None]:
         yield from removed(path)
 
 
-def _at_once(payload: Payload) -> Operation[dict[str, Any]]:
+def _at_once(payload: Payload, further: Mapping[str, str]) -> Operation[dict[str, Any]]:
     content = _read(payload.source, 0, payload.source.length)
-    headers = {"Content-Type": payload.media_type or "application/octet-stream", **new_key()}
+    media_type = payload.media_type or "application/octet-stream"
+    headers = {"Content-Type": media_type, **new_key(), **further}
     request = Request("POST", "/v1/datasets", payload.query, headers, content, TIMEOUT_S)
     reply = yield from sent(request)
     return json_of(reply, "id", "status")
 
 
 def _in_parts(
-    payload: Payload, progress: Progress, resume: str | None
+    payload: Payload, progress: Progress, resume: str | None, further: Mapping[str, str]
 ) -> Operation[dict[str, Any]]:
     upload_id, stored = yield from _begun(payload, resume)
     path = f"/v1/uploads/{upload_id}"
@@ -169,7 +176,8 @@ def _in_parts(
             "sha256": whole.hexdigest(),
             "parts": [{"number": number} for number in range(1, n_parts + 1)],
         }
-        reply: Reply = yield from sent(post(f"{path}/complete", body, timeout_s=TIMEOUT_S))
+        complete = post(f"{path}/complete", body, headers=further, timeout_s=TIMEOUT_S)
+        reply: Reply = yield from sent(complete)
         return json_of(reply, "id", "status")
     except ConnectionFailed as cut:
         raise UploadInterrupted(str(cut), upload_id) from cut

@@ -199,7 +199,7 @@ def test_pictures(working: Working, ids: dict[str, Any]) -> None:
         f"/v1/models/{ids['model']}/paths", headers={"Accept": "image/svg+xml"}
     )
     assert by_accept.content == get(working, ids, "svg").content
-    assert by_accept.headers["vary"] == "Accept"
+    assert by_accept.headers["vary"] == "Accept, Accept-Encoding"
 
 
 def test_an_unchanged_answer_is_not_sent_again(working: Working, ids: dict[str, Any]) -> None:

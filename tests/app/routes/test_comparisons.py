@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.app.conftest import Api, Start, Working, problem_of
+from workers.errors import StoreUnavailable
 
 POINTS = np.random.default_rng(0).normal(size=(60, 3)) + np.repeat(8.0 * np.eye(3), 20, axis=0)
 LABELS = np.repeat(["a", "b", "c"], 20).tolist()
@@ -209,3 +212,123 @@ def test_comparisons_are_listed_newest_first(working: Working) -> None:
     left = working.client.get("/v1/comparisons").json()["items"]
     assert [item["id"] for item in left] == made[1::-1]
     problem_of(working.client.get("/v1/comparisons?status=done"), 422, "invalid-request")
+
+
+def test_trees_of_runs_are_kept_on_request(working: Working) -> None:
+    plain = compare(working).json()
+    assert {row["tree"] for row in plain["table"]} == {None}
+    failing = {"method": "kmeans", "params": {"n_clusters": 61}}
+    comparison = compare(working, keep_trees=True, runs=[*RUNS, failing], name="kept").json()
+    *rows, failed = comparison["table"]
+    assert failed["error"] is not None
+    assert (failed["job"], failed["tree"]) == (None, None)
+    assert len({row["tree"] for row in rows}) == 4
+    listed = working.client.get("/v1/jobs?name=kept").json()["items"]
+    jobs = {row["job"] for row in rows}
+    assert {job["id"] for job in listed} == {comparison["job"], *jobs}
+    for row in rows:
+        job = working.client.get(f"/v1/jobs/{row['job']}").json()
+        assert (job["status"], job["kind"], job["method"]) == ("succeeded", "fit", row["method"])
+        assert job["result"]["tree"] == row["tree"]
+        assert (job["params"], job["preprocess"]) == (row["params"], row["preprocess"])
+        # The same fit by itself gives the same tree and the same figures.
+        fields = {key: row[key] for key in ("method", "params", "preprocess", "then") if row[key]}
+        alone = working.client.post(
+            "/v1/jobs",
+            json={"inputs": {"features": POINTS.tolist()}, **fields},
+            headers={"Prefer": "wait=30"},
+        ).json()
+        trees = [f"/v1/trees/{tree}.nwk" for tree in (row["tree"], alone["result"]["tree"])]
+        kept, again = (working.client.get(tree).text for tree in trees)
+        assert kept == again
+        evaluation = working.client.post(
+            f"/v1/trees/{row['tree']}/evaluations", json={"labels": LABELS, "metrics": ["nmi"]}
+        ).json()
+        assert evaluation["metrics"]["nmi"] == pytest.approx(row["values"]["nmi"][0])
+    model = "md_" + rows[1]["job"][4:]
+    placed = working.client.post(
+        f"/v1/models/{model}/predictions", json={"inputs": {"features": POINTS[:2].tolist()}}
+    )
+    assert placed.status_code == 200, placed.text
+    table = list(
+        csv.DictReader(
+            io.StringIO(working.client.get(f"/v1/comparisons/{comparison['id']}.csv").text)
+        )
+    )
+    assert [row["tree"] for row in table] == [*(row["tree"] for row in rows), ""]
+
+
+def test_kept_trees_stay_without_their_comparison_and_are_not_made_again(
+    working: Working,
+) -> None:
+    def used() -> int:
+        return int(working.client.get("/v1/usage").json()["tenant"]["bytes"]["used"])
+
+    comparison = compare(working, keep_trees=True, runs=RUNS[:2]).json()
+    first, second = (row["job"] for row in comparison["table"])
+    tenant, ledger, redis = "local", working.service.ledger, working.service.redis
+    before = used()
+    assert working.client.delete(f"/v1/jobs/{first}").status_code == 204
+    assert used() < before
+    before = used()
+    redis.flushdb()
+    ledger.rebuild()
+    assert ledger.get(tenant, first) is None
+    kept = ledger.get(tenant, second)
+    assert kept is not None
+    assert kept.status == "succeeded"
+    assert used() == before
+    keys = [key for key in working.service.blobs.keys("attempts/") if "/runs/" in key]
+    assert keys == []
+    path = f"/v1/comparisons/{comparison['id']}"
+    assert working.client.get(path).json()["table"][1]["job"] == second
+    assert working.client.delete(path).status_code == 204
+    assert working.client.get(f"/v1/trees/tr_{second[4:]}").status_code == 200
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_runs_whose_settling_was_interrupted_are_kept_later(
+    working: Working, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that settles the end dies at each of the writes of the runs."""
+    blobs = type(working.service.blobs)
+    put_file, left = blobs.put_file, [0]
+
+    def dying(self: Any, key: str, path: Path) -> None:
+        if left[0] == 0:
+            raise StoreUnavailable("away")
+        left[0] -= 1
+        put_file(self, key, path)
+
+    monkeypatch.setattr(blobs, "put_file", dying)
+    job = working.client.post("/v1/comparisons", json=body(keep_trees=True, runs=RUNS[:2])).json()
+    working.work.join()
+    path = f"/v1/comparisons/{job['id']}"
+    assert working.client.get(path).json()["status"] == "running"
+    for allowed in (1, 3, 100):
+        left[0] = allowed
+        working.service.redis.flushdb()
+        with suppress(StoreUnavailable):
+            working.service.ledger.rebuild()
+    comparison = working.client.get(path).json()
+    assert comparison["status"] == "succeeded"
+    for row in comparison["table"]:
+        assert working.client.get(f"/v1/trees/{row['tree']}").status_code == 200
+    assert len(working.client.get("/v1/jobs").json()["items"]) == 3
+
+
+def test_lists_of_comparisons_are_filtered(working: Working) -> None:
+    a, b = (compare(working, runs=RUNS[:1], name=name).json() for name in ("a", "b"))
+    working.client.patch(f"/v1/jobs/{b['job']}", json={"tags": ["mine"]})
+
+    def listed(query: str) -> list[str]:
+        answer = working.client.get(f"/v1/comparisons?{query}")
+        assert answer.status_code == 200, answer.text
+        return [item["id"] for item in answer.json()["items"]]
+
+    assert listed("name=a") == [a["id"]]
+    assert listed("tag=mine") == [b["id"]]
+    assert listed("tag=mine&status=succeeded") == [b["id"]]
+    assert listed("tag=mine&name=a") == []
+    assert listed("status=failed") == []
+    assert working.client.get(f"/v1/comparisons/{b['id']}").json()["tags"] == ["mine"]

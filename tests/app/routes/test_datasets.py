@@ -58,6 +58,8 @@ def test_npy_is_ready_at_once(api: Api) -> None:
         "problem": None,
         "tree": None,
         "expires_at": None,
+        "description": None,
+        "tags": [],
     }
     assert api.client.get(answer.headers["location"]).json() == dataset
     assert api.client.get("/v1/datasets").json()["items"] == [dataset]

@@ -24,6 +24,21 @@ def test_ready_needs_a_worker(api: Api) -> None:
     assert api.client.get("/readyz").json() == {"status": "ok"}
 
 
+def test_whether_requests_may_come_does_not_need_a_worker(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = "/readyz?workers=false"
+    assert api.client.get(path).json() == {"status": "ok", "workers": 0}
+    api.service.ledger.worker_seen("w")
+    assert api.client.get(path).json() == {"status": "ok", "workers": 1}
+
+    def away() -> None:
+        raise StoreUnavailable("gone")
+
+    monkeypatch.setattr(api.service.blobs, "ping", away)
+    assert problem_of(api.client.get(path), 503, "unavailable")["away"] == ["store"]
+
+
 def test_readiness_names_the_unreachable_part(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     def away() -> None:
         raise StoreUnavailable("gone")

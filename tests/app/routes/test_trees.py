@@ -29,6 +29,8 @@ def test_json_is_flat_with_parents_first(working: Working, tree: dict[str, Any])
         "id": tree["id"],
         "job": None,
         "name": "plants",
+        "description": None,
+        "tags": [],
         "method": "import",
         "kind": "hierarchy",
         "monotone": True,

@@ -345,3 +345,47 @@ def test_confusions_of_classes(service: Service) -> None:
     assert len(merges.to_pandas()) == 3
     by_number = tree.confusions(np.array([0, 0, 0, 1, 1]))
     np.testing.assert_array_equal(by_number.matrix, confusions.matrix)
+
+
+def test_things_are_renamed_and_listed_by_tag(umbel: Umbel) -> None:
+    tree = umbel.run("kmeans", features=FEATURES, n_clusters=3, name="first")
+    assert tree.job is not None
+    assert tree.facts.model is not None
+    job, model = umbel.job(tree.job), umbel.model(tree.facts.model)
+    dataset = umbel.upload(FEATURES, name="points")
+    for thing in (job, model, dataset, tree):
+        thing.update(name="flowers", tags=["thesis", "caf\u00e9 & co"])
+        thing.update(description="kept")
+        thing.update(name=None)
+    for body in (job.body, model.body, dataset.body):
+        assert (body["name"], body["description"]) == (None, "kept")
+        assert body["tags"] == ["thesis", "caf\u00e9 & co"]
+    assert tree.facts == umbel.tree(tree.id).facts
+    assert (tree.facts.name, tree.facts.description) == (None, "kept")
+    assert [each.id for each in umbel.jobs(tags=["caf\u00e9 & co", "thesis"])] == [job.id]
+    assert [each.id for each in umbel.datasets(tags="thesis")] == [dataset.id]
+    assert [each["id"] for each in umbel.trees(tags=["thesis"])] == [tree.id]
+    assert umbel.jobs(tags=["thesis"], name="flowers") == []
+    assert tree.id in [each["id"] for each in umbel.trees()]
+    with pytest.raises(refusals.InvalidRequest):
+        job.update(tags=[" "])
+
+
+def test_an_upload_of_what_is_there_gives_what_is_there(
+    umbel: Umbel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = umbel.upload(LOGITS, "logits", name="once")
+    assert umbel.upload(LOGITS, "logits", name="once").id != first.id
+    newest = umbel.datasets(name="once", limit=1)[0].id
+    assert umbel.upload(LOGITS, "logits", name="once", dedupe=True).id == newest
+    monkeypatch.setattr(uploads, "PART_BYTES", 400)
+    assert umbel.upload(LOGITS, "logits", name="once", dedupe=True).id == newest
+    assert umbel.upload(LOGITS, "logits", name="twice", dedupe=True).id != newest
+
+
+def test_trees_of_a_comparison_are_kept(umbel: Umbel) -> None:
+    table = umbel.compare(["hac", "kmeans"], features=FEATURES, labels=TRUE, keep_trees=True).rows()
+    for row in table:
+        tree = umbel.tree(row["tree"])
+        assert (tree.facts.method, tree.n_points) == (row["method"], 30)
+    assert umbel.comparisons(status="succeeded", limit=1)[0].rows() == table

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.workers.jobs_kit import end, request, result_folder
+from workers.artifacts.annotations import Annotation
 from workers.artifacts.datasets import Dataset
 from workers.assembly import Assembly, assemble
 from workers.errors import FatalError
@@ -262,3 +263,27 @@ def test_a_newer_format_is_refused(assembly: Assembly, tmp_path: Path) -> None:
     assembly.redis.flushall()
     with pytest.raises(FatalError, match="newer version"):
         assembly.ledger.rebuild()
+
+
+@pytest.mark.parametrize("folder", ["jobs/", "datasets/"])
+def test_a_name_that_changes_meanwhile_is_in_the_copy(
+    assembly: Assembly, settings: WorkerSettings, tmp_path: Path, folder: str
+) -> None:
+    job, kept = assembly.ledger.submit(request()).id, dataset(assembly)
+
+    def rename(name: str) -> None:
+        for own_id in (job, kept.id):
+            assembly.annotations.change(
+                "ada", own_id, Annotation, lambda _: Annotation(name=name, tags=("t",))
+            )
+
+    rename("first")
+    backup = LocalBlobs(tmp_path / "backup")
+    back_up(Acting(assembly.blobs, {folder: lambda: rename("second")}), backup)
+    parts = restored(backup, settings, assembly, tmp_path / "new")
+    record, facts = parts.ledger.get("ada", job), parts.datasets.get("ada", kept.id)
+    assert record is not None
+    assert facts is not None
+    assert (record.name, facts.name) == ("second", "second")
+    assert [each.id for each in parts.datasets.page("ada", tags=["t"])[0]] == [kept.id]
+    assert [each.id for each in parts.ledger.page("ada", tags=["t"])[0]] == [job]

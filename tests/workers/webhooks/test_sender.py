@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from tests.workers.webhooks.sender_kit import (
     submitted,
     webhook_of,
 )
+from workers.artifacts.annotations import Annotation
 from workers.assembly import Assembly, assemble
 from workers.errors import problem
 from workers.model import Request, Webhook
@@ -151,6 +153,27 @@ def test_a_retry_has_the_same_id_and_body(
     for webhook in receiver.requests:
         verify(secret_of(assembly), webhook)
     assert {webhook.path for webhook in receiver.requests} == {"/hook?token=s3cret"}
+
+
+def test_a_job_renamed_between_two_attempts_has_the_same_body(
+    assembly: Assembly, receiver: Receiver, sending: Sending
+) -> None:
+    job = finished(assembly, receiver)
+
+    def refusing(request: BaseHTTPRequestHandler) -> None:
+        renamed = Annotation(name="renamed", tags=("t",))
+        assert assembly.annotations.change("ada", job.id, Annotation, lambda _: renamed)
+        request.send_error(500)
+
+    receiver.answers = [refusing]
+    sending()
+    reaches(assembly, job, "delivered")
+    record = assembly.ledger.get("ada", job.id)
+    assert record is not None
+    assert record.name == "renamed"
+    first, second = receiver.requests
+    assert first.body == second.body
+    assert b"renamed" not in second.body
 
 
 def test_the_reason_for_a_retry_is_shown(

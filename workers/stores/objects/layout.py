@@ -11,6 +11,8 @@ jobs/<tenant>/<job>/request.json     the request (create-only)
 jobs/<tenant>/<job>/input.<role>     inline inputs, as JSON; the content of an import
 jobs/<tenant>/<job>/end.json         how it ended (create-only; the first wins)
 jobs/<tenant>/<job>/webhook.json     the result of its webhook (create-only; the first wins)
+<folder of a dataset or job>/annotations/<ds, job, tr or md>/<number>  name, description and tags as
+                                     changed since (create-only; the highest number counts)
 uninspected/<tenant>/<ds>            id and time, until the job that opens a dataset was submitted
 open/<tenant>/<job>                  an empty marker while the job has not ended
 attempts/<tenant>/<job>/<fence>/...  the files of one attempt
@@ -50,6 +52,18 @@ def job(tenant: str, job_id: str, part: str = "") -> str:
 
 def inline(tenant: str, job_id: str, role: str) -> str:
     return job(tenant, job_id, f"input.{role}")
+
+
+def annotations_of(tenant: str, own_id: str) -> str:
+    """The folder of what a user says of a dataset, job, tree or model."""
+    kind, _, suffix = own_id.partition("_")
+    if kind == "ds":
+        return dataset(tenant, own_id, "annotations/ds/")
+    return job(tenant, f"job_{suffix}", f"annotations/{kind}/")
+
+
+def annotation(tenant: str, own_id: str, revision: int) -> str:
+    return f"{annotations_of(tenant, own_id)}{revision:012d}"
 
 
 def open_marker(tenant: str, job_id: str) -> str:

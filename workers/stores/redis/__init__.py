@@ -11,6 +11,6 @@ comment at the top of each script states its arguments and its result, and the t
 - `index`: lists of datasets and trees.
 - `usage`: what tenants and keys use, and room reserved for uploads.
 - `removal`: what may be removed, and what needs it.
-- `cursor`: cursors of pages.
+- `pages`, `cursor`: pages of lists, and their cursors.
 - `webhooks`: which webhooks are due, and who sends them.
 """

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from itertools import compress
+from operator import not_
 from typing import Literal, cast
 
 import redis
 
 from workers.settings import WorkerSettings
 from workers.stores.redis.client import Scripts, translated
-from workers.stores.redis.cursor import decode, encode
+from workers.stores.redis.pages import page_of, rarest
 
 
 class Index:
@@ -36,10 +40,12 @@ class Index:
         key: str | None = None,
         needs: str = "",
         expires: str = "",
+        digest: str = "",
     ) -> None:
         """List an entry, and count it in what its tenant, and its key, use.
 
         needs : the job that must stay while it does. expires : in ms, when it may be removed.
+        digest : the sha256 of its content, by which `with_content` finds it.
         """
         self._scripts(
             "index_put",
@@ -52,6 +58,7 @@ class Index:
             key or "",
             needs,
             expires,
+            digest,
         )
 
     def counted(self, own_id: str) -> bool:
@@ -67,28 +74,87 @@ class Index:
         return bool(self._scripts("index_drop", self._name, own_id))
 
     def get(self, tenant: str, own_id: str) -> str | None:
-        """The facts; None if there are none or they belong to another tenant."""
+        """The facts, with what a user has changed of them; None if there are none or they belong
+        to another tenant."""
+        fields = ["tenant", "facts", "annotation"]
         with translated():
-            whose, facts = cast(
-                "list[str | None]", self._client.hmget(self._key(own_id), ["tenant", "facts"])
+            whose, facts, annotation = cast(
+                "list[str | None]", self._client.hmget(self._key(own_id), fields)
             )
-        return facts if whose == tenant else None
+        return _annotated(facts, annotation) if whose == tenant else None
+
+    def with_content(self, tenant: str, digest: str, most: int) -> list[str]:
+        """The facts of the newest entries with this content that are not being removed."""
+        key = f"{self._prefix}{self._name}s:{tenant}:content:{digest}"
+        with translated():
+            ids = cast("list[str]", self._client.zrevrangebylex(key, "+", "-", start=0, num=most))
+            pipe = self._client.pipeline(transaction=False)
+            for own_id in ids:
+                pipe.hexists(f"{self._prefix}going", own_id)
+            going = cast("list[bool]", pipe.execute())
+        entries = (self.get(tenant, own_id) for own_id in compress(ids, map(not_, going)))
+        return [facts for facts in entries if facts is not None]
+
+    def annotate(self, own_id: str, revision: int, annotation: str) -> bool:
+        """Set what a user says of an entry (a JSON object), and its tags; False where it is not
+        listed, or has this revision or a later one."""
+        return bool(self._scripts("annotate", self._name, own_id, revision, annotation))
 
     def page(
-        self, tenant: str, *, limit: int, cursor: str | None, group: str = ""
+        self,
+        tenant: str,
+        *,
+        limit: int,
+        cursor: str | None,
+        group: str = "",
+        name: str | None = None,
+        tags: Sequence[str] = (),
     ) -> tuple[list[str], str | None]:
-        """Facts, newest first, and the next page's cursor. O(limit). UsageError `bad-cursor`."""
-        key = f"{self._prefix}{self._name}s:{tenant}" + (f":group:{group}" if group else "")
-        highest = "+" if cursor is None else f"({decode(cursor)}"
-        with translated():
-            ids = cast(
-                "list[str]", self._client.zrevrangebylex(key, highest, "-", start=0, num=limit + 1)
-            )
+        """Facts, newest first, and the next page's cursor, as of `page_of`.
+
+        group, name, tags : those an entry must have, all of them. UsageError `bad-cursor`.
+        """
+        base = f"{self._prefix}{self._name}s:{tenant}"
+        key = f"{base}:group:{group}" if group else base
+        if tags:
+            key = rarest(self._client, [f"{base}:tag:{tag}" for tag in tags])
+
+        def read(ids: Sequence[str]) -> list[str | None]:
             pipe = self._client.pipeline(transaction=False)
-            for own_id in ids[:limit]:
-                pipe.hget(self._key(own_id), "facts")
-            page = [facts for facts in pipe.execute() if facts is not None]
-        return page, encode(ids[limit - 1]) if len(ids) > limit else None
+            for own_id in ids:
+                pipe.hmget(self._key(own_id), "group", "facts", "annotation")
+            rows = cast("list[list[str | None]]", pipe.execute())
+            return [
+                _member(own_group, facts, annotation, group, name, tags)
+                for own_group, facts, annotation in rows
+            ]
+
+        return page_of(self._client, key, limit, cursor, read)
 
     def _key(self, own_id: str) -> str:
         return f"{self._prefix}{self._name}:{own_id}"
+
+
+def _annotated(facts: str | None, annotation: str | None) -> str | None:
+    if facts is None or annotation is None:
+        return facts
+    return json.dumps({**json.loads(facts), **json.loads(annotation)})
+
+
+def _member(
+    own_group: str | None,
+    facts: str | None,
+    annotation: str | None,
+    group: str,
+    name: str | None,
+    tags: Sequence[str],
+) -> str | None:
+    """The facts of an entry that a page is to have; None for others, and without an entry."""
+    facts = _annotated(facts, annotation)
+    if facts is None or (group and own_group != group):
+        return None
+    if name is not None or tags:
+        known = json.loads(facts)
+        if name not in (None, known.get("name")) or not set(tags) <= set(known.get("tags", ())):
+            return None
+    return facts

@@ -26,7 +26,7 @@ from workers.model import (
 )
 from workers.settings import WorkerSettings
 from workers.stores.redis.client import Scripts, translated
-from workers.stores.redis.cursor import decode, encode
+from workers.stores.redis.pages import page_of, rarest
 
 CANCEL_S = 7.0
 """A sweeper ends a cancelled job that has not ended by itself after this time."""
@@ -220,26 +220,53 @@ class Records:
         """Set the bytes that a job keeps, once some of its files are removed."""
         self._scripts("job_bytes", job_id, n_bytes)
 
+    def annotate(self, job_id: str, revision: int, annotation: str) -> bool:
+        """Set what a user says of a job (a JSON object), and its tags; False where it has no
+        record, or this revision or a later one."""
+        return bool(self._scripts("annotate", "job", job_id, revision, annotation))
+
     def page(
-        self, tenant: str, *, status: str | None, method: str | None, limit: int, cursor: str | None
+        self,
+        tenant: str,
+        *,
+        status: str | None,
+        method: str | None,
+        limit: int,
+        cursor: str | None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
     ) -> tuple[list[Record], str | None]:
-        """Listed jobs, newest first. One sorted set per combination of filters: O(limit)."""
-        key = f"{self.prefix}jobs:{tenant}"
+        """Listed jobs, newest first, and the next page's cursor, as of `page_of`.
+
+        There is a sorted set for each status, method and both, and one for each tag; further tags
+        and the name are looked for in the records.
+        """
+        base = key = f"{self.prefix}jobs:{tenant}"
         if status is not None:
             key += f":status:{status}"
         if method is not None:
             key += f":method:{method}"
-        highest = "+" if cursor is None else f"({decode(cursor)}"
-        with translated():
-            ids = cast(
-                "list[str]", self.client.zrevrangebylex(key, highest, "-", start=0, num=limit + 1)
-            )
+        if tags:
+            key = rarest(self.client, [f"{base}:tag:{tag}" for tag in tags])
+
+        def read(job_ids: Sequence[str]) -> list[Record | None]:
             pipe = self.client.pipeline(transaction=False)
-            for job_id in ids[:limit]:
+            for job_id in job_ids:
                 pipe.hgetall(self._key(job_id))
-            rows = cast("list[dict[str, str]]", pipe.execute())
-        records = [record for fields in rows if (record := record_of(fields)) is not None]
-        return records, encode(ids[limit - 1]) if len(ids) > limit else None
+            return [member(record_of(fields)) for fields in pipe.execute()]
+
+        def member(record: Record | None) -> Record | None:
+            if record is None or not set(tags) <= set(record.tags):
+                return None
+            if name not in (None, record.name):
+                return None
+            if tags and (
+                status not in (None, record.status) or method not in (None, record.method)
+            ):
+                return None
+            return record
+
+        return page_of(self.client, key, limit, cursor, read)
 
     def claim(self, job_id: str, fence: str, worker: str) -> tuple[str, int, str]:
         """(outcome, attempt, time of the first attempt); the last two only for "ok"."""
@@ -466,13 +493,17 @@ def record_of(fields: Mapping[str, str]) -> Record | None:
     if started is None and "started_us" in fields:
         started = _time(fields["started_us"])
     then = request["then"]
+    annotation = _json(fields.get("annotation")) or {}
     return Record(
         id=request["id"],
         tenant=request["tenant"],
         kind=request["kind"],
         queue=request["queue"],
         method=request["method"],
-        name=request["name"],
+        name=annotation.get("name", request["name"]),
+        submitted_name=request["name"],
+        description=annotation.get("description"),
+        tags=tuple(annotation.get("tags", ())),
         status=cast("Any", fields["status"]),
         attempt=int(fields["attempt"]),
         progress=Advance.model_validate_json(fields["progress"]),

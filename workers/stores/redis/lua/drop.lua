@@ -6,6 +6,7 @@ redis.call('ZREM', P .. 'due', id)
 index_drop('tree', ARGV[3])
 if not h[1] then return 0 end
 place(id, h[1], nil)
+untag('job', id)
 if h[6] then job_bytes(id, 0) end
 refs_drop(id, h[5])
 redis.call('ZREM', P .. 'expiries', id)

@@ -23,7 +23,7 @@ if ARGV[3] == 'succeeded' then
   redis.call('HSET', job_key(id), 'progress', '{"fraction":1.0,"stage":"done"}')
 end
 redis.call('ZREM', P .. 'due', id)
-if ARGV[11] ~= '' then index_put('tree', ARGV[11], h[2], '', ARGV[12], 0, h[8] or '', '', '') end
+if ARGV[11] ~= '' then index_put('tree', ARGV[11], h[2], '', ARGV[12], 0, h[8] or '', '', '', '') end
 if h[9] then job_bytes(id, tonumber(ARGV[16])) end
 set_status(id, status, ARGV[3])
 if h[3] then

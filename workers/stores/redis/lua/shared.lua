@@ -27,6 +27,9 @@
 -- board:<id>:<fence>, boards  pieces of a fit (below)
 -- hooks, hooks:<to>, hooks_busy:<tenant>, hook_counts  webhooks (below)
 -- <kind>:<id>, <kind>s:<tenant>  records and lists of datasets and trees (`index`)
+-- datasets:<tenant>:content:<sha256>  sorted set of the datasets with this content
+-- <kind>s:<tenant>:tag:<tag>  sorted sets of the jobs, datasets and trees with a tag; in their hashes
+--                      annotation (JSON) and revision, once a user has changed them (`annotate`)
 -- workers              sorted set of workers, by the time of their last report
 -- queue:<name>         Celery's list of messages
 -- take:<fence>         the job taken with this fence, for a moment
@@ -309,8 +312,8 @@ local function index_lists(name, tenant, group)
   return { base, base .. ':group:' .. group }
 end
 -- bytes, key : of a dataset, or of the job of a tree ('' and 0 otherwise). ref : the job that a
--- dataset needs. expires : ms or ''.
-local function index_put(name, id, tenant, group, facts, bytes, key, ref, expires)
+-- dataset needs. expires : ms or ''. digest : the sha256 of a dataset's content, or ''.
+local function index_put(name, id, tenant, group, facts, bytes, key, ref, expires, digest)
   local own = P .. name .. ':' .. id
   local old = redis.call('HGET', own, 'bytes')
   if not old then use(tenant, key, name .. 's', 1) end
@@ -318,11 +321,24 @@ local function index_put(name, id, tenant, group, facts, bytes, key, ref, expire
   redis.call('HSET', own, 'tenant', tenant, 'group', group, 'facts', facts, 'bytes', bytes,
     'key', key, 'ref', ref)
   for _, list in ipairs(index_lists(name, tenant, group)) do redis.call('ZADD', list, 0, id) end
+  if digest ~= '' then
+    redis.call('HSET', own, 'digest', digest)
+    redis.call('ZADD', P .. name .. 's:' .. tenant .. ':content:' .. digest, 0, id)
+  end
   if ref ~= '' then redis.call('SADD', P .. 'needed:' .. ref, id) end
   if expires ~= '' then redis.call('ZADD', P .. 'expiries', expires, id) end
 end
+-- Take a job, dataset or tree out of the lists of its tags.
+local function untag(name, id)
+  local h = redis.call('HMGET', P .. name .. ':' .. id, 'tenant', 'annotation')
+  if not h[2] then return end
+  for _, tag in ipairs(cjson.decode(h[2]).tags) do
+    redis.call('ZREM', P .. name .. 's:' .. h[1] .. ':tag:' .. tag, id)
+  end
+end
 local function index_drop(name, id)
-  local h = redis.call('HMGET', P .. name .. ':' .. id, 'tenant', 'group', 'bytes', 'key', 'ref')
+  local h = redis.call('HMGET', P .. name .. ':' .. id, 'tenant', 'group', 'bytes', 'key', 'ref',
+    'digest')
   if not h[1] then return 0 end
   if h[3] then
     use(h[1], h[4], name .. 's', -1)
@@ -331,6 +347,8 @@ local function index_drop(name, id)
   if h[5] and h[5] ~= '' then redis.call('SREM', P .. 'needed:' .. h[5], id) end
   redis.call('ZREM', P .. 'expiries', id)
   for _, key in ipairs(index_lists(name, h[1], h[2])) do redis.call('ZREM', key, id) end
+  if h[6] then redis.call('ZREM', P .. name .. 's:' .. h[1] .. ':content:' .. h[6], id) end
+  untag(name, id)
   return redis.call('DEL', P .. name .. ':' .. id)
 end
 

@@ -1,0 +1,142 @@
+"""Text and JSON compressed by gzip for clients that accept it; compressed requests refused.
+
+Starlette's responder compresses, large pieces in threads. Here is which responses, and the rules of
+RFC 9110 for ETags: the compressed form is another representation, with a strong ETag of its own,
+`"...-gzip"`, so that If-Match and ranges stay exact. Conditions on it are conditions on the plain
+form, for every route.
+
+Events, parts by Range, images and binary forms go as they are. Lengths of compressed responses tell
+secrets only where someone else makes a browser send requests with the victim's rights, and sees
+their own text beside the secret (BREACH): here a key is sent by the caller's own code in a header,
+never by a browser by itself, and the service without keys refuses other pages (`security`). What is
+secret, the key that signs webhooks, is in a response too short to be compressed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware.gzip import GZipResponder
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.http.problems import Refused, respond
+
+SHORTEST = 1024
+"""Bytes: a shorter response does not get shorter by more than its header gets longer."""
+
+LEVEL = 1
+"""Of zlib. A tree of 400,000 nodes as JSON, 29 MB, becomes 4.8 MB in about 0.25 s of work; with
+level 4 it becomes 4.3 MB."""
+
+THREAD_BYTES = 16 << 10
+"""A longer piece is compressed in a thread; here it would hold up others for more than 0.3 ms."""
+
+_TEXT = re.compile(r"text/(?!event-stream)|application/(.+\+)?json|image/svg\+xml")
+_CONDITIONS = (b"if-match", b"if-none-match", b"if-range")
+_SUFFIX = b'-gzip"'
+
+
+class Compressed:
+    """ASGI middleware."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        coding = headers.get("content-encoding", "identity").strip().lower()
+        if coding not in ("identity", ""):
+            await _refusal(scope, coding)(scope, receive, send)
+            return
+        known = _compressed_etags(headers)
+        scope["headers"] = [_plain(*pair) for pair in scope["headers"]]
+        if takes_gzip(headers):
+            responder = _Responder(self.app, known)
+            await responder(scope, receive, send)
+        else:
+            await self.app(scope, receive, _varying(send))
+
+
+class _Responder(GZipResponder):
+    """One response. known : ETags of compressed forms that the client has."""
+
+    def __init__(self, app: ASGIApp, known: frozenset[str]) -> None:
+        super().__init__(app, SHORTEST, LEVEL, thread_minimum_size=THREAD_BYTES)
+        self._known = known
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_on(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                etag, coding = headers.get("etag"), headers.get("content-encoding")
+                own = None if etag is None else f'{etag[:-1]}-gzip"'
+                unchanged = message["status"] == 304 and own in self._known
+                if own is not None and self.chosen and (coding == "gzip" or unchanged):
+                    headers["ETag"] = own
+            await send(message)
+
+        self.chosen = True
+        await super().__call__(scope, receive, send_on)
+
+    async def send_with_compression(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = Headers(raw=message["headers"])
+            media_type = _media_type(headers)
+            # What comes compressed, as the files of the page do, has its own ETag already.
+            self.chosen = "content-encoding" not in headers
+            if not _TEXT.match(media_type):
+                self.exclude_content_types = (media_type,)
+        await super().send_with_compression(message)
+
+
+def takes_gzip(request: Mapping[str, str]) -> bool:
+    """Whether `gzip` is among the codings of the client, and not with weight 0."""
+    for part in request.get("accept-encoding", "").split(","):
+        coding, _, weight = part.partition(";")
+        if coding.strip().lower() == "gzip":
+            return re.fullmatch(r"\s*q=0(\.0*)?\s*", weight) is None
+    return False
+
+
+def _varying(send: Send) -> Send:
+    """Tell caches that a response would have been compressed for another client."""
+
+    async def send_on(message: Message) -> None:
+        if message["type"] == "http.response.start" and message["status"] != 206:
+            headers = MutableHeaders(scope=message)
+            long = int(headers.get("content-length", SHORTEST)) >= SHORTEST
+            stated = "accept-encoding" in headers.get("vary", "").lower()
+            if long and not stated and _TEXT.match(_media_type(headers)):
+                headers.add_vary_header("Accept-Encoding")
+        await send(message)
+
+    return send_on
+
+
+def _media_type(headers: Mapping[str, str]) -> str:
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _plain(name: bytes, value: bytes) -> tuple[bytes, bytes]:
+    """A header of a request, with a condition on a compressed form put on the plain one."""
+    return (name, value.replace(_SUFFIX, b'"')) if name in _CONDITIONS else (name, value)
+
+
+def _compressed_etags(headers: Mapping[str, str]) -> frozenset[str]:
+    etags = (etag.strip() for etag in headers.get("if-none-match", "").split(","))
+    return frozenset(etag.removeprefix("W/") for etag in etags if etag.endswith('-gzip"'))
+
+
+def _refusal(scope: Scope, coding: str) -> ASGIApp:
+    refused = Refused(
+        "unsupported-format",
+        f"The body is compressed ({coding[:40]!r} in Content-Encoding); send it as it is. Formats "
+        "such as Parquet and npz are compressed by themselves.",
+    )
+    request_id = scope.get("state", {}).get("request_id")
+    return respond(request_id, refused.problem, {"Accept-Encoding": "identity"})

@@ -1,0 +1,129 @@
+"""What users say of their datasets, jobs, trees and models: name, description and tags, as changed.
+
+Each change is an object of its own, create-only, whose number follows the last one; the highest
+counts. So of two writers at once one is refused and looks again, on every kind of store. Objects
+below the highest are removed, but for the last: a copy of the store that lists while a change is
+made has one of both. The highest is never removed before what it belongs to. So a writer that was
+late by several changes, and finds its number free again, sees a higher one beside its own and takes
+that back.
+
+Redis has the highest revision for lists and reads, and is made again from the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict
+
+from workers.errors import AlreadyThere, Missing
+from workers.model import sibling
+from workers.stores.objects import layout
+from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.job_files import REQUEST
+from workers.stores.redis.index import Index
+from workers.stores.redis.records import Records
+
+
+class Annotation(BaseModel):
+    """What a user says of a thing. revision : its number; 0: as the thing was made."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    name: str | None = None
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+    revision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """The annotations of all tenants. Threads may share it."""
+
+    blobs: Blobs
+    records: Records
+    datasets: Index
+    trees: Index
+
+    def change(
+        self,
+        tenant: str,
+        own_id: str,
+        current: Callable[[], Annotation | None],
+        alter: Callable[[Annotation], Annotation],
+    ) -> bool:
+        """Replace what `current` gives by what `alter` makes of it; durable on return.
+
+        current : reads it, again after each writer that was faster, and may raise a refusal; None
+            where the thing is gone.
+
+        False if the thing is gone.
+        """
+        while True:
+            revision = self.restore(tenant, own_id)
+            before = current()
+            if before is None:
+                return False
+            after = alter(before).model_copy(update={"revision": revision + 1})
+            if after == before.model_copy(update={"revision": revision + 1}):
+                return True
+            key = layout.annotation(tenant, own_id, revision + 1)
+            try:
+                self.blobs.put(key, after.model_dump_json().encode(), create=True)
+            except AlreadyThere:
+                continue
+            if max(_revisions(self.blobs, tenant, own_id), default=0) > revision + 1:
+                self.blobs.delete(key)
+                continue
+            if not self._exists(tenant, own_id):
+                self.blobs.delete_under(layout.annotations_of(tenant, own_id))
+                return False
+            self._show(own_id, after)
+            for earlier in _revisions(self.blobs, tenant, own_id):
+                if earlier < revision:
+                    self.blobs.delete(layout.annotation(tenant, own_id, earlier))
+            return True
+
+    def restore(self, tenant: str, own_id: str) -> int:
+        """Bring Redis into line with the store; returns the revision, 0 without one."""
+        annotation = newest(self.blobs, tenant, own_id)
+        if annotation is None:
+            return 0
+        self._show(own_id, annotation)
+        return annotation.revision
+
+    def _show(self, own_id: str, annotation: Annotation) -> None:
+        text = annotation.model_dump_json()
+        if own_id.startswith("job_"):
+            self.records.annotate(own_id, annotation.revision, text)
+        elif own_id.startswith("ds_"):
+            self.datasets.annotate(own_id, annotation.revision, text)
+        elif own_id.startswith("tr_"):
+            self.trees.annotate(own_id, annotation.revision, text)
+        # Models have no record: they are read from the store.
+
+    def _exists(self, tenant: str, own_id: str) -> bool:
+        if own_id.startswith("ds_"):
+            return self.blobs.size(layout.dataset(tenant, own_id, "meta.json")) is not None
+        return self.blobs.size(layout.job(tenant, sibling(own_id, "job"), REQUEST)) is not None
+
+
+def newest(blobs: Blobs, tenant: str, own_id: str) -> Annotation | None:
+    """The annotation that counts, from the store; None if nothing was changed."""
+    while True:
+        revision = max(_revisions(blobs, tenant, own_id), default=0)
+        if not revision:
+            return None
+        try:
+            return Annotation.model_validate_json(
+                blobs.get(layout.annotation(tenant, own_id, revision))
+            )
+        except Missing:
+            continue  # It was replaced twice meanwhile, or went with what it belongs to.
+
+
+def _revisions(blobs: Blobs, tenant: str, own_id: str) -> list[int]:
+    return [
+        int(key.rpartition("/")[2]) for key in blobs.keys(layout.annotations_of(tenant, own_id))
+    ]
