@@ -10,7 +10,7 @@ PAGE := app/dashboard/js tests/dashboard/js *.config.js
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo serve check check-page format test test-page test-slow node chaos fuzz mutants audit sbom bench bench-quality docs client openapi sample clean
+.PHONY: help setup dev demo serve check check-page check-contract format test test-page test-slow node chaos fuzz mutants audit sbom bench bench-quality docs client openapi sample clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -51,7 +51,7 @@ node_modules/.package-lock.json: package.json package-lock.json .npmrc | node
 build/contract.d.ts: openapi/openapi.json node_modules/.package-lock.json
 	$(NODE)/openapi-typescript $< --output $@
 
-check: dev check-page  ## format, lint, types, import floors
+check: dev check-page check-contract  ## format, lint, types, import floors
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -62,6 +62,11 @@ check-page: build/contract.d.ts  ## the same of the page's JavaScript
 	$(NODE)/prettier --check --log-level warn $(PAGE)
 	$(NODE)/eslint .
 	$(NODE)/tsc
+
+# Both would ask the network for news of themselves.
+check-contract: node_modules/.package-lock.json  ## Redocly's and Spectral's rules for the OpenAPI document
+	REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(NODE)/redocly lint openapi/openapi.json
+	$(NODE)/spectral lint --fail-severity warn openapi/openapi.json
 
 format: dev node_modules/.package-lock.json  ## mend what the formatters and the linters can
 	$(BIN)/ruff format .

@@ -22,6 +22,9 @@ T = TypeVar("T")
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Awaitable[Response]])
 Chunks = Iterator[bytes]
 
+BY_SUFFIX = "x-umbel-forms"
+"""The member of a route's operation with its forms; `app.contract.operations` takes it out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Form(Generic[T]):
@@ -38,6 +41,11 @@ def by_suffix(suffix: str, forms: Sequence[Form[T]]) -> Form[T]:
         if form.suffix == suffix:
             return form
     raise _none_fits(f"the suffix .{suffix}", forms)
+
+
+def by_suffix_documented(forms: Sequence[Form[T]]) -> dict[str, dict[str, str]]:
+    """What a route by suffix adds to its operation: the media type of each suffix."""
+    return {BY_SUFFIX: {form.suffix: form.media for form in forms}}
 
 
 def by_accept(accept: str | None, forms: Sequence[Form[T]]) -> Form[T]:
@@ -116,6 +124,7 @@ def mount(
             description=f"As `GET {plain}`, in the form that the suffix names.",
             response_class=Response,
             responses=responses,
+            openapi_extra=by_suffix_documented(forms),
         )(_choosing(endpoint, suffix, lambda text: by_suffix(text, forms)))
         router.get(
             path,

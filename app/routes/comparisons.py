@@ -18,9 +18,10 @@ from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
 from app.http.streaming import Turn
 from app.schemas.annotations import NameFilter, TagFilter
-from app.schemas.comparisons import EXAMPLE, MOST_FITS, Comparison, NewComparison, Row, RunBody
+from app.schemas.comparisons import EXAMPLE, MOST_FITS, Comparison, NewComparison, RunBody
 from app.schemas.jobs import NewJob
 from app.schemas.pages import Page
+from app.schemas.results import Row
 from app.submission.inputs import resolve
 from app.submission.jobs import (
     REFUSALS,

@@ -37,6 +37,7 @@ from workers.model import new_id
 router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
 
 MEDIA_TYPES = (
+    "application/octet-stream",
     "application/x-npy",
     "application/x-npz",
     "application/safetensors",
@@ -47,13 +48,15 @@ MEDIA_TYPES = (
     "text/x-libsvm",
     "text/x-arff",
     "application/x-ndjson",
-    "application/octet-stream",
 )
 _CONTENT: dict[str, Any] = {
     media: {"schema": {"type": "string", "format": "binary"}} for media in MEDIA_TYPES
 }
 _CONTENT["text/csv"]["example"] = "x,y\n0.5,1.5\n2.5,3.5\n"
-_CONTENT["application/json"] = {"schema": {"type": "array"}, "example": [[0.5, 1.5], [2.5, 3.5]]}
+_CONTENT["application/json"] = {
+    "schema": {"type": "array", "items": {}},
+    "example": [[0.5, 1.5], [2.5, 3.5]],
+}
 
 _ETAG = {"ETag": {"description": "ETag of this response.", "schema": {"type": "string"}}}
 LOCATION = {"Location": {"description": "Address of the dataset.", "schema": {"type": "string"}}}

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
 
-from app.forms.form import Chunks, Form, by_suffix, respond
+from app.forms.form import Chunks, Form, by_suffix, by_suffix_documented, respond
 from app.forms.parts import json_object
 from app.forms.stored import look_turn, tree_of
 from app.http.dependencies import ServiceDep, Tenant, TreeId
@@ -62,6 +62,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     summary="The features that distinguish nodes",
     response_class=Response,
     responses=_DOCUMENTED,
+    openapi_extra=by_suffix_documented(FORMS),
 )
 async def get_tree_features(
     request: Request,

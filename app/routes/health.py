@@ -101,6 +101,7 @@ async def get_readyz(
         },
         **responses("unauthenticated", "forbidden"),
     },
+    openapi_extra={"security": [{"key": []}]},
 )
 async def get_metrics(request: Request) -> Response:
     """Requests, jobs, queues, workers, tenants and the store. Where there are keys, it needs

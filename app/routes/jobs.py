@@ -17,8 +17,9 @@ from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import not_found, responses
 from app.routes import webhooks
 from app.schemas.annotations import NameFilter, TagFilter
-from app.schemas.jobs import EXAMPLE, QUEUED_EXAMPLE, JobBody, MethodId, NewJob
+from app.schemas.jobs import EXAMPLE, QUEUED_EXAMPLE, JobBody, NewJob
 from app.schemas.pages import Page
+from app.schemas.steps import MethodId
 from app.submission.inputs import resolve
 from app.submission.jobs import (
     REFUSALS,

@@ -74,7 +74,15 @@ def _documented() -> dict[int | str, dict[str, Any]]:
         for form in FORMS
         if form.media != "application/json"
     }
-    content["application/vnd.umbel.hclust+json"] = {"schema": _HCLUST}
+    content["application/vnd.umbel.hclust+json"] = {
+        "schema": _HCLUST,
+        "example": {
+            "merge": [[-1, -2]],
+            "height": [1.0],
+            "order": [1, 2],
+            "labels": ["rose", "tulip"],
+        },
+    }
     content["text/x-nh"] = {"schema": {"type": "string"}, "example": "(rose:1.0,tulip:1.0);"}
     text = {"schema": {"type": "string"}}
     return {

@@ -8,7 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.schemas.annotations import Description, Tags
 from app.schemas.evaluations import CutBody
-from app.schemas.jobs import AdvanceBody, Inputs, MethodId, Name, Params, StepBody
+from app.schemas.jobs import AdvanceBody, Inputs, Name
+from app.schemas.results import ProblemDict, Row
+from app.schemas.steps import MethodId, NewStep, Params
 from models.parameters import Exact
 from models.preprocess.steps import Step
 from workers.model import Record, Status, run_id, sibling
@@ -65,7 +67,7 @@ class RunBody(BaseModel):
     method: MethodId
     params: Params = {}
     preprocess: list[Step] = Field(default=[], max_length=8)
-    then: MethodId | StepBody | None = None
+    then: MethodId | NewStep | None = None
 
 
 class NewComparison(Exact):
@@ -102,32 +104,6 @@ class NewComparison(Exact):
     name: Name = None
 
 
-class Spread(BaseModel):
-    """The values of all seeds, summarised."""
-
-    mean: float
-    std: float = Field(description="Standard deviation of the sample; 0 for a single value.")
-
-
-class Row(BaseModel):
-    """One run and its results."""
-
-    model_config = ConfigDict(title="ComparisonRow")
-
-    method: str
-    params: dict[str, Any] = Field(description="With defaults filled in.")
-    preprocess: list[dict[str, Any]]
-    then: StepBody | None
-    seeds: int
-    metrics: dict[str, Spread]
-    values: dict[str, list[float]] = Field(description="The value for each seed, by metric.")
-    seconds: Spread | None = Field(description="Wall time of a fit; null if none succeeded.")
-    warnings: list[str]
-    error: dict[str, Any] | None = Field(description="The problem, if a fit failed.")
-    job: str | None = Field(description="The job with the fit of the first seed, if it was kept.")
-    tree: str | None = Field(description="The tree of that job; it may have been removed since.")
-
-
 class Comparison(BaseModel):
     """The state of a comparison, and its table once it has ended."""
 
@@ -146,7 +122,7 @@ class Comparison(BaseModel):
     best: dict[str, int] | None = Field(
         description="The number of the row with the best mean, by metric."
     )
-    error: dict[str, Any] | None
+    error: ProblemDict | None
     created_at: str
     finished_at: str | None
 

@@ -8,6 +8,7 @@ from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.schemas.annotations import Description, Tags
+from app.schemas.results import ProblemDict
 from workers.artifacts.datasets import Dataset
 
 Role = Literal[
@@ -90,7 +91,7 @@ class DatasetBody(BaseModel):
     bytes: int = Field(description="Length of the uploaded content.")
     sha256: str = Field(description="SHA-256 of the uploaded content, in hexadecimal.")
     created_at: str = Field(description="As RFC 3339 in UTC.")
-    problem: dict[str, Any] | None = Field(description="The problem that makes it invalid.")
+    problem: ProblemDict | None = Field(description="The problem that makes it invalid.")
     tree: str | None = Field(
         description="The tree whose rows these labels are of, if they were made from statements "
         "about it (`/v1/trees/{tree_id}/labels`)."

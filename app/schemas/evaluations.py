@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from app.schemas.results import CutDict
 from models.parameters import Exact
 
 
@@ -116,7 +117,7 @@ class Evaluation(BaseModel):
     standard_errors: dict[str, float] = Field(
         description="Standard errors of the metrics that were estimated from a sample."
     )
-    cut: dict[str, Any] | None = Field(description="The cut that flat metrics were computed for.")
+    cut: CutDict | None = Field(description="The cut that flat metrics were computed for.")
     nodes: str | None = Field(
         None, description="The address of the report on every node, if it was requested."
     )

@@ -18,6 +18,8 @@ from pydantic_core import PydanticCustomError
 
 from app.schemas.annotations import Description, Tags
 from app.schemas.expiry import ExpiresAtField
+from app.schemas.results import ProblemDict, ResultDict
+from app.schemas.steps import MethodId, NewStep, Params, StepBody
 from models.preprocess.steps import Step
 from workers.child.support import Support
 from workers.formats.inline import LongList
@@ -43,13 +45,7 @@ WebhookAddress = Annotated[
 Name = Annotated[
     str | None, Field(max_length=1000, description="Any text; stored, never interpreted.")
 ]
-MethodId = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 Role = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[a-z_]+$")]
-Params = Annotated[
-    dict[str, Any],
-    Field(description="Parameters as in the method's schema in the catalogue; those left out have "
-          "their defaults."),
-]  # fmt: skip
 
 
 def _id_or_list(value: object) -> object:
@@ -120,15 +116,6 @@ QUEUED_EXAMPLE: dict[str, Any] = {
 }
 
 
-class StepBody(BaseModel):
-    """A method with its params."""
-
-    model_config = ConfigDict(title="Step", extra="forbid")
-
-    method: MethodId
-    params: Params = {}
-
-
 class NewJob(BaseModel):
     """One run of one method."""
 
@@ -144,7 +131,7 @@ class NewJob(BaseModel):
         "applied to new rows.",
         examples=[[{"step": "standardize"}, {"step": "pca", "n": 50}]],
     )
-    then: MethodId | StepBody | None = Field(
+    then: MethodId | NewStep | None = Field(
         None,
         description="A method to run on the logits that the first one gives, or on the rows that "
         "it transformed; the id alone means default parameters.",
@@ -221,13 +208,9 @@ class JobBody(BaseModel):
     then: StepBody | None
     support: dict[str, Any] | None = Field(description="With defaults filled in.")
     name_by: str | None
-    result: dict[str, Any] | None = Field(
-        description="`tree`, `model` and `metrics`; `evaluation` (with the address of its `tables` "
-        "for a classifier), the address of `predictions`, or the id of the `dataset` for jobs of "
-        "these kinds. Null until the job has succeeded."
-    )
+    result: ResultDict | None = Field(description="Null until the job has succeeded.")
     warnings: list[str]
-    error: dict[str, Any] | None = Field(description="The problem, if it failed.")
+    error: ProblemDict | None = Field(description="The problem, if it failed.")
     webhook: WebhookBody | None = Field(description="Null if none was requested.")
     expires_at: str | None = Field(
         description="When it is removed with its tree and model, as RFC 3339 in UTC; null if that "

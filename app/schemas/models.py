@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.schemas.annotations import Description, Tags
-from app.schemas.jobs import StepBody
+from app.schemas.steps import StepBody
 
 EXAMPLE: dict[str, Any] = {
     "id": "md_01kamjx5w0n5zr4v8cqe2t7h3f",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
+PROBLEM = {"$ref": "#/components/schemas/Problem"}
+"""The schema of a problem in the document, which `app.http.problems` puts there."""
+
 
 class FieldError(BaseModel):
     """What is wrong with one part of the request."""

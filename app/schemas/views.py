@@ -125,7 +125,7 @@ class Hits(BaseModel):
 class LevelBody(BaseModel):
     """A meaningful cut."""
 
-    model_config = ConfigDict(title="Level")
+    model_config = ConfigDict(title="SuggestedLevel")
 
     k: int = Field(description="Number of clusters.")
     height: float | None = Field(description="A height that gives this cut; null if none does.")

@@ -9,7 +9,8 @@ from pydantic import ValidationError
 
 from app.http.dependencies import Service
 from app.http.problems import Refused, field_errors, place_in, refused_at
-from app.schemas.jobs import NewJob, StepBody
+from app.schemas.jobs import NewJob
+from app.schemas.steps import StepBody
 from app.submission.inputs import ResolvedInputs, ids
 from models import registry
 from models.checks import require_lengths

@@ -6,19 +6,24 @@ import json
 import subprocess
 import sys
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
 from openapi_spec_validator import validate
 
 from app import openapi
+from app.forms.tree import FORMS
 from app.main import documented_app
+from models.registry import methods
 from tests.app.conftest import Api
 
 
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
-    return documented_app().openapi()
+    """The document as the routes give it; the service serves the committed one."""
+    document: dict[str, Any] = json.loads(openapi.text(documented_app()))
+    return document
 
 
 def operations(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -36,6 +41,13 @@ def test_the_document_is_valid(document: dict[str, Any]) -> None:
 
 def test_the_committed_document_is_up_to_date() -> None:
     assert openapi.PATH.read_text("utf-8") == openapi.text(documented_app()), "run `umbel openapi`"
+
+
+def test_without_the_committed_document_the_service_makes_it(
+    document: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openapi, "PATH", tmp_path / "none.json")
+    assert documented_app().openapi() == document
 
 
 def test_every_operation_is_complete(document: dict[str, Any]) -> None:
@@ -56,9 +68,12 @@ def test_every_operation_is_complete(document: dict[str, Any]) -> None:
                     assert content["examples"], (where, status)
         if "204" not in answers:
             assert any(
-                "example" in content or "examples" in content
+                "example" in content
+                or "examples" in content
+                or content["schema"].get("format") == "binary"
+                or media.startswith("image/")
                 for answer in good
-                for content in answer["content"].values()
+                for media, content in answer["content"].items()
             ), where
         if "requestBody" in operation:
             assert "example" in json.dumps(operation["requestBody"]) or "$ref" in json.dumps(
@@ -73,20 +88,81 @@ def test_every_operation_is_complete(document: dict[str, Any]) -> None:
             assert "507" in answers or "/cancel" in where or not where.startswith("post"), where
 
 
-def test_a_job_has_these_fields(document: dict[str, Any]) -> None:
-    job = document["components"]["schemas"]["NewJob"]
-    assert set(job["properties"]) == {
-        "method",
-        "inputs",
-        "params",
-        "preprocess",
-        "then",
-        "support",
-        "name_by",
-        "name",
-        "webhook",
-        "expires_at",
+def test_a_job_of_each_method_has_these_fields(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    mapping = schemas["NewJob"]["discriminator"]["mapping"]
+    assert list(mapping) == list(methods())
+    assert [each["$ref"] for each in schemas["NewJob"]["oneOf"]] == list(mapping.values())
+    for method_id, reference in mapping.items():
+        job = schemas[reference.rpartition("/")[2]]
+        assert job["properties"]["method"]["const"] == method_id
+        assert job["required"] == ["method", "inputs"]
+        assert set(job["properties"]) == {
+            "method",
+            "inputs",
+            "params",
+            "preprocess",
+            "then",
+            "support",
+            "name_by",
+            "name",
+            "webhook",
+            "expires_at",
+        }
+
+
+@pytest.mark.parametrize(
+    ("request_name", "rest"), [("NewJob", {"inputs": {}}), ("NewStep", {}), ("RunBody", {})]
+)
+def test_the_params_of_a_request_are_those_of_its_method(
+    document: dict[str, Any], request_name: str, rest: dict[str, Any]
+) -> None:
+    from jsonschema import Draft202012Validator
+
+    schema = {
+        "$ref": f"#/components/schemas/{request_name}",
+        "components": document["components"],
     }
+    validator = Draft202012Validator(schema)
+    for method_id, method in methods().items():
+        defaults = method.Params().model_dump(mode="json")
+        for params in (dict(method.example), defaults):
+            assert validator.is_valid({"method": method_id, "params": params, **rest}), method_id
+        assert validator.is_valid({"method": method_id, **rest})
+        wrong = {"method": method_id, "params": {"no_such": 1}, **rest}
+        assert not validator.is_valid(wrong), method_id
+    assert not validator.is_valid({"method": "no-such", **rest})
+
+
+def test_no_two_schemas_have_one_title(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    # Generators name their types by the title, else by the schema's own name.
+    names = [schema.get("title", name) for name, schema in schemas.items()]
+    assert sorted(names) == sorted(set(names))
+
+
+def test_every_form_of_a_tree_is_one_operation_with_one_type(document: dict[str, Any]) -> None:
+    for form in FORMS:
+        operation = document["paths"][f"/v1/trees/{{tree_id}}.{form.suffix}"]["get"]
+        assert list(operation["responses"]["200"]["content"]) == [form.media]
+        assert [entry["name"] for entry in operation["parameters"]].count("suffix") == 0
+    names = {operation["operationId"] for _, operation in operations(document)}
+    assert {"get_tree_newick", "get_tree_svg", "get_tree_png", "get_tree_linkage"} <= names
+    assert "suffix" not in json.dumps(list(document["paths"]))
+    assert "x-umbel" not in json.dumps(document)
+
+
+def test_every_operation_says_whether_it_needs_a_key(document: dict[str, Any]) -> None:
+    for where, operation in operations(document):
+        is_open = where in ("GET /livez", "GET /readyz", "GET /v1/version")
+        assert operation["security"] == ([] if is_open else [{"key": []}, {}]), where
+
+
+def test_the_first_form_of_an_upload_is_binary(document: dict[str, Any]) -> None:
+    content = document["paths"]["/v1/datasets"]["post"]["requestBody"]["content"]
+    media, entry = next(iter(content.items()))
+    assert media == "application/octet-stream"
+    assert entry["schema"] == {"type": "string", "format": "binary"}
 
 
 def test_the_webhook_is_documented(document: dict[str, Any]) -> None:
