@@ -28,7 +28,7 @@ MOST_CLASSES = 4096
 
 Source: TypeAlias = Literal["labels", "logits"]
 
-PAIR = ["node", "name", "taken_for", "taken_for_name", "mass", "share", "meet", "height"]
+PAIR = ["node", "name", "taken_for", "taken_for_name", "mass", "share", "cost", "meet", "height"]
 
 
 def model_confusions(service: Service, tenant: str, tree_id: str, tree: Tree) -> Confusions | None:
@@ -117,6 +117,7 @@ class Confused:
 
     def _pairs(self, most: int | None) -> Iterator[Piece]:
         tree, confusions = self.tree, self.confusions
+        costs = confusions.costs()
         for some in slices(np.arange(len(confusions.mass))[:most], ITEMS):
             leaf, other, mass = (
                 confusions.leaf[some],
@@ -127,7 +128,7 @@ class Confused:
             share = _shares(mass, confusions.total[leaf])
             yield [
                 *(leaf, tree.name[leaf], other, tree.name[other]),
-                *(mass, share, meet, tree.height[meet]),
+                *(mass, share, costs[some], meet, tree.height[meet]),
             ]
 
 

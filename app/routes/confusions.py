@@ -28,8 +28,8 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
         "content": {
             "text/csv": {
                 "schema": {"type": "string"},
-                "example": "node,name,taken_for,taken_for_name,mass,share,meet,height\r\n"
-                "3,Danish,4,Norwegian,7,0.07,1,2\r\n",
+                "example": "node,name,taken_for,taken_for_name,mass,share,cost,meet,height\r\n"
+                "3,Danish,4,Norwegian,7,0.07,0.05,1,2\r\n",
             },
             "application/x-npy": {"schema": {"type": "string", "format": "binary"}},
         },
@@ -59,7 +59,8 @@ async def get_confusions(
     query: Annotated[ConfusionsQuery, Query()],
 ) -> Response:
     """With `labels`, the rows of each class that lie in the leaf of another; without, what the
-    method found by itself: of `l2h` the probability that rows of one class give to another. Pairs
+    method found by itself: of `l2h` the softmax probability that rows of one class, whose largest
+    logit it is, give to another, added up; `share` is then its mean, the expected confusion. Pairs
     are ordered by mass, classes as in the tree; `nodes` adds up the pairs that meet at each node.
     CSV has all pairs, the matrix (row: the class, column: what it is taken for) all classes in the
     order of `classes`.
@@ -77,12 +78,19 @@ async def get_confusions(
             known = model_confusions(service, tenant, tree_id, tree)
             if known is None:
                 confusing = [name for name, each in registry.methods().items() if each.confuses]
+                if record.method in confusing:
+                    raise Refused(
+                        "not-found",
+                        f"This tree of {record.method} was fitted without what shows which classes "
+                        "are taken for which: by an earlier version, or from one class a row. Fit "
+                        "it again, or give `labels`, a dataset with the class of each row.",
+                    )
                 raise Refused(
                     "not-found",
                     f"Without labels, only trees of {', '.join(confusing)} know which classes are "
                     "taken for which; give `labels`, a dataset with the class of each row.",
                 )
-            confusions = known
+            confusions, warnings = known, known.warnings
         if query.root:
             require_node(tree, query.root)
             confusions = confusions.under(tree, query.root)
