@@ -49,6 +49,9 @@ MOST_CLASSES = 1_000_000
 MOST_LISTED = 8
 """`row_digest.LISTED`, which cannot be imported here without loading compiled code."""
 
+TABLE_BYTES = 256 << 20
+"""`empty_classes.TABLE_BYTES`, likewise."""
+
 CLASS_BYTES = 1000
 """Memory for a class: its name, its two nodes of the tree, and the state of merging."""
 
@@ -139,10 +142,11 @@ class L2H(Method[L2HParams]):
     advice = "Fit a sample of the rows; the others can be placed by prediction."
 
     def _memory(self, shapes: Shapes, params: L2HParams) -> int:
-        """The digest, twice: as it is read, and in order of classes for merging.
+        """The digest, twice: as it is read, and in order of classes for merging; and the table of
+        classes without points against the others.
 
-        No K x K matrix is held. The table of classes without points against the others, which
-        only the data decide, is left out.
+        Only the data decide how many classes have no point: at least those that are more than the
+        rows. Up to `TABLE_BYTES` of the table the worst case is taken, beyond it only the certain.
         """
         if len(shapes.get("logits", ())) != 2:
             return 0
@@ -158,7 +162,8 @@ class L2H(Method[L2HParams]):
         wide = "top_classes" in shapes or n_classes >= 1 << 16
         digest = 12 + n_listed * (8 if wide else 6)
         state = 100 if params.growable else 0
-        return n_rows * (digest + max(digest + 8, reading) + state) + CLASS_BYTES * n_classes
+        per_row = digest + max(digest + 8, reading) + state
+        return n_rows * per_row + CLASS_BYTES * n_classes + _table_bytes(n_rows, n_classes)
 
     def _check(self, data: Data, params: L2HParams) -> None:
         n_points, n_columns = data.rows("logits").shape
@@ -328,6 +333,15 @@ class L2H(Method[L2HParams]):
             row = np.repeat(np.arange(mass.shape[1]), np.diff(start[block.start : block.stop + 1]))
             probability[part] = mass[node[part], row]
         return Predictions(leaf, start, node, probability)
+
+
+def _table_bytes(n_rows: int, n_classes: int) -> int:
+    """Memory for a table of classes with points and those without, twice: summed, and of a part."""
+    worst = min(n_rows, n_classes // 2)
+    certain = min(n_rows, n_classes)
+    return 16 * max(
+        min(worst * (n_classes - worst), TABLE_BYTES // 8), certain * (n_classes - certain)
+    )
 
 
 def _masses(weights: Float, leaf_of_class: Int, tree: Tree) -> Float:
