@@ -2,7 +2,8 @@
 
 From labels, the mass of a pair is the number of rows of one class that lie in the leaf of another:
 the confusion matrix without its zeros. From a method alone (the hook `Method.confusions`), it is
-the probability that rows of one class give to another, added up.
+the probability that rows of one class give to another, added up. Either way the cost of two classes
+is symmetric: the mean of the shares of each one's rows that are taken for the other.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ class Confusions:
     mass : (n_pairs,) rows, or the sum of probabilities.
     right : (n_nodes,) mass that each class gives itself; 0 at inner nodes.
     total : (n_nodes,) rows of each class; 0 at inner nodes.
-    rest : mass of pairs that are not listed.
+    rest : mass of pairs that are not listed, of the whole tree.
+    warnings : what is approximated.
     """
 
     leaf: Int
@@ -38,6 +40,7 @@ class Confusions:
     right: Float
     total: Float
     rest: float = 0.0
+    warnings: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> float:
@@ -65,6 +68,21 @@ class Confusions:
         meet = lca(tree, self.leaf, self.taken_for)
         return np.bincount(meet, self.mass, tree.n_nodes).astype(np.float64)
 
+    def costs(self) -> Float:
+        """(n_pairs,) how alike the two classes of each pair are: half the sum of the share of the
+        rows of each that is taken for the other; 0 for a class without rows. The same for both
+        orders of a pair. O(n_pairs log n_pairs).
+        """
+        n_nodes = len(self.total)
+        rows = self.total[self.leaf]
+        share = np.divide(self.mass, rows, out=np.zeros(len(self.mass)), where=rows > 0)
+        pair = self.leaf * n_nodes + self.taken_for
+        order = np.argsort(pair)
+        opposite = self.taken_for * n_nodes + self.leaf
+        at = np.minimum(np.searchsorted(pair, opposite, sorter=order), len(pair) - 1)
+        place = order[at]
+        return (share + np.where(pair[place] == opposite, share[place], 0.0)) / 2
+
     def matrix(self, order: Int) -> Float:
         """(n, n) the masses between these leaves; row: the class, column: what it is taken for."""
         n_nodes = len(self.right)
@@ -79,11 +97,17 @@ class Confusions:
 
 
 def ordered(
-    leaf: Int, taken_for: Int, mass: Float, right: Float, total: Float, rest: float = 0.0
+    leaf: Int,
+    taken_for: Int,
+    mass: Float,
+    right: Float,
+    total: Float,
+    rest: float = 0.0,
+    warnings: tuple[str, ...] = (),
 ) -> Confusions:
     """Confusions of pairs in any order, each once. O(n_pairs log n_pairs)."""
     order = np.lexsort((taken_for, leaf, -mass))
-    return Confusions(leaf[order], taken_for[order], mass[order], right, total, rest)
+    return Confusions(leaf[order], taken_for[order], mass[order], right, total, rest, warnings)
 
 
 def of_labels(tree: Tree, labels: Labels) -> Confusions:

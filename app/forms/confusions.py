@@ -29,7 +29,7 @@ MOST_CLASSES = 4096
 
 Source: TypeAlias = Literal["labels", "logits"]
 
-PAIR = ["node", "name", "taken_for", "taken_for_name", "mass", "share", "meet", "height"]
+PAIR = ["node", "name", "taken_for", "taken_for_name", "mass", "share", "cost", "meet", "height"]
 
 
 def model_confusions(service: Service, tenant: str, tree_id: str, tree: Tree) -> Confusions | None:
@@ -61,12 +61,20 @@ def confusions_of(
     known = model_confusions(service, tenant, tree_id, tree)
     if known is None:
         confusing = [name for name, each in registry.methods().items() if each.confuses]
+        record = service.trees.record(tenant, tree_id)
+        if record is not None and record.method in confusing:
+            raise Refused(
+                "not-found",
+                f"This tree of {record.method} was fitted without what shows which classes are "
+                "taken for which: by an earlier version, or from one class a row. Fit it again, or "
+                "give `labels`, a dataset with the class of each row.",
+            )
         raise Refused(
             "not-found",
             f"Without labels, only trees of {', '.join(confusing)} know which classes are taken "
             "for which; give `labels`, a dataset with the class of each row.",
         )
-    return known, "logits", ()
+    return known, "logits", known.warnings
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +148,7 @@ class Confused:
 
     def _pairs(self, most: int | None) -> Iterator[Piece]:
         tree, confusions = self.tree, self.confusions
+        costs = confusions.costs()
         for some in slices(np.arange(len(confusions.mass))[:most], ITEMS):
             leaf, other, mass = (
                 confusions.leaf[some],
@@ -150,7 +159,7 @@ class Confused:
             share = _shares(mass, confusions.total[leaf])
             yield [
                 *(leaf, tree.name[leaf], other, tree.name[other]),
-                *(mass, share, meet, tree.height[meet]),
+                *(mass, share, costs[some], meet, tree.height[meet]),
             ]
 
 

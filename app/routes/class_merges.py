@@ -64,11 +64,6 @@ async def get_merges(
     def load() -> tuple[Merged, dict[str, str]]:
         tree = tree_of(service, tenant, tree_id)
         confusions, source, warnings = confusions_of(service, tenant, tree_id, tree, query.labels)
-        if confusions.rest:
-            warnings = (
-                *warnings,
-                "Pairs of little mass are not known one by one, and gain nothing here.",
-            )
         curve = merges(tree, confusions)
         return Merged(tree, curve, confusions.n_rows, source, query.limit, warnings), {}
 

@@ -25,8 +25,8 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
         "content": {
             "text/csv": {
                 "schema": {"type": "string"},
-                "example": "node,name,taken_for,taken_for_name,mass,share,meet,height\r\n"
-                "3,Danish,4,Norwegian,7,0.07,1,2\r\n",
+                "example": "node,name,taken_for,taken_for_name,mass,share,cost,meet,height\r\n"
+                "3,Danish,4,Norwegian,7,0.07,0.05,1,2\r\n",
             },
             "application/x-npy": {"schema": {"type": "string", "format": "binary"}},
         },
@@ -56,7 +56,8 @@ async def get_confusions(
     query: Annotated[ConfusionsQuery, Query()],
 ) -> Response:
     """With `labels`, the rows of each class that lie in the leaf of another; without, what the
-    method found by itself: of `l2h` the probability that rows of one class give to another. Pairs
+    method found by itself: of `l2h` the softmax probability that rows of one class, whose largest
+    logit it is, give to another, added up; `share` is then its mean, the expected confusion. Pairs
     are ordered by mass, classes as in the tree; `nodes` adds up the pairs that meet at each node.
     CSV has all pairs, the matrix (row: the class, column: what it is taken for) all classes in the
     order of `classes`.

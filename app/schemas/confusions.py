@@ -32,7 +32,11 @@ class ConfusedPair(BaseModel):
     taken_for: int = Field(description="The leaf of the other class.")
     taken_for_name: str | None
     mass: float = Field(description="Rows, or the sum of probabilities.")
-    share: float | None = Field(description="Of all rows of the class.")
+    share: float | None = Field(description="Of all rows of the class: the mean of a row.")
+    cost: float = Field(
+        description="Half the sum of this share and that of the opposite pair: how alike the two "
+        "classes are."
+    )
     meet: int = Field(description="The lowest node over both.")
     height: float = Field(description="The height of `meet`.")
 
@@ -75,6 +79,7 @@ class ConfusionsBody(BaseModel):
                             "taken_for_name": "Norwegian",
                             "mass": 7.0,
                             "share": 0.07,
+                            "cost": 0.05,
                             "meet": 1,
                             "height": 2.0,
                         }
@@ -93,7 +98,9 @@ class ConfusionsBody(BaseModel):
     n_rows: float = Field(description="Rows with a class.")
     right: float | None = Field(description="The share of all mass that classes give themselves.")
     n_pairs: int = Field(description="All pairs, of which the largest are listed.")
-    rest: float = Field(description="Mass of pairs that are not known one by one.")
+    rest: float = Field(
+        description="Mass of pairs that are not known one by one, in the whole tree."
+    )
     pairs: list[ConfusedPair]
     nodes: list[ConfusedNode]
     classes: list[ConfusedClass] = Field(description="In the order of the tree.")

@@ -596,7 +596,7 @@ METHODS: Mapping[str, MethodFacts] = {
         inputs=("logits", "top_classes", "names", "base"),
         several=(),
         params=("aggregation", "input", "temperature", "device", "growable", "n_classes"),
-        outputs=("tree", "model"),
+        outputs=("tree", "model", "confusions"),
     ),
     "hmmc": MethodFacts(
         inputs=("features", "feature_names"),

@@ -139,12 +139,15 @@ class Confusions(Sequence[dict[str, Any]]):
 
     matrix : (n_classes, n_classes) the masses; row: the class, column: what it is taken for.
     names : of the classes, in the order of the tree. nodes : the confusion between the children of
-    each node, the largest first. body : all that the service said.
+    each node, the largest first. source : "labels", where rows are counted, or "logits", where
+    probabilities are added up. warnings : what is approximated. body : all that the service said.
     """
 
     def __init__(self, body: Mapping[str, Any], matrix: npt.NDArray[np.float64]) -> None:
         self.body = dict(body)
         self.matrix = matrix
+        self.source: str = body["source"]
+        self.warnings: list[str] = list(body["warnings"])
         self.names: list[str | None] = [each["name"] for each in body["classes"]]
         self.nodes: list[dict[str, Any]] = list(body["nodes"])
         self._pairs: list[dict[str, Any]] = list(body["pairs"])
@@ -166,7 +169,8 @@ class Confusions(Sequence[dict[str, Any]]):
             f"{pair['name']} for {pair['taken_for_name']} ({pair['mass']:g})"
             for pair in self._pairs[:3]
         )
-        return f"Confusions({self.body['n_pairs']} pairs: {shown}{', ...' * (len(self) > 3)})"
+        more = ", ..." * (len(self) > 3)
+        return f"Confusions({self.body['n_pairs']} pairs by {self.source}: {shown}{more})"
 
     def to_pandas(self) -> Any:
         """A row for each listed pair. Raises MissingPackage without pandas."""

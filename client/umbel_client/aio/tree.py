@@ -219,6 +219,7 @@ class AsyncTree:
 
         labels : the class of every row, by the name of its leaf or by number; without, what the
         method found by itself (of l2h the probability that rows of one class give to another).
+        `source` of what is returned says which of the two it is.
         root : only classes under this node. limit : how many of the largest pairs are listed.
 
         Raises InputError, NotFound where nothing is known without labels.

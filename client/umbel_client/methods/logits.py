@@ -43,7 +43,7 @@ class LogitsMethods(Generic[R]):
         """Logits to hierarchy (L2H): a binary tree over the classes of a classifier or flat
         clusterer.
 
-        Leaves: tree, model.
+        Leaves: tree, model, confusions.
 
         Source: From Logits to Hierarchies: Hierarchical Clustering made Simple (2025, section
         3, algorithm 1, appendices A and B.2).

@@ -13,18 +13,20 @@ Cost: one pass over the (N, K) logits, O(N K), and a second one where some class
 rows are read again, O(K) each. On one core with AVX-512: 0.2 us and 0.8 ns K a row for the pass,
 about 1.3 ns K a row for the second, about 1 ns K for a row read again; of these there were none
 at K = 10, 0.3 N at 100, 1.6 N at 1,000, 3 N at 10,000. Merging adds at most O(K^2). Memory: about
-120 bytes a row and blocks of 4 MB, and a float64 for each pair of a class without points and
+130 bytes a row and blocks of 4 MB, and a float64 for each pair of a class without points and
 another; the logits are never copied whole.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
 from models.arrays import Arrays, Float, Int, row_blocks
+from models.confusions import Confusions, ordered
 from models.data import Data, Earlier, listed
 from models.errors import UsageError
 from models.method import Fitted, Input, Method, Model, Paper, Piece, Predictions, Run, Shapes
@@ -46,6 +48,9 @@ MOST_CLASSES = 1_000_000
 
 MOST_LISTED = 8
 """`row_digest.LISTED`, which cannot be imported here without loading compiled code."""
+
+TABLE_BYTES = 256 << 20
+"""`empty_classes.TABLE_BYTES`, likewise."""
 
 CLASS_BYTES = 1000
 """Memory for a class: its name, its two nodes of the tree, and the state of merging."""
@@ -133,14 +138,15 @@ class L2H(Method[L2HParams]):
             ),
         ),
     }
-    outputs = ("tree", "model")
+    outputs = ("tree", "model", "confusions")
     advice = "Fit a sample of the rows; the others can be placed by prediction."
 
     def _memory(self, shapes: Shapes, params: L2HParams) -> int:
-        """The digest, twice: as it is read, and in order of classes for merging.
+        """The digest, twice: as it is read, and in order of classes for merging; and the table of
+        classes without points against the others.
 
-        No K x K matrix is held. The table of classes without points against the others, which
-        only the data decide, is left out.
+        Only the data decide how many classes have no point: at least those that are more than the
+        rows. Up to `TABLE_BYTES` of the table the worst case is taken, beyond it only the certain.
         """
         if len(shapes.get("logits", ())) != 2:
             return 0
@@ -154,9 +160,10 @@ class L2H(Method[L2HParams]):
             n_classes = n_columns
             n_listed, reading = min(MOST_LISTED, n_classes - 1), 0
         wide = "top_classes" in shapes or n_classes >= 1 << 16
-        digest = 8 + n_listed * (8 if wide else 6)
+        digest = 12 + n_listed * (8 if wide else 6)
         state = 100 if params.growable else 0
-        return n_rows * (digest + max(digest + 8, reading) + state) + CLASS_BYTES * n_classes
+        per_row = digest + max(digest + 8, reading) + state
+        return n_rows * per_row + CLASS_BYTES * n_classes + _table_bytes(n_rows, n_classes)
 
     def _check(self, data: Data, params: L2HParams) -> None:
         n_points, n_columns = data.rows("logits").shape
@@ -193,7 +200,7 @@ class L2H(Method[L2HParams]):
 
     def _fit(self, data: Data, params: L2HParams, run: Run) -> Fitted:
         # Compiled code, which the catalogue must not load.
-        from models.methods.logits.merging import modularity, resume
+        from models.methods.logits.merging import class_pairs, modularity, resume
         from models.methods.logits.merging.merging import Merger
 
         names = _names(data, params)
@@ -211,6 +218,7 @@ class L2H(Method[L2HParams]):
         )
         merges = merger.run(seen.hosts)
         size, confidence = seen.digest.size, seen.digest.confidence
+        pairs = class_pairs.class_pairs(seen.digest)
         tree = from_merges(
             merges.left,
             merges.right,
@@ -225,11 +233,18 @@ class L2H(Method[L2HParams]):
         return Fitted(
             tree=tree,
             model=Model(
-                arrays={"leaf_of_class": tree.leaves.astype(np.int32)},
+                arrays={"leaf_of_class": tree.leaves.astype(np.int32), **pairs.arrays()},
                 facts={
                     "n_classes": len(size),
                     "input": params.input,
                     "temperature": params.temperature,
+                    "confusions": {
+                        "n_listed": seen.digest.listed.shape[1],
+                        "best_only": "top_classes" in data,
+                        "n_unknown": int(np.isnan(seen.digest.second).sum()),
+                        "n_dropped": pairs.n_dropped,
+                        "dropped": pairs.dropped,
+                    },
                 },
             ),
             metrics={
@@ -254,6 +269,35 @@ class L2H(Method[L2HParams]):
 
         within = subprogress(progress, 0.0, 0.6)
         return engine.piece(_source(data, params), piece, threads, within, params.device)
+
+    def confusions(self, model: Model, tree: Tree) -> Confusions | None:
+        """The expected confusions, by the logits alone: rows whose largest logit is that of class
+        a are a's, and the mass of (a, b) is the sum of their softmax probabilities of b.
+
+        Of each row the 8 most probable other classes count one by one, so a mass is a lower bound;
+        `rest` has the others' sum. None for fits that kept no probabilities: those of earlier
+        versions, and those with one class a row.
+        """
+        if "confused.of" not in model.arrays or not model.arrays["confused.total"].any():
+            return None
+        array = {
+            name: np.asarray(model.arrays[f"confused.{name}"])
+            for name in ("of", "taken_for", "mass", "right", "rest", "total")
+        }
+        leaf = model.arrays["leaf_of_class"].astype(np.int64)
+        right, total = np.zeros((2, tree.n_nodes))
+        right[leaf], total[leaf] = array["right"], array["total"]
+        facts = model.facts["confusions"]
+        rest = float(array["rest"].sum()) + facts["dropped"]
+        return ordered(
+            leaf[array["of"]],
+            leaf[array["taken_for"]],
+            array["mass"],
+            right,
+            total,
+            rest,
+            _confusion_warnings(facts, rest, float(array["mass"].sum())),
+        )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """Leaf of the largest logit; a node's probability is the softmax mass of its classes."""
@@ -289,6 +333,15 @@ class L2H(Method[L2HParams]):
             row = np.repeat(np.arange(mass.shape[1]), np.diff(start[block.start : block.stop + 1]))
             probability[part] = mass[node[part], row]
         return Predictions(leaf, start, node, probability)
+
+
+def _table_bytes(n_rows: int, n_classes: int) -> int:
+    """Memory for a table of classes with points and those without, twice: summed, and of a part."""
+    worst = min(n_rows, n_classes // 2)
+    certain = min(n_rows, n_classes)
+    return 16 * max(
+        min(worst * (n_classes - worst), TABLE_BYTES // 8), certain * (n_classes - certain)
+    )
 
 
 def _masses(weights: Float, leaf_of_class: Int, tree: Tree) -> Float:
@@ -417,6 +470,28 @@ def _empty_warnings(names: list[str], size: Int, without_points: int) -> tuple[s
         f"The first {without_points} merge(s) join these classes, for which no reassigned "
         "probability exists, to the group whose points give them the highest mean probability.",
     )
+
+
+def _confusion_warnings(facts: Mapping[str, Any], rest: float, listed: float) -> tuple[str, ...]:
+    warnings = []
+    if rest > 0:
+        which = "given" if facts["best_only"] else "most probable"
+        warnings.append(
+            f"Of each row only the {facts['n_listed']} {which} other classes are known one by one, "
+            f"so masses are lower bounds; the others have {'at most ' * facts['best_only']}"
+            f"{rest / (rest + listed):.2g} of the mass on other classes (`rest`)."
+        )
+    if facts["n_dropped"]:
+        warnings.append(
+            f"The {facts['n_dropped']} pairs with the smallest masses, {facts['dropped']:.3g} in "
+            "all, are not kept; `rest` has their mass."
+        )
+    if facts["n_unknown"]:
+        warnings.append(
+            f"{facts['n_unknown']} row(s) of the job in 'base' are left out: it kept no "
+            "probabilities."
+        )
+    return tuple(warnings)
 
 
 def _guess_warnings(n_guessed: int, seen: LogitsRead, data: Data) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.app.conftest import Working, problem_of
-from tests.app.tree_kit import NEWICK, UNKNOWN, dataset, fit, get, post
+from tests.app.tree_kit import NEWICK, UNKNOWN, dataset, fit, get, npy, post
 
 NAMES = ["Danish", "Norwegian", "Swedish", "Finnish", "Estonian"]
 RNG = np.random.default_rng(5)
@@ -41,6 +41,11 @@ def test_every_row_is_counted_once(working: Working, tree: dict[str, Any], by_la
     expected = counted()
     pairs = {(pair["name"], pair["taken_for_name"]): pair["mass"] for pair in body["pairs"]}
     assert pairs == {pair: n for pair, n in expected.items() if pair[0] != pair[1]}
+    n_rows = Counter(NAMES[label] for label in CLASS)
+    for pair in body["pairs"]:
+        a, b = pair["name"], pair["taken_for_name"]
+        both = expected[a, b] / n_rows[a] + expected[b, a] / n_rows[b]
+        assert pair["cost"] == pytest.approx(both / 2)
     masses = [pair["mass"] for pair in body["pairs"]]
     assert masses == sorted(masses, reverse=True)
     assert body["n_pairs"] == len(pairs)
@@ -101,6 +106,51 @@ def test_a_part_of_the_tree(working: Working, tree: dict[str, Any], by_labels: s
         pair for pair in whole["pairs"] if {pair["name"], pair["taken_for_name"]} <= names
     ]
     assert len(get(working, tree, f"{by_labels}&limit=2").json()["pairs"]) == 2
+
+
+def softmax() -> Any:
+    e = np.exp(LOGITS - LOGITS.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def test_by_the_logits_alone(working: Working, tree: dict[str, Any]) -> None:
+    body = get(working, tree, "/confusions").json()
+    mean = np.array([softmax()[np.equal(PLACED, a)].mean(axis=0) for a in range(5)])
+    n_rows = np.bincount(PLACED, minlength=5)
+    assert body["source"] == "logits"
+    assert (body["n_rows"], body["n_pairs"], body["rest"], body["warnings"]) == (200, 20, 0, [])
+    for pair in body["pairs"]:
+        a, b = NAMES.index(pair["name"]), NAMES.index(pair["taken_for_name"])
+        assert pair["share"] == pytest.approx(mean[a, b], rel=1e-5)
+        assert pair["mass"] == pytest.approx(mean[a, b] * n_rows[a], rel=1e-5)
+        assert pair["cost"] == pytest.approx((mean[a, b] + mean[b, a]) / 2, rel=1e-5)
+    for entry in body["classes"]:
+        a = NAMES.index(entry["name"])
+        assert (entry["n_rows"], entry["right"]) == (n_rows[a], pytest.approx(mean[a, a]))
+    assert sum(node["mass"] for node in body["nodes"]) == pytest.approx(
+        sum(pair["mass"] for pair in body["pairs"])
+    )
+    matrix = np.load(io.BytesIO(get(working, tree, "/confusions.npy").content))
+    order = [NAMES.index(entry["name"]) for entry in body["classes"]]
+    expected = mean * n_rows[:, None]
+    np.testing.assert_allclose(matrix, expected[np.ix_(order, order)], rtol=1e-5)
+    inner = next(pair["meet"] for pair in body["pairs"] if pair["meet"])
+    part = get(working, tree, f"/confusions?root={inner}").json()
+    names = {entry["name"] for entry in part["classes"]}
+    assert part["pairs"] == [
+        pair for pair in body["pairs"] if {pair["name"], pair["taken_for_name"]} <= names
+    ]
+
+
+def test_a_tree_without_probabilities_asks_for_labels(working: Working) -> None:
+    headers = {"Content-Type": "application/x-npy"}
+    best = npy(PLACED[:, None].astype(np.int32))
+    uploaded = working.client.post("/v1/datasets", content=best, headers=headers).json()
+    inputs = {"logits": [[1.0]] * len(PLACED), "top_classes": uploaded["id"], "names": NAMES}
+    tree = fit(working, "l2h", inputs)
+    detail = problem_of(get(working, tree, "/confusions"), 404, "not-found")["detail"]
+    assert "give `labels`" in detail
+    assert "earlier version" in detail
 
 
 def test_labels_by_number_and_rows_without_one(working: Working, tree: dict[str, Any]) -> None:

@@ -336,6 +336,10 @@ def test_confusions_of_classes(service: Service) -> None:
         ("x", "y", 1.0),
         ("y", "z", 1.0),
     ]
+    assert (confusions.source, confusions.warnings) == ("labels", [])
+    alone = tree.confusions()
+    assert (alone.source, len(alone)) == ("logits", 6)
+    assert "6 pairs by logits" in repr(alone)
     order = [["x", "y", "z"].index(str(name)) for name in confusions.names]
     expected = np.array([[2, 1, 0], [0, 1, 1], [0, 0, 0]])
     np.testing.assert_array_equal(confusions.matrix, expected[np.ix_(order, order)])

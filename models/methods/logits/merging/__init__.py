@@ -5,6 +5,7 @@
 - `engine`: a fit's passes, on threads, in pieces or on a GPU; `row_digest`: one pass, short lists.
 - `merging`: bounds decide each merge, or rows are read again; `empty_classes`: those without
   points.
+- `class_pairs`: which classes are taken for which, by the rows' probabilities.
 - `resume`: a fit continues from an earlier job; `modularity`: a curve for suggested cuts.
 - `pass_gpu`, `block_lists`, `triton_gpu`: the pass on a GPU, by torch operations or one kernel.
 - `loops`: the compiled loops.

@@ -28,6 +28,7 @@ class BlockLists(NamedTuple):
 
     classes : (n, 1 + M) integers, each row's class and its list.
     weight : (n, M) float32. tail : (n,) float32.
+    second : (n,) float32 the probability of the first listed class.
     sure : (n,) float64 the winning probability. slack : (n,) float64 a bound on its error.
     odd : (n,) whether a row has an invalid value; its other results are then undefined.
     """
@@ -35,6 +36,7 @@ class BlockLists(NamedTuple):
     classes: Tensor
     weight: Tensor
     tail: Tensor
+    second: Tensor
     sure: Tensor
     slack: Tensor
     odd: Tensor
@@ -64,7 +66,8 @@ def listed(x: Tensor, n_listed: int, scale: float, lowest: float, tolerance: flo
     fine = (wide.amin(dim=1) >= lowest) & (values[:, 0] < math.inf)
     if tolerance < math.inf:
         fine &= (own.squeeze(1).exp() / sure - 1.0).abs() <= tolerance
-    return BlockLists(classes.int(), weight, tail.float(), sure, slack, ~fine)
+    second = (sure * ratio).float()
+    return BlockLists(classes.int(), weight, tail.float(), second, sure, slack, ~fine)
 
 
 def _best(x: Tensor, n: int) -> tuple[Tensor, Tensor]:

@@ -12,6 +12,9 @@ from models.methods.logits.merging.reference import TIE
 from models.methods.logits.merging.row_digest import each, segment_rows
 from models.methods.logits.merging.source import Source
 
+TABLE_BYTES = 256 << 20
+"""The most memory of the tables that threads fill at the same time; larger ones, fewer threads."""
+
 
 @dataclass(frozen=True, slots=True)
 class Masses:
@@ -42,14 +45,16 @@ def class_masses(
     """(len(filled), len(wanted)) sums of the probabilities of the classes `wanted`.
 
     They are taken over the rows in [start, stop) of each class of `filled`, in float64. One read
-    of the rows.
+    of the rows. Each thread fills a table of its own, so at most `TABLE_BYTES` of them work, but
+    one always does.
     """
     n_classes = source.shape[1]
     column = np.zeros(n_classes, dtype=np.int64)
     column[filled] = np.arange(len(filled))
     step = segment_rows(source)
     n_segments = -(-(stop - start) // step)
-    n_shares = max(1, min(threads, n_segments))
+    table_bytes = 8 * max(1, len(filled) * len(wanted))
+    n_shares = max(1, min(threads, n_segments, TABLE_BYTES // table_bytes))
     edges = [start + step * (n_segments * i // n_shares) for i in range(n_shares)] + [stop]
 
     def share(number: int) -> Float:
@@ -62,7 +67,10 @@ def class_masses(
 
     total: Float | None = None
     for _, part in each(share, range(n_shares), threads):
-        total = part if total is None else total + part
+        if total is None:
+            total = part
+        else:
+            total += part
     assert total is not None, "there is at least one share"
     return total
 

@@ -17,14 +17,11 @@ import numpy as np
 
 from models.arrays import Arrays, Float, Int
 from models.method import Crew, Piece
-from models.methods.logits.merging.empty_classes import Masses, class_masses, hosts
+from models.methods.logits.merging.empty_classes import TABLE_BYTES, Masses, class_masses, hosts
 from models.methods.logits.merging.merging import KnownBounds
 from models.methods.logits.merging.row_digest import Digest, from_arrays, joined, scan, segment_rows
 from models.methods.logits.merging.source import Source
 from models.progress import Progress
-
-_MASS_BYTES = 256 << 20
-"""The largest table of classes without points against the others; larger ones take more passes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +82,10 @@ def digested(source: Source, start: int, crew: Crew) -> Digest:
 
 
 def masses(source: Source, size: Int, crew: Crew, start: int = 0) -> Masses:
-    """The masses over the rows from `start` on. One read of the rows per 256 MiB of the table."""
+    """The masses over the rows from `start` on. One read of the rows per `TABLE_BYTES` of them."""
     empty, filled = np.flatnonzero(size == 0), np.flatnonzero(size)
     shape = len(filled), len(empty)
-    at_once = max(1, _MASS_BYTES // (8 * max(1, len(filled))))
+    at_once = max(1, TABLE_BYTES // (8 * max(1, len(filled))))
     tables: list[Float] = []
     for first in range(0, len(empty), at_once):
         wanted = empty[first : first + at_once]

@@ -151,7 +151,8 @@ class _Slot:
         """The digest of the rows sent. Raises UsageError for the first row with invalid values."""
         self.wait()
         source, n_classes = self._source, self._source.shape[1]
-        classes, weight, tail, sure, slack, odd = (values.numpy() for values in self._lists)
+        lists = [values.numpy() for values in self._lists]
+        classes, weight, tail, second, sure, slack, odd = lists
         for row in np.flatnonzero(odd).tolist():
             source.require_values(self._start + row, self._start + row + 1)
         label = classes[:, 0].astype(np.int32)
@@ -160,6 +161,7 @@ class _Slot:
             listed=classes[:, 1:].astype(np.uint16 if n_classes < 1 << 16 else np.int32),
             weight=weight.copy(),
             tail=tail.copy(),
+            second=second.copy(),
             size=np.bincount(label, minlength=n_classes),
             confidence=np.bincount(label, sure, n_classes).astype(np.float64),
             slack=np.bincount(label, slack, n_classes).astype(np.float64),

@@ -30,6 +30,8 @@ class Digest:
     label : (n,) int32 class of each row.
     listed : (n, M) uint16 or int32 its best classes after its own.
     weight, tail : (n, M), (n,) float32.
+    second : (n,) float32 the probability of the first listed class, so that second * weight are
+        those of the list and second * tail that of all others; NaN where it was not kept.
     open_tail : whether tails are only upper bounds.
     size : (K,) number of rows of each class.
     confidence, slack : (K,) sum of the winning probabilities of a class's rows, and a bound on
@@ -40,6 +42,7 @@ class Digest:
     listed: npt.NDArray[Any]
     weight: npt.NDArray[np.float32]
     tail: npt.NDArray[np.float32]
+    second: npt.NDArray[np.float32]
     size: Int
     confidence: Float
     slack: Float
@@ -49,12 +52,14 @@ class Digest:
         return {name: getattr(self, name) for name in (*_PER_ROW, *_PER_CLASS)}
 
 
-_PER_ROW = ("label", "listed", "weight", "tail")
+_PER_ROW = ("label", "listed", "weight", "tail", "second")
 _PER_CLASS = ("size", "confidence", "slack")
 
 
 def from_arrays(arrays: Arrays, open_tail: bool = False) -> Digest:
-    """The digest restored from `Digest.arrays`."""
+    """The digest restored from `Digest.arrays`; earlier versions kept no `second`."""
+    if "second" not in arrays:
+        arrays = {**arrays, "second": np.full(len(arrays["label"]), np.nan, dtype=np.float32)}
     return Digest(**{name: arrays[name] for name in (*_PER_ROW, *_PER_CLASS)}, open_tail=open_tail)
 
 
@@ -87,6 +92,7 @@ def scan(source: Source, start: int, stop: int, threads: int, progress: Progress
         listed=np.empty((n, n_listed), dtype=listed_as),
         weight=np.empty((n, n_listed), dtype=np.float32),
         tail=np.empty(n, dtype=np.float32),
+        second=np.empty(n, dtype=np.float32),
         size=np.zeros(n_classes, dtype=np.int64),
         confidence=np.zeros(n_classes),
         slack=np.zeros(n_classes),
@@ -106,6 +112,7 @@ def scan(source: Source, start: int, stop: int, threads: int, progress: Progress
             digest.listed[here],
             digest.weight[here],
             digest.tail[here],
+            digest.second[here],
             *sums,
         )
         if bad >= 0 or (source.kind != "logits" and source.temperature != 1.0):

@@ -103,6 +103,7 @@ def digest(
         listed=listed,
         weight=weight.astype(np.float32),
         tail=tail.astype(np.float32),
+        second=_second(relative, least_sure),
         size=points,
         confidence=_sums(label, (surest + least_sure) / 2, n_classes),
         slack=_sums(label, (surest - least_sure) / 2, n_classes),
@@ -114,6 +115,13 @@ def digest(
         missing=np.minimum(missing, relative[:, -1]),
     )
     return row_digest, bounds
+
+
+def _second(relative: Float, least_sure: Float) -> npt.NDArray[np.float32]:
+    """(n,) lower bounds for the probability of the second class given; NaN where one is given."""
+    if relative.shape[1] == 1:
+        return np.full(len(relative), np.nan, dtype=np.float32)
+    return (relative[:, 1] * least_sure).astype(np.float32)
 
 
 def _rounding(source: Source, n_classes: int) -> float:

@@ -46,6 +46,7 @@ def listed(x: Tensor, n_listed: int, scale: float, lowest: float, tolerance: flo
         classes=x.new_empty((n, 1 + n_listed), dtype=torch.int32),
         weight=x.new_empty((n, n_listed), dtype=torch.float32),
         tail=x.new_empty(n, dtype=torch.float32),
+        second=x.new_empty(n, dtype=torch.float32),
         sure=x.new_empty(n, dtype=torch.float64),
         slack=x.new_empty(n, dtype=torch.float64),
         odd=x.new_empty(n, dtype=torch.int8),
@@ -74,6 +75,7 @@ def _list(
     classes,
     weight,
     tail,
+    second,
     sure,
     slack,
     odd,
@@ -125,6 +127,7 @@ def _list(
     tl.store(classes + row * N + slot, listed, mask=slot < N)
     tl.store(weight + row * (N - 1) + slot - 1, relative, mask=kept)
     tl.store(tail + row, rest.to(tl.float32))
+    tl.store(second + row, (p * ratio).to(tl.float32))
     tl.store(sure + row, p)
     tl.store(slack + row, error)
     tl.store(odd + row, 1 - fine.to(tl.int8))

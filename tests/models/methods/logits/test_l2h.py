@@ -18,8 +18,8 @@ from models import registry
 from models.data import Data
 from models.errors import UsageError
 from models.method import Fitted
-from models.methods.logits.l2h import MOST_LISTED, L2HParams
-from models.methods.logits.merging import row_digest
+from models.methods.logits.l2h import MOST_LISTED, TABLE_BYTES, L2HParams
+from models.methods.logits.merging import empty_classes, row_digest
 from models.methods.logits.merging.reference import assign, merge
 from models.methods.logits.merging.source import Source
 from models.rows import ArrayRows
@@ -430,6 +430,45 @@ def test_memory_is_estimated_by_rows_and_classes() -> None:
     for shapes in ({}, {"logits": (7,)}, {"top_classes": (5, 2)}):
         METHOD.check_size(shapes, L2HParams(), 1)
     assert row_digest.LISTED == MOST_LISTED
+    assert empty_classes.TABLE_BYTES == TABLE_BYTES
+
+
+def test_memory_counts_the_table_of_classes_without_points() -> None:
+    # 10,000 rows leave 990,000 classes without a point.
+    shapes = {"logits": (10_000, 6), "top_classes": (10_000, 6)}
+    with pytest.raises(UsageError, match="'l2h' would need about"):
+        METHOD.check_size(shapes, L2HParams(n_classes=1_000_000), 32 << 30)
+    rng = np.random.default_rng(4)
+    data = Data({"logits": rng.normal(size=(300, 4000)).astype(np.float32)})
+    METHOD.fit(data, L2HParams())
+    tracemalloc.start()
+    METHOD.fit(data, L2HParams())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # The blocks of rows are not in the estimate.
+    assert 8 * 250 * 3700 < peak < METHOD._memory(data.shapes(), L2HParams()) + (16 << 20)
+
+
+def test_tables_of_many_threads_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    source = Source(ArrayRows(rng.normal(size=(60, 12))))
+    filled, wanted = np.arange(8), np.arange(8, 12)
+    monkeypatch.setattr(empty_classes, "segment_rows", lambda source: 10)
+    threads: list[int] = []
+    each = empty_classes.each
+
+    def counted(work: Any, items: range, n_threads: int) -> Any:
+        threads.append(len(items))
+        return each(work, items, n_threads)
+
+    monkeypatch.setattr(empty_classes, "each", counted)
+    tables = []
+    for table_bytes in (1 << 20, 2 * 8 * 8 * 4, 1):
+        monkeypatch.setattr(empty_classes, "TABLE_BYTES", table_bytes)
+        tables.append(empty_classes.class_masses(source, 0, 60, filled, wanted, 4))
+    assert threads == [4, 2, 1]
+    np.testing.assert_allclose(tables[1], tables[0], rtol=1e-12)
+    np.testing.assert_allclose(tables[2], tables[0], rtol=1e-12)
 
 
 @pytest.mark.parametrize("top", [False, True])

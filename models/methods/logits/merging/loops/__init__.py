@@ -2,5 +2,6 @@
 
 - `rows`: passes over rows: the list of each row, and exact sums for rows read again.
 - `simd`: what they do with 64 numbers at a time, written for LLVM.
+- `pairs`: which classes the rows of each class give probability to.
 - `merges`: the decision of each merge, and groups joined.
 """

@@ -235,6 +235,7 @@ def scan(
     listed,
     weight,
     tail,
+    second,
     size,
     confidence,
     slack,
@@ -245,7 +246,8 @@ def scan(
     scale : 1 / temperature.
     limits : the lowest value allowed and the largest, of x's type.
     tolerance : the largest difference of a row's sum of exp(x) from 1.
-    label, listed, weight, tail : (n,), (n, M), (n, M), (n,) outputs.
+    label, listed, weight, tail, second : (n,), (n, M), (n, M), (n,), (n,) outputs; the last is
+        the probability of the first listed class.
     size, confidence, slack : (K,) added to: points of each class, the sum of their winning
         probabilities, a bound on that sum's error.
 
@@ -288,6 +290,7 @@ def scan(
         sure = 1.0 / (1.0 + ratio * (others + rest))
         if tolerance < np.inf and not abs(np.exp(np.float64(best[0])) / sure - 1.0) <= tolerance:
             return np.int64(r)
+        second[r] = sure * ratio
         size[own] += 1
         confidence[own] += sure
         slack[own] += sure * sure * ratio * (others * WEIGHT_ERROR + rest * TAIL_ERROR)
