@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.schemas.evaluations import CutBody
+from app.schemas.expiry import ExpiresAtField
 from app.schemas.jobs import AdvanceBody, Inputs, MethodId, Name, Params, StepBody
 from models.parameters import Exact
 from models.preprocess.steps import Step
@@ -47,6 +48,7 @@ EXAMPLE: dict[str, Any] = {
     ],
     "best": {"nmi": 0},
     "error": None,
+    "expires_at": None,
     "created_at": "2026-11-21T17:00:00.000000Z",
     "finished_at": "2026-11-21T17:00:01.000000Z",
 }
@@ -90,6 +92,7 @@ class NewComparison(Exact):
     )
     cut: CutBody | None = Field(None, description="As for an evaluation.")
     name: Name = None
+    expires_at: ExpiresAtField = None
 
 
 class Spread(BaseModel):
@@ -133,6 +136,9 @@ class Comparison(BaseModel):
         description="The number of the row with the best mean, by metric."
     )
     error: dict[str, Any] | None
+    expires_at: str | None = Field(
+        description="When it is removed, as RFC 3339 in UTC; null if that was not requested."
+    )
     created_at: str
     finished_at: str | None
 
@@ -142,7 +148,10 @@ class Comparison(BaseModel):
         return cls.model_validate(
             {
                 **record.model_dump(
-                    include={"name", "status", "progress", "error", "created_at", "finished_at"}
+                    include={
+                        *("name", "status", "progress", "error"),
+                        *("expires_at", "created_at", "finished_at"),
+                    }
                 ),
                 "id": sibling(record.id, "cmp"),
                 "job": record.id,
