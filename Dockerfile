@@ -9,7 +9,8 @@ RUN python -m venv /opt/umbel
 COPY pyproject.toml constraints.txt ./
 RUN python - > requirements.txt <<'PYTHON'
 import tomllib
-print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")
+project = tomllib.load(open("pyproject.toml", "rb"))["project"]
+print(*project["dependencies"], *project["optional-dependencies"]["telemetry"], sep="\n")
 PYTHON
 RUN if [ "$CONSTRAINED" = yes ]; then set -- -c constraints.txt; fi; \
     /opt/umbel/bin/pip install --no-cache-dir "$@" -r requirements.txt

@@ -66,11 +66,12 @@ from workers.broker import message, sender
 from workers.errors import TransientError
 from workers.jobs.ledger import Ledger
 from workers.stores.redis.durability import risks
+from workers.telemetry import traces
 from workers.telemetry.store_size import StoreSize
 from workers.webhooks.sender import Sender
 
 _SENDING_S = 1.0
-"""How long the end of the process waits for webhooks in flight."""
+"""How long the end of the process waits for webhooks in flight, and for the last spans."""
 
 _log = logging.getLogger("umbel")
 
@@ -207,6 +208,7 @@ async def _lifespan(
     rates: Rates,
     send: Callable[[str, str], None] | None,
 ) -> AsyncIterator[None]:
+    traces.begin("umbel-api")
     parts = await to_thread.run_sync(_assembled, settings, send)
     methods.load()
     job_ends = JobEnds(settings.redis_url, settings.key_prefix)
@@ -238,6 +240,7 @@ async def _lifespan(
         await rates.close()
         await to_thread.run_sync(sender.stop, _SENDING_S)
         await to_thread.run_sync(parts.redis.close)
+        await to_thread.run_sync(traces.end, _SENDING_S)
 
 
 def _assembled(settings: Settings, send: Callable[[str, str], None] | None) -> Assembly:

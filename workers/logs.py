@@ -1,5 +1,5 @@
 """The log on standard error, as JSON lines or text, with the ids of the request and the job that an
-entry belongs to."""
+entry belongs to, and those of the trace and the span where traces are sent."""
 
 from __future__ import annotations
 
@@ -11,13 +11,18 @@ from typing import Literal
 
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 job_id: ContextVar[str | None] = ContextVar("job_id", default=None)
+span_ids: ContextVar[tuple[str, str] | None] = ContextVar("span_ids", default=None)
+"""Of the trace and the span."""
 
 Format = Literal["json", "text"]
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
-def set_ids(job: str | None, request: str | None) -> None:
-    """Entries of this thread from now on belong to this job and the request that submitted it."""
+def set_ids(job: str | None, request: str | None, traceparent: str | None = None) -> None:
+    """Entries of this thread from now on belong to this job, the request that submitted it, and
+    the span of a `traceparent` that the service itself has made."""
+    _, *ids = (traceparent or "").split("-")
+    span_ids.set((ids[0], ids[1]) if len(ids) == 3 else None)
     job_id.set(job or None)
     request_id.set(request or None)
 
@@ -72,7 +77,13 @@ def _time(record: logging.LogRecord) -> str:
 
 def _members(record: logging.LogRecord) -> dict[str, object]:
     """The ids, and what the call gave as `extra`, which wins."""
-    ids = {"request_id": request_id.get(), "job_id": job_id.get()}
+    trace_id, span_id = span_ids.get() or (None, None)
+    ids = {
+        "request_id": request_id.get(),
+        "job_id": job_id.get(),
+        "trace_id": trace_id,
+        "span_id": span_id,
+    }
     return {name: value for name, value in ids.items() if value is not None} | {
         name: value
         for name, value in vars(record).items()

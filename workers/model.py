@@ -119,7 +119,8 @@ class Request(_Frozen):
         `workers.webhooks.addresses.parse`.
     key : the key of the store by which it was submitted. key_running : the most jobs of that key
         that run at a time. inline_bytes : of its inline inputs. expires_at : when it may be
-        removed, RFC 3339 in UTC.
+        removed, RFC 3339 in UTC. trace : the `traceparent` of its submission, where traces are
+        sent.
     """
 
     id: str
@@ -144,6 +145,7 @@ class Request(_Frozen):
     key_running: int | None = None
     inline_bytes: int = 0
     expires_at: str | None = None
+    trace: str | None = None
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -254,6 +256,7 @@ class Record(_Frozen):
     description: str | None = None
     tags: tuple[str, ...] = ()
     submitted_name: str | None = None
+    trace: str | None = None
     version: int
     """Grows with every change; the job's ETag."""
 

@@ -27,6 +27,7 @@ from workers.errors import TransientError
 from workers.processes import FolderInUse, FolderLock
 from workers.settings import WorkerSettings
 from workers.supervisor.supervisor import Supervisor
+from workers.telemetry import traces
 from workers.webhooks.sender import Sender
 
 _PRESENT_EVERY_S = 1.0
@@ -35,6 +36,9 @@ _KILL_S = 1.5
 
 _QUICK_EVERY_S = 0.05
 """How often a worker whose slots are taken looks for a quick job."""
+
+_LAST_SPANS_S = 1.0
+"""How long a worker that ends tries to send its last spans."""
 
 _WARM_S = 60.0
 """How long a worker waits for its template and the trial job before it takes jobs anyway."""
@@ -46,6 +50,7 @@ class Worker:
     """One worker process. Create and run it in the main thread."""
 
     def __init__(self, settings: WorkerSettings, queues: Sequence[str]) -> None:
+        traces.begin("umbel-worker")
         self._settings = settings
         self._queues = list(queues)
         self._name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
@@ -137,6 +142,7 @@ class Worker:
         self._report_gone()
         self._lock.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
+        traces.end(_LAST_SPANS_S)
         logging.shutdown()
         os._exit(0)
 

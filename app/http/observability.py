@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import time
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from anyio import BrokenResourceError
@@ -23,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.http.problems import ENDLESS, KINDS, respond
 from workers.errors import problem
 from workers.logs import request_id as current_request_id
+from workers.telemetry import traces
 
 _ID = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
 _log = logging.getLogger("umbel.requests")
@@ -91,6 +93,12 @@ class Observed:
         if self._root_path:
             scope["root_path"] = self._root_path
         request_id = _request_id(scope)
+        with _traced(scope, request_id) as step:
+            await self._answer(scope, receive, send, request_id, step)
+
+    async def _answer(
+        self, scope: Scope, receive: Receive, send: Send, request_id: str, step: traces.Span
+    ) -> None:
         scope.setdefault("state", {})["request_id"] = request_id
         token = current_request_id.set(request_id)
         started = time.perf_counter()
@@ -135,6 +143,7 @@ class Observed:
             await respond(request_id, body)(scope, receive, send_on)
         finally:
             self._record(scope, method, status, time.perf_counter() - started)
+            _describe(step, scope, method, status)
             current_request_id.reset(token)
 
     def _record(self, scope: Scope, requested: str, status: int, seconds: float) -> None:
@@ -160,6 +169,7 @@ def _client_left(error: Exception) -> bool:
     return isinstance(error, BrokenResourceError)
 
 
+_PROBES = frozenset({"livez", "readyz", "metrics"})
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
@@ -167,6 +177,25 @@ def _template(scope: Scope) -> str:
     """The route's template, so that ids do not become labels."""
     path: Any = getattr(scope.get("route"), "path_format", None)
     return str(path) if path else "none"
+
+
+def _traced(scope: Scope, request_id: str) -> AbstractContextManager[traces.Span]:
+    """The span of a request; none for probes, and where no traces are sent."""
+    if not traces.active() or scope["path"].rpartition("/")[2] in _PROBES:
+        return nullcontext(traces.Span())
+    given = [value for name, value in scope["headers"] if name == b"traceparent"]
+    parent = given[0].decode("latin-1") if len(given) == 1 else None
+    return traces.span("request", kind="server", parent=parent, request_id=request_id)
+
+
+def _describe(step: traces.Span, scope: Scope, requested: str, status: int) -> None:
+    """Name the span by the route's template: the path has ids, and a query may have anything."""
+    method = requested if requested in _METHODS else "OTHER"
+    route = _template(scope)
+    step.rename(f"{method} {route}")
+    step.note(method=method, route=route, status=status)
+    if status >= 500:
+        step.fail(str(status))
 
 
 def _request_id(scope: Scope) -> str:

@@ -309,6 +309,7 @@ def _draft(service: Service, tenant: str, body: NewComparison) -> Draft:
     fields = {
         "method": _METHOD,
         "name": body.name,
+        "expires_at": body.expires_at,
         "queue": queue_of(*(step for run in plan.runs for step in run.plan(0).steps)),
         "inputs": inputs.refs,
         "options": plan.model_dump(mode="json"),

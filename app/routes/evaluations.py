@@ -61,7 +61,12 @@ async def evaluate_tree(
         if body.cut is not None:
             options["cut"] = body.cut.model_dump(exclude_none=True)
         options["measured"] = _measured(service, tenant, record.job)
-        fields = {"method": record.method, "inputs": inputs.refs, "options": options}
+        fields = {
+            "method": record.method,
+            "inputs": inputs.refs,
+            "options": options,
+            "expires_at": body.expires_at,
+        }
         return Draft(fields, inputs.inline)
 
     async def result(done: Record, headers: Headers) -> Response:

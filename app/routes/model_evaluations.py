@@ -72,7 +72,12 @@ async def evaluate_model(
         inputs = resolve(service, tenant, {**body.inputs, "labels": body.labels})
         given = body.model_dump(include=_OPTIONS, exclude_none=True)
         options = {"tree": record.id, "model": model_id, **given}
-        fields = {"method": record.method, "inputs": inputs.refs, "options": options}
+        fields = {
+            "method": record.method,
+            "inputs": inputs.refs,
+            "options": options,
+            "expires_at": body.expires_at,
+        }
         return Draft(fields, inputs.inline)
 
     async def result(done: Record, headers: Headers) -> Response:

@@ -163,11 +163,15 @@ async def predict(
 
     def draft() -> Draft:
         inputs = resolve(service, tenant, body.inputs, image_roles(record.method))
-        given = body.model_dump(exclude={"inputs"}, exclude_none=True)
+        given = body.model_dump(exclude={"inputs", "expires_at"}, exclude_none=True)
         options = {"tree": tree_id, **given}
-        return Draft(
-            {"method": record.method, "inputs": inputs.refs, "options": options}, inputs.inline
-        )
+        fields = {
+            "method": record.method,
+            "inputs": inputs.refs,
+            "options": options,
+            "expires_at": body.expires_at,
+        }
+        return Draft(fields, inputs.inline)
 
     async def result(done: Record, headers: Headers) -> Response:
         return await _placed(request, service, done, form, headers)

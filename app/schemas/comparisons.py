@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.schemas.annotations import Description, Tags
 from app.schemas.evaluations import CutBody
+from app.schemas.expiry import ExpiresAtField
 from app.schemas.jobs import AdvanceBody, Inputs, Name
 from app.schemas.results import ProblemDict, Row
 from app.schemas.steps import MethodId, NewStep, Params
@@ -54,6 +55,7 @@ EXAMPLE: dict[str, Any] = {
     ],
     "best": {"nmi": 0},
     "error": None,
+    "expires_at": None,
     "created_at": "2026-11-21T17:00:00.000000Z",
     "finished_at": "2026-11-21T17:00:01.000000Z",
 }
@@ -102,6 +104,7 @@ class NewComparison(Exact):
         "own. These stay when the comparison is removed.",
     )
     name: Name = None
+    expires_at: ExpiresAtField = None
 
 
 class Comparison(BaseModel):
@@ -123,6 +126,9 @@ class Comparison(BaseModel):
         description="The number of the row with the best mean, by metric."
     )
     error: ProblemDict | None
+    expires_at: str | None = Field(
+        description="When it is removed, as RFC 3339 in UTC; null if that was not requested."
+    )
     created_at: str
     finished_at: str | None
 
@@ -133,14 +139,8 @@ class Comparison(BaseModel):
             {
                 **record.model_dump(
                     include={
-                        "name",
-                        "description",
-                        "tags",
-                        "status",
-                        "progress",
-                        "error",
-                        "created_at",
-                        "finished_at",
+                        *("name", "description", "tags", "status", "progress", "error"),
+                        *("expires_at", "created_at", "finished_at"),
                     }
                 ),
                 "id": sibling(record.id, "cmp"),

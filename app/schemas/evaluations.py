@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from app.schemas.expiry import ExpiresAtField
 from app.schemas.results import CutDict
 from models.parameters import Exact
 
@@ -94,6 +95,7 @@ class EvaluationRequest(Exact):
         3, ge=1, le=100, description="The most exemplars per node: the rows nearest to its mean."
     )
     seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed for metrics that sample.")
+    expires_at: ExpiresAtField = None
 
 
 class Evaluation(BaseModel):

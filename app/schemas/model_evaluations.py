@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from app.schemas.expiry import ExpiresAtField
 from app.schemas.jobs import Inputs
 from app.schemas.predictions import MOST_BEST
 from models.metrics.classification.scores import MetricId
@@ -99,6 +100,7 @@ class ModelEvaluationRequest(Exact):
         "intervals: 10 or more; 0: none.",
     )
     seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of these draws.")
+    expires_at: ExpiresAtField = None
 
 
 class _F1(BaseModel):

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
+from app.schemas.expiry import ExpiresAtField
 from models.parameters import Exact
 from workers.formats.inline import LongList
 
@@ -48,6 +49,7 @@ class PredictionRequest(Exact):
         description="Classifiers only: a row's path ends at the deepest node of at least this "
         "probability; by default at a leaf.",
     )
+    expires_at: ExpiresAtField = None
 
 
 class TopClass(BaseModel):

@@ -23,6 +23,7 @@ from app.submission.allowances import limits_of
 from workers.errors import TransientError
 from workers.model import Record, new_id, now
 from workers.model import Request as JobRequest
+from workers.telemetry import traces
 
 REFUSALS = (
     "malformed",
@@ -110,19 +111,22 @@ async def submitted(
 
     def submit() -> Record:
         job = draft()
-        request = JobRequest(
-            id=job_id,
-            tenant=submission.tenant,
-            kind=kind,
-            created_at=now(),
-            request_id=submission.request_id,
-            idempotency_key=once.scope,
-            body_sha256=None if once.key is None else sha256(fingerprint).hexdigest(),
-            key=key_id,
-            key_running=None if caller.key is None else caller.key.limits.running,
-            **job.fields,
-        )
-        return service.ledger.submit(request, job.inline, limits_of(service, caller))
+        with traces.span("submit", kind="producer", job_id=job_id, kind_of_job=kind) as step:
+            request = JobRequest(
+                id=job_id,
+                tenant=submission.tenant,
+                kind=kind,
+                created_at=now(),
+                request_id=submission.request_id,
+                idempotency_key=once.scope,
+                body_sha256=None if once.key is None else sha256(fingerprint).hexdigest(),
+                key=key_id,
+                key_running=None if caller.key is None else caller.key.limits.running,
+                trace=traces.traceparent(),
+                **job.fields,
+            )
+            step.note(method=request.method, inline_bytes=sum(map(len, job.inline.values())))
+            return service.ledger.submit(request, job.inline, limits_of(service, caller))
 
     async def answered(record: Record) -> Response:
         if wait_s is None:

@@ -37,14 +37,14 @@ class Output:
     def __init__(self, pipe: Connection, pid: int) -> None:
         self._pipe = pipe
         self._pid = pid
-        self._ids: tuple[str | None, str | None] = (None, None)
+        self._ids: tuple[str | None, str | None, str | None] = (None, None, None)
         self._n_lines = 0
         self._thread = threading.Thread(target=self._read, name="job output", daemon=True)
         self._thread.start()
 
     def belongs_to(self, spec: Spec) -> None:
         """What comes from now on is of this job."""
-        self._ids = (spec.request.id, spec.request.request_id)
+        self._ids = (spec.request.id, spec.request.request_id, spec.request.trace)
 
     def close(self) -> None:
         """Wait for the rest of what a process that has ended has written."""

@@ -72,8 +72,9 @@ _NICENESS = 5
 """The nice value of jobs and templates, which may compute for long: the API, Redis and heartbeats
 have priority."""
 
-_SECRET = ("UMBEL_", "AWS_")
-"""Prefixes of variables that jobs do not need: addresses and credentials of Redis and the store.
+_SECRET = ("UMBEL_", "AWS_", "OTEL_")
+"""Prefixes of variables that jobs do not need: addresses and credentials of Redis, the store and
+the collector of traces.
 
 A job that prints or forwards its environment reveals none of them.
 """

@@ -6,7 +6,7 @@ from typing import Any
 
 from workers.model import Record
 
-_INTERNAL = {"tenant", "queue", "version", "submitted_name"}
+_INTERNAL = {"tenant", "queue", "version", "submitted_name", "trace"}
 
 
 def public(record: Record) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from workers.supervisor.interrupts import (
     WorkerStopping,
     beat_s,
 )
+from workers.telemetry import traces
 
 _log = logging.getLogger(__name__)
 
@@ -67,8 +68,15 @@ class Helper:
         Raises StoreUnavailable; a taken piece is then free again after its lease.
         """
         while self._stop_at() is None and (claim := self._pieces.join(job_id)) is not None:
-            logs.set_ids(claim.request.id, claim.request.request_id)
-            if not self._compute(claim):
+            request = claim.request
+            logs.set_ids(request.id, request.request_id, request.trace)
+            with traces.span(
+                "piece", kind="consumer", parent=request.trace, job_id=request.id, n=claim.number
+            ) as step:
+                done = self._compute(claim)
+                if not done:
+                    step.fail("not-computed")
+            if not done:
                 return
 
     def _compute(self, claim: PieceClaim) -> bool:

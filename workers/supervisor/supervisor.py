@@ -48,7 +48,8 @@ from workers.supervisor.interrupts import (
     beat_s,
 )
 from workers.supervisor.pieces import AttemptPieces
-from workers.telemetry.figures import Meter
+from workers.telemetry import traces
+from workers.telemetry.figures import Meter, Stage
 
 _AFTER_FAILURE_S = 1.0
 """The pause before the next look for quick jobs while Redis or the store is unavailable."""
@@ -148,10 +149,23 @@ class Supervisor:
 
     def _attempt_next(self, lanes: Sequence[str]) -> bool:
         """Run the job whose turn it is in these lanes; False if none waits."""
+        start_ns = traces.now_ns()
         claim = self._assembly.ledger.claim_next(lanes, self._worker)
         if claim is None:
             return False
-        self._attempt(claim)
+        request = claim.request
+        with traces.span(
+            "attempt",
+            kind="consumer",
+            parent=request.trace,
+            start_ns=start_ns,
+            job_id=request.id,
+            kind_of_job=request.kind,
+            method=request.method,
+            attempt=claim.attempt,
+        ) as step:
+            step.past("claim", start_ns)
+            self._attempt(claim, step)
         return True
 
     @contextlib.contextmanager
@@ -165,9 +179,13 @@ class Supervisor:
                 self._running[slot] -= 1
                 self._change.notify_all()
 
-    def _attempt(self, claim: Claim) -> None:
+    def _attempt(self, claim: Claim, step: traces.Span) -> None:
         settings, ledger = self._settings, self._assembly.ledger
-        logs.set_ids(claim.request.id, claim.request.request_id)
+        logs.set_ids(
+            claim.request.id,
+            claim.request.request_id,
+            traces.traceparent() or claim.request.trace,
+        )
         _log.info("attempt %d of a job by %s begins", claim.attempt, claim.request.method)
         heartbeat = Heartbeat(
             lambda advance: ledger.beat(claim, advance), beat_s(settings), claim.request
@@ -195,7 +213,10 @@ class Supervisor:
         )
         try:
             end = self._end(attempt, folder)
-            with attempt.meter.stage("publish"):
+            step.note(status=end.status)
+            if end.error is not None:
+                step.fail(end.error["type"].rpartition("/")[2])
+            with attempt.stage("publish"):
                 self._publish(
                     attempt, end, folder / "result" if end.status == "succeeded" else None
                 )
@@ -204,17 +225,22 @@ class Supervisor:
                 extra={"status": end.status, "seconds": round(attempt.elapsed_s, 3)},
             )
         except LeaseLost:
+            step.fail("lease-lost")
             _log.warning("job %s: the lease was lost, the result is discarded", claim.request.id)
         except WorkerStopping:
+            step.fail("worker-stopping")
             _log.info("job %s is given back because this worker stops", claim.request.id)
             ledger.give_back(claim, spend=False)
         except NoProcess as error:
+            step.fail("no-process")
             _log.warning("job %s is given back: %s", claim.request.id, error)
             ledger.give_back(claim, spend=False, delay_s=settings.resend_s)
         except TransientError as error:
+            step.fail(type(error).__name__)
             _log.warning("job %s attempt %d: %s", claim.request.id, claim.attempt, error)
             ledger.give_back(claim, spend=True, why=_why(error))
         except Exception as error:
+            step.fail(type(error).__name__)
             _log.exception("job %s attempt %d", claim.request.id, claim.attempt)
             ledger.give_back(claim, spend=True, why=_why(error))
         finally:
@@ -241,6 +267,8 @@ class Supervisor:
         result = folder / "result"
         result.mkdir(parents=True)
         parts, request = self._assembly, attempt.claim.request
+        # What the child prints belongs to this attempt.
+        trace = traces.traceparent() or request.trace
 
         def ready() -> Spec:
             spec = prepare(request, parts.blobs, parts.datasets, parts.trees, result, self._threads)
@@ -250,16 +278,18 @@ class Supervisor:
                     "n_pieces": n_pieces(size, self._settings),
                     "checkpoint": self._checkpoints.latest(request),
                     "checkpoint_s": self._settings.checkpoint_s,
+                    "request": request.model_copy(update={"trace": trace}),
                 }
             )
 
         meter = attempt.meter
-        with meter.stage("inputs"):
+        with attempt.stage("inputs") as step:
             spec = attempt.meanwhile(ready)
-        with meter.stage("process"):
+            step.note(n_bytes=sum(source.n_bytes for source in spec.sources))
+        with attempt.stage("process"):
             child = attempt.meanwhile(partial(self._pool.begin, spec), self._pool.drop)
         try:
-            with meter.stage("compute"):
+            with attempt.stage("compute"), attempt.computing():
                 return attempt.listen(
                     child, lambda message: attempt.attend(child, message), attempt.child_waits
                 )
@@ -311,12 +341,14 @@ class _Attempt(Interrupts):
         self._pieces = pieces
         self._keep = keep
         self._shared = shared
+        self._stages = traces.Stages()
         self._began = time.monotonic()
 
     def attend(self, child: Child, message: ChildMessage | None) -> None:
         """Forward the child's progress, keep its checkpoints, hand it the pieces it requests."""
         if message is not None:
             if message.advance is not None:
+                self._stages.reach(message.advance.stage)
                 self.heartbeat.carry(self._with_eta(message.advance))
             if message.checkpoint is not None:
                 self.meanwhile(partial(self._keep, message.checkpoint))
@@ -329,6 +361,21 @@ class _Attempt(Interrupts):
         if assignment is not None:
             child.send(assignment)
         self._pieces.invite()
+
+    @contextlib.contextmanager
+    def stage(self, name: Stage) -> Iterator[traces.Span]:
+        """A stage of the attempt, for the metrics and the trace."""
+        with self.meter.stage(name), traces.span(name) as step:
+            yield step
+
+    @contextlib.contextmanager
+    def computing(self) -> Iterator[None]:
+        """While the child computes: the stages that it reports are steps of the trace."""
+        self._stages = traces.Stages()
+        try:
+            yield
+        finally:
+            self._stages.end()
 
     def child_waits(self) -> bool:
         """Whether the child waits for the answer to its request for a piece."""

@@ -2,4 +2,5 @@
 
 - `figures`: counters and histograms of jobs, kept in Redis; queues and tenants.
 - `store_size`: the bytes in the object store, measured now and then.
+- `traces`: spans of OpenTelemetry, from the request to the webhook.
 """

@@ -20,6 +20,7 @@ from workers.jobs.webhook_keys import sign
 from workers.model import Delivery, Record, Webhook, now
 from workers.settings import WorkerSettings
 from workers.stores.redis.webhooks import WebhookLease
+from workers.telemetry import traces
 from workers.webhooks.addresses import Guard, parse
 from workers.webhooks.posting import NotSent, Reply, post
 
@@ -166,15 +167,26 @@ class Sender:
         }
         began = time.monotonic()
         reply, reason, final = None, None, False
-        try:
-            reply = post(target, headers, body, self._guard, self._timeout_s)
-        except NotSent as error:
-            reason, final = str(error), error.final
-        else:
-            final = reply.status == _GONE
-            if not 200 <= reply.status < 300:
-                reason = _refusal(reply.status)
-        self._log(lease, target.place, reply, reason, time.monotonic() - began)
+        with traces.span(
+            "webhook",
+            kind="client",
+            parent=record.trace,
+            job_id=record.id,
+            attempt=lease.attempts + 1,
+            n_bytes=len(body),
+        ) as step:
+            try:
+                reply = post(target, headers, body, self._guard, self._timeout_s)
+            except NotSent as error:
+                reason, final = str(error), error.final
+                step.fail(type(error).__name__)
+            else:
+                final = reply.status == _GONE
+                step.note(status=reply.status)
+                if not 200 <= reply.status < 300:
+                    reason = _refusal(reply.status)
+                    step.fail(str(reply.status))
+            self._log(lease, target.place, reply, reason, time.monotonic() - began)
         self._conclude(lease, reason, final, reply)
 
     def _conclude(

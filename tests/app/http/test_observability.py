@@ -1,4 +1,4 @@
-"""The log: JSON lines with the request's id."""
+"""The log: JSON lines with the request's id. The span of a request, and what is not in it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import logging
 
 import pytest
 
-from tests.app.conftest import Api
+from tests.app.conftest import Api, new_job
 from workers.logs import JsonLines
+from workers.telemetry import traces
 
 
 def test_every_request_is_logged_in_a_line_with_its_id(
@@ -51,3 +52,33 @@ def test_a_traceback_is_logged_in_a_line() -> None:
     entry = json.loads(line)
     assert entry["message"] == "failed b"
     assert "ValueError: x\ny" in entry["traceback"]
+
+
+def test_a_request_is_a_span_named_by_its_route(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("opentelemetry.sdk", reason="needs umbel[telemetry]")
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    kept = InMemorySpanExporter()
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(kept))
+    monkeypatch.setattr(traces, "_tracer", provider.get_tracer("test"))
+    trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+    caller = {"traceparent": f"00-{trace}-00f067aa0ba902b7-01"}
+    api.client.get("/v1/jobs/sesame?sesame=1", headers=caller)
+    api.client.get("/sesame")
+    api.client.get("/livez")
+    known = api.client.post("/v1/jobs", json=new_job(name="sesame"), headers=caller).json()
+    # A trace that two headers disagree about is nobody's.
+    api.client.get("/v1/jobs", headers=[("traceparent", caller["traceparent"])] * 2)
+    job, nowhere, submit, request, listed = kept.get_finished_spans()
+    assert [job.name, nowhere.name] == ["GET /v1/jobs/{job_id}", "GET none"]
+    assert [submit.name, request.name, listed.name] == ["submit", "POST /v1/jobs", "GET /v1/jobs"]
+    assert {f"{each.context.trace_id:032x}" for each in (job, submit, request)} == {trace}
+    assert nowhere.parent is listed.parent is None
+    assert request.parent.span_id == job.parent.span_id == 0x00F067AA0BA902B7
+    assert submit.parent.span_id == request.context.span_id
+    assert api.claim(known["id"]).request.trace == (f"00-{trace}-{submit.context.span_id:016x}-01")
+    assert "trace" not in known
+    assert not any("sesame" in each.to_json() for each in kept.get_finished_spans())

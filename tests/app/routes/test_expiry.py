@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from app.cli import main
-from tests.app.conftest import Api, new_job, problem_of
+from tests.app.conftest import Api, Working, new_job, problem_of
+from tests.app.tree_kit import fit
 from workers.embedded import EmbeddedServer, address_of
+from workers.model import sibling
+from workers.stores.objects.job_files import read_request
 
 CSV = {"Content-Type": "text/csv"}
 FUTURE = "2099-01-31T02:00:00+02:00"
@@ -144,3 +147,48 @@ def test_the_address_of_an_embedded_server(tmp_path: Path) -> None:
         server._write_config()
         assert address_of(folder) == server.url
     assert address_of(tmp_path / "none") is None
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("evaluations", {"labels": [0, 1, 1]}),
+        ("predictions", {"inputs": {"logits": [[4.0, 1.0, 0.0]]}}),
+    ],
+)
+def test_work_on_a_tree_expires(working: Working, path: str, body: dict[str, Any]) -> None:
+    tree = fit(working, "l2h", {"logits": [[4.0, 1.0, 0.0], [0.5, 3.0, 2.0], [0.0, 2.0, 3.5]]})
+    at, client = f"/v1/trees/{tree['id']}/{path}", working.client
+    done = client.post(at, json={**body, "expires_at": FUTURE}, headers={"Prefer": "wait=30"})
+    assert done.status_code == 200, done.text
+    [job] = [each for each in client.get("/v1/jobs").json()["items"] if each["kind"] != "fit"]
+    assert job["expires_at"] == SAME
+    request = read_request(working.service.blobs, "local", job["id"])
+    assert request is not None
+    assert request.expires_at == SAME
+    assert "expires_at" not in request.options
+    for wrong in (WRONG[0], 4102444800):
+        refused = client.post(at, json={**body, "expires_at": wrong})
+        problem = problem_of(refused, 422, "invalid-request")
+        assert problem["errors"][0]["pointer"] == ["expires_at"]
+
+
+def test_a_comparison_expires(api: Api) -> None:
+    body = {
+        "inputs": {"features": [[0.0, 0.1], [0.2, 0.0], [4.0, 4.1], [4.2, 4.0]]},
+        "runs": [{"method": "hac"}],
+    }
+    comparison = api.client.post("/v1/comparisons", json={**body, "expires_at": FUTURE}).json()
+    assert comparison["expires_at"] == SAME
+    at = f"/v1/comparisons/{comparison['id']}"
+    assert api.client.get(at).json()["expires_at"] == SAME
+    assert api.client.post("/v1/comparisons", json=body).json()["expires_at"] is None
+    refused = api.client.post("/v1/comparisons", json={**body, "expires_at": WRONG[0]})
+    problem_of(refused, 422, "invalid-request")
+    # It goes once that time has passed and the job has ended.
+    job = sibling(comparison["id"], "job")
+    result = {"comparison": {"table": [], "best": {}}}
+    api.finish(job, result=result)
+    api.service.redis.zadd(f"{api.settings.key_prefix}expiries", {job: 1})
+    api.service.ledger.retention.run()
+    problem_of(api.client.get(at), 404, "not-found")

@@ -88,6 +88,7 @@ def test_a_job_inherits_no_secrets_of_its_worker() -> None:
         "child.start(); child.join()"
     )
     secrets = {"UMBEL_REDIS_URL": "redis://:sesame@h", "AWS_SECRET_ACCESS_KEY": "sesame"}
+    secrets["OTEL_EXPORTER_OTLP_HEADERS"] = "authorization=sesame"
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, **secrets},
@@ -99,6 +100,7 @@ def test_a_job_inherits_no_secrets_of_its_worker() -> None:
     assert "OPENBLAS_NUM_THREADS=1" in done.stdout
     assert "sesame" not in done.stdout + done.stderr
     assert "UMBEL_" not in done.stdout
+    assert "OTEL_" not in done.stdout
 
 
 def test_a_spare_found_dead_is_replaced(pool: ChildPool, small: Spec) -> None:

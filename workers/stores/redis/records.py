@@ -129,6 +129,7 @@ class Records:
                     "webhook",
                     "created_at",
                     "expires_at",
+                    "trace",
                 }
             ),
             _ms(due_s),
@@ -521,6 +522,7 @@ def record_of(fields: Mapping[str, str]) -> Record | None:
         finished_at=fields.get("finished_at") or None,
         webhook=_webhook(request.get("webhook"), fields),
         expires_at=request.get("expires_at"),
+        trace=request.get("trace"),
         version=int(fields["version"]),
     )
 
