@@ -117,3 +117,20 @@ test("what is folded and too narrow for a label has none: names of leaves get th
     tips.map(({ text }) => text).join(),
   );
 });
+
+test("among crowded leaves without names no label takes space", () => {
+  const { texts, frame } = drawn(
+    pairs(900, () => null),
+    { width: 1000, height: 700 },
+  );
+  assert.deepEqual(texts, []);
+  assert.equal(frame.room, 0);
+});
+
+test("arcs at the ground show what is folded, and only that", () => {
+  const nested = ["", 2, ...Array.from({ length: 900 }, (_, pair) => [null, 1, [`${pair}`, 0], [`${pair}`, 0]])]; // prettier-ignore
+  const window = { width: 1000, height: 700 };
+  const ringOf = (options) => drawn(storeOf(nested, options), window).picture.layers.ring;
+  assert.equal(ringOf().length, 0);
+  assert.equal(ringOf({ fold: [1, 4, 7] }).length, 1);
+});

@@ -26,6 +26,9 @@ const POLE = 0.125;
 /** Letters along the radii of a circle may be this much taller than their distance on the ground. */
 const TALL = 1.12;
 const LATER = 64;
+/** Widths of the arcs of folded tips, px, with labels beyond them and without. */
+const THIN_ARC = 1.75;
+const WIDE_ARC = 5;
 
 /**
  * The frame of a scene in a window, with the space for its labels.
@@ -163,6 +166,11 @@ export function compose({
       const merged = isSparse(TALL * spacing);
       const size = sizeFor(TALL * spacing);
       tips(picture, store, scene, place, tint, { room: frame.most, gap, size, theme, merged });
+      // Narrow folded tips have no labels: an arc shows that there is more below them.
+      if (merged && !tint.banded) {
+        const strip = frame.room > 0 ? THIN_ARC : WIDE_ARC;
+        ring(picture, scene, place, tint, { gap: 0.5, strip, folded: true });
+      }
     } else if (spacing > LEAST) {
       const [size, room] = [sizeFor(spacing), frame.room - GAP - 2];
       tips(picture, store, scene, place, tint, { room, gap, size, theme });

@@ -87,7 +87,7 @@ export function roomFor(store, scene, { size, most, family, merged = false }) {
   const wide = [];
   if (merged) {
     for (const run of runsOf(store, scene).slice(0, MEASURED)) {
-      const text = runTitle(store, scene, run);
+      const text = isNameless(store, scene, run) ? "" : runTitle(store, scene, run);
       if (text) wide.push(Math.min(most, width(text, size, family)));
     }
   } else {
@@ -120,6 +120,16 @@ function runTitle(store, scene, { row, tips: n, leaves }) {
   if (n === 1) return title;
   return `${isolated(line(store.name[scene.slot[row]] ?? ""))} · ${whole.format(leaves)}`;
 }
+
+/**
+ * Whether a run is a leaf without a name: among crowded leaves its number says nothing.
+ *
+ * @param {Named} store
+ * @param {Drawn} scene
+ * @param {Run} run
+ */
+const isNameless = (store, scene, { row }) =>
+  scene.kind[row] === LEAF && !store.name[scene.slot[row]];
 
 /**
  * Labels of the tips, beyond the ground. Returns how many were written.
@@ -170,6 +180,7 @@ export function tips(
     const start = Math.ceil(at - half);
     const stop = Math.floor(at + half);
     if (isSliver(store, scene, run, (to - from) * across, { size, merged })) continue;
+    if (merged && isNameless(store, scene, run)) continue;
     if (stop < 0 || start > taken.length || occupied(taken, start, stop)) continue;
     const title = runTitle(store, scene, run);
     const space = place.round ? Math.min(room, toEdge(picture, place, middle, gap)) : room;
