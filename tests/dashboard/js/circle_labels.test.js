@@ -125,6 +125,10 @@ test("among crowded leaves without names no label takes space", () => {
   );
   assert.deepEqual(texts, []);
   assert.equal(frame.room, 0);
+  // Nor for what is folded, but too narrow for a label.
+  const fold = Array.from({ length: 900 }, (_, pair) => 1 + 3 * pair);
+  const nested = ["", 2, ...Array.from({ length: 900 }, () => [null, 1, [null, 0], [null, 0]])];
+  assert.equal(drawn(storeOf(nested, { fold }), { width: 1000, height: 700 }).frame.room, 0);
 });
 
 test("arcs at the ground show what is folded, and only that", () => {

@@ -60,7 +60,7 @@ export function comparisonPictures(runs, axes) {
     el("h3", {}, "All metrics; the top of each axis is the best run"),
     el(
       "div",
-      { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "All metrics" },
+      { class: "picture-scroll", tabindex: "0", role: "region", "aria-label": "All metrics" },
       parallel(runs, known.slice(0, MOST_AXES)),
     ),
     known.length > MOST_AXES && el("p", { class: "quiet" }, `The first ${MOST_AXES} metrics.`),

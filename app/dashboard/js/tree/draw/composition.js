@@ -80,9 +80,13 @@ function circleFor(store, scene, { width, height, theme, strip, named }) {
     return fit("circular", { width, height, room: reserved, strip: bare, bend, inset: 8 });
   };
   for (let turn = 0; named && turn < 3; turn += 1) {
-    const spacing = placed(fitted(room), home()).across / scene.tips;
+    const { across } = placed(fitted(room), home());
+    const spacing = across / scene.tips;
     const options = { size: sizeFor(TALL * spacing), most: pole, family: theme.family };
-    room = Math.min(pole, roomFor(store, scene, { ...options, merged: isSparse(TALL * spacing) }));
+    room = Math.min(
+      pole,
+      roomFor(store, scene, { ...options, across, merged: isSparse(TALL * spacing) }),
+    );
   }
   return { ...fitted(room), strip, room, most: Math.min(240, 0.3 * width) };
 }

@@ -80,14 +80,18 @@ function ranked(scene) {
  *
  * @param {Named} store
  * @param {Drawn} scene
- * @param {{ size: number, most: number, family: string, merged?: boolean }} options `merged`: as in `tips`
+ * @param {{ size: number, most: number, family: string, merged?: boolean, across?: number }} options
+ *   `merged`: as in `tips`, with `across`, the px per unit of u
  */
-export function roomFor(store, scene, { size, most, family, merged = false }) {
+export function roomFor(store, scene, { size, most, family, merged = false, across = 0 }) {
   /** @type {number[]} */
   const wide = [];
   if (merged) {
     for (const run of runsOf(store, scene).slice(0, MEASURED)) {
-      const text = isNameless(store, scene, run) ? "" : runTitle(store, scene, run);
+      const isLeftOut =
+        isNameless(store, scene, run) ||
+        isSliver(store, scene, run, (run.to - run.from) * across, { size, merged });
+      const text = isLeftOut ? "" : runTitle(store, scene, run);
       if (text) wide.push(Math.min(most, width(text, size, family)));
     }
   } else {
@@ -199,7 +203,7 @@ export function tips(
  * Whether a tip is too narrow for its label to say anything: the number of its leaves, or, where
  * labels are merged, what is folded in it.
  *
- * @param {Store} store
+ * @param {Named} store
  * @param {Drawn} scene
  * @param {Run} run
  * @param {number} wide px
