@@ -72,6 +72,23 @@ def test_sliding_counts_and_colours(look: Open, small: str) -> None:
     assert summary(page).startswith("7 clusters")
 
 
+def test_back_undoes_a_cut_and_a_colour(look: Open, small: str) -> None:
+    page = look(f"/trees/{small}?cut=k:2")
+    settled(page)
+    page.get_by_label("Number of clusters").fill("7")
+    page.keyboard.press("Enter")
+    until(page, lambda: hash_of(page).get("cut") == "k:7")
+    page.get_by_label("By", exact=True).select_option("none")
+    until(page, lambda: hash_of(page).get("color") == "none")
+    page.go_back()
+    page.locator(".tree-key").nth(6).wait_for()
+    assert hash_of(page) == {"cut": "k:7"}
+    page.go_back()
+    until(page, lambda: summary(page).startswith("2 clusters"))
+    page.wait_for_timeout(400)  # Longer than the address waits for the look.
+    assert hash_of(page) == {"cut": "k:2"}
+
+
 def test_by_height(look: Open, small: str) -> None:
     page = look(f"/trees/{small}?cut=k:2&heights=height")
     settled(page)

@@ -89,3 +89,12 @@ test("names as sentences", () => {
   assert.equal(format.capitalized(""), "");
   assert.equal(format.capitalized("élan"), "Élan");
 });
+
+test("options of the same name have their details", () => {
+  const option = (value, label) => ({ value, label, detail: `detail ${value}` });
+  assert.deepEqual(format.distinct([option("1", "a"), option("2", "b"), option("3", "a")]), [
+    ["1", "a · detail 1"],
+    ["2", "b"],
+    ["3", "a · detail 3"],
+  ]);
+});

@@ -136,3 +136,12 @@ test("parameters in short", () => {
   assert.deepEqual(schema.changedParams({ properties }, { k: 9, sizes: [2, 1] }), { k: 9, sizes: [2, 1] }); // prettier-ignore
   assert.deepEqual(schema.changedParams(undefined, { k: 1 }), { k: 1 });
 });
+
+test("the parameters that tell a run from others of its method", () => {
+  const ofHac = { properties: { linkage: { default: "average" }, metric: { default: "l2" } } };
+  const telling = (params, ...others) => schema.tellingParams(ofHac, params, [params, ...others]);
+  const average = { linkage: "average", metric: "l2" };
+  assert.deepEqual(telling(average), {});
+  assert.deepEqual(telling(average, { linkage: "ward", metric: "l2" }), { linkage: "average" });
+  assert.deepEqual(telling({ linkage: "ward", metric: "l2" }, average), { linkage: "ward" });
+});

@@ -65,6 +65,41 @@ test("a camera never loses the picture, nor comes nearer than it may", () => {
   assert.equal(cameras.zoomed(frame, cameras.home(), 1e-12, 0, 0).k, 0.5);
 });
 
+test("a zoom ends where leaves can be told apart, and not before", () => {
+  const scene = build(storeOf(LIFE), WHOLE);
+  const [few, many] = [
+    { ...scene, leaves: [4] },
+    { ...scene, leaves: [20_000] },
+  ];
+  for (const shape of SHAPES) {
+    const frame = fit(shape, WINDOW);
+    assert.equal(cameras.nearest(few, frame), 4, shape);
+    const most = cameras.nearest(many, frame);
+    close((place(frame, cameras.home()).across * most) / 20_000, 60, shape);
+    let camera = cameras.home();
+    for (let step = 0; step < 40; step += 1) camera = cameras.zoomed(frame, camera, 1.6, 450, 350, { most }); // prettier-ignore
+    close(camera.k, most, shape);
+  }
+  // A link may have led nearer than that: the camera stays, and can go back.
+  const near = { k: 500, kd: 500, x: 0, y: 0 };
+  const frame = fit("circular", WINDOW);
+  assert.equal(cameras.zoomed(frame, near, 2, 0, 0, { most: 4 }).k, 500);
+  assert.equal(cameras.zoomed(frame, near, 0.5, 0, 0, { most: 4 }).k, 250);
+});
+
+test("a zoom beside the circle keeps its nearest leaf where it is", () => {
+  const frame = fit("circular", { ...WINDOW, room: 60 });
+  const at = place(frame, cameras.home()).at(0.25, 1);
+  const camera = cameras.zoomed(
+    frame,
+    cameras.home(),
+    30,
+    ...place(frame, cameras.home()).beyond(0.25, 1, 70),
+  );
+  const [x, y] = place(frame, camera).at(0.25, 1);
+  assert.ok(Math.hypot(x - at[0], y - at[1]) < 1, `${x}, ${y} and ${at}`);
+});
+
 test("a camera means the same in a window of another size", () => {
   const frame = fit("circular", WINDOW);
   const camera = cameras.zoomed(frame, cameras.home(), 4, 300, 200);

@@ -171,11 +171,21 @@ test("positions of a slider", () => {
 
 test("the suggestion to begin with", () => {
   const level = (criterion, k, score = 1) => ({ criterion, k, score });
-  const best = (...levels) => cuts.firstLevel(levels)?.k;
+  const best = (...levels) => cuts.rankedLevels(levels)[0]?.k;
   assert.equal(best(level("gap", 3), level("silhouette", 5)), 5);
   assert.equal(best(level("silhouette", 50), level("gap", 3)), 3);
   assert.equal(best(level("gap", 3, 1), level("gap", 4, 2)), 4);
   assert.equal(best(level("gap", 1)), undefined);
+});
+
+test("a cut that leaves most points in one cluster is not suggested", async () => {
+  const shares = new Map([[2, 0.95], [3, 0.81], [5, 0.8], [9, 0.1]]); // prettier-ignore
+  const asked = [];
+  const shareOf = (k) => (asked.push(k), shares.get(k));
+  assert.equal(await cuts.balancedCount([2, 3, 5, 9], shareOf), 5);
+  assert.deepEqual(asked, [2, 3, 5]);
+  assert.equal(await cuts.balancedCount([2, 3], async (k) => shares.get(k)), null);
+  assert.equal(await cuts.balancedCount([], shareOf), null);
 });
 
 test("a look stands in the address", () => {

@@ -14,8 +14,10 @@ import { icon } from "../ui/icons.js";
 import { problemBox, waiting } from "../ui/notices.js";
 import { inspected } from "./datasets.js";
 import { ACCEPTED, guessFile, HINTS, USES } from "./file_guess.js";
+import { roleTitle } from "./roles.js";
 
 /** @import { Dataset, Job, Tree, TreeSummary } from "../net/answers.js" */
+/** @import { Guess } from "./file_guess.js" */
 
 /**
  * @typedef {{
@@ -34,6 +36,8 @@ import { ACCEPTED, guessFile, HINTS, USES } from "./file_guess.js";
  *   array in the file; `source`: where the service has the file itself
  */
 
+/** @typedef {ReturnType<typeof dropZone>} DropZone */
+
 /** @type {[file: string, use: string, media: string, name: string][]} */
 const SAMPLE = [
   ["logits.npy", "logits", "application/x-npy", "sample logits"],
@@ -42,6 +46,7 @@ const SAMPLE = [
   ["families.json", "labels", "application/json", "sample families of languages"],
 ];
 const FOREVER = 2 ** 31 - 1;
+const UNKNOWN = "application/octet-stream";
 
 /**
  * The drop zone with its cards. `stop` when the page is left: what is being sent continues.
@@ -51,6 +56,10 @@ const FOREVER = 2 ** 31 - 1;
 export function dropZone({ ondataset, ontree, sample = true }) {
   const cards = el("ul", { class: "file-cards", "aria-label": "Files" });
   const left = new AbortController(); // Aborted when the page is left.
+  /** @type {Set<FileCard>} Cards of files that are not uploaded yet, with those that failed. */
+  const open = new Set();
+  /** The uploads of the sample. */
+  let sampling = Promise.resolve();
   const handlers = { ondataset, ontree };
   const chooser = el("input", {
     type: "file",
@@ -64,7 +73,10 @@ export function dropZone({ ondataset, ontree, sample = true }) {
       chooser.value = "";
     },
   });
-  const sampleButton = button("Use the sample", { onclick: () => addSample(), id: "use-sample" });
+  const sampleButton = button("Use the sample", {
+    onclick: () => (sampling = addSample()),
+    id: "use-sample",
+  });
   const zone = el(
     "div",
     { class: "drop" },
@@ -93,9 +105,29 @@ export function dropZone({ ondataset, ontree, sample = true }) {
     for (const file of files) {
       const card = new FileCard(file.name, handlers, left.signal);
       append(cards, card.element);
-      card.ask(file);
+      open.add(card);
+      card.take(file);
     }
-    focusFirst(cards, "li:last-child .button.primary");
+  }
+
+  /**
+   * Wait until every file is uploaded, or its card shows why not. A file whose kind the user was asked
+   * for is uploaded as the card says.
+   *
+   * @param {(waiting: number, all: number) => unknown} onprogress
+   */
+  async function settled(onprogress) {
+    const pending = [...open].filter((card) => card.element.isConnected && !card.isDone);
+    let n = pending.length;
+    if (n) onprogress(n, pending.length);
+    await sampling;
+    await Promise.all(
+      pending.map(async (card) => {
+        await card.finish();
+        n -= 1;
+        onprogress(n, pending.length);
+      }),
+    );
   }
 
   async function addSample() {
@@ -104,6 +136,7 @@ export function dropZone({ ondataset, ontree, sample = true }) {
       for (const [path, use, media, name] of SAMPLE) {
         const card = new FileCard(path, handlers, left.signal);
         append(cards, card.element);
+        open.add(card);
         const source = `dashboard/sample/${path}`;
         const content = await (await raw(source, { quiet: true })).blob();
         await card.start(new File([content], path, { type: media }), { media, use, name, source });
@@ -115,7 +148,7 @@ export function dropZone({ ondataset, ontree, sample = true }) {
     }
   }
 
-  return { element, stop: () => left.abort() };
+  return { element, settled, stop: () => left.abort() };
 }
 
 /**
@@ -166,6 +199,12 @@ addEventListener("beforeunload", (event) => {
 class FileCard {
   body = el("div", { class: "stack tight" });
   transfer = new AbortController();
+  /** Whether the file is uploaded. */
+  isDone = false;
+  /** @type {Promise<unknown>} What the card is doing. */
+  work = Promise.resolve();
+  /** @type {(() => Promise<unknown>) | null} Uploads the file as the form of the card says. */
+  upload = null;
 
   /**
    * @param {string} fileName
@@ -190,15 +229,61 @@ class FileCard {
   }
 
   /**
+   * Upload the file as what it seems to be; of an unknown kind of file, ask the user.
+   *
+   * @param {File} file
+   */
+  take(file) {
+    this.work = this.#begin(file);
+    return this.work;
+  }
+
+  /** Wait for the file; it is uploaded now if its card asks what it is. */
+  async finish() {
+    await this.work;
+    if (!this.upload) return;
+    this.work = this.upload();
+    await this.work;
+  }
+
+  /** @param {File} file */
+  async #begin(file) {
+    this.#entitle(file);
+    const guess = await guessFile(file);
+    this.element.dataset.use = guess.use;
+    if (guess.media === UNKNOWN) {
+      this.#draw(file, guess);
+      return;
+    }
+    const { media, use, square } = guess;
+    await this.start(file, { media, use, square, name: file.name }, () => this.ask(file));
+  }
+
+  /** @param {File} file */
+  #entitle(file) {
+    replace(this.title, [...this.title.childNodes].slice(0, 2));
+    append(this.title, el("span", { class: "quiet" }, bytes(file.size)));
+    replace(this.body, el("p", { class: "quiet", role: "status" }, "Reading its beginning…"));
+  }
+
+  /**
    * Ask the user what the file is, starting with a guess.
    *
    * @param {File} file
    */
   async ask(file) {
-    replace(this.title, [...this.title.childNodes].slice(0, 2));
-    append(this.title, el("span", { class: "quiet" }, bytes(file.size)));
-    replace(this.body, el("p", { class: "quiet", role: "status" }, "Reading its beginning…"));
-    const guess = await guessFile(file);
+    this.#entitle(file);
+    this.#draw(file, await guessFile(file));
+  }
+
+  /**
+   * The form of what the file is.
+   *
+   * @param {File} file
+   * @param {Guess & { media: string }} guess
+   */
+  #draw(file, guess) {
+    this.isDone = false;
     const use = select(USES, { value: guess.use });
     const name = el("input", {
       type: "text",
@@ -220,6 +305,7 @@ class FileCard {
         },
         () => this.ask(file),
       );
+    this.upload = start;
     replace(
       this.body,
       el(
@@ -228,7 +314,7 @@ class FileCard {
           class: "stack tight",
           onsubmit: (event) => {
             event.preventDefault();
-            start();
+            this.work = start();
           },
         },
         el(
@@ -262,6 +348,7 @@ class FileCard {
    */
   async start(file, plan, retry = () => this.start(file, plan)) {
     if (this.left.aborted) return;
+    this.upload = null;
     this.transfer = new AbortController();
     const bar = el("progress", { max: 1, value: 0, "aria-label": `Upload of ${file.name}` });
     const text = el("span", { class: "quiet" });
@@ -271,7 +358,7 @@ class FileCard {
     underWay += 1;
     try {
       const isTree = plan.use === "tree";
-      const isUnknown = plan.media === "application/octet-stream";
+      const isUnknown = plan.media === UNKNOWN;
       const answer = await upload(file, {
         role: HINTS.has(plan.use) ? plan.use : undefined,
         name: plan.name || file.name,
@@ -382,9 +469,17 @@ class FileCard {
         { class: "row", role: "status" },
         el("span", { class: "chip good" }, "Ready"),
         el("span", {}, `${shape(dataset.shape)} ${dataset.dtype ?? ""}, ${bytes(dataset.bytes)}`),
+        use && el("span", { class: "quiet" }, `as ${roleTitle(use).toLowerCase()}`),
         el("a", { href: href(`/datasets/${dataset.id}`) }, "Details"),
       ),
+      el(
+        "div",
+        { class: "row" },
+        button("Upload it differently", { kind: "small ghost", onclick: () => this.ask(file) }),
+        this.#removeButton("small ghost"),
+      ),
     );
+    this.isDone = true;
     await this.handlers.ondataset?.(dataset, use);
   }
 
@@ -408,6 +503,7 @@ class FileCard {
       const imported = await get(`/v1/trees/${job.result?.tree}`, { signal, quiet: true });
       tree = imported;
     } else tree = answer;
+    this.isDone = true;
     replace(
       this.body,
       el(
@@ -420,6 +516,7 @@ class FileCard {
           "Open the tree",
         ),
       ),
+      el("div", { class: "row" }, this.#removeButton("small ghost")),
     );
     this.handlers.ontree?.(tree);
   }

@@ -3,7 +3,7 @@
 import { get } from "../net/requests.js";
 import { button, codeText, field, optionElements, select } from "../ui/controls.js";
 import { el, focusFirst, replace, unique } from "../ui/dom.js";
-import { moment, plural } from "../ui/format.js";
+import { distinct, moment, plural } from "../ui/format.js";
 import { fitting, labelOf, roleTitle } from "./roles.js";
 import { hintOf, isTyped, textOf, typedInput } from "./typed_input.js";
 
@@ -158,15 +158,24 @@ function datasetOptions({ role, isOptional }, datasets, others = []) {
   return [
     ["", fit.length || isOptional ? "–" : "No uploaded dataset fits yet"],
     ...others,
-    ...fit.map(idAndLabel),
+    ...labelled(fit),
   ];
 }
 
 /**
- * @param {Dataset} dataset
- * @returns {Option}
+ * Options that tell datasets apart: of the same name and shape, by when they were uploaded.
+ *
+ * @param {Dataset[]} datasets
+ * @returns {Option[]}
  */
-const idAndLabel = (dataset) => [dataset.id, labelOf(dataset)];
+const labelled = (datasets) =>
+  distinct(
+    datasets.map((dataset) => ({
+      value: dataset.id,
+      label: labelOf(dataset),
+      detail: moment(dataset.created_at),
+    })),
+  );
 
 /**
  * @param {InputOptions} options
@@ -245,10 +254,13 @@ async function treeOptions(wanted) {
   /** @type {Page<TreeSummary>} */
   const { items } = await get("/v1/trees?limit=100", { quiet: true });
   /** @type {Option[]} */
-  const trees = items.map(({ id, name, method, n_leaves: n }) => [
-    id,
-    `Tree: ${name ?? method} · ${plural(n, "leaf", "leaves")}`,
-  ]);
+  const trees = distinct(
+    items.map(({ id, name, method, n_leaves: n, created_at: created }) => ({
+      value: id,
+      label: `Tree: ${name ?? method} · ${plural(n, "leaf", "leaves")}`,
+      detail: moment(created),
+    })),
+  );
   const isListed = !wanted.startsWith("tr_") || items.some(({ id }) => id === wanted);
   return isListed ? trees : [[wanted, `Tree ${wanted}`], ...trees];
 }
@@ -265,7 +277,7 @@ function severalDatasets({ role, initial, datasets, onchange }) {
   const place = el("div", { class: "stack tight", role: "group", id: unique("several") });
   const draw = () => {
     /** @type {Option[]} */
-    const options = [["", "–"], ...fitting(known, role).map(idAndLabel)];
+    const options = [["", "–"], ...labelled(fitting(known, role))];
     const isList = chosen.length > 1;
     replace(
       place,

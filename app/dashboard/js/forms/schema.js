@@ -323,3 +323,21 @@ export function changedParams(schema, params) {
     }),
   );
 }
+
+/**
+ * The parameters that tell a run from others of its method: those that differ from the defaults, or
+ * from another run's.
+ *
+ * @param {ObjectSchema | undefined} schema
+ * @param {Record<string, unknown>} params
+ * @param {Record<string, unknown>[]} others
+ */
+export function tellingParams(schema, params, others) {
+  const changed = changedParams(schema, params);
+  return Object.fromEntries(
+    Object.entries(params).filter(
+      ([name, value]) =>
+        name in changed || others.some((other) => name in other && !same(other[name], value)),
+    ),
+  );
+}

@@ -1,7 +1,7 @@
 // A comparison: its progress, then its table.
 
 import { methods, metrics } from "../forms/catalogue.js";
-import { changedParams, readable, shownParams } from "../forms/schema.js";
+import { readable, shownParams, tellingParams } from "../forms/schema.js";
 import { ENDED, follow } from "../net/jobs.js";
 import { aborted, hasStatus, problemOf } from "../net/problem.js";
 import { get } from "../net/requests.js";
@@ -12,6 +12,7 @@ import { download, fileName } from "../ui/downloads.js";
 import { ago, moment, number, seconds } from "../ui/format.js";
 import { problemBox, warningCount } from "../ui/notices.js";
 import { progressPanel, statusChip } from "../ui/progress.js";
+import { comparisonPictures } from "./comparison_pictures.js";
 import { confirmDeletion } from "./deletion.js";
 
 /** @import { Comparison, ComparisonRow, Method, Metric } from "../net/answers.js" */
@@ -90,6 +91,7 @@ export async function mount(root, { id }) {
           el("h2", { class: "notice-title" }, "Cancelled"),
         ),
       table && comparisonTable(table, best ?? {}, catalogue),
+      table && picturesOf(table, catalogue),
     );
   };
   const watch = async () => {
@@ -135,7 +137,7 @@ function comparisonTable(rows, best, catalogue) {
       metric?.better === "lower" && el("span", { class: "field-hint" }, " ↓"),
     );
   });
-  return el(
+  const place = el(
     "div",
     { class: "table-place", tabindex: "0", role: "region", "aria-label": "Comparison" },
     el(
@@ -163,29 +165,95 @@ function comparisonTable(rows, best, catalogue) {
         {},
         rows.map((row, at) => {
           const bestIds = new Set(ids.filter((id) => best[id] === at));
-          return tableRow(row, ids, bestIds, catalogue.methods.get(row.method));
+          return tableRow(row, ids, bestIds, {
+            method: catalogue.methods.get(row.method),
+            settings: settingsOf(row, rows, catalogue),
+          });
         }),
       ),
     ),
   );
+  return el("div", { class: "stack tight" }, scrollHint(place), place);
 }
+
+/**
+ * The pictures of the runs that have metrics.
+ *
+ * @param {ComparisonRow[]} rows
+ * @param {Catalogue} catalogue
+ */
+function picturesOf(rows, catalogue) {
+  const ids = [...new Set(rows.flatMap((row) => Object.keys(row.metrics ?? {})))];
+  return comparisonPictures(
+    rows
+      .filter((row) => !row.error)
+      .map((row) => ({
+        name: `${catalogue.methods.get(row.method)?.title ?? row.method}, ${settingsOf(row, rows, catalogue)}`,
+        means: Object.fromEntries(Object.entries(row.metrics).map(([id, { mean }]) => [id, mean])),
+      })),
+    ids.map((id) => ({
+      id,
+      title: catalogue.metrics.get(id)?.title ?? readable(id),
+      isLowerBetter: catalogue.metrics.get(id)?.better === "lower",
+    })),
+  );
+}
+
+/**
+ * What a run was made with: its parameters that differ from the defaults or from those of another run
+ * of its method.
+ *
+ * @param {ComparisonRow} row
+ * @param {ComparisonRow[]} rows
+ * @param {Catalogue} catalogue
+ */
+const settingsOf = ({ method, params, preprocess, then }, rows, catalogue) =>
+  [
+    ...preprocess.map(({ step }) => step),
+    shownParams(
+      tellingParams(
+        catalogue.methods.get(method)?.params,
+        withoutSeed(params),
+        rows.filter((other) => other.method === method).map((other) => other.params),
+      ),
+    ),
+    ...(then ? [`then ${then.method}`] : []),
+  ].join(" · ");
+
+/**
+ * A line that says that a table is wider than its place, while it is.
+ *
+ * @param {HTMLElement} place
+ */
+function scrollHint(place) {
+  const hint = el("p", { class: "quiet scroll-hint", hidden: true }, "More columns to the right: scroll the table sideways."); // prettier-ignore
+  new ResizeObserver(() => {
+    hint.hidden = place.scrollWidth <= place.clientWidth + 1;
+  }).observe(place);
+  return hint;
+}
+
+/**
+ * The tree of a run, where the service keeps it.
+ *
+ * @param {ComparisonRow} row
+ */
+const treeOf = (row) => ("tree" in row && typeof row.tree === "string" ? row.tree : null);
 
 /**
  * @param {ComparisonRow} row
  * @param {string[]} ids of the metrics
  * @param {Set<string>} bestIds the metrics that this row is the best of
- * @param {Method | undefined} method
+ * @param {{ method: Method | undefined, settings: string }} texts
  */
-function tableRow(row, ids, bestIds, method) {
-  const settings = [
-    ...row.preprocess.map(({ step }) => step),
-    shownParams(changedParams(method?.params, withoutSeed(row.params))),
-    ...(row.then ? [`then ${row.then.method}`] : []),
-  ].join(" · ");
+function tableRow(row, ids, bestIds, { method, settings }) {
+  const tree = treeOf(row);
   const head = el(
     "th",
     { scope: "row" },
-    method?.title ?? row.method,
+    tree
+      ? el("a", { href: router.href(`/trees/${tree}`) }, method?.title ?? row.method)
+      : (method?.title ?? row.method),
     el("span", { class: "field-hint block" }, bdi(settings)),
     row.warnings.length > 0 &&
       el(

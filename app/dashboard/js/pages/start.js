@@ -10,12 +10,14 @@ import * as router from "../router.js";
 import { button } from "../ui/controls.js";
 import { toast } from "../ui/dialogs.js";
 import { el, focusFirst, replace } from "../ui/dom.js";
+import { plural } from "../ui/format.js";
 import { problemBox } from "../ui/notices.js";
 import { addressParams, datasetIds, settingsIn } from "./run_address.js";
 import { runForm } from "./run_form.js";
 
 /** @import { Dataset, Job, Method } from "../net/answers.js" */
 /** @import { Mounted, PageContext } from "../router.js" */
+/** @import { DropZone } from "../forms/drop_zone.js" */
 /** @import { RunForm } from "./run_form.js" */
 
 /**
@@ -102,7 +104,12 @@ export async function mount(root, { params }) {
     if (own !== turn || signal.aborted) return;
     form = built;
     card.hidden = false;
-    replace(card, stepTitle(3, "Settings", "settings-title"), built.element, runBar(method, built));
+    replace(
+      card,
+      stepTitle(3, "Settings", "settings-title"),
+      built.element,
+      runBar(method, built, zone),
+    );
     if (settings.inputs.documents && !settings.inputs.features) built.beginWithDocuments();
     remember();
   }
@@ -131,14 +138,34 @@ export async function mount(root, { params }) {
 }
 
 /**
- * The button that runs the method, and a place for errors.
+ * The button that runs the method, once what is being uploaded has arrived, and a place for errors.
  *
  * @param {Method} method
  * @param {RunForm} form
+ * @param {DropZone} zone
  */
-function runBar(method, form) {
+function runBar(method, form, zone) {
   const message = el("div", { class: "stack", "aria-live": "polite" });
   const run = async () => {
+    replace(message);
+    go.disabled = true;
+    try {
+      await zone.settled((waiting, all) =>
+        replace(
+          message,
+          el("progress", { max: all, value: all - waiting, "aria-label": "Uploads" }),
+          el(
+            "p",
+            { class: "quiet" },
+            waiting ? `Waiting for ${plural(waiting, "upload")}…` : "Uploaded.",
+          ),
+        ),
+      );
+    } finally {
+      go.disabled = false;
+    }
+    // The page was left, or the method changed, meanwhile.
+    if (!go.isConnected) return;
     replace(message);
     const { body, invalid } = form.read();
     if (invalid) {

@@ -38,6 +38,7 @@ import { runAgain } from "./run_again.js";
 /** @import { NodeAction } from "./panels/node_panel.js" */
 
 const WRITE_MS = 180;
+const ONE_STEP_MS = 1500;
 const MINUS = "M5 12h14";
 const WHOLE = "M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5";
 
@@ -76,14 +77,14 @@ export async function mount(root, { params, id }) {
     },
     update: (next) => {
       const look = readLook(next);
-      if (address.take(look)) page.change(look);
+      if (address.take(look)) address.follow(page.change(look));
     },
   };
 }
 
 /**
- * Write the look into the address, a moment after it has changed. Another root is a step in the
- * history.
+ * Write the look into the address, a moment after it has changed. Another root, cut or colour is a step
+ * in the history, so that Back undoes it; a cut that is moved further soon after is the same step.
  *
  * @param {TreeView} view
  * @param {string} path
@@ -93,19 +94,27 @@ function followAddress(view, path) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
   let written = writeLook(look);
-  const write = () => {
+  /** When the last step was a cut, in ms. */
+  let cutAt = -Infinity;
+  /** How many looks of the history are being shown; until then the address is ahead of the look. */
+  let following = 0;
+  const write = ({ isStep = true } = {}) => {
+    if (following) return;
     const now = writeLook(look);
     // A cut that the user has not chosen is not part of the address.
     if (view.suggestedCut && now.cut === view.suggestedCut) now.cut = null;
     if (JSON.stringify(now) === JSON.stringify(written) || view.signal.aborted) return;
-    const isSameRoot = now.root === written.root;
+    const isOther = now.root !== written.root || now.color !== written.color;
+    const isCut = now.cut !== written.cut;
+    const isMoved = isCut && !isOther && performance.now() - cutAt < ONE_STEP_MS;
     written = now;
-    if (isSameRoot) router.set(now);
-    else router.navigate(path, now);
+    if (isCut) cutAt = performance.now();
+    if (isStep && (isOther || isCut) && !isMoved) router.navigate(path, now);
+    else router.set(now);
   };
   view.on("look", () => {
     clearTimeout(timer);
-    timer = setTimeout(write, WRITE_MS);
+    timer = setTimeout(() => write(), WRITE_MS);
   });
   return {
     stop: () => clearTimeout(timer),
@@ -119,7 +128,22 @@ function followAddress(view, path) {
       if (JSON.stringify(now) === JSON.stringify(written)) return false;
       clearTimeout(timer);
       written = now;
+      cutAt = -Infinity;
       return true;
+    },
+    /**
+     * Leave the address alone until a look of the history is shown.
+     *
+     * @param {Promise<unknown>} shown
+     */
+    async follow(shown) {
+      following += 1;
+      try {
+        await shown;
+      } finally {
+        following -= 1;
+      }
+      write({ isStep: false });
     },
   };
 }
@@ -139,7 +163,7 @@ function build(root, view, stage) {
   const compare = el(
     "a",
     { class: "button", href: router.href("/compare", { left: source.tree }) },
-    "Compare",
+    "Beside another tree",
   );
   const trouble = el("div", { class: "tree-trouble" });
   /**

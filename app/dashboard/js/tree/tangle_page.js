@@ -6,7 +6,7 @@ import * as router from "../router.js";
 import { button, field, select } from "../ui/controls.js";
 import { bdi, el, replace } from "../ui/dom.js";
 import { saveBlob } from "../ui/downloads.js";
-import { count, number, plural } from "../ui/format.js";
+import { count, distinct, moment, number, plural } from "../ui/format.js";
 import { menu } from "../ui/menus.js";
 import { problemBox, waiting } from "../ui/notices.js";
 import { table } from "../ui/tables.js";
@@ -103,9 +103,15 @@ function build(root, state, trees, signal) {
   const treeSelect = (side) => {
     const other = byId.get(state[side === "left" ? "right" : "left"]);
     /** @type {[string, string][]} */
-    const list = trees
-      .filter((tree) => !other || tree.n_points === other.n_points || tree.id === state[side])
-      .map((tree) => [tree.id, nameOf(tree)]);
+    const list = distinct(
+      trees
+        .filter((tree) => !other || tree.n_points === other.n_points || tree.id === state[side])
+        .map((tree) => ({
+          value: tree.id,
+          label: nameOf(tree),
+          detail: `${plural(tree.n_points, "point")} · ${moment(tree.created_at)}`,
+        })),
+    );
     if (!state[side]) list.unshift(["", "Choose a tree"]);
     return select(list, {
       value: state[side],

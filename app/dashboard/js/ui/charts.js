@@ -133,11 +133,13 @@ export function lineChart({ title, points, across, up = "", errors = [] }) {
 }
 
 /**
+ * Places of values between `from` and `to` px, and round numbers among them.
+ *
  * @param {number[]} values
  * @param {number} from
  * @param {number} to
  */
-function scale(values, from, to) {
+export function scale(values, from, to) {
   let low = Infinity;
   let high = -Infinity;
   for (const value of values) {

@@ -136,3 +136,19 @@ export const sentence = (name) => capitalized(name.replaceAll("_", " "));
  * @param {string} text
  */
 export const capitalized = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/**
+ * Options whose labels tell them apart: where a label is repeated, the detail of each is added.
+ *
+ * @param {readonly { value: string, label: string, detail: string }[]} options
+ * @returns {[value: string, label: string][]}
+ */
+export function distinct(options) {
+  /** @type {Map<string, number>} */
+  const times = new Map();
+  for (const { label } of options) times.set(label, (times.get(label) ?? 0) + 1);
+  return options.map(({ value, label, detail }) => [
+    value,
+    (times.get(label) ?? 0) > 1 ? `${label} · ${detail}` : label,
+  ]);
+}

@@ -3,7 +3,7 @@
 import { key } from "../net/session.js";
 import { button, field } from "./controls.js";
 import { dialog, toast } from "./dialogs.js";
-import { bdi, el, replace } from "./dom.js";
+import { el, replace } from "./dom.js";
 
 /** @import { Problem } from "../net/problem.js" */
 
@@ -27,12 +27,12 @@ export async function askForKey(problem) {
   const { element, closed } = dialog({
     title: "This service needs a key",
     body: [
-      el("p", {}, bdi(problem.detail || "Enter a key of this service to continue.")),
       el(
         "p",
-        { class: "quiet" },
-        "Whoever runs the service creates keys: ",
+        {},
+        "Whoever runs it creates keys, with ",
         el("code", {}, "umbel keys new TENANT"),
+        ".",
       ),
       row,
     ],

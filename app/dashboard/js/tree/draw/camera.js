@@ -5,11 +5,16 @@ import { place as placed } from "./place.js";
 
 /** @import { PortableCamera } from "../model/look.js" */
 /** @import { Drawn } from "../model/scene.js" */
-/** @import { Camera, Frame } from "./place.js" */
+/** @import { Camera, Frame, RoundFrame } from "./place.js" */
 
 const FURTHEST = 1e6;
 const NEAREST = 0.5;
+/** The most zoom along the depth of a flat shape. */
+const DEEPEST = 50;
 const READABLE = 10;
+/** The distance of leaves that is near enough, px, and a zoom that every tree allows. */
+const LEAF_PX = 60;
+const LEAST_ZOOM = 4;
 
 /** The camera that shows the whole picture. */
 export const home = () => ({ k: 1, kd: 1, x: 0, y: 0 });
@@ -49,17 +54,44 @@ export function relative(frame, from, to) {
  * @param {number} factor
  * @param {number} x
  * @param {number} y
- * @param {{ depth?: number }} [options]
+ * @param {{ depth?: number, most?: number }} [options] `most`: as in `nearest`
  */
-export function zoomed(frame, camera, factor, x, y, { depth = 1 } = {}) {
+export function zoomed(frame, camera, factor, x, y, { depth = 1, most = FURTHEST } = {}) {
   const next = { ...camera };
-  next.k = Math.min(FURTHEST, Math.max(NEAREST, camera.k * factor));
-  next.kd = frame.shape === "circular" ? next.k : Math.min(1000, Math.max(1, camera.kd * depth));
+  next.k = Math.min(Math.max(most, camera.k), Math.max(NEAREST, camera.k * factor));
+  next.kd = frame.shape === "circular" ? next.k : Math.min(DEEPEST, Math.max(1, camera.kd * depth));
+  const [atX, atY] = frame.shape === "circular" ? within(frame, camera, x, y) : [x, y];
   const [ax, ay] = axes(frame, camera);
   const [bx, by] = axes(frame, next);
-  next.x = x - ((x - camera.x) * bx) / ax;
-  next.y = y - ((y - camera.y) * by) / ay;
+  next.x = atX - ((atX - camera.x) * bx) / ax;
+  next.y = atY - ((atY - camera.y) * by) / ay;
   return held(frame, next);
+}
+
+/**
+ * The point of a circle that is nearest to one beyond its leaves, so that a zoom beside the circle
+ * does not end where nothing is.
+ *
+ * @param {RoundFrame} frame
+ * @param {Camera} camera
+ * @param {number} x
+ * @param {number} y
+ */
+function within(frame, camera, x, y) {
+  const [cx, cy] = [frame.cx * camera.k + camera.x, frame.cy * camera.k + camera.y];
+  const away = Math.hypot(x - cx, y - cy) / (frame.radius * camera.k);
+  return away > 1 ? [cx + (x - cx) / away, cy + (y - cy) / away] : [x, y];
+}
+
+/**
+ * The nearest sense of zoom: leaves are as far apart as it takes to see each of them.
+ *
+ * @param {Drawn} scene
+ * @param {Frame} frame
+ */
+export function nearest(scene, frame) {
+  const { across } = placed(frame, home());
+  return Math.min(FURTHEST, Math.max(LEAST_ZOOM, (LEAF_PX * (scene.leaves[0] || 1)) / across));
 }
 
 /**

@@ -1,5 +1,6 @@
 // The colouring of a tree view: by the clusters of its cut, by a labels dataset, or none.
 
+import { clusterNames } from "../model/cluster_names.js";
 import { categories, cutColour, heightOf } from "../model/cut.js";
 import {
   categoryName,
@@ -193,8 +194,7 @@ export function categoryText(view, scene, row) {
   if (look.color !== "cut" || !cut) return "";
   const category = categories(scene, store, byNode)[row];
   if (category === NONE) return "";
-  const cluster = cut.clusters.find((candidate) => candidate.category === category);
-  return cluster?.name || `Cluster ${category + 1}`;
+  return clusterNames(cut, store).get(category) ?? "";
 }
 
 /**
@@ -228,10 +228,11 @@ export function legendEntries(view, theme = view.theme) {
     return { list, others: Math.max(0, labels.n - list.length), cycles: false };
   }
   if (look.color !== "cut" || !cut) return nothing;
-  const list = cut.clusters.slice(0, MOST_ENTRIES).map(({ category, node, name, size }) => ({
+  const names = clusterNames(cut, view.store);
+  const list = cut.clusters.slice(0, MOST_ENTRIES).map(({ category, node, size }) => ({
     category,
     node,
-    text: name || `Cluster ${category + 1}`,
+    text: names.get(category) ?? "",
     size,
     colour: colourOf(theme, category, true),
   }));

@@ -1,10 +1,11 @@
 // The picture of a scene seen through a camera; the canvas and the files get the same.
 
 import { INNER } from "../model/scene.js";
+import { home } from "./camera.js";
 import { errorLinks } from "./error_links.js";
 import { branches, cutLine, dots, ring } from "./dendrogram.js";
 import { cells } from "./icicle.js";
-import { Busy, inner, roomFor, sizeFor, tips } from "./labels.js";
+import { Busy, inner, isSparse, roomFor, sizeFor, tips } from "./labels.js";
 import { Picture } from "./picture.js";
 import { fit, place as placed, seen } from "./place.js";
 
@@ -18,9 +19,16 @@ import { fit, place as placed, seen } from "./place.js";
 
 const STRIP = 9;
 const GAP = 4;
-/** Tips closer than this get no labels, and no space is reserved for them. */
+/** Tips of a rectangle closer than this get no labels, and no space is reserved for them. */
 const LEAST = 1.1;
+/** The most that labels above and below a circle take, as a share of its side; beside it is more room. */
+const POLE = 0.125;
+/** Letters along the radii of a circle may be this much taller than their distance on the ground. */
+const TALL = 1.12;
 const LATER = 64;
+/** Widths of the arcs of folded tips, px, with labels beyond them and without. */
+const THIN_ARC = 1.75;
+const WIDE_ARC = 5;
 
 /**
  * The frame of a scene in a window, with the space for its labels.
@@ -32,25 +40,55 @@ const LATER = 64;
  */
 export function frameFor(store, scene, { shape, width, height, theme, banded, labels = true }) {
   const strip = shape === "icicle" || !banded ? 0 : STRIP + GAP;
-  const side = Math.min(width, height);
-  const spacing =
-    shape === "circular" ? (Math.PI * 0.7 * side) / scene.tips : (height - 36) / scene.tips;
+  if (shape === "circular") {
+    return circleFor(store, scene, { width, height, theme, strip, named: labels && scene.n > 1 });
+  }
+  const spacing = (height - 36) / scene.tips;
   const size = sizeFor(spacing);
-  const share = side < 440 ? 0.16 : 0.21;
-  const most = shape === "circular" ? Math.min(170, share * side) : Math.min(230, 0.3 * width);
+  const most = Math.min(230, 0.3 * width);
   const named = labels && shape !== "icicle" && spacing > LEAST && scene.n > 1;
   // Beside a rectangle, labels that appear when zooming in have no other place.
   const later = labels && shape === "rectangular" && scene.n > 1 ? LATER : 0;
   const room = named
     ? roomFor(store, scene, { size, most, family: theme.family }) + GAP + 2
     : later;
-  const bend = shape === "circular" && crowded(scene) ? 0.75 : 1;
   return {
-    ...fit(shape, { width, height, room, strip: strip + (named ? 0 : 2), bend }),
+    ...fit(shape, { width, height, room, strip: strip + (named ? 0 : 2), bend: 1 }),
     strip,
     room,
     most,
   };
+}
+
+/**
+ * The frame of a circle. The room for labels and their size, which follows from the circumference,
+ * depend on each other. Only the room above and below is reserved: beside the circle a window is
+ * usually wider, and there the labels reach to its edge.
+ *
+ * @param {Store} store
+ * @param {Drawn} scene
+ * @param {{ width: number, height: number, theme: Theme, strip: number, named: boolean }} options
+ * @returns {ViewFrame}
+ */
+function circleFor(store, scene, { width, height, theme, strip, named }) {
+  const bend = crowded(scene) ? 0.75 : 1;
+  const pole = POLE * Math.min(width, height);
+  let room = 0;
+  /** @param {number} reserved */
+  const fitted = (reserved) => {
+    const bare = strip + (named ? GAP + 2 : 2);
+    return fit("circular", { width, height, room: reserved, strip: bare, bend, inset: 8 });
+  };
+  for (let turn = 0; named && turn < 3; turn += 1) {
+    const { across } = placed(fitted(room), home());
+    const spacing = across / scene.tips;
+    const options = { size: sizeFor(TALL * spacing), most: pole, family: theme.family };
+    room = Math.min(
+      pole,
+      roomFor(store, scene, { ...options, across, merged: isSparse(TALL * spacing) }),
+    );
+  }
+  return { ...fitted(room), strip, room, most: Math.min(240, 0.3 * width) };
 }
 
 /**
@@ -127,11 +165,20 @@ export function compose({
   if (typeof cut?.v === "number") cutLine(picture, place, cut.v, theme.muted);
   if (links.length) errorLinks(picture, scene, place, links, theme.text);
   if (labels && scene.n > 1) {
-    const size = sizeFor(spacing);
     const gap = frame.strip + GAP + 2;
-    const room =
-      Math.max(frame.room - GAP, place.round ? frame.most * Math.min(1, camera.k - 0.5) : 0) - 2;
-    if (spacing > LEAST) tips(picture, store, scene, place, tint, { room, gap, size, theme });
+    if (place.round) {
+      const merged = isSparse(TALL * spacing);
+      const size = sizeFor(TALL * spacing);
+      tips(picture, store, scene, place, tint, { room: frame.most, gap, size, theme, merged });
+      // Narrow folded tips have no labels: an arc shows that there is more below them.
+      if (merged && !tint.banded) {
+        const strip = frame.room > 0 ? THIN_ARC : WIDE_ARC;
+        ring(picture, scene, place, tint, { gap: 0.5, strip, folded: true });
+      }
+    } else if (spacing > LEAST) {
+      const [size, room] = [sizeFor(spacing), frame.room - GAP - 2];
+      tips(picture, store, scene, place, tint, { room, gap, size, theme });
+    }
     const busy = new Busy(frame.width, frame.height);
     inner(picture, store, scene, place, tint, { theme, clusters: cut?.clusters, busy });
   }

@@ -374,9 +374,9 @@ export function dots(picture, scene, place, tint, { leaves, clusters, paper }) {
  * @param {Drawn} scene
  * @param {Place} place
  * @param {Shades} tint
- * @param {{ gap: number, strip: number }} options
+ * @param {{ gap: number, strip: number, folded?: boolean }} options `folded`: only of folded tips
  */
-export function ring(picture, scene, place, tint, { gap, strip }) {
+export function ring(picture, scene, place, tint, { gap, strip, folded = false }) {
   const { n, kind, left, right, end } = scene;
   const { window } = place;
   if (window.v1 < 0.98) return;
@@ -393,6 +393,12 @@ export function ring(picture, scene, place, tint, { gap, strip }) {
     const fine = (right[i] - left[i]) * place.across < 0.6;
     if (kind[i] === INNER && !fine) {
       i += 1;
+      continue;
+    }
+    if (folded && kind[i] <= LEAF) {
+      flush();
+      open = null;
+      i = end[i];
       continue;
     }
     const colour = tint.colours[tint.band[i]];

@@ -7,7 +7,7 @@ import { ABOVE, seen } from "./place.js";
 import { clip } from "./text.js";
 
 /** @import { Drawn } from "../model/scene.js" */
-/** @import { Named } from "./labels.js" */
+/** @import { Named } from "./name_runs.js" */
 /** @import { Theme } from "./palettes.js" */
 /** @import { Picture } from "./picture.js" */
 /** @import { FlatPlace } from "./place.js" */

@@ -2,6 +2,7 @@
 
 import { INNER, LEAF, REST, UNSEEN } from "../model/scene.js";
 import { NONE } from "../model/store.js";
+import { runsOf } from "./name_runs.js";
 import { seen } from "./place.js";
 import { clip, isolated, line, width } from "./text.js";
 
@@ -9,16 +10,22 @@ import { clip, isolated, line, width } from "./text.js";
 /** @import { Store } from "../model/store.js" */
 /** @import { Theme } from "./palettes.js" */
 /** @import { Picture, TextStyle } from "./picture.js" */
-/** @import { Place, Visible } from "./place.js" */
+/** @import { Named, Run } from "./name_runs.js" */
+/** @import { Place, RoundPlace, Visible } from "./place.js" */
 /** @import { Tint } from "./tint.js" */
 
 const SMALLEST = 6.5;
 const SPARSE = 9;
+/** A label of fewer letters than its name has at least this many, or it is left out. */
+const FEWEST_LETTERS = 4;
+const FEWEST_INNER = 8;
+/** Distance of a circle's labels from the edges of the picture, px. */
+const EDGE = 4;
 const LARGEST = 12.5;
 const CELL = 6;
+/** The most labels whose widths decide how much room there is. */
+const MEASURED = 400;
 const whole = new Intl.NumberFormat("en");
-
-/** @typedef {{ name: (string | null)[] }} Named names by slot: a store, or a scene with its own */
 
 /**
  * The label of a row; "" if there is none.
@@ -50,6 +57,13 @@ export function sizeFor(spacing) {
 }
 
 /**
+ * Whether tips are too close for a label each.
+ *
+ * @param {number} spacing px
+ */
+export const isSparse = (spacing) => Math.floor(1.88 * spacing) / 2 < SMALLEST;
+
+/**
  * Rows in the order in which they get their labels: most leaves first, then most points.
  *
  * @param {Drawn} scene
@@ -66,18 +80,29 @@ function ranked(scene) {
  *
  * @param {Named} store
  * @param {Drawn} scene
- * @param {{ size: number, most: number, family: string }} options
+ * @param {{ size: number, most: number, family: string, merged?: boolean, across?: number }} options
+ *   `merged`: as in `tips`, with `across`, the px per unit of u
  */
-export function roomFor(store, scene, { size, most, family }) {
+export function roomFor(store, scene, { size, most, family, merged = false, across = 0 }) {
   /** @type {number[]} */
   const wide = [];
-  const order = ranked(scene);
-  for (let at = 0; at < order.length && wide.length < 400; at += 1) {
-    const row = order[at];
-    if (scene.kind[row] === INNER) continue;
-    if (scene.kind[row] === UNSEEN && scene.tips > 600) continue;
-    const text = titleOf(store, scene, row);
-    if (text) wide.push(Math.min(most, width(text, size, family)));
+  if (merged) {
+    for (const run of runsOf(store, scene).slice(0, MEASURED)) {
+      const isLeftOut =
+        isNameless(store, scene, run) ||
+        isSliver(store, scene, run, (run.to - run.from) * across, { size, merged });
+      const text = isLeftOut ? "" : runTitle(store, scene, run);
+      if (text) wide.push(Math.min(most, width(text, size, family)));
+    }
+  } else {
+    const order = ranked(scene);
+    for (let at = 0; at < order.length && wide.length < MEASURED; at += 1) {
+      const row = order[at];
+      if (scene.kind[row] === INNER) continue;
+      if (scene.kind[row] === UNSEEN && scene.tips > 600) continue;
+      const text = titleOf(store, scene, row);
+      if (text) wide.push(Math.min(most, width(text, size, family)));
+    }
   }
   if (!wide.length) return 0;
   wide.sort((a, b) => a - b);
@@ -88,6 +113,29 @@ export function roomFor(store, scene, { size, most, family }) {
 }
 
 /**
+ * The label of a run: its name and its number of leaves; that of its tip, if it is one.
+ *
+ * @param {Named} store
+ * @param {Drawn} scene
+ * @param {Run} run
+ */
+function runTitle(store, scene, { row, tips: n, leaves }) {
+  const title = titleOf(store, scene, row);
+  if (n === 1) return title;
+  return `${isolated(line(store.name[scene.slot[row]] ?? ""))} · ${whole.format(leaves)}`;
+}
+
+/**
+ * Whether a run is a leaf without a name: among crowded leaves its number says nothing.
+ *
+ * @param {Named} store
+ * @param {Drawn} scene
+ * @param {Run} run
+ */
+const isNameless = (store, scene, { row }) =>
+  scene.kind[row] === LEAF && !store.name[scene.slot[row]];
+
+/**
  * Labels of the tips, beyond the ground. Returns how many were written.
  *
  * @param {Picture} picture
@@ -95,45 +143,116 @@ export function roomFor(store, scene, { size, most, family }) {
  * @param {Drawn} scene
  * @param {Place} place
  * @param {Tint} tint
- * @param {{ room: number, gap: number, size: number, theme: Theme }} options
+ * @param {{ room: number, gap: number, size: number, theme: Theme, merged?: boolean }} options
+ *   `merged`: neighbouring tips of one name have one label with an arc over them, and folded tips
+ *   that are narrower than a label have none, so that the names of leaves get the space
  */
-export function tips(picture, store, scene, place, tint, { room, gap, size, theme }) {
-  const { kind, left, right, u } = scene;
+export function tips(
+  picture,
+  store,
+  scene,
+  place,
+  tint,
+  { room, gap, size, theme, merged = false },
+) {
   const { window } = place;
   if (window.v1 < 0.9) return 0;
-  const rows = visibleTips(scene, place, size);
+  const across = place.round
+    ? place.across + gap * (place.angle(1) - place.angle(0))
+    : place.across;
+  const half = (place.round && !merged ? 0.47 : 0.55) * size;
+  const runs = merged
+    ? runsOf(store, scene).filter(({ from, to }) => seen(window, from, to))
+    : visibleTips(scene, place, size).map((row) => ({
+        row,
+        tips: 1,
+        from: scene.left[row],
+        to: scene.right[row],
+        leaves: scene.leaves[row],
+      }));
   // A flag for each px of the visible ground.
-  const [from, to] = extent(window.spans);
-  const base = Math.max(0, from) * place.across;
-  const length = Math.ceil(Math.min(1, to) * place.across - base) + 4 * size;
+  const [low, high] = extent(window.spans);
+  const base = Math.max(0, low) * across;
+  const length = Math.ceil(Math.min(1, high) * across - base) + 4 * size;
   if (!(length > 0)) return 0;
   const taken = new Uint8Array(Math.min(length, 400_000) + 1);
   let written = 0;
-  for (const row of rows) {
-    const at = u[row] * place.across - base;
-    const start = Math.round(at - size * 0.52);
-    const stop = Math.round(at + size * 0.52);
-    // The number of leaves of a sliver is not informative.
-    if (
-      kind[row] === UNSEEN &&
-      store.name[scene.slot[row]] === null &&
-      (right[row] - left[row]) * place.across < size
-    ) {
-      continue;
-    }
+  for (const run of runs) {
+    const { row, from, to } = run;
+    const middle = run.tips === 1 ? scene.u[row] : (from + to) / 2;
+    const at = middle * across - base;
+    const start = Math.ceil(at - half);
+    const stop = Math.floor(at + half);
+    if (isSliver(store, scene, run, (to - from) * across, { size, merged })) continue;
+    if (merged && isNameless(store, scene, run)) continue;
     if (stop < 0 || start > taken.length || occupied(taken, start, stop)) continue;
-    const title = titleOf(store, scene, row);
-    const text = clip(title, size, room, theme.family);
-    if (!text) continue;
+    const title = runTitle(store, scene, run);
+    const space = place.round ? Math.min(room, toEdge(picture, place, middle, gap)) : room;
+    const text = clip(title, size, space, theme.family);
+    if (!text || (text !== title && place.round && text.length < FEWEST_LETTERS)) continue;
     taken.fill(1, Math.max(0, start), Math.max(0, stop));
-    beside(picture, place, u[row], gap, text, {
-      size,
-      colour: tint.text[tint.branch[row]],
-      whole: title,
-    });
+    const colour = tint.text[tint.branch[row]];
+    if (merged && (to - from) * across > size) arcOver(picture, place, run, gap, colour);
+    beside(picture, place, middle, gap, text, { size, colour, whole: title });
     written += 1;
   }
   return written;
+}
+
+/**
+ * Whether a tip is too narrow for its label to say anything: the number of its leaves, or, where
+ * labels are merged, what is folded in it.
+ *
+ * @param {Named} store
+ * @param {Drawn} scene
+ * @param {Run} run
+ * @param {number} wide px
+ * @param {{ size: number, merged: boolean }} options
+ */
+function isSliver(store, scene, { row, tips: n }, wide, { size, merged }) {
+  if (wide >= size) return false;
+  if (merged) return n > 1 || scene.kind[row] !== LEAF;
+  return scene.kind[row] === UNSEEN && store.name[scene.slot[row]] === null;
+}
+
+/**
+ * An arc between the ground and a label, over what the label names.
+ *
+ * @param {Picture} picture
+ * @param {Place} place
+ * @param {Run} run
+ * @param {number} gap
+ * @param {string} colour
+ */
+function arcOver(picture, place, { from, to }, gap, colour) {
+  const inset = Math.min(0.2 * (to - from), 1.5 / place.across);
+  const path = picture.stroke("front", colour, 1.5);
+  const px = gap - 3;
+  for (const [a, b] of place.window.spans) {
+    const [start, stop] = [Math.max(from + inset, a), Math.min(to - inset, b)];
+    if (start >= stop) continue;
+    path.move(...place.beyond(start, 1, px));
+    place.arc(path, 1, start, stop, px);
+  }
+}
+
+/**
+ * The length along the radius at u, from `gap` beyond the ground to the edge of the picture, px.
+ *
+ * @param {Picture} picture
+ * @param {RoundPlace} place
+ * @param {number} u
+ * @param {number} gap
+ */
+function toEdge(picture, place, u, gap) {
+  const [x, y] = place.beyond(u, 1, gap);
+  const a = place.angle(u);
+  /** @type {(at: number, step: number, length: number) => number} */
+  const along = (at, step, length) => {
+    if (Math.abs(step) < 1e-9) return Infinity;
+    return ((step > 0 ? length - EDGE : EDGE) - at) / step;
+  };
+  return Math.min(along(x, Math.cos(a), picture.width), along(y, Math.sin(a), picture.height));
 }
 
 /**
@@ -262,7 +381,8 @@ export function inner(
       600,
     );
     const w = width(text, size, theme.family, 600);
-    if (!text || w < size) continue;
+    // The first letters of a name alone say nothing.
+    if (!text || w < size || (text !== name && text.length < FEWEST_INNER)) continue;
     const [x, y] = place.at(u[row], v[row]);
     const [tx, ty] = place.round ? [x - w / 2, y - size * 0.9] : [x - w - 5, y - size * 0.75];
     if (tx < 2 || ty < size || tx + w > picture.width - 2 || ty > picture.height - 2) continue;

@@ -3,7 +3,7 @@
 import { linksOf } from "../model/errors.js";
 import { build, emptyScene, rows } from "../model/scene.js";
 import { NONE, Store } from "../model/store.js";
-import { fromPortable, held, home, journey, portable, toward, zoomed } from "./camera.js";
+import { fromPortable, held, home, journey, nearest, portable, toward, zoomed } from "./camera.js";
 import { cutMarks, isBanded, shownErrors, tinted } from "./colouring.js";
 import { compose, frameFor } from "./composition.js";
 import { highlight } from "./highlight.js";
@@ -290,7 +290,8 @@ export class Scenery extends EventTarget {
     if (!this.scene.n) return;
     this.flight?.abort();
     const isDepth = depth && this.frame.shape !== "circular";
-    const options = isDepth ? { depth: factor } : {};
+    const most = nearest(this.scene, this.frame);
+    const options = isDepth ? { depth: factor, most } : { most };
     this.stage.move(zoomed(this.frame, this.stage.camera, isDepth ? 1 : factor, x, y, options));
   }
 

@@ -218,13 +218,16 @@ export function sliderPosition(k, leaves) {
   return leaves <= 40 ? (k - 1) / (leaves - 1) : Math.log(k) / Math.log(leaves);
 }
 
+/** A cut with a larger cluster than this share of the points says nothing about the others. */
+export const MOST_SHARE = 0.8;
+
 /**
- * The first suggestion to show: one by a criterion on the data rather than by heights, and if
- * possible with no more clusters than colours can distinguish.
+ * Suggestions in the order in which they are tried: those by a criterion on the data rather than by
+ * heights, and first those with no more clusters than colours can distinguish.
  *
  * @param {Level[]} levels
  */
-export function firstLevel(levels) {
+export function rankedLevels(levels) {
   const order = ["support", "modularity", "silhouette", "gap"];
   /** @param {Level} level */
   const isMany = (level) => Number(level.k > 20);
@@ -232,5 +235,17 @@ export function firstLevel(levels) {
   const rank = (level) => order.indexOf(level.criterion);
   return levels
     .filter((level) => level.k > 1)
-    .sort((a, b) => isMany(a) - isMany(b) || rank(a) - rank(b) || b.score - a.score)[0];
+    .sort((a, b) => isMany(a) - isMany(b) || rank(a) - rank(b) || b.score - a.score);
+}
+
+/**
+ * The first number of clusters that leaves no cluster with more than `MOST_SHARE` of the points;
+ * null if none does.
+ *
+ * @param {number[]} counts
+ * @param {(k: number) => number | Promise<number>} shareOf the share of the largest of k clusters
+ */
+export async function balancedCount(counts, shareOf) {
+  for (const k of counts) if ((await shareOf(k)) <= MOST_SHARE) return k;
+  return null;
 }

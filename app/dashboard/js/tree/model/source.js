@@ -94,6 +94,19 @@ export function treeSource(tree, signal) {
     cut: (cut, own) =>
       get(`${base}/cut${query({ ...cutQuery(cut), limit: 10_000 })}`, { signal: own, quiet: true }),
     /**
+     * The size of the largest of k clusters.
+     *
+     * @param {number} k
+     */
+    largest: async (k) => {
+      /** @type {Clusters} */
+      const { largest } = await get(`${base}/cut${query({ k, limit: 1 })}`, {
+        signal,
+        quiet: true,
+      });
+      return largest;
+    },
+    /**
      * The errors of a classifier on this tree.
      *
      * @param {string} job of its evaluation

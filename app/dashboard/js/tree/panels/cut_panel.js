@@ -9,12 +9,13 @@ import { count, number, plural } from "../../ui/format.js";
 import { menu } from "../../ui/menus.js";
 import { colourOf } from "../draw/tint.js";
 import {
+  balancedCount,
   clustersAt,
   cutHere,
   cutter,
   cutText,
-  firstLevel,
   heightOf,
+  rankedLevels,
   sliderPosition,
 } from "../model/cut.js";
 
@@ -27,6 +28,9 @@ import {
 const STEPS = 1000;
 const WAIT_MS = 90;
 const BARS = 60;
+/** Multiples of a few clusters that are tried where no suggestion is balanced. */
+const FEW = [1, 2, 4];
+const UNBALANCED = ": in every suggested cut one cluster has most of the points.";
 const FORMS = [
   ["CSV", "csv"],
   ["NumPy (npy)", "npy"],
@@ -82,6 +86,7 @@ export function cutPanel(view, { onproblem }) {
     onchange: () => chooseTyped(),
   });
   const marks = el("div", { class: "cut-marks", role: "group", "aria-label": "Suggested cuts" });
+  const noLevel = el("p", { class: "quiet cut-none", hidden: true });
   const summary = el("p", { class: "cut-said", role: "status" });
   const bars = el("div", { class: "cut-bars" });
   const warnings = el("p", { class: "quiet" });
@@ -114,6 +119,7 @@ export function cutPanel(view, { onproblem }) {
       typed,
     ),
     marks,
+    noLevel,
     summary,
     bars,
     warnings,
@@ -230,26 +236,65 @@ export function cutPanel(view, { onproblem }) {
     local = view.store.complete ? cutter(view.store) : null;
     typed.max = String(leaves());
     if (look.cut) choose({ ...look.cut });
+    let reason = "";
     try {
-      levels = (await source.levels()).levels;
+      const answer = await source.levels();
+      levels = answer.levels;
+      if ("reason" in answer && typeof answer.reason === "string") reason = answer.reason;
     } catch (error) {
       if (aborted(error)) return;
       if (!hasStatus(error, 404)) onproblem(error);
     }
     drawMarks();
     if (!look.cut) {
-      const k = firstLevel(levels)?.k ?? fallback();
+      let k = null;
+      try {
+        k = await balancedCount(
+          [...new Set(rankedLevels(levels).map((level) => level.k))],
+          shareOf,
+        );
+      } catch (error) {
+        if (aborted(error)) return;
+        onproblem(error);
+      }
+      // Meanwhile the user may have chosen one.
+      if (look.cut) return;
+      if (k === null) {
+        replace(
+          noLevel,
+          `No level stands out${levels.length ? UNBALANCED : reason && `: ${reason}`}`,
+        );
+        noLevel.hidden = false;
+        k = await fallback();
+      }
       // A cut that the user has not chosen is not part of the address.
       view.suggestedCut = cutText({ k });
       choose({ k });
     }
   };
 
-  /** Without suggestions: a few clusters, rather than the whole tree as one. */
-  const fallback = () => {
+  /**
+   * The share of the points in the largest of k clusters.
+   *
+   * @param {number} k
+   */
+  const shareOf = async (k) => {
+    const largest = local ? cutHere(local, { k }).largest : await source.largest(k);
+    return largest / Math.max(1, view.total.size);
+  };
+
+  /** Without suggestions: a few clusters, if possible balanced, rather than the whole tree as one. */
+  const fallback = async () => {
     const few = Math.min(leaves(), 12, Math.max(2, Math.round(Math.sqrt(leaves() / 2))));
-    const isWhole = local && cutHere(local, { k: few }).n_clusters === 1;
-    return (isWhole && local?.counts.find((clusters) => clusters > 1)) || few;
+    if (!local) return few;
+    const here = local;
+    const balanced = await balancedCount(
+      FEW.map((factor) => Math.min(leaves(), few * factor)),
+      (k) => cutHere(here, { k }).largest / Math.max(1, view.total.size),
+    );
+    if (balanced !== null) return balanced;
+    const isWhole = cutHere(here, { k: few }).n_clusters === 1;
+    return (isWhole && here.counts.find((clusters) => clusters > 1)) || few;
   };
 
   const drawMarks = () => {

@@ -2,12 +2,14 @@
 
 import { button } from "../../ui/controls.js";
 import { bdi, el, replace } from "../../ui/dom.js";
-import { count } from "../../ui/format.js";
+import { count, plural } from "../../ui/format.js";
 import { legendEntries } from "../draw/colouring.js";
 
 /** @import { TreeView } from "../draw/view.js" */
 
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+/** Names of up to as many letters stand in two columns. */
+const MOST_LETTERS = 14;
 /** @param {number} size */
 const sizeText = (size) => (size < 100_000 ? count(size) : short.format(size));
 
@@ -27,6 +29,10 @@ export function legend(view, { onalone, onpoint }) {
   const draw = () => {
     const { list, others, cycles } = legendEntries(view);
     const { alone } = view.look;
+    keys.classList.toggle(
+      "is-wide",
+      list.some(({ text }) => text.length > MOST_LETTERS),
+    );
     const isListed = list.some((entry) => entry.category === alone);
     replace(
       keys,
@@ -40,7 +46,7 @@ export function legend(view, { onalone, onpoint }) {
               type: "button",
               class: "tree-key",
               "aria-pressed": String(alone === category),
-              title: "Colour this one alone",
+              title: `${text}: colour this one alone`,
               onclick: () => onalone(alone === category ? null : category),
               onpointerenter: () => onpoint(node ?? null),
               onpointerleave: () => onpoint(null),
@@ -56,8 +62,10 @@ export function legend(view, { onalone, onpoint }) {
       note,
       others > 0 &&
         (cycles
-          ? `and ${count(others)} smaller clusters; colours repeat after ${view.theme.series.length}.`
-          : `${count(others)} more categories share a grey.`),
+          ? `and ${plural(others, "smaller cluster")}; colours repeat after ${view.theme.series.length}.`
+          : others === 1
+            ? "1 more category is grey."
+            : `${count(others)} more categories share a grey.`),
       alone !== null &&
         isListed &&
         button("Colour all again", { kind: "ghost small", onclick: () => onalone(null) }),

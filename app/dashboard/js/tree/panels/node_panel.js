@@ -54,6 +54,10 @@ const KNOWN = new Set([
 ]);
 const CHILDREN = 12;
 const BARS = 8;
+/** The panel is in view if as much of it is, px. */
+const LEAST_SHOWN = 160;
+/** The distance from the top of the column that scrolls, px. */
+const INSET = 2;
 
 /**
  * Whether `name` is an end of the interval of another value.
@@ -103,11 +107,15 @@ export function nodePanel(view, { actions, onchoose, choosing }) {
 
   /**
    * @param {number | null} id
-   * @param {{ anew?: boolean }} [options] `anew`: even if the node is shown already
+   * @param {{ anew?: boolean, isWanted?: boolean }} [options] `anew`: even if the node is shown already;
+   *   `isWanted`: the user has just asked for it, and it comes into view
    */
-  const show = async (id, { anew = false } = {}) => {
+  const show = async (id, { anew = false, isWanted = false } = {}) => {
     const name = `${id} ${labels()} ${shownErrors(view)?.job}`;
-    if (name === shown && !anew) return;
+    if (name === shown && !anew) {
+      if (isWanted) reveal();
+      return;
+    }
     shown = name;
     request?.abort();
     if (id === null || id < 0) {
@@ -122,6 +130,7 @@ export function nodePanel(view, { actions, onchoose, choosing }) {
       const node = await source.node(id, labels());
       if (current !== request || signal.aborted) return;
       draw(node);
+      if (isWanted) reveal();
     } catch (error) {
       if (current !== request || aborted(error)) return;
       shown = null;
@@ -134,6 +143,18 @@ export function nodePanel(view, { actions, onchoose, choosing }) {
     } finally {
       clearTimeout(late);
     }
+  };
+
+  /** Bring the panel into view: in the column beside the tree, or, below it, up to the middle of the page. */
+  const reveal = () => {
+    const column = element.parentElement;
+    if (!column) return;
+    if (column.scrollHeight > column.clientHeight) {
+      column.scrollTop +=
+        element.getBoundingClientRect().top - column.getBoundingClientRect().top - INSET;
+    }
+    const { top } = element.getBoundingClientRect();
+    if (top > innerHeight - LEAST_SHOWN) scrollBy({ top: top - innerHeight / 2 });
   };
 
   /** @param {NodeDetails} node */
@@ -339,7 +360,7 @@ export function nodePanel(view, { actions, onchoose, choosing }) {
     if (view.look.node !== null) show(view.look.node);
   };
   /** @param {Selection} selection */
-  const follow = ({ id }) => show(id);
+  const follow = ({ id }) => show(id, { isWanted: true });
   const showChosen = () => {
     /** @type {NodeListOf<HTMLElement>} */
     const controls = body.querySelectorAll("[data-choice]");

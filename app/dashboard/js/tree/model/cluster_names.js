@@ -1,0 +1,80 @@
+// Names of the clusters of a cut, all by one scheme: those of the service if every cluster has one;
+// else the names of each cluster's largest leaves; else numbers. Pure.
+
+import { NONE } from "./store.js";
+
+/** @import { CutClusters, Cluster } from "./cut.js" */
+/** @import { Store } from "./store.js" */
+
+/** The number of leaves that name a cluster. */
+const LEAVES = 3;
+/** Clusters that must have a name for names to be shown: as many as a legend lists. */
+const LISTED = 24;
+
+/** @type {WeakMap<CutClusters, { store: Store, n: number, names: Map<number, string> }>} */
+const known = new WeakMap();
+
+/**
+ * The name of each cluster by its category. O(loaded nodes), once for a cut and what is loaded.
+ *
+ * @param {CutClusters} cut
+ * @param {Store} store
+ */
+export function clusterNames(cut, store) {
+  const earlier = known.get(cut);
+  if (earlier && earlier.store === store && earlier.n === store.n) return earlier.names;
+  const names = namesOf(cut.clusters, store);
+  known.set(cut, { store, n: store.n, names });
+  return names;
+}
+
+/**
+ * @param {Cluster[]} clusters the largest first
+ * @param {Store} store
+ */
+function namesOf(clusters, store) {
+  const isNamed = clusters.every(({ name }) => name);
+  const names = clusters.map((cluster) =>
+    isNamed ? cluster.name : byLeaves(store, store.slot(cluster.node)),
+  );
+  const isNumbered = names.slice(0, LISTED).some((name) => !name);
+  return new Map(
+    clusters.map(({ category }, at) => [
+      category,
+      (!isNumbered && names[at]) || `Cluster ${category + 1}`,
+    ]),
+  );
+}
+
+/**
+ * The names of the largest leaves below a node, or of what is folded there; null if none is loaded.
+ *
+ * @param {Store} store
+ * @param {number} top slot
+ */
+function byLeaves(store, top) {
+  if (top === NONE) return null;
+  /** @type {number[]} Slots, the largest first. */
+  const best = [];
+  let n = 0;
+  const stack = [top];
+  while (stack.length) {
+    const slot = stack.pop() ?? NONE;
+    const kids = store.kids[slot];
+    if (kids) {
+      for (let at = kids.length - 1; at >= 0; at -= 1) stack.push(kids[at]);
+      continue;
+    }
+    if (!store.name[slot]) continue;
+    n += 1;
+    let at = best.length;
+    while (at > 0 && store.size[best[at - 1]] < store.size[slot]) at -= 1;
+    if (at < LEAVES) {
+      best.splice(at, 0, slot);
+      best.length = Math.min(best.length, LEAVES);
+    }
+  }
+  if (!best.length) return null;
+  const texts = [...new Set(best.map((slot) => store.name[slot]))];
+  return texts.join(", ") + (n > best.length ? ", …" : "");
+}

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { clusterNames } from "../../../app/dashboard/js/tree/model/cluster_names.js";
+import { cutHere, cutter } from "../../../app/dashboard/js/tree/model/cut.js";
+import { LIFE, storeOf } from "./trees_kit.js";
+
+const named = (store, k) => {
+  const cut = cutHere(cutter(store), { k });
+  const names = clusterNames(cut, store);
+  return cut.clusters.map(({ category }) => names.get(category));
+};
+
+//         o (4)
+//      /    |     \
+//   o (3)  ant    o (2)
+//   / | \ \        / \
+//  a  b  c d      e   f
+const NESTED = [
+  null,
+  4,
+  [null, 3, ["a", 0], ["b", 0], ["c", 0], ["d", 0]],
+  ["ant", 0],
+  [null, 2, ["e", 0], ["f", 0]],
+];
+
+test("clusters have their own names where all of them have one", () => {
+  assert.deepEqual(named(storeOf(LIFE), 3), ["plants", "animals", "fungi"]);
+});
+
+test("where one has none, all are named by their largest leaves", () => {
+  const store = storeOf(NESTED);
+  assert.deepEqual(named(store, 3), ["a, b, c, …", "e, f", "ant"]);
+  // d is node 5, and larger than the others.
+  store.size[store.slot(5)] = 9;
+  assert.deepEqual(named(store, 3)[0], "d, a, b, …");
+  const mixed = structuredClone(NESTED);
+  mixed[2][0] = "vowels";
+  assert.deepEqual(named(storeOf(mixed), 3)[0], "a, b, c, …");
+});
+
+test("where a listed cluster has no named leaf, all are numbered", () => {
+  const bare = structuredClone(NESTED);
+  bare[4] = [null, 2, [null, 0], [null, 0]];
+  assert.deepEqual(named(storeOf(bare), 3), ["Cluster 1", "Cluster 3", "Cluster 2"]);
+});
+
+test("names follow what is loaded later", () => {
+  const store = storeOf(NESTED);
+  const cut = cutHere(cutter(store), { k: 3 });
+  store.name[store.slot(2)] = "first";
+  assert.equal(clusterNames(cut, store).get(0), "first, b, c, …");
+  store.name[store.slot(2)] = "later";
+  assert.equal(clusterNames(cut, store).get(0), "first, b, c, …", "kept while nothing is loaded");
+  assert.equal(clusterNames(cut, storeOf(NESTED)).get(0), "a, b, c, …");
+});
