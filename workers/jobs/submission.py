@@ -187,5 +187,6 @@ def _queued(request: Request, version: int) -> Record:
         finished_at=None,
         webhook=None if request.webhook is None else Webhook(url=request.webhook),
         expires_at=request.expires_at,
+        submitted_name=request.name,
         version=version,
     )
