@@ -7,6 +7,12 @@ Dendrogram and leaf purity are of the tree with `N_LEAVES` leaves, of `treevae` 
 many as there are classes, as the papers have them; accuracy, NMI and ARI of the tree cut to as many
 clusters as there are classes. Figures are mean and standard deviation over the seeds.
 
+Result (dendrogram purity, leaf purity, accuracy): digits, two seeds: DeepECT .746, .904, .781, its
+embedding with bisecting k-means .604, .821, .676, with k-means accuracy .770; TreeVAE .553, .720,
+.720, below its VAE's k-means of leaf purity .776: 1,797 rows are few for it. optdigits, one seed:
+DeepECT .722, .892, .776, augmented .792, .910, .871, its embedding .633, .865, .742 and accuracy
+.777 by k-means. usps, one seed: TreeVAE .734, .806, .735, its VAE .556, .785, .708.
+
 The papers' figures are for MNIST, with networks of [500, 500, 2000] and 100,000 steps, so they say
 which order is to be expected, not which numbers.
 """

@@ -63,7 +63,13 @@ async def make_consensus(
             _require(service, tenant, [body.reference], "reference")
             inputs["reference"] = body.reference
             options["rule"] = "reference"
-        fields = {"method": "consensus", "inputs": inputs, "options": options, "name": body.name}
+        fields = {
+            "method": "consensus",
+            "inputs": inputs,
+            "options": options,
+            "name": body.name,
+            "expires_at": body.expires_at,
+        }
         return Draft(fields, {})
 
     async def result(done: Record, headers: Headers) -> Response:

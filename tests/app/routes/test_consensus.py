@@ -26,7 +26,7 @@ def agree(working: Working, **body: Any) -> Any:
 
 
 def test_the_majority_of_three(working: Working, trees: list[str]) -> None:
-    answer = agree(working, trees=trees, name="agreed")
+    answer = agree(working, trees=trees, name="agreed", expires_at="2099-01-31T00:00:00Z")
     assert answer.status_code == 201, answer.text
     body = answer.json()
     assert answer.headers["location"].endswith(f"/v1/trees/{body['tree']}")
@@ -50,6 +50,7 @@ def test_the_majority_of_three(working: Working, trees: list[str]) -> None:
 
     job = working.client.get(f"/v1/jobs/{body['job']}").json()
     assert (job["kind"], job["status"]) == ("consensus", "succeeded")
+    assert job["expires_at"].startswith("2099-01-31")
     assert job["result"]["tree"] == body["tree"]
 
 
