@@ -40,8 +40,12 @@ class Row(BaseModel):
     seconds: Spread | None = Field(description="Wall time of a fit; null if none succeeded.")
     warnings: list[str]
     error: ProblemDict | None = Field(description="The problem, if a fit failed.")
-    job: str | None = Field(description="The job with the fit of the first seed, if it was kept.")
-    tree: str | None = Field(description="The tree of that job; it may have been removed since.")
+    job: str | None = Field(
+        None, description="The job with the fit of the first seed, if it was kept."
+    )
+    tree: str | None = Field(
+        None, description="The tree of that job; it may have been removed since."
+    )
 
 
 class ComparisonTable(TypedDict):

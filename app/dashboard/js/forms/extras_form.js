@@ -140,7 +140,7 @@ const isObject = (value) => typeof value === "object" && value !== null && !Arra
  * @returns {Part & { begin: (steps: string[]) => void }}
  */
 function preprocessPart(known, initial, onchange) {
-  const refs = known.NewJob.properties?.preprocess.items?.discriminator?.mapping ?? {};
+  const refs = known.NewJobPreprocess.items?.discriminator?.mapping ?? {};
   /**
    * @param {string} step
    * @returns {ObjectSchema}
