@@ -190,8 +190,13 @@ class Predictions(Sequence[dict[str, Any]]):
 
     @property
     def labels(self) -> list[str | None]:
-        """The label of each row, of classifiers; None for other methods."""
+        """The label of each row: its class, or the name of its leaf; None without one."""
         return [item.get("label") for item in self._items]
+
+    @property
+    def clusters(self) -> list[int | None]:
+        """The cluster of each row in the cut that was asked for; None without one."""
+        return [item.get("cluster") for item in self._items]
 
     @property
     def paths(self) -> list[list[int]]:
