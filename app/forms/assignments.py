@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from app.forms.form import Chunks, Form
 from app.forms.parts import IDS, ITEMS, json_object, slices
 from app.forms.tree import npy_chunks
 from models.arrays import Int
+from models.tree.cluster_names import cluster_names
 from models.tree.cut import Cut
 from models.tree.parents import nearest
 from models.tree.tree import Tree
@@ -85,11 +87,12 @@ class OneCut:
         return arrow_chunks(pa.table(columns))
 
     def _rows(self) -> Iterator[Piece]:
+        names = _names(self.tree, self.cut)
         for some in _spans(self.tree.n_points):
             clusters = self.cut.cluster_of_point[some]
             nodes = self.cut.nodes[clusters]
             further = [values[some] for values in self.columns.values()]
-            yield [range(some.start, some.stop), clusters, nodes, self.tree.name[nodes], *further]
+            yield [range(some.start, some.stop), clusters, nodes, names[clusters], *further]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +175,12 @@ class Taxonomy:
         yield from (some.tolist() for some in slices(parents, ITEMS))
 
     def _rows(self) -> Iterator[Piece]:
+        names = [_names(self.tree, cut) for cut in self.cuts]
         for some in self._spans():
             columns: list[Any] = [range(some.start, some.stop)]
-            for cut in self.cuts:
+            for cut, of_cluster in zip(self.cuts, names, strict=True):
                 clusters = cut.cluster_of_point[some]
-                nodes = cut.nodes[clusters]
-                columns += [clusters, nodes, self.tree.name[nodes]]
+                columns += [clusters, cut.nodes[clusters], of_cluster[clusters]]
             yield columns
 
 
@@ -185,11 +188,16 @@ def _spans(n_points: int) -> Iterator[slice]:
     return (slice(start, min(start + IDS, n_points)) for start in range(0, n_points, IDS))
 
 
+def _names(tree: Tree, cut: Cut) -> npt.NDArray[np.object_]:
+    """(n_clusters,) the name of each cluster or None."""
+    return np.array([*cluster_names(tree, cut.nodes), None], dtype=object)[:-1]
+
+
 def _clusters(tree: Tree, cut: Cut) -> Iterator[Piece]:
     """Number, node, size and name of each cluster."""
     for some in slices(np.arange(cut.n_clusters), ITEMS):
         nodes = cut.nodes[some]
-        yield [some, nodes, cut.sizes[some], tree.name[nodes]]
+        yield [some, nodes, cut.sizes[some], cluster_names(tree, nodes)]
 
 
 FORMS: tuple[Form[Assigned], ...] = (

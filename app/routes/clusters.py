@@ -14,6 +14,7 @@ from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.problems import ANYWHERE, responses
 from app.http.streaming import streamed
 from app.schemas.clusters import ClustersBody, ClustersQuery
+from models.tree.cluster_names import cluster_names
 from models.tree.clusters import Clusters, clusters
 from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
@@ -66,13 +67,15 @@ def _largest(tree: Tree, cut: Clusters, limit: int) -> list[dict[str, Any]]:
     size = tree.size[nodes]
     category = np.empty(nodes.size, dtype=np.int64)
     category[np.argsort(spans(tree).start[nodes])] = np.arange(nodes.size)
+    largest = np.argsort(-size, kind="stable")[:limit]
+    names = cluster_names(tree, nodes[largest])
     return [
         {
             "id": number,
             "node": int(nodes[number]),
             "size": int(size[number]),
-            "name": tree.name[nodes[number]],
+            "name": name,
             "category": int(category[number]),
         }
-        for number in np.argsort(-size, kind="stable")[:limit].tolist()
+        for number, name in zip(largest.tolist(), names, strict=True)
     ]

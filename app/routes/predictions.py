@@ -12,7 +12,7 @@ import numpy as np
 from anyio import to_thread
 from fastapi import APIRouter, Header, Request, Response
 
-from app.forms.form import Chunks, Form, by_accept, respond
+from app.forms.form import Chunks, Form, by_accept, respond, warning
 from app.forms.parts import json_object
 from app.forms.stored import record_of
 from app.http.bodies import StrictRoute
@@ -119,6 +119,12 @@ PLACED: dict[int | str, dict[str, Any]] = {
     200: {
         "model": Predictions,
         "description": "The places of the rows, in the given order.",
+        "headers": {
+            "Warning": {
+                "description": "Why there are fewer clusters than `k`.",
+                "schema": {"type": "string"},
+            }
+        },
         "content": {
             "text/csv": {
                 "schema": {
@@ -154,8 +160,9 @@ async def predict(
 ) -> Response:
     """Places new rows, given as the inputs that the tree's method takes: the leaf of each row, the
     path from the root, and the probability of every node on it. Classifiers add the labels, which
-    `threshold` and `confidence` change, and their `top_k` best classes. A prediction that takes
-    longer becomes a job whose `result.predictions` is the address of the answer.
+    `threshold` and `confidence` change, and their `top_k` best classes. With `k`, `height` or
+    `level` each row also has its cluster in that cut of the tree. A prediction that takes longer
+    becomes a job whose `result.predictions` is the address of the answer.
     """
     form = by_accept(accept, FORMS)
     request, service, tenant = submission.request, submission.service, submission.tenant
@@ -215,6 +222,6 @@ async def _placed(
         path = service.trees.file(done.tenant, tree_id, results.PREDICTIONS)
         if path is None:
             raise not_found("job of predictions", done.id)
-        return Placement.at(path), headers
+        return Placement.at(path), {**headers, **warning(next(iter(done.warnings), None))}
 
     return await respond(request, form, load, Turn("export", waits=False))

@@ -19,6 +19,8 @@ from app.http.problems import ANYWHERE, responses
 from app.http.streaming import in_turn, streamed, turn
 from app.schemas.views import Hits, Levels, View
 from models.tree.categories import Categories, shared
+from models.tree.cluster_names import cluster_names
+from models.tree.clusters import clusters
 from models.tree.tree import Tree
 from models.tree.window import Folded, scene
 from workers.formats.table_writers import json_list
@@ -185,8 +187,19 @@ async def get_levels(service: ServiceDep, tenant: Tenant, tree_id: TreeId) -> Re
             for name in ("silhouette", "modularity")
             if name in curves
         }
-        items = [asdict(level) for level in levels(tree, known)]
+        items = [
+            {**asdict(level), "clusters": _clusters(tree, level.k)} for level in levels(tree, known)
+        ]
         return json.dumps({"levels": items}, allow_nan=False).encode()
 
     content = await in_turn(suggested, turn(record, "look"))
     return Response(content, media_type="application/json")
+
+
+def _clusters(tree: Tree, k: int) -> list[dict[str, Any]]:
+    nodes = clusters(tree, k=k).nodes
+    columns = (nodes.tolist(), tree.size[nodes].tolist(), cluster_names(tree, nodes))
+    return [
+        {"id": number, "node": node, "size": size, "name": name}
+        for number, (node, size, name) in enumerate(zip(*columns, strict=True))
+    ]

@@ -49,6 +49,24 @@ class PredictionRequest(Exact):
         description="Classifiers only: a row's path ends at the deepest node of at least this "
         "probability; by default at a leaf.",
     )
+    k: int | None = Field(
+        None,
+        ge=1,
+        le=2**31 - 1,
+        description="Also return the cluster that each row falls into, of the cut of the tree into "
+        "this many clusters.",
+    )
+    height: float | None = Field(
+        None,
+        allow_inf_nan=False,
+        description="In place of `k`: of the cut at this height.",
+    )
+    level: int | None = Field(
+        None,
+        ge=0,
+        le=2**31 - 1,
+        description="In place of `k`: of the cut this many edges below the root.",
+    )
     expires_at: ExpiresAtField = None
 
 
@@ -72,7 +90,9 @@ class Prediction(BaseModel):
     probabilities: list[float] = Field(description="The probability of each node on the path.")
     node: int | None = Field(None, description="The last node of the path, for classifiers.")
     label: str | None = Field(
-        None, description="The name of `node`; null if it has none, or for other methods."
+        None,
+        description="The name of `node`, for classifiers; for other methods that of the leaf. Null "
+        "if it has none; absent if no leaf has a name, numbers aside.",
     )
     labels: list[str] | None = Field(
         None, description="The classes given to the row, the most probable first."
@@ -80,6 +100,13 @@ class Prediction(BaseModel):
     top: list[TopClass] | None = Field(
         None, description="The best classes, the best first, if `top_k` asks for them."
     )
+    cluster: int | None = Field(
+        None,
+        description="With `k`, `height` or `level`: the cluster that the row falls into, as "
+        "`assignments` numbers it; null if the path ends above the cut.",
+    )
+    cluster_node: int | None = Field(None, description="The node of this cluster.")
+    cluster_name: str | None = Field(None, description="Its name, as in `assignments`.")
     value: float | int | str | None = Field(
         None, description="The predicted target, for methods that learn targets."
     )

@@ -120,7 +120,10 @@ class CutNode(BaseModel):
     id: int = Field(description="The number used in `assignments`.")
     node: int = Field(description="The tree's node that is this cluster.")
     size: int
-    name: str | None
+    name: str | None = Field(
+        description="The name of the node; if it has none the three names with most rows among the "
+        "leaves under it, with an ellipsis if there are more; null if no leaf has a name."
+    )
 
 
 class LevelNode(CutNode):

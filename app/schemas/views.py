@@ -6,6 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.schemas.trees import CutNode
+
 
 class ViewNode(BaseModel):
     """One node laid out for drawing."""
@@ -132,6 +134,7 @@ class LevelBody(BaseModel):
     criterion: str = Field(description="`gap`, `silhouette`, `modularity` or `support`.")
     score: float = Field(description="The criterion's value at this cut.")
     curve: list[tuple[int, float]] = Field(description="The criterion for each number of clusters.")
+    clusters: list[CutNode] = Field(description="The clusters of this cut, as in `assignments`.")
 
 
 class Levels(BaseModel):
@@ -148,6 +151,7 @@ class Levels(BaseModel):
                             "criterion": "gap",
                             "score": 0.8,
                             "curve": [[2, 0.1], [7, 0.8]],
+                            "clusters": [{"id": 0, "node": 12, "size": 480, "name": "rose"}],
                         }
                     ]
                 }

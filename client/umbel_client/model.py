@@ -42,16 +42,26 @@ class Model:
         top_k: int | None = None,
         threshold: float | None = None,
         confidence: float | None = None,
+        k: int | None = None,
+        height: float | None = None,
+        level: int | None = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> Predictions:
         """New rows placed in the model's tree; each input by its role.
 
-        top_k, threshold, confidence : for classifiers.
+        top_k, threshold, confidence : for classifiers. k, height, level : as for a tree.
 
         Raises InputError, WaitTimeout, JobCancelled.
         """
-        fields = {"top_k": top_k, "threshold": threshold, "confidence": confidence}
+        fields = {
+            "top_k": top_k,
+            "threshold": threshold,
+            "confidence": confidence,
+            "k": k,
+            "height": height,
+            "level": level,
+        }
         operation = trees.predicted(
             f"/v1/models/{self.id}",
             runs.converted_inputs(inputs),

@@ -76,7 +76,7 @@ class Level:
     """A cut that means something.
 
     k : number of clusters. height : one that gives this cut; None if none does. score : the value
-    of `criterion` at this cut. curve : that for each number of clusters.
+    of `criterion` at this cut. curve : that for each number of clusters. names : of the clusters.
     """
 
     k: int
@@ -84,11 +84,13 @@ class Level:
     criterion: str
     score: float
     curve: tuple[tuple[int, float], ...]
+    names: tuple[str | None, ...] = ()
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Level:
         curve = tuple((int(k), float(value)) for k, value in body["curve"])
-        return cls(body["k"], body["height"], body["criterion"], body["score"], curve)
+        names = tuple(cluster["name"] for cluster in body.get("clusters", ()))
+        return cls(body["k"], body["height"], body["criterion"], body["score"], curve, names)
 
 
 class Evaluation(Mapping[str, float | None]):
@@ -228,8 +230,13 @@ class Predictions(Sequence[dict[str, Any]]):
 
     @property
     def labels(self) -> list[str | None]:
-        """The label of each row, of classifiers; None for other methods."""
+        """The label of each row: its class, or the name of its leaf; None without one."""
         return [item.get("label") for item in self._items]
+
+    @property
+    def clusters(self) -> list[int | None]:
+        """The cluster of each row in the cut that was asked for; None without one."""
+        return [item.get("cluster") for item in self._items]
 
     @property
     def paths(self) -> list[list[int]]:

@@ -285,13 +285,17 @@ class Tree:
         top_k: int | None = None,
         threshold: float | None = None,
         confidence: float | None = None,
+        k: int | None = None,
+        height: float | None = None,
+        level: int | None = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> Predictions:
         """New rows placed in the tree.
 
         rows : for a method that needs one input; for others, give each by its role. top_k,
-        threshold, confidence : for classifiers, as the service documents them.
+        threshold, confidence : for classifiers, as the service documents them. k, height, level :
+        one of them adds each row's `cluster` in that cut, `cluster_node` and `cluster_name`.
 
         Raises InputError, CannotPredict where the method has no model, WaitTimeout, JobCancelled.
         """
@@ -300,7 +304,14 @@ class Tree:
             if self.facts.model is not None:
                 roles = list(self._driver.run(trees.predicting_roles(self.facts.model)))
             inputs = {_only(roles, inputs): rows, **inputs}
-        fields = {"top_k": top_k, "threshold": threshold, "confidence": confidence}
+        fields = {
+            "top_k": top_k,
+            "threshold": threshold,
+            "confidence": confidence,
+            "k": k,
+            "height": height,
+            "level": level,
+        }
         operation = trees.predicted(
             f"/v1/trees/{self.id}",
             runs.converted_inputs(inputs),

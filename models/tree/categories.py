@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Int, Int32
+from models.tree.cluster_names import cluster_names
 from models.tree.clusters import clusters
 from models.tree.labels import Labels, leaf_codes
 from models.tree.leaf_ranges import spans
@@ -42,15 +43,14 @@ class Categories:
         return len(self.size)
 
     def texts(self, tree: Tree, most: int) -> list[str]:
-        """The names of the first categories; for a cluster the name of its node, or its number."""
+        """The names of the first categories; for a cluster that of `cluster_names`, or its
+        number."""
         if self.labels is not None:
             texts: list[str] = self.labels.text[:most].to_pylist()
             return texts
         assert self.node is not None
-        return [
-            tree.name[node] or f"cluster {place + 1}"
-            for place, node in enumerate(self.node[:most].tolist())
-        ]
+        names = cluster_names(tree, self.node[:most])
+        return [name or f"cluster {place + 1}" for place, name in enumerate(names)]
 
 
 def of_cut(

@@ -14,6 +14,9 @@ from models.errors import UsageError
 from models.tree.tree import Tree
 from models.tree.walk import greatest_heights
 
+CUTS = ("k", "height", "level")
+"""What a tree is cut by."""
+
 
 @dataclass(frozen=True, slots=True)
 class Clusters:

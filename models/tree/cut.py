@@ -51,9 +51,18 @@ def cut(
     that is not a finite number, a negative level. O(n_nodes log n_nodes + n_points).
     """
     chosen = clusters(tree, k, height, level)
-    is_chosen = np.zeros(tree.n_nodes, dtype=bool)
-    is_chosen[chosen.nodes] = True
-    number = np.empty(tree.n_nodes, dtype=np.int64)
-    number[chosen.nodes] = np.arange(chosen.n_clusters)
-    cluster = number[nearest(tree.parent, is_chosen)[tree.leaf_of_point]]
+    cluster = cluster_of_node(tree, chosen.nodes)[tree.leaf_of_point]
     return Cut(cluster, chosen.nodes, tree.size[chosen.nodes], chosen.warning)
+
+
+def cluster_of_node(tree: Tree, nodes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """(n_nodes,) the cluster that each node lies in, -1 for nodes above the cut.
+
+    nodes : (n_clusters,) the node of each cluster. O(n_nodes log depth).
+    """
+    is_cluster = np.zeros(tree.n_nodes, dtype=bool)
+    is_cluster[nodes] = True
+    # One more, for the node -1 of those above the cut.
+    number = np.full(tree.n_nodes + 1, -1, dtype=np.int64)
+    number[nodes] = np.arange(nodes.size)
+    return number[nearest(tree.parent, is_cluster)]

@@ -36,6 +36,8 @@ import numpy.typing as npt
 from models.arrays import Array, Arrays, Int
 from models.method import ClassAnswers, Model, Predictions
 from models.preprocess.pipeline import Pipeline
+from models.tree.cluster_names import cluster_names
+from models.tree.cut import cluster_of_node
 from models.tree.tree import Tree
 from workers.formats.safetensors import DTYPES
 from workers.formats.table_writers import save_arrow
@@ -199,13 +201,36 @@ def _under(prefix: str, arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
     }
 
 
-def save_predictions(
-    predictions: Predictions, folder: Path, node_names: npt.NDArray[Any] | None = None
-) -> None:
-    """Write predictions: leaf, path, probabilities, the method's own columns, the classes.
+@dataclass(frozen=True, slots=True)
+class PlacedClusters:
+    """The clusters of a cut that rows fall into.
 
-    node_names : (n_nodes,) `Tree.name`, for the labels of a classifier's rows; a class is called as
-        its labels call it.
+    cluster : (n_rows,) -1 where a row's path ends above the cut.
+    node, name : (n_clusters,) the node and name of each cluster.
+    """
+
+    cluster: Int
+    node: Int
+    name: list[str | None]
+
+    @classmethod
+    def of(cls, tree: Tree, nodes: Int, predictions: Predictions) -> PlacedClusters:
+        """nodes : (n_clusters,) the nodes of a cut. O(n_nodes log depth + n_rows)."""
+        last = predictions.node[predictions.start[1:] - 1]
+        return cls(cluster_of_node(tree, nodes)[last], nodes, cluster_names(tree, nodes))
+
+
+def save_predictions(
+    predictions: Predictions,
+    folder: Path,
+    node_names: npt.NDArray[Any] | None = None,
+    clusters: PlacedClusters | None = None,
+) -> None:
+    """Write predictions: leaf, path, probabilities, the method's own columns, labels, clusters.
+
+    node_names : (n_nodes,) `Tree.name`, for the labels of rows: the name of the leaf, or for
+        classifiers of the last node of the path, where a class is called as its labels call it.
+        None: no labels.
     """
     import pyarrow as pa
 
@@ -227,6 +252,15 @@ def save_predictions(
             reached, code = np.unique(last, return_inverse=True)
             columns["label"] = _texts(labels[reached].tolist(), code)
         columns |= _class_columns(predictions.classes)
+    elif node_names is not None:
+        reached, code = np.unique(predictions.leaf, return_inverse=True)
+        columns["label"] = _texts(node_names[reached].tolist(), code)
+    if clusters is not None:
+        above = clusters.cluster < 0
+        columns["cluster"] = pa.array(clusters.cluster, mask=above)
+        columns["cluster_node"] = pa.array(clusters.node[clusters.cluster], mask=above)
+        number = np.where(above, len(clusters.name), clusters.cluster)
+        columns["cluster_name"] = _texts([*clusters.name, None], number)
     save_arrow(pa.table(columns), folder / PREDICTIONS)
 
 

@@ -28,6 +28,8 @@ from models.preprocess.inputs import Preparation
 from models.progress import Progress, silent
 from models.registry import method
 from models.rows import Rows
+from models.tree.cluster_names import has_names
+from models.tree.clusters import CUTS, clusters
 from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.artifacts.checkpoints import FOLDER, FileCheckpoint
@@ -345,14 +347,20 @@ def _predict(spec: Spec, report: Report) -> Outcome:
         give = used.logits if role == "logits" else used.transform
         data = Data({role: give(stage.model, data)})
     options = _prediction_options(spec.request.options)
+    bounds = {key: spec.request.options[key] for key in CUTS if key in spec.request.options}
+    cut = clusters(tree, **bounds) if bounds else None
     predictions = method(last.method).predict(last.model, tree, data, options)
     report(Advance(fraction=0.9, stage="writing"))
-    results.save_predictions(predictions, spec.folder, tree.name)
+    placed = None if cut is None else results.PlacedClusters.of(tree, cut.nodes, predictions)
+    named = method(last.method).classifies or has_names(tree)
+    results.save_predictions(predictions, spec.folder, tree.name if named else None, placed)
     result = {
         "tree": spec.request.options["tree"],
         "predictions": {"n_rows": int(predictions.leaf.shape[0])},
     }
-    return Outcome(result=result)
+    return Outcome(
+        result=result, warnings=() if cut is None or cut.warning is None else (cut.warning,)
+    )
 
 
 def _transform(spec: Spec, report: Report) -> Outcome:

@@ -164,6 +164,9 @@ def _predict(commands: Commands) -> None:
     parser.add_argument("--top-k", type=int, metavar="K", help="of classifiers: the best classes")
     parser.add_argument("--threshold", type=float, help="least probability of a row's labels")
     parser.add_argument("--confidence", type=float, help="the path ends below this probability")
+    parser.add_argument(
+        "--cut", metavar="CUT", help="k=12, height=3.5 or level=2: also the cluster of each row"
+    )
     parser.add_argument("--out", metavar="FILE", help=".json or .csv")
     _service(parser)
     parser.set_defaults(run=_late("predict"))

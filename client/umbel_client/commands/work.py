@@ -250,6 +250,7 @@ def predict(arguments: Namespace) -> None:
         "top_k": arguments.top_k,
         "threshold": arguments.threshold,
         "confidence": arguments.confidence,
+        **(_cut(arguments.cut) or {}),
     }
     _require_table(arguments.out)
     with service(arguments, kept=True) as umbel:

@@ -165,7 +165,8 @@ def _service_version() -> Operation[str | None]:
 
 
 def _show_warning(reply: Reply) -> None:
-    """Pass on the header `Warning`: what this form of a tree cannot represent."""
+    """Pass on the header `Warning`: what this form of a tree cannot represent, or why a cut
+    has fewer clusters."""
     text = reply.headers.get("warning")
     if text:
         quoted = text.partition('"')[2].rpartition('"')[0] or text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from typing import Any
 
 import pytest
@@ -91,3 +92,27 @@ def test_wrong_cuts(working: Working, tree: dict[str, Any], query: str, code: st
 
 def test_an_unknown_tree(working: Working) -> None:
     problem_of(working.client.get(f"/v1/trees/{UNKNOWN}/cut?k=2"), 404, "not-found")
+
+
+def test_a_cluster_without_a_name_has_those_of_its_largest_leaves(working: Working) -> None:
+    #          o
+    #      /       \
+    #     o         o
+    #   / | \ \    / \
+    #  a  b c  d  e   a
+    tree = post(working, "((a:1,b:1,c:1,d:1):4,(e:1,a:1):4);")
+    names = ["a, b, c, …", "e, a"]
+    cut = get(working, tree, "/cut?k=2").json()
+    assert [cluster["name"] for cluster in cut["clusters"]] == names
+    assignments = get(working, tree, "/assignments?k=2").json()
+    assert [cluster["name"] for cluster in assignments["clusters"]] == names
+    nested = get(working, tree, "/assignments?levels=2,5").json()["levels"]
+    assert [cluster["name"] for cluster in nested[0]["clusters"]] == names
+    rows = list(csv.DictReader(get(working, tree, "/assignments.csv?k=2").text.splitlines()))
+    assert [row["name"] for row in rows] == 4 * names[:1] + 2 * names[1:]
+    nested_rows = get(working, tree, "/assignments.csv?levels=2,5").text.splitlines()
+    assert [row["name_2"] for row in csv.DictReader(nested_rows)] == [row["name"] for row in rows]
+    view = get(working, tree, "/view?color_by=cluster:2").json()
+    assert view["categories"] == names
+    (level,) = get(working, tree, "/levels").json()["levels"]
+    assert level["clusters"] == assignments["clusters"]

@@ -12,7 +12,7 @@ import pytest
 
 from app.routes.predictions import FORMS
 from tests.app.conftest import Working, problem_of
-from tests.app.tree_kit import NEWICK, fit, npy, post, predict
+from tests.app.tree_kit import CLASS_ROWS, NEWICK, classifier, fit, npy, post, predict
 
 LOGITS = [[4.0, 1.0, 0.0], [0.5, 3.0, 2.0], [0.0, 2.0, 3.5]]
 
@@ -163,3 +163,71 @@ def test_predictions_are_deleted_with_their_job(working: Working, tree: dict[str
     assert working.client.get(f"{path}/predictions").status_code == 200
     assert working.client.delete(path).status_code == 204
     problem_of(working.client.get(f"{path}/predictions"), 404, "not-found")
+
+
+POINTS = [[0.0, 1.0, 9.0], [0.0, 2.0, 8.0], [9.0, 0.0, 1.0], [8.0, 2.0, 1.0], [1.0, 9.0, 0.0]]
+NAMED = ["rose", "=oak", "élan"]
+
+
+@pytest.mark.parametrize(
+    ("method", "role", "names", "params"),
+    [
+        ("l2h", "logits", NAMED, {}),
+        ("kmeans", "features", NAMED, {"n_clusters": 3}),
+        ("gmm", "features", NAMED, {"n_clusters": 3, "covariance": "spherical"}),
+        ("multinomial", "features", NAMED, {"n_clusters": 3}),
+        ("bisecting-kmeans", "features", NAMED, {"n_clusters": 3}),
+    ],
+)
+def test_rows_have_the_name_of_their_leaf_and_their_cluster(
+    working: Working, method: str, role: str, names: list[str], params: dict[str, Any]
+) -> None:
+    tree = fit(working, method, {role: POINTS, "names": names}, params=params)
+    name = {node["id"]: node["name"] for node in tree["nodes"]}
+    base = f"/v1/trees/{tree['id']}/assignments"
+    for cut in ({"k": 2}, {"level": 1}, {"height": 0.0}, {"k": 1}):
+        assigned = working.client.get(base, params=cut).json()
+        items = predict(working, tree, {role: POINTS}, cut).json()["items"]
+        node = {cluster["id"]: cluster["node"] for cluster in assigned["clusters"]}
+        text = {cluster["id"]: cluster["name"] for cluster in assigned["clusters"]}
+        # The rows of the fit fall into the clusters that they are in.
+        assert [item["cluster"] for item in items] == assigned["assignments"]
+        for item in items:
+            assert item["label"] == name[item["leaf"]]
+            assert item["cluster_node"] == node[item["cluster"]]
+            assert item["cluster_node"] in item["path"]
+            assert item["cluster_name"] == text[item["cluster"]]
+
+
+def test_leaves_called_by_numbers_give_no_labels(working: Working, tree: dict[str, Any]) -> None:
+    items = predict(working, tree, {"logits": LOGITS}, {"k": 2}).json()["items"]
+    assert all("label" not in item for item in items)
+    assert [item["cluster_name"] for item in items].count(None) == 2
+
+
+def test_a_path_that_ends_above_the_cut_has_no_cluster(working: Working) -> None:
+    tree = classifier(working)
+    body = {"level": 2, "confidence": 1.0}
+    items = predict(working, tree, {"features": CLASS_ROWS}, body).json()["items"]
+    assert {len(item["path"]) for item in items} == {1}
+    for key in ("cluster", "cluster_node", "cluster_name"):
+        assert [item[key] for item in items] == [None] * 6
+    text = predict(working, tree, {"features": CLASS_ROWS}, body, Accept="text/csv").text
+    assert {row["cluster"] for row in csv.DictReader(io.StringIO(text))} == {""}
+    items = predict(working, tree, {"features": CLASS_ROWS}, {"level": 1}).json()["items"]
+    assert [item["cluster_node"] for item in items] == [item["path"][1] for item in items]
+
+
+def test_cuts_that_cannot_be(working: Working, tree: dict[str, Any]) -> None:
+    for cut in ({"k": 4}, {"k": 2, "level": 1}):
+        problem_of(predict(working, tree, {"logits": LOGITS}, cut), 422, "wrong-cut")
+    for cut in ({"k": 0}, {"k": True}, {"level": -1}, {"height": "1"}):
+        problem_of(predict(working, tree, {"logits": LOGITS}, cut), 422, "invalid-request")
+
+
+def test_a_cut_with_fewer_clusters_is_warned_of(working: Working) -> None:
+    features = [[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]]
+    tree = fit(working, "kmeans", {"features": features}, params={"n_clusters": 3})
+    answer = predict(working, tree, {"features": features}, {"k": 2})
+    assert "not binary" in answer.headers["warning"]
+    assert {item["cluster"] for item in answer.json()["items"]} == {0}
