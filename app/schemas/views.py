@@ -132,6 +132,12 @@ class LevelBody(BaseModel):
     criterion: str = Field(description="`gap`, `silhouette`, `modularity` or `support`.")
     score: float = Field(description="The criterion's value at this cut.")
     curve: list[tuple[int, float]] = Field(description="The criterion for each number of clusters.")
+    chance: float | None = Field(
+        description=(
+            "Of a gap, about the probability that the greatest gap of unstructured data is as "
+            "large; null for other criteria and for trees with fewer than 10 gaps."
+        )
+    )
 
 
 class Levels(BaseModel):
@@ -148,11 +154,14 @@ class Levels(BaseModel):
                             "criterion": "gap",
                             "score": 0.8,
                             "curve": [[2, 0.1], [7, 0.8]],
+                            "chance": 1e-6,
                         }
-                    ]
+                    ],
+                    "reason": None,
                 }
             ]
         }
     )
 
     levels: list[LevelBody]
+    reason: str | None = Field(description="Why there are no levels; null if there are.")

@@ -76,7 +76,8 @@ class Level:
     """A cut that means something.
 
     k : number of clusters. height : one that gives this cut; None if none does. score : the value
-    of `criterion` at this cut. curve : that for each number of clusters.
+    of `criterion` at this cut. curve : that for each number of clusters. chance : of a gap, about
+    the probability that unstructured data have one as large; None where it is not known.
     """
 
     k: int
@@ -84,11 +85,19 @@ class Level:
     criterion: str
     score: float
     curve: tuple[tuple[int, float], ...]
+    chance: float | None = None
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Level:
         curve = tuple((int(k), float(value)) for k, value in body["curve"])
-        return cls(body["k"], body["height"], body["criterion"], body["score"], curve)
+        return cls(
+            body["k"],
+            body["height"],
+            body["criterion"],
+            body["score"],
+            curve,
+            body.get("chance"),
+        )
 
 
 class Evaluation(Mapping[str, float | None]):
