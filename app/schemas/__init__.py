@@ -10,10 +10,8 @@
 - `confusions`, `class_merges`, `consensus`: of classes, and of several trees.
 - `statements`: what a user says of a tree.
 - `evaluations`, `predictions`: measured trees and placed rows.
-- `models`, `model_evaluations`, `paths`: fitted models, classifiers measured, and clusters over
-  time.
+- `models`, `model_evaluations`, `paths`: models, measured classifiers, clusters over time.
 - `transformations`, `stretches`: rows transformed, and the features that are stretched.
 - `pages`, `problems`, `health`: pages of lists, problems, health.
-- `usage`, `expiry`: what a caller uses; when something may be removed.
-- `annotations`: names, descriptions and tags.
+- `usage`, `expiry`, `annotations`: what a caller uses; when it may go; names and tags.
 """

@@ -193,7 +193,7 @@ class JobBody(BaseModel):
 
     id: str
     kind: str = Field(
-        description="`fit`, `predict`, `transform`, `evaluate`, `compare` or `import`."
+        description="`fit`, `predict`, `transform`, `evaluate`, `compare`, `consensus` or `import`."
     )
     method: str
     name: str | None
