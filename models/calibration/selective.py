@@ -1,9 +1,10 @@
 """What every threshold would answer, and how often that is wrong.
 
-After Goren, Galil and El-Yaniv (NeurIPS 2024), section 2: the coverage of an answer is the share of
-the information that it gives, 1 - log(classes under the node) / log(classes). Here the error is the
-share of all rows whose answer does not hold the label, the root never being wrong, so it falls from
-that of the most probable classes to 0.
+The idea is the curve of risk and coverage of Goren, Galil and El-Yaniv (NeurIPS 2024); the two
+axes are defined here. The coverage of an answer is the share of the information that it gives,
+1 - log(classes under the node) / log(classes). The error is the share of all rows, not of the
+coverage, whose answer does not hold the label; the root is never wrong, so it falls from that of
+the most probable classes to 0.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class SelectiveCurve:
 
     threshold, coverage, error, depth : (n_steps,) the threshold, the mean share of information, the
     share of wrong answers, the mean depth of answers. area : under the error as a function of the
-    coverage, divided by nothing; smaller is better.
+    coverage, over the coverages reached; smaller is better.
     """
 
     threshold: Float
