@@ -1,6 +1,6 @@
 """An expected loss kept under a bound.
 
-Angelopoulos, Bates, Fisch, Lei and Schuster, "Conformal risk control", ICLR 2024, equation 4: the
+Angelopoulos, Bates, Fisch, Lei and Schuster, "Conformal risk control", ICLR 2024: the
 smallest threshold with n / (n + 1) R(q) + B / (n + 1) <= alpha, R the mean loss of the n rows and B
 the largest possible loss, keeps the expected loss of a new row at most alpha. That needs a loss
 which never rises while the answer climbs; the two here are made so.
