@@ -1,7 +1,6 @@
 """The methods and their building blocks; nothing here knows of HTTP, Celery, Redis or files.
 
-Start with `method`, the contract of every method, and `methods/partitions/kmeans.py`, a complete
-one.
+Start with `method`, the contract of every method, and `methods/partitions/kmeans.py`, a whole one.
 
 - `method`: the contract of a method; `registry` finds all methods; `methods` holds them by family.
 - `parameters`: the base of all parameters, and fields that several methods share.
@@ -11,7 +10,8 @@ one.
 - `arrays`, `progress`, `device`, `compiled`: array types, progress, torch's device, numba's cache.
 - `tree`: the one result of all methods, and everything that is done with it; `naming` names nodes.
 - `cluster_paths`, `stretches`, `node_pictures`, `confusions`, `class_merges`: what models tell.
-- `metrics`: the metrics that evaluate a tree. `consensus`: one tree from several.
+- `metrics`, `consensus`: the metrics that evaluate a tree; one tree from several.
+- `calibration`: answers as deep as they are sure.
 - `preprocess`, `documents`: features prepared before a fit, and words of documents.
 - `clusters`, `graphs`, `numerics`: what methods of several families share.
 """

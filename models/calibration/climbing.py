@@ -1,0 +1,210 @@
+"""From the predicted class up the tree, until the node is sure enough.
+
+The mass of a node is the probability of the classes under it. The answer at a threshold q is the
+deepest node, on the path from the most probable class to the root, that has mass above q; the root
+where none has. This is the climbing rule of Goren, Galil and El-Yaniv, "Hierarchical selective
+classification", NeurIPS 2024, section 3. The score of a row is the smallest q whose answer holds
+the label, so the quantile of scores (`quantiles`) makes it split conformal prediction with nested
+sets (Angelopoulos and Bates, "A gentle introduction to conformal prediction", 2021): the answer
+holds the label exactly if the score is at most q. Ties are conservative: answers hold the label
+with at least the probability promised, and with more where a leaf alone is right more often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.arrays import Array, Float, Int, Mask
+from models.errors import UsageError
+from models.tree.tree import Tree
+from models.tree.walk import lca, ranks
+
+LEAF = -1.0
+"""Score of a row whose most probable class is its label: any threshold from here on holds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassTree:
+    """A tree with its classes in order of preorder, so that those under a node are an interval.
+
+    tree : the tree. node : (n_classes,) node of each class. order : (n_classes,) the classes from
+    left to right. start, end : (n_nodes,) the classes under v are `order[start[v]:end[v]]`.
+    """
+
+    tree: Tree
+    node: Int
+    order: Int
+    start: Int
+    end: Int
+
+    @classmethod
+    def of(cls, tree: Tree, node: Int) -> ClassTree:
+        """Raises UsageError for a node that is not there. O(n_nodes log n_nodes)."""
+        wrong = np.flatnonzero((node < 0) | (node >= tree.n_nodes))
+        if wrong.size or not node.size:
+            raise UsageError("Every class needs a node of the tree.", classes=wrong[:5].tolist())
+        rank, weight = ranks(tree.parent)
+        order = np.argsort(rank[node], kind="stable")
+        place = rank[node][order]
+        start = np.searchsorted(place, rank).astype(np.int64)
+        end = np.searchsorted(place, rank + weight).astype(np.int64)
+        return cls(tree, node, order, start, end)
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.node.shape[0])
+
+    @property
+    def n_under(self) -> Int:
+        """(n_nodes,) number of classes under each node."""
+        return self.end - self.start
+
+    @property
+    def has_others(self) -> Mask:
+        """(n_nodes,) whether the parent has classes that the node has not; false for the root."""
+        others: Mask = self.n_under[self.tree.parent] > self.n_under
+        others[0] = False
+        return others
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows over a tree of classes.
+
+    total : (n, n_classes + 1) sums of the probabilities from left to right, from 0. leaf : (n,)
+    node of the most probable class, of equal ones the first.
+    """
+
+    classes: ClassTree
+    total: Float
+    leaf: Int
+
+    @classmethod
+    def of(cls, classes: ClassTree, probability: Array) -> Rows:
+        """probability : (n, n_classes), not negative, finite.
+
+        Raises UsageError for another width and for other values.
+        """
+        if probability.ndim != 2 or probability.shape[1] != classes.n_classes:
+            raise UsageError(
+                f"Rows have {classes.n_classes} probabilities each; these have shape "
+                f"{probability.shape}.",
+                n_classes=classes.n_classes,
+            )
+        wrong = np.argwhere(~(np.isfinite(probability) & (probability >= 0)))
+        if wrong.size:
+            row, column = (int(each) for each in wrong[0])
+            raise UsageError(
+                f"Probability {column} of row {row} is negative or not finite.",
+                row=row,
+                column=column,
+            )
+        total = np.zeros((probability.shape[0], classes.n_classes + 1))
+        np.cumsum(probability[:, classes.order], axis=1, out=total[:, 1:])
+        return cls(classes, total, classes.node[probability.argmax(axis=1)])
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.leaf.shape[0])
+
+    def mass(self, rows: Int, node: Int) -> Float:
+        """(n,) mass of `node[i]` in row `rows[i]`.
+
+        A difference of rising sums, which rounding cannot make fall on the way up.
+        """
+        upper = self.total[rows, self.classes.end[node]]
+        mass: Float = upper - self.total[rows, self.classes.start[node]]
+        return mass
+
+    def steps(self) -> Iterator[tuple[Int, Int, Float]]:
+        """Rows, the nodes that they leave, and the masses of these, one edge up at a time.
+
+        A row that has reached the root is not told any more. O(n) for each level of the tree.
+        """
+        rows = np.arange(self.n_rows)
+        node = self.leaf
+        while True:
+            below = node > 0
+            rows, node = rows[below], node[below]
+            if not rows.size:
+                return
+            yield rows, node, self.mass(rows, node)
+            node = self.classes.tree.parent[node].astype(np.int64)
+
+
+def scores(rows: Rows, label: Int) -> Float:
+    """(n,) the smallest threshold at which the answer to a row holds its label.
+
+    label : (n,) classes. The mass of the child, towards the most probable class, of the node where
+    that class and the label meet; `LEAF` where there is none. O(n depth).
+    """
+    classes = rows.classes
+    depth = classes.tree.depth
+    meet = depth[lca(classes.tree, rows.leaf, classes.node[label])]
+    score = np.full(rows.n_rows, LEAF)
+    for row, node, mass in rows.steps():
+        below = depth[node] > meet[row]
+        score[row[below]] = mass[below]
+    return score
+
+
+def answers(rows: Rows, threshold: Array | float) -> Int:
+    """(n,) the deepest node that holds every class whose score is at most the threshold.
+
+    threshold : one, or (n,) one a row; infinite where the root must be answered. O(n depth).
+    """
+    limit = np.broadcast_to(np.asarray(threshold, dtype=np.float64), (rows.n_rows,))
+    others = rows.classes.has_others
+    answer = rows.leaf.copy()
+    for row, node, mass in rows.steps():
+        climbs = others[node] & (mass <= limit[row])
+        answer[row[climbs]] = rows.classes.tree.parent[node[climbs]]
+    return answer
+
+
+def answers_by_class(rows: Rows, threshold: Array) -> Int:
+    """(n,) the deepest node that holds every class whose score is at most its own threshold.
+
+    threshold : (n_classes,). The scores of the classes that a step up brings are the mass of the
+    node left, so the largest of their thresholds decides. O(n_nodes + n depth).
+    """
+    largest = _largest_beside(rows.classes, np.asarray(threshold, dtype=np.float64))
+    answer = rows.leaf.copy()
+    for row, node, mass in rows.steps():
+        climbs = mass <= largest[node]
+        answer[row[climbs]] = rows.classes.tree.parent[node[climbs]]
+    return answer
+
+
+def groups_at(tree: Tree, rows: Rows, cut: Int) -> Int:
+    """(n,) which node of a cut the most probable class lies under, by its place in `cut`.
+
+    cut : nodes none of which lies under another; -1 where a row is under none of them. The groups
+    depend on the row alone, as the guarantee for each of them needs. O(n_nodes + n).
+    """
+    group = np.full(tree.n_nodes, -1, dtype=np.int64)
+    group[cut] = np.arange(cut.shape[0])
+    for node in range(1, tree.n_nodes):
+        if group[node] < 0:
+            group[node] = group[tree.parent[node]]
+    return group[rows.leaf]
+
+
+def _largest_beside(classes: ClassTree, threshold: Float) -> Float:
+    """(n_nodes,) largest threshold of the classes under the parent and not under the node."""
+    parent = classes.tree.parent
+    n_nodes = classes.tree.n_nodes
+    own = np.full(n_nodes, -np.inf)
+    np.maximum.at(own, classes.node, threshold)
+    # The two largest of a node's own classes and of each of its children.
+    first, second = own.copy(), np.full(n_nodes, -np.inf)
+    for node in range(n_nodes - 1, 0, -1):
+        up = parent[node]
+        second[up] = max(second[up], min(first[up], first[node]))
+        first[up] = max(first[up], first[node])
+    beside: Float = np.where(first < first[parent], first[parent], second[parent])
+    beside[0] = -np.inf
+    return beside

@@ -1,0 +1,55 @@
+"""Sets of classes and their fewest nodes, against all sets of nodes."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.calibration.node_sets import class_scores, class_sets, fewest_nodes
+from models.tree.tree import Tree
+from tests.models.calibration.calibration_kit import drawn, under
+
+SEEDS = st.integers(0, 10**6)
+
+
+@given(SEEDS)
+def test_scores_are_the_definitions(seed: int) -> None:
+    _, probability, _ = drawn(seed)
+    lac, aps = class_scores(probability, "lac"), class_scores(probability, "aps")
+    for row, each in enumerate(probability):
+        assert lac[row].tolist() == [1 - p for p in each]
+        assert aps[row].tolist() == [sum(each[each >= p]) for p in each]
+
+
+@given(SEEDS)
+def test_no_fewer_nodes_name_the_set(seed: int) -> None:
+    classes, probability, _ = drawn(seed - seed % 3 + 1)
+    tree: Tree = classes.tree
+    within = class_sets(probability, class_scores(probability, "lac"), 0.9)
+    start, node = fewest_nodes(classes, within)
+    holds = [under(classes, each) for each in range(tree.n_nodes)]
+    for row in range(len(within)):
+        named = node[start[row] : start[row + 1]].tolist()
+        wanted = set(np.flatnonzero(within[row]).tolist())
+        assert set().union(*(holds[each] for each in named)) == wanted
+        assert sum(len(holds[each]) for each in named) == len(wanted)
+        inside = [each for each in range(tree.n_nodes) if holds[each] <= wanted]
+        assert not any(
+            set().union(*(holds[each] for each in some)) == wanted
+            for some in combinations(inside, len(named) - 1)
+        )
+
+
+@given(SEEDS)
+def test_with_classes_at_inner_nodes_every_class_of_the_set_is_under_a_node(seed: int) -> None:
+    classes, probability, _ = drawn(seed - seed % 3)
+    within = class_sets(probability, class_scores(probability, "aps"), 0.5)
+    assert within.any(axis=1).all()
+    start, node = fewest_nodes(classes, within)
+    for row in range(len(within)):
+        named = node[start[row] : start[row + 1]].tolist()
+        covered = set().union(*(under(classes, each) for each in named))
+        assert set(np.flatnonzero(within[row]).tolist()) <= covered
