@@ -122,7 +122,8 @@ class CutNode(BaseModel):
     size: int
     name: str | None = Field(
         description="The name of the node; if it has none the three names with most rows among the "
-        "leaves under it, with an ellipsis if there are more; null if no leaf has a name."
+        "leaves under it, with an ellipsis if there are more; if no leaf has a name its first "
+        "terms, where the method gives any; else null."
     )
 
 

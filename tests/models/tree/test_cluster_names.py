@@ -60,3 +60,16 @@ def test_the_names_with_most_points_come_first_and_numbers_are_no_names() -> Non
     assert not has_names(replace(tree, name=np.array([str(i) for i in range(9)], dtype=object)))
     more = replace(tree, name=np.array([None, None, "plants", *"abcde", None], dtype=object))
     assert cluster_names(more, [1, 2, 0]) == ["a, b, c, …", "plants", "a, b, c, …"]
+
+
+def test_terms_name_what_has_no_named_leaf() -> None:
+    tree = tree_of([-1, 0, 0, 1, 1])
+    terms = np.full(5, None, dtype=object)
+    terms[1] = [{"term": term, "weight": 1.0} for term in ("oak", "ash", "elm", "fir")]
+    terms[2] = [{"feature": "red", "weights": [0.5, 0.5]}]
+    terms[3] = [{"feature": 3, "weight": 0.5}]
+    tree = replace(tree, extra={"features": terms, "weight": np.ones(5)})
+    assert cluster_names(tree, [1, 2]) == ["oak, ash, elm", None]
+    assert cluster_names(tree, [2, 3, 4]) == [None, None, None]
+    leaves_named = replace(tree, name=np.array([None, None, None, "yew", None], dtype=object))
+    assert cluster_names(leaves_named, [1, 0]) == ["yew", "yew"]
