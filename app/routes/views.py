@@ -171,16 +171,14 @@ async def get_levels(service: ServiceDep, tenant: Tenant, tree_id: TreeId) -> Re
     of the root's height. `silhouette`: the mean silhouette of at most 1,000 points, if there were
     features. `modularity`: for a hierarchy of classes, the share of confusions within clusters
     beyond that expected by chance. `support`: the clusters' mean bootstrap support, if the job
-    requested it. No cut is proposed in which one cluster holds more than 95% of the points, and no
-    gap that unstructured data could give (`chance`, at most 0.01); the other criteria are not
-    compared with chance. Where nothing is left the list is empty, and `reason` says why.
+    requested it.
     """
     record = await record_of(service, tenant, tree_id)
     job = await to_thread.run_sync(service.ledger.get, tenant, sibling(tree_id, "job"))
     curves = {} if job is None or job.result is None else job.result.get("curves", {})
 
     def suggested() -> bytes:
-        from models.tree.suggested_cuts import levels, why_none
+        from models.tree.suggested_cuts import levels
 
         tree = tree_of(service, tenant, tree_id)
         # Other curves run over a method's own numbers, or its steps.
@@ -192,8 +190,7 @@ async def get_levels(service: ServiceDep, tenant: Tenant, tree_id: TreeId) -> Re
         items = [
             {**asdict(level), "clusters": _clusters(tree, level.k)} for level in levels(tree, known)
         ]
-        reason = None if items else why_none(tree)
-        return json.dumps({"levels": items, "reason": reason}, allow_nan=False).encode()
+        return json.dumps({"levels": items}, allow_nan=False).encode()
 
     content = await in_turn(suggested, turn(record, "look"))
     return Response(content, media_type="application/json")

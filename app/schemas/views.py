@@ -135,12 +135,6 @@ class LevelBody(BaseModel):
     score: float = Field(description="The criterion's value at this cut.")
     curve: list[tuple[int, float]] = Field(description="The criterion for each number of clusters.")
     clusters: list[CutNode] = Field(description="The clusters of this cut, as in `assignments`.")
-    chance: float | None = Field(
-        description=(
-            "Of a gap, about the probability that the greatest gap of unstructured data is as "
-            "large; null for other criteria and for trees with fewer than 10 gaps."
-        )
-    )
 
 
 class Levels(BaseModel):
@@ -158,14 +152,11 @@ class Levels(BaseModel):
                             "score": 0.8,
                             "curve": [[2, 0.1], [7, 0.8]],
                             "clusters": [{"id": 0, "node": 12, "size": 480, "name": "rose"}],
-                            "chance": 1e-6,
                         }
-                    ],
-                    "reason": None,
+                    ]
                 }
             ]
         }
     )
 
     levels: list[LevelBody]
-    reason: str | None = Field(description="Why there are no levels; null if there are.")

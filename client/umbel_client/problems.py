@@ -108,6 +108,10 @@ class InvalidFile(UnusableInput):
     """The input cannot be used: invalid file."""
 
 
+class InvalidParameter(UnusableInput):
+    """The input cannot be used: invalid parameter."""
+
+
 class InvalidRequest(ProblemError):
     """The request cannot be used (HTTP 422), as in: params.linkage: Input should be ..."""
 
@@ -232,6 +236,10 @@ class TooFewPoints(UnusableInput):
     """The input cannot be used: too few points."""
 
 
+class TooFewRows(UnusableInput):
+    """The input cannot be used: too few rows."""
+
+
 class TooFewTasks(UnusableInput):
     """The input cannot be used: too few tasks."""
 
@@ -343,6 +351,7 @@ BY_TYPE: Mapping[str, type[ProblemError]] = {
     "/problems/internal": Internal,
     "/problems/invalid-dataset": InvalidDataset,
     "/problems/invalid-file": InvalidFile,
+    "/problems/invalid-parameter": InvalidParameter,
     "/problems/invalid-request": InvalidRequest,
     "/problems/malformed": Malformed,
     "/problems/member-needed": MemberNeeded,
@@ -373,6 +382,7 @@ BY_TYPE: Mapping[str, type[ProblemError]] = {
     "/problems/timeout": Timeout,
     "/problems/too-deep": TooDeep,
     "/problems/too-few-points": TooFewPoints,
+    "/problems/too-few-rows": TooFewRows,
     "/problems/too-few-tasks": TooFewTasks,
     "/problems/too-large": TooLarge,
     "/problems/too-many-nodes": TooManyNodes,

@@ -77,8 +77,6 @@ class Level:
 
     k : number of clusters. height : one that gives this cut; None if none does. score : the value
     of `criterion` at this cut. curve : that for each number of clusters. names : of the clusters.
-    chance : of a gap, about the probability that unstructured data have one as large; None where it
-    is not known.
     """
 
     k: int
@@ -87,21 +85,12 @@ class Level:
     score: float
     curve: tuple[tuple[int, float], ...]
     names: tuple[str | None, ...] = ()
-    chance: float | None = None
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Level:
         curve = tuple((int(k), float(value)) for k, value in body["curve"])
         names = tuple(cluster["name"] for cluster in body.get("clusters", ()))
-        return cls(
-            body["k"],
-            body["height"],
-            body["criterion"],
-            body["score"],
-            curve,
-            names,
-            body.get("chance"),
-        )
+        return cls(body["k"], body["height"], body["criterion"], body["score"], curve, names)
 
 
 class Evaluation(Mapping[str, float | None]):

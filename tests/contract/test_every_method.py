@@ -199,7 +199,9 @@ def test_the_catalogue_entry_is_complete(method: Method[Any]) -> None:
     assert method.queue in ("cpu", "gpu")
     assert method.inputs
     assert all(accepted.description for accepted in method.inputs.values())
-    assert set(method.outputs) <= {"tree", "model", "logits", "transformation", "pictures"}
+    assert set(method.outputs) <= {
+        *("tree", "model", "logits", "transformation", "pictures", "confusions")
+    }
     assert "tree" in method.outputs
     package = type(method).__module__.split(".")
     assert method.family == package[-2], "the family is the folder the method lies in"

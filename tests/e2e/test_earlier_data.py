@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import shutil
 import tarfile
 from collections.abc import Iterator
@@ -130,7 +131,10 @@ def test_every_answer_is_unchanged(earlier: Earlier) -> None:
             wrong.append(f"{path}: {answer.status_code} {answer.text:.300}")
             continue
         wrong += [f"{path}: {text}" for text in lacking(old, content_of(answer, path))]
-    assert wrong == []
+    # Clusters without a name have one since then.
+    assert [
+        text for text in wrong if not re.search(r"\.clusters\[\d+\]\.name was None", text)
+    ] == []
 
 
 def test_every_list_keeps_its_items_in_order(earlier: Earlier) -> None:

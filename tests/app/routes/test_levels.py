@@ -46,15 +46,6 @@ def test_levels_of_an_imported_tree(working: Working) -> None:
     assert [(level["k"], level["criterion"]) for level in suggested] == [(3, "gap")]
 
 
-def test_no_level_stands_out_with_a_reason(working: Working) -> None:
-    answer = working.client.post(
-        "/v1/trees", content=b"(a:1,b:1);", headers={"Content-Type": "text/x-nh"}
-    )
-    body = working.client.get(f"/v1/trees/{answer.json()['id']}/levels").json()
-    assert body["levels"] == []
-    assert "fewer than three leaves" in body["reason"]
-
-
 def test_an_unknown_tree(working: Working) -> None:
     problem_of(working.client.get(f"/v1/trees/tr_{'0' * 26}/levels"), 404, "not-found")
 

@@ -15,7 +15,7 @@ from models.tree import silhouette
 from models.tree.build import from_merges, from_partition
 from models.tree.cut import cut
 from models.tree.nested_cuts import nested_cuts
-from models.tree.suggested_cuts import MOST, gap_chances, levels, why_none
+from models.tree.suggested_cuts import MOST, levels
 from models.tree.tree import Tree
 
 
@@ -81,46 +81,6 @@ def test_a_levels_height_gives_its_clusters(seed: int) -> None:
         assert max(score for _, score in level.curve) <= 2 * level.score
         assert level.height is not None
         assert cut(tree, height=level.height).n_clusters == level.k
-
-
-def test_planted_gaps_are_unlike_chance() -> None:
-    noise = np.random.default_rng(0).normal(size=(150, 6))
-    tree = clustered(np.repeat(20.0 * np.eye(6), 25, axis=0) + noise, "ward")
-    gaps = {level.k: level for level in levels(tree)}
-    assert 6 in gaps
-    assert gaps[6].chance is not None
-    assert gaps[6].chance < 1e-3
-
-
-def test_unstructured_points_rarely_have_a_level() -> None:
-    proposed = 0
-    for seed in range(100):
-        values = np.random.default_rng(seed).normal(size=(150, 5))
-        proposed += bool(levels(clustered(values, "ward")))
-    assert proposed <= 5
-
-
-def test_a_cut_into_nearly_everything_and_crumbs_is_no_level() -> None:
-    # 200 points together, and one far away: ((0 .. 199), 200)
-    values = np.r_[np.random.default_rng(0).normal(size=(200, 2)), [[1e4, 1e4]]]
-    assert 2 not in [level.k for level in levels(clustered(values))]
-    # A chain: each merge adds one leaf to the cluster of those before.
-    left = np.r_[0, np.arange(3000, 3000 + 2998)]
-    chain = from_merges(left, np.arange(1, 3000), 1.5 ** np.linspace(0, 50, 2999))
-    assert levels(chain, {"silhouette": [(2, 0.9), (3, 0.5)]}) == []
-    assert "holds more than 95%" in why_none(chain)
-
-
-def test_the_chance_of_a_gap_is_that_of_the_largest_exponential() -> None:
-    # Spacings k log(high / low) of 1, but for one of 8; the scale is 1 / log 2.
-    ks = np.arange(2, 22)
-    spacing = np.ones(20)
-    spacing[4] = 8.0
-    height = np.exp(-np.cumsum(np.r_[0.0, spacing / ks]))
-    chance = gap_chances(ks, height[1:], height[:-1])
-    assert chance[4] == pytest.approx(1 - (1 - 2.0**-8) ** 20, rel=1e-9)
-    assert chance[0] == pytest.approx(1 - 0.5**20, rel=1e-9)
-    assert gap_chances(ks, np.zeros(20), np.zeros(20)).tolist() == [1.0] * 20
 
 
 def test_ranks_are_no_heights() -> None:
