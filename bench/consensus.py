@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from scipy.cluster.hierarchy import linkage
@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 from bench import Size
 from bench.report import Report
 from models.consensus.items import matched_items
+from models.consensus.options import Rule
 from models.consensus.reference import support_by
 from models.consensus.rules import consensus
 from models.tree import newick
@@ -76,9 +77,9 @@ def _tree(merges: Any) -> Tree:
 def _measure(report: Report, what: str, trees: Sequence[Tree]) -> None:
     n_leaves = trees[0].n_leaves
     with threadpool_limits(1):
-        for rule in ("strict", "majority", "extended", "median"):
+        for rule in get_args(Rule):
             began = time.process_time()
-            agreed = consensus(matched_items(trees), rule)  # type: ignore[arg-type]
+            agreed = consensus(matched_items(trees), rule)
             own_s = time.process_time() - began
             peer_s = same = None
             if rule in ("strict", "majority") and n_leaves <= MOST_LEAVES_OF_PEER:

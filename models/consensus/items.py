@@ -54,7 +54,7 @@ def matched_items(trees: Sequence[Tree], match: Match = "auto", common: bool = F
     n_rows = {tree.n_points for tree in trees}
     by_rows = len(n_rows) == 1 and min(n_rows) > 0
     if match == "auto":
-        numbered = any(tree.n_points != tree.n_leaves for tree in trees) and all(
+        numbered = not all(_one_row_each(tree) for tree in trees) and all(
             name is not None and name.isdecimal() for name in columns[0]
         )
         match = "names" if all(named) and not (numbered and by_rows) else "rows"
@@ -146,12 +146,15 @@ def _pruned(tree: Tree, leaf: Int32) -> Tree:
 def _leaf_names(tree: Tree) -> list[str | None]:
     """The names of leaves; numbers of rows where none has a name and each holds one row."""
     names = tree.name[tree.leaves].tolist()
-    single = tree.n_points == tree.n_leaves and bool((tree.size[tree.leaves] == 1).all())
-    if single and all(name is None for name in names):
+    if _one_row_each(tree) and all(name is None for name in names):
         row = np.empty(tree.n_nodes, dtype=np.int64)
         row[tree.leaf_of_point] = np.arange(tree.n_points)
         return [str(number) for number in row[tree.leaves].tolist()]
     return list(names)
+
+
+def _one_row_each(tree: Tree) -> bool:
+    return bool((tree.size[tree.leaves] == 1).all())
 
 
 def _distinct(names: Sequence[str | None]) -> bool:

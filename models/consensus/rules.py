@@ -46,12 +46,14 @@ class Consensus:
     agrees : (n_trees, n_nodes) whether a tree has the node's cluster; all have single items.
     distance : (n_trees,) clusters that only the tree or only the consensus has.
     normalized : (n_trees,) the same as a share of the clusters of both, 0 where neither has any.
+    clusters : of all trees.
     """
 
     tree: Tree
     agrees: npt.NDArray[np.bool_]
     distance: Int
     normalized: Float
+    clusters: Clusters
     warnings: tuple[str, ...] = ()
 
 
@@ -193,5 +195,6 @@ def _described(
         agrees,
         distance,
         np.divide(distance, both, out=np.zeros(len(both)), where=both > 0),
+        clusters,
         tuple(warnings),
     )

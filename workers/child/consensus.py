@@ -72,7 +72,7 @@ def agreed(
         result = consensus(items, options.rule, options.threshold, progress)
         tree, agrees, warnings = result.tree, result.agrees, list(result.warnings)
         apart, normalized = result.distance, result.normalized
-        clusters = Clusters.of(items.trees)
+        clusters = result.clusters
     else:
         steps = items.trees[0].n_nodes * sum(tree.n_nodes for tree in items.trees[1:])
         if options.support == "transfer" and steps > _TRANSFER_STEPS:

@@ -42,6 +42,14 @@ def test_numbers_of_clusters_are_no_names() -> None:
     assert sets(items.trees[0])[1] == sets(items.trees[1])[2]
 
 
+def test_empty_clusters_do_not_make_numbers_names() -> None:
+    """Here there are as many leaves as rows."""
+    items = matched_items([from_partition([0, 0, 1], 3), from_partition([1, 1, 0], 3)])
+    assert items.names is None
+    assert frozenset({0, 1}) in sets(items.trees[0])
+    assert frozenset({0, 1}) in sets(items.trees[1])
+
+
 def test_common_names_remain_with_a_warning() -> None:
     trees = [newick.read(text) for text in ("((a,b),(c,x));", "(((a,c),b),y);")]
     with pytest.raises(UsageError, match=r"lacks 1 \('x'\) and adds 1 \('y'\)"):
