@@ -64,7 +64,7 @@ class Changes(BaseModel):
     )
 
     def applied(self, before: Annotation) -> Annotation:
-        """What was said of a thing, with these changes."""
+        """The annotations of a thing, with these changes."""
         changed: dict[str, Any] = {name: getattr(self, name) for name in self.model_fields_set}
         if "tags" in changed:
             changed["tags"] = tuple(dict.fromkeys(changed["tags"] or ()))

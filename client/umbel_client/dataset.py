@@ -65,7 +65,7 @@ class Dataset:
         description: str | Literal[Kept.KEPT] | None = KEPT,
         tags: Sequence[str] | Literal[Kept.KEPT] | None = KEPT,
     ) -> None:
-        """Change what is said of the dataset; what is left out stays, None removes.
+        """Change name, description or tags of the dataset; what is left out stays, None removes.
 
         tags : all of them, in place of the earlier ones.
         """

@@ -334,7 +334,7 @@ class Tree:
         description: str | Literal[Kept.KEPT] | None = KEPT,
         tags: Sequence[str] | Literal[Kept.KEPT] | None = KEPT,
     ) -> None:
-        """Change what is said of the tree; what is left out stays, None removes.
+        """Change name, description or tags of the tree; what is left out stays, None removes.
 
         tags : all of them, in place of the earlier ones.
         """

@@ -70,7 +70,7 @@ class AsyncDataset:
         description: str | Literal[Kept.KEPT] | None = KEPT,
         tags: Sequence[str] | Literal[Kept.KEPT] | None = KEPT,
     ) -> None:
-        """Change what is said of the dataset; what is left out stays, None removes.
+        """Change name, description or tags of the dataset; what is left out stays, None removes.
 
         tags : all of them, in place of the earlier ones.
         """

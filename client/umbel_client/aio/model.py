@@ -120,7 +120,7 @@ class AsyncModel:
         description: str | Literal[Kept.KEPT] | None = KEPT,
         tags: Sequence[str] | Literal[Kept.KEPT] | None = KEPT,
     ) -> None:
-        """Change what is said of the model; what is left out stays, None removes.
+        """Change name, description or tags of the model; what is left out stays, None removes.
 
         tags : all of them, in place of the earlier ones.
         """
