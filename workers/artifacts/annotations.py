@@ -4,14 +4,15 @@ Each change is an object of its own, create-only, whose number follows the last 
 counts. So of two writers at once one is refused and looks again, on every kind of store. Objects
 below the highest are removed, but for the last: a copy of the store that lists while a change is
 made has one of both. The highest is never removed before what it belongs to. So a writer that was
-late by several changes, and finds its number free again, sees a higher one beside its own and takes
-that back.
+late by several changes, and finds its number free again, sees a higher one beside its own. That one
+names the changes it was made from: where the writer's own is not among them, it is taken back.
 
 Redis has the highest revision for lists and reads, and is made again from the store.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -25,9 +26,16 @@ from workers.stores.objects.job_files import REQUEST
 from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records
 
+# A writer that others overtake by more changes than this before it lists them makes its own again.
+CHANGES_NAMED = 64
+
 
 class Annotation(BaseModel):
-    """What a user says of a thing. revision : its number; 0: as the thing was made."""
+    """What a user says of a thing.
+
+    revision : its number; 0: as the thing was made.
+    changes : random names of the last changes that it holds, its own last.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -35,6 +43,15 @@ class Annotation(BaseModel):
     description: str | None = None
     tags: tuple[str, ...] = ()
     revision: int = 0
+    changes: tuple[str, ...] = ()
+
+    def says_the_same(self, other: Annotation) -> bool:
+        """Whether a user sees no difference."""
+        return (self.name, self.description, self.tags) == (
+            other.name,
+            other.description,
+            other.tags,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +78,24 @@ class Annotations:
         False if the thing is gone.
         """
         while True:
-            revision = self.restore(tenant, own_id)
+            last = self.restore(tenant, own_id)
+            revision = last.revision
             before = current()
             if before is None:
                 return False
-            after = alter(before).model_copy(update={"revision": revision + 1})
-            if after == before.model_copy(update={"revision": revision + 1}):
+            after = alter(before)
+            if after.says_the_same(before):
                 return True
+            own_change = secrets.token_hex(4)
+            changes = (*last.changes, own_change)[-CHANGES_NAMED:]
+            after = after.model_copy(update={"revision": revision + 1, "changes": changes})
             key = layout.annotation(tenant, own_id, revision + 1)
             try:
                 self.blobs.put(key, after.model_dump_json().encode(), create=True)
             except AlreadyThere:
                 continue
-            if max(_revisions(self.blobs, tenant, own_id), default=0) > revision + 1:
+            highest = newest(self.blobs, tenant, own_id)
+            if highest is not None and own_change not in highest.changes:
                 self.blobs.delete(key)
                 continue
             if not self._exists(tenant, own_id):
@@ -85,16 +107,16 @@ class Annotations:
                     self.blobs.delete(layout.annotation(tenant, own_id, earlier))
             return True
 
-    def restore(self, tenant: str, own_id: str) -> int:
-        """Bring Redis into line with the store; returns the revision, 0 without one."""
+    def restore(self, tenant: str, own_id: str) -> Annotation:
+        """Bring Redis into line with the store; returns the last change, revision 0 without one."""
         annotation = newest(self.blobs, tenant, own_id)
         if annotation is None:
-            return 0
+            return Annotation()
         self._show(own_id, annotation)
-        return annotation.revision
+        return annotation
 
     def _show(self, own_id: str, annotation: Annotation) -> None:
-        text = annotation.model_dump_json()
+        text = annotation.model_dump_json(exclude={"changes"})
         if own_id.startswith("job_"):
             self.records.annotate(own_id, annotation.revision, text)
         elif own_id.startswith("ds_"):

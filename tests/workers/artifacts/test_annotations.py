@@ -21,6 +21,10 @@ def tagged(*tags: str) -> Callable[[Annotation], Annotation]:
     return lambda before: before.model_copy(update={"tags": tags})
 
 
+def more(tag: str) -> Callable[[Annotation], Annotation]:
+    return lambda before: before.model_copy(update={"tags": (*before.tags, tag)})
+
+
 def change(
     assembly: Assembly, job_id: str, alter: Callable[[Annotation], Annotation], tenant: str = "ada"
 ) -> bool:
@@ -141,12 +145,7 @@ def test_no_change_of_many_writers_is_lost(assembly: Assembly) -> None:
 
     def add(writer: int) -> None:
         for number in range(5):
-            tag = f"{writer}.{number}"
-            assert change(
-                assembly,
-                job,
-                lambda before, tag=tag: before.model_copy(update={"tags": (*before.tags, tag)}),
-            )
+            assert change(assembly, job, more(f"{writer}.{number}"))
 
     threads = [threading.Thread(target=add, args=[writer]) for writer in range(4)]
     for thread in threads:
@@ -156,9 +155,32 @@ def test_no_change_of_many_writers_is_lost(assembly: Assembly) -> None:
     record = assembly.ledger.get("ada", job)
     assert record is not None
     assert sorted(record.tags) == sorted(f"{w}.{n}" for w in range(4) for n in range(5))
-    assert newest(assembly.blobs, "ada", job) == Annotation(
+    kept = newest(assembly.blobs, "ada", job)
+    assert kept is not None
+    assert kept.model_copy(update={"changes": ()}) == Annotation(
         name=record.name, tags=record.tags, revision=20
     )
+
+
+def test_a_writer_that_is_overtaken_before_it_looks_changes_once(
+    assembly: Assembly, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = assembly.ledger.submit(request()).id
+    put = type(assembly.blobs).put
+    overtaken = []
+
+    def put_and_overtake(self: Blobs, key: str, *rest: object, **options: object) -> None:
+        put(self, key, *rest, **options)  # type: ignore[arg-type]
+        if not overtaken and key.startswith(layout.annotations_of("ada", job)):
+            overtaken.append(key)
+            for number in range(5):
+                change(assembly, job, more(f"other {number}"))
+
+    monkeypatch.setattr(type(assembly.blobs), "put", put_and_overtake)
+    assert change(assembly, job, more("own"))
+    record = assembly.ledger.get("ada", job)
+    assert record is not None
+    assert record.tags == ("own", *(f"other {number}" for number in range(5)))
 
 
 def test_a_writer_that_is_late_by_several_changes_looks_again(assembly: Assembly) -> None:
