@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tests.e2e.topology_kit import Topology
 
 MARK = "UMBEL_TEST_MARK"
+READY_WITHIN_S = 120.0
+"""Generous: on a busy machine a start takes many times its five seconds."""
 SHORT = {
     "UMBEL_LEASE_S": "3",
     "UMBEL_HEARTBEAT_S": "0.5",
@@ -53,7 +55,13 @@ class Service:
                 stdout=log,
                 stderr=log,
             )
-        until((self.data_dir / "url").exists, 40.0, self.log)
+        try:
+            until((self.data_dir / "url").exists, READY_WITHIN_S, self.log)
+        except BaseException:
+            for process in self.processes():
+                process.kill()
+            self.process.wait()
+            raise
         self.start_s = time.monotonic() - began
         self.url = (self.data_dir / "url").read_text().strip()
         self.client = httpx.Client(base_url=self.url, timeout=70.0)
