@@ -59,6 +59,9 @@
  * @typedef {Schemas["NodeLabels"]} NodeLabels
  * @typedef {Schemas["NodePicture"]} NodePicture
  * @typedef {Schemas["MembersBody"]} Members
+ * @typedef {Schemas["ConfusionsBody"]} Confusions which classes are taken for which
+ * @typedef {Schemas["ConfusedClass"]} ConfusedClass
+ * @typedef {Schemas["ConfusedPair"]} ConfusedPair
  * @typedef {Schemas["Hits"]} Hits
  * @typedef {Schemas["Hit"]} Hit
  * @typedef {Schemas["Levels"]} Levels

@@ -19,6 +19,7 @@ import { FIRST, treeSource } from "./model/source.js";
 import { NONE } from "./model/store.js";
 import { breadcrumbs } from "./panels/breadcrumbs.js";
 import { colourPanel } from "./panels/colour_panel.js";
+import { confusionsPanel } from "./panels/confusions_panel.js";
 import { cutPanel } from "./panels/cut_panel.js";
 import { fileMenu } from "./panels/file_menu.js";
 import { keyboardTree, rowText } from "./panels/keyboard_tree.js";
@@ -283,14 +284,26 @@ function build(root, view, stage) {
   /** @param {Hover} detail */
   const onhover = ({ row, x }) =>
     row !== NONE && x === null && replace(spoken, rowText(view.scene, view.store, row));
+  const confusions = confusionsPanel(view, {
+    onchoose: async (id) => {
+      try {
+        const { path } = await source.node(id, null);
+        stage.scrollIntoView({ block: "center" });
+        await goTo(id, path);
+      } catch (error) {
+        complain(error);
+      }
+    },
+  });
   /**
-   * Offer the errors of a classifier as colours.
+   * Show what is taken for what, where the method knows; offer the errors of a classifier as colours.
    *
    * @param {Tree} head
    */
   const offerErrors = async ({ job, method: id }) => {
     try {
       const method = job ? await methodOf(id) : undefined;
+      if (method?.outputs.includes("confusions")) await confusions.start();
       if (!method?.classifies) return;
       const model = siblingOf(source.tree, "md");
       const evaluations = await evaluationsOf({ method: id, model }, signal);
@@ -332,6 +345,7 @@ function build(root, view, stage) {
         },
       });
       root.append(moved);
+      root.append(confusions);
       const paths = pathsPanel(view, head.method);
       if (paths) root.append(paths);
     },

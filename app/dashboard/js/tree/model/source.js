@@ -5,7 +5,7 @@ import { Problem } from "../../net/problem.js";
 import { get } from "../../net/requests.js";
 import { errorsIn } from "./errors.js";
 
-/** @import { Clusters, Dataset, Hits, Job, Levels, Members, NodeDetails, Page, Tangle, Tree, View } from "../../net/answers.js" */
+/** @import { Clusters, Confusions, Dataset, Hits, Job, Levels, Members, NodeDetails, Page, Tangle, Tree, View } from "../../net/answers.js" */
 /** @import { Cut } from "./cut.js" */
 
 /** @typedef {Record<string, string | number | null | undefined>} QueryValues */
@@ -107,6 +107,14 @@ export function treeSource(tree, signal) {
       return largest;
     },
     /**
+     * Which classes are taken for which.
+     *
+     * @param {string | null} labels id of a dataset
+     * @returns {Promise<Confusions>}
+     */
+    confusions: (labels) =>
+      get(`${base}/confusions.json${query({ labels, limit: 10_000 })}`, { signal, quiet: true }),
+    /**
      * The errors of a classifier on this tree.
      *
      * @param {string} job of its evaluation
@@ -136,6 +144,11 @@ export function treeSource(tree, signal) {
      */
     pathsPath: (suffix, values) =>
       `/v1/models/${tree.replace(/^tr_/, "md_")}/paths.${suffix}${query(values)}`,
+    /**
+     * @param {string} suffix
+     * @param {string | null} labels id of a dataset
+     */
+    confusionsPath: (suffix, labels) => `${base}/confusions.${suffix}${query({ labels })}`,
     /**
      * @param {number} node
      * @param {string | null} labels id of a dataset

@@ -1,0 +1,252 @@
+// Which classes are taken for which: as a matrix in the order of the tree, and the pairs that cost most.
+
+import { aborted, problemOf } from "../../net/problem.js";
+import { button, field, optionElements } from "../../ui/controls.js";
+import { bdi, el, replace, unique } from "../../ui/dom.js";
+import { download } from "../../ui/downloads.js";
+import { count, number, plural } from "../../ui/format.js";
+import { menu } from "../../ui/menus.js";
+import { problemBox, waiting } from "../../ui/notices.js";
+import { table } from "../../ui/tables.js";
+import { MatrixView } from "../draw/matrix_view.js";
+import { colours } from "../draw/palettes.js";
+import { joinsOf, matrixOf } from "../model/matrix.js";
+import { putNear } from "./tooltip.js";
+
+/** @import { ConfusedClass, ConfusedPair, Confusions, Dataset } from "../../net/answers.js" */
+/** @import { Option } from "../../ui/controls.js" */
+/** @import { Column } from "../../ui/tables.js" */
+/** @import { Spot } from "../draw/matrix_view.js" */
+/** @import { TreeView } from "../draw/view.js" */
+
+/** The most pairs of the list. */
+const MOST = 12;
+const OWN = "";
+const FORMS = [
+  ["csv", "All pairs (CSV)"],
+  ["npy", "The matrix (npy)"],
+];
+
+/**
+ * The panel, hidden until `start`: what the tree's method knows by itself, or what labels tell.
+ *
+ * @param {TreeView} view
+ * @param {{ onchoose: (node: number) => unknown }} handlers `onchoose`: the node where a pair meets
+ */
+export function confusionsPanel(view, { onchoose }) {
+  const { source, signal } = view;
+  const title = unique("confusions");
+  const summary = el("p", { class: "quiet" });
+  const cautions = el("ul", { class: "quiet" });
+  const tip = el("div", { class: "tree-tip", hidden: true });
+  const place = el("div", { class: "matrix-place" });
+  const list = el("div");
+  const trouble = el("div");
+  /** @type {Confusions | null} */
+  let shown = null;
+
+  /** @param {Spot | null} spot */
+  const tell = (spot) => {
+    tip.hidden = !spot || !shown;
+    if (!spot || !shown) {
+      view.mark(null);
+      return;
+    }
+    const [one, other] = [shown.classes[spot.row], shown.classes[spot.column]];
+    replace(tip, ...spotText(one, other, spot.cell?.pair, shown));
+    putNear(tip, place, spot.x, spot.y);
+    view.mark(one === other ? [one.node] : [one.node, other.node]);
+  };
+  const matrix = new MatrixView(place, {
+    onspot: tell,
+    onchoose: ({ pair }) => onchoose(pair.meet),
+    signal,
+  });
+  place.append(matrix.element, tip);
+
+  const labels = el("select", { onchange: () => load() });
+  const labelsRow = field("By", labels);
+  const paint = () => {
+    if (!shown) return;
+    const theme = document.documentElement.dataset.theme === "dark" ? "dark" : "light";
+    matrix.show(
+      matrixOf(shown),
+      joinsOf(view.store, shown.classes),
+      colours(theme, view.look.palette),
+    );
+  };
+  /** @param {Confusions} confusions */
+  const show = (confusions) => {
+    shown = confusions;
+    const { pairs, warnings } = confusions;
+    replace(trouble);
+    replace(summary, summaryText(confusions));
+    replace(cautions, ...warnings.map((warning) => el("li", {}, warning)));
+    cautions.hidden = !warnings.length;
+    matrix.element.setAttribute("aria-label", ALT);
+    replace(list, pairTable(confusions, onchoose));
+    content.hidden = !pairs.length;
+    paint();
+  };
+  const load = async () => {
+    const wanted = labels.value;
+    replace(trouble, waiting());
+    try {
+      const confusions = await source.confusions(wanted || null);
+      if (wanted === labels.value) show(confusions);
+    } catch (error) {
+      if (aborted(error) || wanted !== labels.value) return;
+      shown = null;
+      content.hidden = true;
+      replace(summary);
+      replace(trouble, problemBox(problemOf(error), { level: "h3", retry: load }));
+    }
+  };
+  const content = el(
+    "div",
+    { class: "matrix-content", hidden: true },
+    el(
+      "div",
+      { class: "stack tight" },
+      el(
+        "div",
+        { class: "row", role: "group", "aria-label": "Zoom of the matrix" },
+        button("Closer", { kind: "small", onclick: () => matrix.zoom(1 / 2) }),
+        button("Farther", { kind: "small", onclick: () => matrix.zoom(2) }),
+        button("Whole", { kind: "small", onclick: () => matrix.whole() }),
+      ),
+      place,
+      el("p", { class: "quiet" }, "Rows are classes, columns what they are taken for; grey is the class itself."), // prettier-ignore
+    ),
+    el("div", { class: "stack tight" }, el("h3", {}, "What costs most"), list),
+  );
+  const element = el(
+    "section",
+    { class: "card tree-confusions", "aria-labelledby": title, hidden: true },
+    el(
+      "header",
+      { class: "row apart" },
+      el("h2", { id: title }, "What is taken for what"),
+      menu(
+        "Save",
+        FORMS.map(([suffix, label]) => ({
+          label,
+          onselect: () =>
+            download(
+              source.confusionsPath(suffix, labels.value || null),
+              `${view.fileName()}-confusions.${suffix}`,
+              { signal },
+            ),
+        })),
+        { iconName: "download", kind: "small", "aria-label": "Save what is taken for what" },
+      ),
+    ),
+    labelsRow,
+    summary,
+    cautions,
+    trouble,
+    content,
+  );
+
+  const start = async () => {
+    const { items } = await source.datasets();
+    /** @param {Dataset} dataset */
+    const fits = ({ role, status, shape }) =>
+      role === "labels" &&
+      status === "ready" &&
+      shape?.length === 1 &&
+      shape[0] === view.total.size;
+    /** @type {Option[]} */
+    const choices = items.filter(fits).map(({ id, name }) => [id, name ?? id]);
+    replace(labels, optionElements([[OWN, "The logits alone"], ...choices]));
+    labelsRow.hidden = choices.length === 0;
+    element.hidden = false;
+    await load();
+  };
+  addEventListener("themechange", paint, { signal });
+  let painted = view.look.palette;
+  view.on("look", () => {
+    if (painted === view.look.palette) return;
+    painted = view.look.palette;
+    paint();
+  });
+  return Object.assign(element, { start });
+}
+
+/** @param {Confusions} confusions */
+function summaryText({ source, n_rows: nRows, right, rest, pairs, n_pairs: nPairs }) {
+  const own = right === null ? "" : `${percent(right)} `;
+  const known =
+    pairs.length < nPairs
+      ? ` The ${plural(pairs.length, "largest pair")} of ${count(nPairs)} are shown.`
+      : "";
+  const unknown =
+    rest / nRows >= 5e-5 ? ` ${percent(rest / nRows)} are not known pair by pair.` : "";
+  return source === "labels"
+    ? `Of ${plural(nRows, "row")}, ${own}lie in the leaf of their own class.${known}`
+    : `From the logits alone: of the probability of ${plural(nRows, "row")}, ${own}are on the class ` +
+        `with the largest logit.${unknown}${known}`;
+}
+
+/**
+ * @param {Confusions} confusions
+ * @param {(node: number) => unknown} onchoose
+ */
+function pairTable({ pairs }, onchoose) {
+  /** @type {Column<ConfusedPair>[]} */
+  const columns = [
+    { label: "Class", head: true, cell: ({ node, name }) => bdi(name ?? `${node}`) },
+    {
+      label: "Taken for",
+      cell: ({ taken_for: other, taken_for_name: name }) => bdi(name ?? `${other}`),
+    },
+    {
+      label: "Share",
+      numeric: true,
+      cell: ({ share }) => (share === null ? "–" : percent(share)),
+    },
+    {
+      label: "Node over both",
+      numeric: true,
+      cell: ({ meet }) =>
+        el(
+          "button",
+          { type: "button", class: "linklike", onclick: () => onchoose(meet) },
+          `${meet}`,
+        ),
+    },
+  ];
+  return table({ caption: "The pairs that cost most", columns, rows: pairs.slice(0, MOST) });
+}
+
+/**
+ * @param {ConfusedClass} one
+ * @param {ConfusedClass} other
+ * @param {ConfusedPair | undefined} pair
+ * @param {Confusions} confusions
+ */
+function spotText(one, other, pair, { source, pairs, n_pairs: nPairs }) {
+  /** @param {ConfusedClass} either */
+  const nameOf = ({ name, node }) => bdi(name ?? `node ${node}`);
+  const rows = source === "labels" ? "rows" : "probability";
+  if (one === other) {
+    return [
+      el("strong", {}, nameOf(one)),
+      el("span", {}, one.right === null ? "no rows" : `${percent(one.right)} of its ${rows} on it`),
+    ];
+  }
+  const share = pair?.share;
+  const unknown = pairs.length < nPairs ? "less than is shown" : "none known";
+  return [
+    el("strong", {}, nameOf(one), " taken for ", nameOf(other)),
+    el("span", {}, share ? `${percent(share)} of its ${rows}; they meet at height ${number(pair.height)}` : unknown), // prettier-ignore
+  ];
+}
+
+/** @param {number} share */
+const percent = (share) => `${number(Math.round(share * 1e4) / 100)}\u00a0%`;
+
+const ALT =
+  "A matrix of the classes in the order of the tree: each row is a class, each column what it is " +
+  "taken for, the darker the more. The pairs that cost most are in the table; save the rest to read " +
+  "it. Plus and minus zoom, arrows move, 0 shows all.";

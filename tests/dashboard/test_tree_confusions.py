@@ -1,0 +1,90 @@
+"""What is taken for what, on the page of a tree of classes."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tests.dashboard.conftest import Axe, Open
+from tests.e2e.client import Api, npy
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+NAMES = ["<b>cat</b>", "dog", "oak", "rose"]
+"""Cat and dog are taken for each other, more often cat for dog."""
+
+
+@pytest.fixture(scope="module")
+def tree(api: Api) -> str:
+    rng = np.random.default_rng(0)
+    own = np.arange(200) % 4
+    logits = rng.normal(size=(200, 4)) + 5.0 * np.eye(4)[own]
+    logits[own == 0, 1] += 4.0
+    logits[own == 1, 0] += 2.0
+    job = api.run("l2h", {"logits": logits.tolist(), "names": NAMES}, name="Living")
+    assert job["status"] == "succeeded", job
+    api.upload(npy(own.astype(np.int64)), role="labels", name="what they are")
+    return str(job["result"]["tree"])
+
+
+def panel(page: Page) -> Locator:
+    region = page.get_by_role("region", name="What is taken for what")
+    region.locator("canvas").wait_for()
+    return region
+
+
+def pairs(region: Locator) -> list[list[str]]:
+    rows: list[Any] = region.locator("tbody tr").all()
+    return [row.locator("th, td").all_inner_texts() for row in rows]
+
+
+def test_pairs_are_listed_shown_and_lead_to_the_tree(look: Open, tree: str, axe: Axe) -> None:
+    page = look(f"/trees/{tree}")
+    region = panel(page)
+    assert "From the logits alone" in region.inner_text()
+    first = pairs(region)[0]
+    assert first[:2] == ["<b>cat</b>", "dog"]
+    assert float(first[2].removesuffix("\xa0%")) > 10.0
+    canvas = region.locator("canvas")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    assert box is not None
+    # Four classes: two pairs of neighbours, each beside the diagonal.
+    texts = []
+    for row, column in ((0.125, 0.375), (0.375, 0.125), (0.625, 0.875), (0.875, 0.625)):
+        left = 168.0  # The tree and the names.
+        side = box["width"] - left
+        canvas.hover(position={"x": left + side * column, "y": left + side * row})
+        texts.append(region.locator(".tree-tip").inner_text())
+    assert any("<b>cat</b> taken for dog" in text and first[2] in text for text in texts), texts
+    axe(page)
+    region.locator("tbody button").first.click()
+    page.locator(".tree-node").get_by_text("dog").first.wait_for()
+    page.wait_for_function(
+        "() => document.querySelector('.tree-stage').getBoundingClientRect().top >= 0"
+    )
+
+
+def test_labels_tell_it_too_and_files_hold_all(look: Open, tree: str) -> None:
+    region = panel(look(f"/trees/{tree}"))
+    with region.page.expect_download() as waiting:
+        region.get_by_role("button", name="Save what is taken for what").click()
+        region.page.get_by_role("menuitem", name="All pairs (CSV)").click()
+    assert waiting.value.suggested_filename == "living-confusions.csv"
+    rows = list(csv.DictReader(waiting.value.path().read_text().splitlines()))
+    assert [rows[0]["name"], rows[0]["taken_for_name"]] == NAMES[:2]
+    region.get_by_label("By").select_option(label="what they are")
+    region.get_by_text("lie in the leaf of their own class").wait_for()
+    assert pairs(region)[0][:2] == NAMES[:2]
+
+
+def test_a_tree_whose_method_does_not_know_has_no_panel(look: Open, api: Api) -> None:
+    job = api.run("hac", {"features": [[0.0], [1.0], [5.0], [6.0]]})
+    page = look(f"/trees/{job['result']['tree']}")
+    page.get_by_role("heading", name="Tree of hac").wait_for()
+    page.wait_for_load_state("networkidle")
+    assert page.get_by_role("region", name="What is taken for what").count() == 0
