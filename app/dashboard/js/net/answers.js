@@ -62,6 +62,8 @@
  * @typedef {Schemas["ConfusionsBody"]} Confusions which classes are taken for which
  * @typedef {Schemas["ConfusedClass"]} ConfusedClass
  * @typedef {Schemas["ConfusedPair"]} ConfusedPair
+ * @typedef {Schemas["AgreementBody"]} Agreement which trees have a node of a consensus
+ * @typedef {Schemas["ConsensusBody"]} Consensus
  * @typedef {Schemas["Hits"]} Hits
  * @typedef {Schemas["Hit"]} Hit
  * @typedef {Schemas["Levels"]} Levels

@@ -6,6 +6,7 @@ import * as router from "../router.js";
 import { bdi, el } from "../ui/dom.js";
 import { count } from "../ui/format.js";
 import { menu } from "../ui/menus.js";
+import { consensusForm } from "./consensus_form.js";
 import { createdColumn, listPage } from "./list_page.js";
 import { treeDownloads } from "./tree_downloads.js";
 
@@ -51,6 +52,7 @@ export async function mount(root, { params }) {
           },
           "Evaluate",
         ),
+      rows.length > 1 && consensusForm(rows),
       rows.length === 1 &&
         el("span", { class: "quiet" }, "Choose one more to see two side by side."),
     ],

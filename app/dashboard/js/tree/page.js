@@ -328,6 +328,7 @@ function build(root, view, stage) {
     entitle(head, said) {
       const { leaves, size, height } = view.total;
       const isImport = head.method === "import";
+      view.method = head.method;
       view.title = head.name ?? (isImport ? "Imported tree" : `Tree of ${head.method}`);
       replace(heading, bdi(view.title));
       document.title = `${view.title} · Umbel`;
@@ -336,6 +337,8 @@ function build(root, view, stage) {
         look.root === 0 &&
         ` · ${plural(leaves, "leaf", "leaves")} · ${plural(size, "point")} · height ${number(height)}`;
       replace(facts, job || (isImport ? "imported" : head.method), extent);
+      // A node that a link names is shown before the method is known.
+      if (head.method === "consensus" && look.node !== null) node.show(look.node, { anew: true });
       offerErrors(head);
       known.start(head, said);
       const moved = movedPanel(view, head, {

@@ -36,6 +36,8 @@ const MOST_STEPS = 12;
 export class TreeView extends Scenery {
   /** The tree's name, once it is known. */
   title = "";
+  /** The method of the tree; empty until it is known. */
+  method = "";
   /** The tree as a whole. */
   total = { leaves: 1, size: 1, height: 1 };
   /** @type {unknown} The error because of which the view ignores part of its link. */

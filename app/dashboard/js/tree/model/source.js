@@ -5,7 +5,7 @@ import { Problem } from "../../net/problem.js";
 import { get } from "../../net/requests.js";
 import { errorsIn } from "./errors.js";
 
-/** @import { Clusters, Confusions, Dataset, Hits, Job, Levels, Members, NodeDetails, Page, Tangle, Tree, View } from "../../net/answers.js" */
+/** @import { Agreement, Clusters, Confusions, Dataset, Hits, Job, Levels, Members, NodeDetails, Page, Tangle, Tree, View } from "../../net/answers.js" */
 /** @import { Cut } from "./cut.js" */
 
 /** @typedef {Record<string, string | number | null | undefined>} QueryValues */
@@ -65,6 +65,13 @@ export function treeSource(tree, signal) {
      * @returns {Promise<NodeDetails>}
      */
     node: (node, labels) => get(`${base}/nodes/${node}${query({ labels })}`, { signal }),
+    /**
+     * Which of the trees that a consensus was made from have a node.
+     *
+     * @param {number} node
+     * @returns {Promise<Agreement>}
+     */
+    agreement: (node) => get(`${base}/nodes/${node}/agreement`, { signal, quiet: true }),
     /**
      * The points under a node, page by page.
      *

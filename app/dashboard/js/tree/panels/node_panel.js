@@ -9,6 +9,7 @@ import { count, number, plural } from "../../ui/format.js";
 import { fetchedImage } from "../../ui/images.js";
 import { problemBox, waiting } from "../../ui/notices.js";
 import { byLabels, colourOfLabel, shownErrors } from "../draw/colouring.js";
+import { nodeAgreement } from "./node_agreement.js";
 import { nodeErrors } from "./node_errors.js";
 import { nodePoints } from "./node_points.js";
 import {
@@ -210,6 +211,7 @@ export function nodePanel(view, { actions, onchoose, choosing }) {
       node.picture && pictureOf(node.picture),
       node.labels && labelShares(node.labels),
       nodeErrors(view, node, goTo),
+      nodeAgreement(view, node),
       added.map(
         ([name, value]) =>
           !isPlain(value) &&
