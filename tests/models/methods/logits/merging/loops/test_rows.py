@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -319,6 +319,28 @@ def test_a_rows_interval_holds_the_true_value(case: Case, sure_of_tail: float) -
     assert low == pytest.approx(total_low, rel=1e-12)
     assert high == pytest.approx(total_high, rel=1e-12)
     assert n_unknown == total_unknown
+
+
+@settings(max_examples=200)
+@given(cases(most_classes=40, most_rows=30), st.integers(1, 3))
+def test_rows_never_listed_again_are_walked_to_the_same_bits(case: Case, n_group: int) -> None:
+    """`walk` has a path for rows that were listed once, and one for groups of one class."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(row_digest, "LISTED", case.listed)
+        lists = lists_of(scanned(case.source))
+    n_classes = case.source.shape[1]
+    group = np.append((lists.label[0] + np.arange(1, n_group)) % n_classes, lists.label[0])
+    if len(group) >= n_classes:
+        return
+    rows = np.flatnonzero(np.isin(lists.label, group))
+    at_first = np.ones((1, n_classes), dtype=np.int32)
+    walks = []
+    for since in (lists.since, lists.since[:0]):
+        once = replace(lists, since=since)
+        at = Nested(case.source, once, at_first, group, rows, np.empty(0))
+        walks.append(walked(at, rows))
+    for a, b in zip(*walks, strict=True):
+        assert np.array_equal(a, b)
 
 
 @settings(max_examples=300)
