@@ -81,7 +81,7 @@ def from_merges(
     _in_range(rows, n_leaves, "leaf")
     all_heights = np.zeros(n_nodes, dtype=np.float64)
     all_heights[:n_merges] = heights[::-1]
-    leaf = (rows + n_merges).astype(np.int32)
+    leaf = np.add(rows, n_merges, dtype=np.int32, casting="unsafe")
     return Tree(
         parent=parent,
         height=all_heights,
@@ -281,9 +281,8 @@ def _vector(values: npt.ArrayLike, what: str) -> npt.NDArray[np.int64]:
 
 
 def _in_range(values: npt.NDArray[np.int64], n: int, what: str) -> None:
-    bad = np.flatnonzero((values < 0) | (values >= n))
-    if bad.size:
-        point = int(bad[0])
+    if values.size and (values.min() < 0 or values.max() >= n):
+        point = int(np.flatnonzero((values < 0) | (values >= n))[0])
         raise InvalidTree(
             f"Point {point} lies in {what} {int(values[point])}; {what} must be 0 to {n - 1}.",
             point=point,

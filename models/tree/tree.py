@@ -143,15 +143,15 @@ class Tree:
             low, high = int(self.leaf_of_point.min()), int(self.leaf_of_point.max())
             if low < 0 or high >= n:
                 raise InvalidTree(f"A point lies in node {low if low < 0 else high}: no such node.")
-            inner = np.flatnonzero(self.n_children[self.leaf_of_point] > 0)
-            if inner.size:
-                point = int(inner[0])
-                raise InvalidTree(
-                    f"Point {point} lies in node {int(self.leaf_of_point[point])}, which is not a "
-                    "leaf.",
-                    point=point,
-                )
         inside = np.bincount(self.leaf_of_point, minlength=n)
+        inner = np.flatnonzero((inside > 0) & (self.n_children > 0))
+        if inner.size:
+            point = int(np.flatnonzero(np.isin(self.leaf_of_point, inner))[0])
+            raise InvalidTree(
+                f"Point {point} lies in node {int(self.leaf_of_point[point])}, which is not a "
+                "leaf.",
+                point=point,
+            )
         wrong = np.flatnonzero(self.size != inside + np.bincount(self.parent[1:], self.size[1:], n))
         if wrong.size:
             # The sizes below the last one are correct.

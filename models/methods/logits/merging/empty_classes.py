@@ -61,7 +61,7 @@ def class_masses(
         """One thread's rows, into one table: it may be larger than a segment."""
         total = np.zeros((len(filled), len(wanted)))
         for at in range(edges[number], edges[number + 1], step):
-            block = source.block(at, min(at + step, edges[number + 1]))
+            block = source.packed(at, min(at + step, edges[number + 1]))
             rows.masses(block, source.scale, column, wanted, total)
         return total
 

@@ -31,6 +31,10 @@ def curve(merges: Merges, digest: Digest, most: int) -> list[tuple[int, float]]:
     if n_classes < 3 or not share.size:
         return []
     share /= share.sum()
+    if n_classes**2 <= share.size:
+        table = np.bincount(a * n_classes + b, share, n_classes**2)
+        pair = np.flatnonzero(table)
+        a, b, share = pair // n_classes, pair % n_classes, table[pair]
     degree = (np.bincount(a, share, n_classes) + np.bincount(b, share, n_classes)) / 2
     together = np.bincount(_joined(merges, a, b), share, n_classes - 1)
     q, values = -float(degree @ degree), []

@@ -157,8 +157,7 @@ def _reassigned(source: Source, rows: Int, group: list[int]) -> Float:
     n_classes = source.shape[1]
     total = np.zeros(n_classes)
     for block in row_blocks(len(rows), n_classes):
-        x, at = source.gather(rows[block])
-        values = x[at].astype(np.float64)
+        values = source.take(rows[block]).astype(np.float64)
         values[:, group] = -np.inf
         best, probability = _winners(values, source.scale)
         total += np.bincount(best, weights=probability, minlength=n_classes)
@@ -204,8 +203,7 @@ def _hosts(source: Source, at: Assignment) -> list[tuple[int, Int]]:
         rows = at.rows([c])
         mass = np.zeros(len(empty))
         for block in row_blocks(len(rows), source.shape[1]):
-            x, places = source.gather(rows[block])
-            values = x[places].astype(np.float64)
+            values = source.take(rows[block]).astype(np.float64)
             exponentials(values, source.scale)
             values /= values.sum(axis=1, keepdims=True)
             mass += values[:, empty].sum(axis=0)

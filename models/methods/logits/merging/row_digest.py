@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Arrays, Float, Int
+from models.methods.logits.merging.loops import few
 from models.methods.logits.merging.loops import rows as row_loops
 from models.methods.logits.merging.source import Source
 from models.progress import Progress
@@ -99,13 +100,14 @@ def scan(source: Source, start: int, stop: int, threads: int, progress: Progress
     )
     step = segment_rows(source)
     checks = source.scale, source.limits, source.tolerance
+    loop = few.scan if n_classes <= few.MOST else row_loops.scan
 
     def segment(at: int) -> tuple[Int, Float, Float]:
         end = min(at + step, stop)
         here = slice(at - start, end - start)
         sums = np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes), np.zeros(n_classes)
-        block = source.block(at, end)
-        bad = row_loops.scan(
+        block = source.packed(at, end)
+        bad = loop(
             block,
             *checks,
             digest.label[here],

@@ -1,4 +1,4 @@
-"""The logits as blocks of contiguous float32 or float64, for the passes over them."""
+"""The logits as blocks of contiguous numbers, for the passes over them."""
 
 from __future__ import annotations
 
@@ -90,23 +90,41 @@ class Source:
         """Rows [start, stop), (stop - start, n_classes)."""
         return self._converted(self.rows.read(start, stop))
 
+    def take(self, rows: Int) -> npt.NDArray[Any]:
+        """The rows of ascending numbers, (len(rows), n_classes)."""
+        return self._converted(self.rows.take(rows))
+
+    def packed(self, start: int, stop: int) -> npt.NDArray[Any]:
+        """As `block`, for the compiled loops: float16 as its bits, uint16, which they widen."""
+        return self._packed(self.rows.read(start, stop))
+
     def gather(self, rows: Int) -> tuple[npt.NDArray[Any], Int]:
-        """(x, at): row rows[i] is x[at[i]]. Nothing is copied where the matrix lies in memory."""
-        if isinstance(self.rows, ArrayRows) and self._as_stored(self.rows.array):
-            return self.rows.array, rows
+        """(x, at): row rows[i] is x[at[i]], x as of `packed`. rows : ascending numbers.
+
+        Nothing is copied where the matrix lies in memory as loops read it.
+        """
+        if isinstance(self.rows, ArrayRows) and self._in_place(self.rows.array):
+            return self._packed(self.rows.array), rows
         if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
-            return self.block(int(rows[0]), int(rows[-1]) + 1), np.arange(len(rows))
-        return self._converted(self.rows.take(rows)), np.arange(len(rows))
+            return self.packed(int(rows[0]), int(rows[-1]) + 1), np.arange(len(rows))
+        return self._packed(self.rows.take(rows)), np.arange(len(rows))
+
+    def _packed(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        if self.rows.dtype == np.float16 and self.kind != "probs":
+            return np.ascontiguousarray(values, dtype=np.float16).view(np.uint16)
+        return self._converted(values)
+
+    def _in_place(self, values: npt.NDArray[Any]) -> bool:
+        if values.dtype == np.float16:
+            return self.kind != "probs" and _loops_may_read(values)
+        return self._as_stored(values)
 
     def _as_stored(self, values: npt.NDArray[Any]) -> bool:
-        flags = values.flags
         return (
             self.kind != "probs"
             and not self.rows.bfloat16
             and values.dtype == self.dtype
-            and values.dtype.isnative
-            and flags.c_contiguous
-            and flags.aligned
+            and _loops_may_read(values)
         )
 
     def _converted(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -120,6 +138,11 @@ class Source:
             return np.ascontiguousarray(values, dtype=self.dtype)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.log(np.ascontiguousarray(values, dtype=np.float64))
+
+
+def _loops_may_read(values: npt.NDArray[Any]) -> bool:
+    flags = values.flags
+    return values.dtype.isnative and flags.c_contiguous and flags.aligned
 
 
 def _widened_halves(values: npt.NDArray[np.float16]) -> npt.NDArray[np.float32]:

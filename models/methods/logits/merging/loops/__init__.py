@@ -2,6 +2,7 @@
 
 - `rows`: passes over rows: the list of each row, and exact sums for rows read again.
 - `simd`: what they do with 64 numbers at a time, written for LLVM.
+- `few`: the list of each row where classes are few; `columns`: its operations, for several rows.
 - `pairs`: which classes the rows of each class give probability to.
 - `merges`: the decision of each merge, and groups joined.
 """

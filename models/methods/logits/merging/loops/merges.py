@@ -50,6 +50,8 @@ def walk(
     O(n M).
     """
     first = since.size == 0
+    if first and n_group == 1 and sure_of_tail == 1.0:
+        return _walk_class(rows, inside.size - 2, listed, weight, tail, low, high, width, touched)
     n_outside_all = inside.size - 1 - n_group
     n_listed = _U(listed.shape[1])
     n_unknown = 0
@@ -92,6 +94,40 @@ def walk(
         lower = best_weight / (outside * (1.0 + error) + most) * (1.0 - WEIGHT_ERROR)
         if touched.size and high[best] == 0.0:
             _touch(best, touched)
+        low[best] += lower
+        high[best] += upper
+        if width.size:
+            width[i] = upper - lower
+    return n_unknown
+
+
+@njit(cache=True, nogil=True)
+def _walk_class(rows, n_outside, listed, weight, tail, low, high, width, touched):
+    """`walk` for a group of one class, whose rows list other classes only; the same bits.
+
+    n_outside : number of the other classes.
+    """
+    n_listed = _U(listed.shape[1])
+    has_tail = np.float64(n_listed < _U(n_outside))
+    n_unknown = 0
+    for i in range(_U(rows.size)):
+        row = _U(rows[i])
+        best_weight = np.float64(weight[row, 0])
+        if best_weight < LEAST:
+            if width.size:
+                width[i] = 2.0
+            n_unknown += 1
+            continue
+        outside = 0.0
+        for at in range(n_listed):
+            outside += np.float64(weight[row, at])
+        rest = np.float64(tail[row]) * has_tail
+        most, least = rest * (1.0 + TAIL_ERROR), rest * (1.0 - TAIL_ERROR)
+        upper = best_weight / (outside * (1.0 - WEIGHT_ERROR) + least) * (1.0 + WEIGHT_ERROR)
+        lower = best_weight / (outside * (1.0 + WEIGHT_ERROR) + most) * (1.0 - WEIGHT_ERROR)
+        best = _U(listed[row, 0])
+        if touched.size and high[best] == 0.0:
+            _touch(np.int64(best), touched)
         low[best] += lower
         high[best] += upper
         if width.size:

@@ -15,10 +15,11 @@ state of the groups in which a row was listed, 0 for `scan`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import overload
 
 from models.methods.logits.merging.loops import simd
-from models.methods.logits.merging.loops.simd import LANES, RANKED, RANKED_MORE
+from models.methods.logits.merging.loops.simd import LANES, RANKED
 
 LEAST = np.float32(1e-26)
 """A lower weight is not trusted: later terms may have underflowed.
@@ -77,21 +78,38 @@ def _exp64(x):
     return e if x >= -708.0 else 0.0
 
 
-_SCALE_16 = _F(2.0**112)
-
-
 @njit(cache=True, nogil=True)
 def widen_halves(bits, wide):
     """float32 of float16 given as its bits, exact; both one-dimensional. NumPy takes ten times as
     long."""
-    for i in range(bits.size):
-        half = np.int32(bits[i])
-        size = half & np.int32(0x7FFF)
-        # As the upper bits of a float32 it is 2^112 times too small, also for subnormal numbers.
-        value = simd.from_bits(np.int32(size << 13)) * _SCALE_16
-        odd = simd.from_bits(np.int32(0x7F800000 | (size << 13)))
-        value = odd if size >= 0x7C00 else value
-        wide[i] = -value if half & 0x8000 else value
+    simd.widen(bits, wide)
+
+
+def room_of_values(x):
+    """Work space of `_values`."""
+
+
+def _values(x, i, wide):
+    """The values of row i of `x`, which may be bits of float16: widened into `wide` then."""
+
+
+@overload(room_of_values)
+def _room_of_values_typed(x):
+    if x.dtype == types.uint16:
+        return lambda x: np.empty(x.shape[1], dtype=np.float32)
+    return lambda x: np.empty(0, dtype=x.dtype)
+
+
+@overload(_values, inline="always")
+def _values_typed(x, i, wide):
+    if x.dtype == types.uint16:
+
+        def widened(x, i, wide):
+            simd.widen(x[i], wide)
+            return wide
+
+        return widened
+    return lambda x, i, wide: x[i]
 
 
 @njit(cache=True, nogil=True)
@@ -127,8 +145,8 @@ def _room(n_classes, dtype):
         np.empty(n_classes // LANES + 1, dtype=np.uint64),
         np.empty(n_classes + 1, dtype=np.int64),
         np.empty(RANKED, dtype=np.int64),
-        np.empty(RANKED_MORE, dtype=dtype),
-        np.empty(RANKED_MORE, dtype=np.int32),
+        np.empty(RANKED, dtype=dtype),
+        np.empty(RANKED, dtype=np.int32),
     )
 
 
@@ -242,9 +260,9 @@ def scan(
 ):
     """Read the rows of a block once.
 
-    x : (n, K) float32 or float64, contiguous.
+    x : (n, K) float32, float64 or the bits of float16, uint16; contiguous.
     scale : 1 / temperature.
-    limits : the lowest value allowed and the largest, of x's type.
+    limits : the lowest value allowed and the largest, of the values' type.
     tolerance : the largest difference of a row's sum of exp(x) from 1.
     label, listed, weight, tail, second : (n,), (n, M), (n, M), (n,), (n,) outputs; the last is
         the probability of the first listed class.
@@ -256,30 +274,21 @@ def scan(
     """
     n, n_classes = x.shape
     n_listed = listed.shape[1]
-    room = _room(n_classes, x.dtype)
+    wide = room_of_values(x)
+    room = _room(n_classes, wide.dtype)
     found = room[2]
     # The best numbers of a row in order, and their exponentials relative to the second.
-    best = np.empty(max(RANKED_MORE, n_listed + 1), dtype=x.dtype)
+    best = np.empty(n_listed + 1, dtype=wide.dtype)
     e = np.empty(best.size)
     for r in range(_U(n)):
-        row = x[r]
-        if n_classes <= RANKED_MORE:
-            if not _allowed(row, limits[0], limits[1]):
-                return np.int64(r)
-            n_found = _sorted(row, room, best)
-            others = _exponentials(best[1:n_classes], np.float64(best[1]), scale, e)
-            rest = 0.0
-            for i in range(_U(n_listed), _U(n_classes - 1)):
-                rest += e[i]
-            others -= rest
-        else:
-            if simd.tops(row, room[0]) != 0.0 and not _allowed(row, limits[0], limits[1]):
-                return np.int64(r)
-            n_found = _candidates(row, n_listed + 1, limits[0], room)
-            for i in range(_U(n_listed + 1)):
-                best[i] = row[_U(found[i])]
-            others = _exponentials(best[1 : n_listed + 1], np.float64(best[1]), scale, e)
-            rest = _rest(x, r, found, n_found, scale, n_listed, e[n_listed - 1])
+        row = _values(x, r, wide)
+        if simd.tops(row, room[0]) != 0.0 and not _allowed(row, limits[0], limits[1]):
+            return np.int64(r)
+        n_found = _candidates(row, n_listed + 1, limits[0], room)
+        for i in range(_U(n_listed + 1)):
+            best[i] = row[_U(found[i])]
+        others = _exponentials(best[1 : n_listed + 1], np.float64(best[1]), scale, e)
+        rest = _rest(row, found, n_found, scale, n_listed, e[n_listed - 1], x, r)
         own = found[0]
         for i in range(_U(n_listed)):
             listed[r, i] = found[i + _U(1)]
@@ -298,28 +307,9 @@ def scan(
 
 
 @njit(cache=True, nogil=True)
-def _sorted(x, room, best):
-    """All of at most RANKED_MORE classes, best first, and their values; returns their number."""
-    found, value, rank = room[2], room[4], room[5]
-    for i in range(_U(x.size), _U(RANKED_MORE)):
-        value[i] = -np.inf
-    for i in range(_U(x.size)):
-        value[i] = x[i]
-    # Of equal numbers the first comes first, so a row's -inf come before those that fill up.
-    if x.size <= RANKED:
-        simd.ranks(value, rank)
-    else:
-        simd.more_ranks(value, rank)
-    for i in range(_U(x.size)):
-        found[_U(rank[i])] = i
-        best[_U(rank[i])] = x[i]
-    return np.int64(x.size)
-
-
-@njit(cache=True, nogil=True)
-def _rest(rows, r, found, n_found, scale, n_listed, weight):
-    """The tail of row r, whose list is found[1 : n_listed + 1]; its last class has that weight."""
-    x = rows[r]
+def _rest(x, found, n_found, scale, n_listed, weight, rows, r):
+    """The tail of x, row r, whose list is found[1 : n_listed + 1]; its last class has that
+    weight."""
     coming = min(r + _U(_AHEAD), _U(rows.shape[0] - 1))
     last = x[_U(found[n_listed])]
     equal = 0
@@ -349,8 +339,8 @@ def relist(
 ):
     """Read rows again and list them by the current groups.
 
-    x : (n, K) values; row rows[i] is x[at[i]].
-    lowest : the lowest finite number, of x's type.
+    x : (n, K) values, as for `scan`; row rows[i] is x[at[i]].
+    lowest : the lowest finite number, of the values' type.
     slot : (K,) int32, the group of each class, named by its lowest class.
     names, order, start : group names[g] has the classes order[start[g]:start[g + 1]], ascending.
     state : the number of the present state of the groups.
@@ -358,8 +348,9 @@ def relist(
     O(n K).
     """
     n_classes = x.shape[1]
-    room = _room(n_classes, x.dtype)
-    y = np.empty(n_classes, dtype=x.dtype)
+    wide = room_of_values(x)
+    room = _room(n_classes, wide.dtype)
+    y = np.empty(n_classes, dtype=wide.dtype)
     e = np.empty(n_classes, dtype=np.float32)
     place = np.empty(n_classes, dtype=np.int64)
     for g in range(names.size):
@@ -367,7 +358,7 @@ def relist(
     for i in range(_U(rows.size)):
         row = _U(rows[i])
         own = slot[_U(label[row])]
-        values = x[_U(at[i])]
+        values = _values(x, _U(at[i]), wide)
         for j in range(n_classes):
             y[j] = -np.inf if slot[j] == own else values[j]
         simd.tops(y, room[0])
@@ -471,27 +462,29 @@ def _first(x, bound):
 
 @njit(cache=True, nogil=True)
 def _room_for(x):
-    """(room for a row's values, padded to whole vectors, room for the largest of each lane)."""
+    """(work space of `_values`, room for a row's values, padded to whole vectors, room for the
+    largest of each lane)."""
+    wide = room_of_values(x)
     n_vectors = (x.shape[1] + LANES - 1) // LANES
-    return np.empty(n_vectors * LANES, dtype=x.dtype), np.empty(LANES, dtype=x.dtype)
+    return wide, np.empty(n_vectors * LANES, dtype=wide.dtype), np.empty(LANES, dtype=wide.dtype)
 
 
 @njit(cache=True, nogil=True)
 def outside(x, at, scale, shut, low, high):
     """Bound the contributions of rows to classes outside a group, by reading them: nearly exact.
 
-    x : (n, K) values; the rows are x[at[i]].
-    shut : (K,) of x's type, -inf for the group's classes, 0 for others.
+    x : (n, K) values, as for `scan`; the rows are x[at[i]].
+    shut : (K,) of the values' type, -inf for the group's classes, 0 for others.
     low, high : (K,) by best class outside, added to; a row that gives them all the probability 0
         adds nothing.
 
     O(n K).
     """
-    y, top = _room_for(x)
+    wide, y, top = _room_for(x)
     n = _U(at.size)
     for i in range(n):
         coming = _U(at[min(i + _U(_AHEAD), n - _U(1))])
-        best = _U(_shut(x[_U(at[i])], shut, y, top))
+        best = _U(_shut(_values(x, _U(at[i]), wide), shut, y, top))
         base = y[best]
         if base == -np.inf:
             continue
@@ -503,10 +496,10 @@ def outside(x, at, scale, shut, low, high):
 @njit(cache=True, nogil=True)
 def exact(x, at, scale, shut, taken):
     """`outside` in float64: add to `taken`, (K,) by class, the rows' winning probabilities."""
-    y, top = _room_for(x)
+    wide, y, top = _room_for(x)
     e = np.empty(y.size, dtype=np.float64)
     for i in range(_U(at.size)):
-        best = _U(_shut(x[_U(at[i])], shut, y, top))
+        best = _U(_shut(_values(x, _U(at[i]), wide), shut, y, top))
         base = np.float64(y[best])
         if base == -np.inf:
             continue
@@ -517,12 +510,13 @@ def exact(x, at, scale, shut, taken):
 def masses(x, scale, column, wanted, total):
     """Add to total[column of a row's class] its probabilities of the classes `wanted`, in float64.
 
-    column : (K,) int64. wanted : (E,) classes. total : (columns, E). O(n K).
+    x : as for `scan`. column : (K,) int64. wanted : (E,) classes. total : (columns, E). O(n K).
     """
     e = np.empty(x.shape[1], dtype=np.float64)
-    top = np.empty(LANES, dtype=x.dtype)
+    wide = room_of_values(x)
+    top = np.empty(LANES, dtype=wide.dtype)
     for r in range(_U(x.shape[0])):
-        values = x[r]
+        values = _values(x, r, wide)
         simd.tops(values, top)
         best = _first(values, simd.largest(top))
         sure = 1.0 / _exponentials(values, np.float64(values[_U(best)]), scale, e)

@@ -18,18 +18,18 @@ from numba.extending import intrinsic
 LANES = 64
 """The numbers of a row are dealt to this many lanes: number j to lane j % LANES."""
 
-RANKED, RANKED_MORE = 16, 32
-"""The numbers of values that `ranks` and `more_ranks` order."""
+RANKED = 16
+"""The number of values that `ranks` orders."""
 
 _LINE = 64
 """The cache line of most processors in bytes; another size does no harm."""
 
-_BIT, _INT32, _INT64, _FLOAT = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.FloatType()
-_DOUBLE = ir.DoubleType()
+_BIT, _INT16, _INT32, _INT64 = (ir.IntType(n) for n in (1, 16, 32, 64))
+_FLOAT, _DOUBLE = ir.FloatType(), ir.DoubleType()
 _REAL = {types.float32: (_FLOAT, 4), types.float64: (_DOUBLE, 8)}
 
 
-def _all(builder: Any, value: Any, n: int) -> Any:
+def repeated(builder: Any, value: Any, n: int) -> Any:
     """A vector of n times `value`."""
     none = ir.Constant(ir.VectorType(value.type, n), ir.Undefined)
     first = builder.insert_element(none, value, _INT32(0))
@@ -60,7 +60,7 @@ class _Row:
     def rest(self, at: Any) -> tuple[Any, Any]:
         """(vector, mask of its valid lanes) for the last numbers; -inf in the others."""
         builder, n = self._builder, self.lanes
-        left = _all(builder, builder.sub(self.n, at), n)
+        left = repeated(builder, builder.sub(self.n, at), n)
         there = builder.icmp_unsigned(
             "<", ir.Constant(ir.VectorType(_INT64, n), list(range(n))), left
         )
@@ -146,7 +146,7 @@ def reaching(typing_context: Any, x: Any, start: Any, bound: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         row = _Row(context, builder, signature.args[0], arguments[0])
-        at, least = arguments[1], _all(builder, arguments[2], LANES)
+        at, least = arguments[1], repeated(builder, arguments[2], LANES)
         bits = cgutils.alloca_once(builder, _INT64)
         left = builder.sub(row.n, at)
         is_whole = builder.icmp_unsigned(">=", left, ir.Constant(left.type, LANES))
@@ -247,33 +247,30 @@ def lowest_bit(typing_context: Any, bits: Any) -> Any:
     return types.uintp(types.uint64), generate
 
 
-def _ranking(n: int) -> Any:
-    def ranks(typing_context: Any, value: Any, rank: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            values = context.make_array(signature.args[0])(context, builder, arguments[0])
-            out = context.make_array(signature.args[1])(context, builder, arguments[1])
-            real, align = _REAL[signature.args[0].dtype]
-            reals, places = ir.VectorType(real, n), ir.VectorType(_INT32, n)
-            value = builder.load(builder.bitcast(values.data, reals.as_pointer()))
-            value.align = align
-            place = ir.Constant(places, [0] * n)
-            for i in range(n):
-                other = _all(builder, builder.extract_element(value, _INT32(i)), n)
-                later = ir.Constant(ir.VectorType(_BIT, n), [int(j > i) for j in range(n)])
-                equal = builder.and_(later, builder.fcmp_ordered("==", other, value))
-                before = builder.or_(builder.fcmp_ordered(">", other, value), equal)
-                place = builder.add(place, builder.zext(before, places))
-            builder.store(place, builder.bitcast(out.data, places.as_pointer())).align = 4
-            return context.get_dummy_value()
+@intrinsic
+def ranks(typing_context: Any, value: Any, rank: Any) -> Any:
+    """Fill an int32 array with the rank of each of RANKED numbers, largest first, ties by
+    position."""
 
-        return types.void(value, rank), generate
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        n = RANKED
+        values = context.make_array(signature.args[0])(context, builder, arguments[0])
+        out = context.make_array(signature.args[1])(context, builder, arguments[1])
+        real, align = _REAL[signature.args[0].dtype]
+        reals, places = ir.VectorType(real, n), ir.VectorType(_INT32, n)
+        value = builder.load(builder.bitcast(values.data, reals.as_pointer()))
+        value.align = align
+        place = ir.Constant(places, [0] * n)
+        for i in range(n):
+            other = repeated(builder, builder.extract_element(value, _INT32(i)), n)
+            later = ir.Constant(ir.VectorType(_BIT, n), [int(j > i) for j in range(n)])
+            equal = builder.and_(later, builder.fcmp_ordered("==", other, value))
+            before = builder.or_(builder.fcmp_ordered(">", other, value), equal)
+            place = builder.add(place, builder.zext(before, places))
+        builder.store(place, builder.bitcast(out.data, places.as_pointer())).align = 4
+        return context.get_dummy_value()
 
-    return intrinsic(ranks)
-
-
-ranks, more_ranks = _ranking(RANKED), _ranking(RANKED_MORE)
-"""Fill an int32 array with the rank of each of RANKED, or RANKED_MORE, numbers, largest first, ties
-by position."""
+    return types.void(value, rank), generate
 
 
 @intrinsic
@@ -287,7 +284,72 @@ def from_bits(typing_context: Any, bits: Any) -> Any:
     return kind(bits), generate
 
 
+_SOME = 16
+"""Numbers that `widen` takes at a time."""
+
+
+@intrinsic
+def widen(typing_context: Any, halves: Any, wide: Any) -> Any:
+    """Fill `wide`, float32, with the float16 of which `halves` has the bits, uint16; exact.
+
+    Both have the same length.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        bits = context.make_array(signature.args[0])(context, builder, arguments[0])
+        out = context.make_array(signature.args[1])(context, builder, arguments[1])
+        n = builder.extract_value(bits.shape, 0)
+        some = ir.Constant(n.type, _SOME)
+
+        def take(at: Any, size: int) -> None:
+            def place(data: Any, kind: Any) -> Any:
+                vectors = ir.VectorType(kind, size).as_pointer()
+                return builder.bitcast(builder.gep(data, [at]), vectors)
+
+            value = builder.load(place(bits.data, _INT16))
+            value.align = 2
+            result = widened(context, builder, value)
+            builder.store(result, place(out.data, _FLOAT)).align = 4
+
+        with builder.if_else(builder.icmp_unsigned(">=", n, some)) as (then, otherwise):
+            with then:
+                last = builder.sub(n, some)
+                start = ir.Constant(n.type, 0)
+                with cgutils.for_range_slice(builder, start, n, some) as (at, _):
+                    # The last numbers may be converted twice.
+                    take(builder.select(builder.icmp_unsigned("<", at, last), at, last), _SOME)
+            with otherwise, cgutils.for_range(builder, n) as loop:
+                take(loop.index, 1)
+        return context.get_dummy_value()
+
+    return types.void(halves, wide), generate
+
+
+def widened(context: Any, builder: Any, bits: Any) -> Any:
+    """float32 vectors of float16 given as their bits; by the processor where it can."""
+    n = bits.type.count
+    words, floats = ir.VectorType(_INT32, n), ir.VectorType(_FLOAT, n)
+    triple, _, features = context.codegen().magic_tuple()
+    if "+f16c" in features.split(",") or triple.startswith("aarch64"):
+        return builder.fpext(builder.bitcast(bits, ir.VectorType(ir.HalfType(), n)), floats)
+
+    def word(value: int) -> Any:
+        return ir.Constant(words, [value] * n)
+
+    half = builder.zext(bits, words)
+    size = builder.and_(half, word(0x7FFF))
+    upper = builder.shl(size, word(13))
+    # As the upper bits of a float32 it is 2^112 times too small, also for subnormal numbers.
+    value = builder.fmul(builder.bitcast(upper, floats), ir.Constant(floats, [2.0**112] * n))
+    odd = builder.or_(upper, word(0x7F800000))
+    finite = builder.icmp_unsigned("<", size, word(0x7C00))
+    result = builder.select(finite, builder.bitcast(value, words), odd)
+    sign = builder.shl(builder.and_(half, word(0x8000)), word(16))
+    return builder.bitcast(builder.or_(result, sign), floats)
+
+
 def _fetch(builder: Any, place: Any) -> None:
+    place = builder.bitcast(place, ir.IntType(8).as_pointer())
     kind = ir.FunctionType(ir.VoidType(), [place.type, _INT32, _INT32, _INT32])
     fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
     builder.call(fetch, [place, _INT32(0), _INT32(2), _INT32(1)])
@@ -308,7 +370,7 @@ _LEAST_BITS = int(np.float32(_ROUNDER - 127).view(np.int32))
 """The bits of `_ROUNDER`, and the exponent at and below which a power is 0."""
 
 
-def _power(builder: Any, t: Any) -> Any:
+def power_of_two(builder: Any, t: Any) -> Any:
     """2^t of float32 t <= 0, one or a vector of them; see `exp2`."""
     n = t.type.count if isinstance(t.type, ir.VectorType) else 0
     words = ir.VectorType(_INT32, n) if n else _INT32
@@ -339,7 +401,7 @@ def exp2(typing_context: Any, t: Any) -> Any:
     """2^t of a float32 t <= 0, to a relative 3.6e-6; below -126 some value up to 2^-126."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _power(builder, arguments[0])
+        return power_of_two(builder, arguments[0])
 
     return types.float32(types.float32), generate
 
@@ -351,12 +413,12 @@ def sum_of_powers(
     """The sum of 2^((x_j - base) factor) over the numbers below `limit`, as `exp2` gives them.
 
     float32, in LANES sums of at most n / LANES + 1 terms, added up in pairs. Meanwhile row `coming`
-    (uintp) of `matrix`, as long as x or a little shorter, is fetched from memory.
+    (uintp) of `matrix`, of any type, as long as x or a little shorter, is fetched from memory.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         row = _Row(context, builder, signature.args[0], arguments[0])
-        base, factor, limit = (_all(builder, value, LANES) for value in arguments[1:4])
+        base, factor, limit = (repeated(builder, value, LANES) for value in arguments[1:4])
         floats = ir.VectorType(_FLOAT, LANES)
         zero = ir.Constant(floats, [0.0] * LANES)
         total = cgutils.alloca_once(builder, floats)
@@ -364,14 +426,15 @@ def sum_of_powers(
         array = context.make_array(signature.args[4])(context, builder, arguments[4])
         width = builder.extract_value(array.shape, 1)
         there = builder.gep(array.data, [builder.mul(arguments[5], width)])
+        per_line = 8 * _LINE // signature.args[4].dtype.bitwidth
 
         def take(value: Any, at: Any) -> None:
-            for i in range(0, LANES, _LINE // row.align):
+            for i in range(0, LANES, per_line):
                 _fetch(builder, builder.gep(there, [builder.add(at, ir.Constant(at.type, i))]))
             t = builder.fmul(builder.fsub(value, base), factor)
             t = t if t.type == floats else builder.fptrunc(t, floats)
             below = builder.fcmp_ordered("<", value, limit)
-            term = builder.select(below, _power(builder, t), zero)
+            term = builder.select(below, power_of_two(builder, t), zero)
             builder.store(builder.fadd(builder.load(total), term), total)
 
         end = builder.and_(row.n, ir.Constant(row.n.type, -LANES))
@@ -396,7 +459,7 @@ UNDERFLOW = -708.0
 """`reference.UNDERFLOW`."""
 
 
-def _exp64(builder: Any, d: Any) -> Any:
+def exp64(builder: Any, d: Any) -> Any:
     """exp of float64 vectors d <= 0, to 3 ulp; 0 below `UNDERFLOW` and for NaN."""
     n = d.type.count
     words = ir.VectorType(_INT64, n)
@@ -438,13 +501,13 @@ def exponentials(typing_context: Any, x: Any, base: Any, scale: Any, e: Any) -> 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         row = _Row(context, builder, signature.args[0], arguments[0], _WIDE)
         out = _Row(context, builder, signature.args[3], arguments[3], _WIDE)
-        base, scale = (_all(builder, value, _WIDE) for value in arguments[1:3])
+        base, scale = (repeated(builder, value, _WIDE) for value in arguments[1:3])
         total = cgutils.alloca_once(builder, out.vector)
         builder.store(ir.Constant(out.vector, [0.0] * _WIDE), total)
 
         def power(value: Any) -> Any:
             value = value if row.real == _DOUBLE else builder.fpext(value, out.vector)
-            terms = _exp64(builder, builder.fmul(builder.fsub(value, base), scale))
+            terms = exp64(builder, builder.fmul(builder.fsub(value, base), scale))
             builder.store(builder.fadd(builder.load(total), terms), total)
             return terms
 

@@ -106,13 +106,13 @@ def test_threads_and_pieces_change_nothing(threads: int, n_pieces: int) -> None:
         assert a.tolist() == b.tolist()
 
 
-@pytest.mark.parametrize("how", ["float32", "float64"])
+@pytest.mark.parametrize("how", ["float16", "float32", "float64"])
 def test_a_mapped_file_is_read_in_place(tmp_path: Path, how: str) -> None:
     drawn = Case(gaussian, 2, 200, 20, how=how, listed=1, rows_at_once=13)
     np.save(tmp_path / "logits.npy", drawn.source.rows.read(0, 200))
     mapped = np.load(tmp_path / "logits.npy", mmap_mode="r")
     source = Source(ArrayRows(mapped))
-    assert np.shares_memory(source.block(3, 9), mapped)
+    assert np.shares_memory(source.packed(3, 9), mapped)
     assert np.shares_memory(source.gather(np.array([1, 5]))[0], mapped)
     assert assert_same(drawn, source).n_read > 0
 

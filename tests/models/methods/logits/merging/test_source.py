@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -66,18 +67,25 @@ def test_single_rows_are_to_the_last_bit_those_of_a_block(drawn: Case) -> None:
     source = drawn.source
     rng = np.random.default_rng(drawn.seed)
     rows = np.flatnonzero(rng.random(source.shape[0]) < 0.4)
-    x, at = source.gather(rows)
-    assert x.dtype == source.dtype
     whole = source.block(0, source.shape[0])
-    assert (x[at].view(np.uint8) == whole[rows].view(np.uint8)).all()
+    x, at = source.gather(rows)
+    for some in (read(x)[at], read(source.packed(0, source.shape[0]))[rows], source.take(rows)):
+        assert some.dtype == whole.dtype == source.dtype
+        assert (some.view(np.uint8) == whole[rows].view(np.uint8)).all()
 
 
-@pytest.mark.parametrize("how", ["float32", "float64"])
+def read(packed: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The values of `Source.packed`."""
+    return packed.view(np.float16).astype(np.float32) if packed.dtype == np.uint16 else packed
+
+
+@pytest.mark.parametrize("how", ["float16", "float32", "float64"])
 def test_what_is_as_wanted_is_not_copied(how: str) -> None:
     rows = stored(LOGITS, how)
     source = Source(rows)
-    assert np.shares_memory(source.block(0, 30), rows.array)
+    assert np.shares_memory(source.packed(0, 30), rows.array)
     assert np.shares_memory(source.gather(np.array([2, 3]))[0], rows.array)
+    assert np.shares_memory(source.block(0, 30), rows.array) == (how != "float16")
 
 
 def test_an_array_at_an_odd_address_is_read() -> None:

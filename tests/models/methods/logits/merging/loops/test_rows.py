@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.methods.logits.merging import row_digest
-from models.methods.logits.merging.loops import merges
+from models.methods.logits.merging.loops import few, merges
 from models.methods.logits.merging.loops import rows as row_loops
 from models.methods.logits.merging.reference import TIE
 from models.methods.logits.merging.row_digest import Digest
@@ -122,7 +122,16 @@ def exps(values: Float, base: float, scale: float) -> Float:
 
 
 def assert_scanned(source: Source) -> None:
-    digest, x = scanned(source), widened(source)
+    """The lists of a source, by the loop for few classes and by that for many."""
+    assert_lists(source, scanned(source))
+    if source.shape[1] <= few.MOST:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(few, "MOST", 0)
+            assert_lists(source, scanned(source))
+
+
+def assert_lists(source: Source, digest: Digest) -> None:
+    x = widened(source)
     n, n_classes = x.shape
     n_listed = digest.listed.shape[1]
     assert n_listed == min(row_digest.LISTED, n_classes - 1)
@@ -154,7 +163,9 @@ def test_lists_are_in_exact_order_and_tails_within_their_bound(case: Case) -> No
 @pytest.mark.parametrize(
     ("dtype", "n_classes", "n_values"),
     pairwise(
-        ("float32", "float64"), (9, 10, 64, 65, 200, 2047, 2048, 5000), (1, 2, 5, 60, 100_000)
+        ("float16", "float32", "float64"),
+        (9, 10, 64, 65, 128, 129, 200, 2047, 2048, 5000),
+        (1, 2, 5, 60, 100_000),
     ),
 )
 def test_ties_in_long_rows_go_to_the_lowest_class(
@@ -218,7 +229,7 @@ def relisted(source: Source, lists: Lists, rows: np.ndarray, slot: np.ndarray, s
     names, n_members = np.unique(slot, return_counts=True)
     start = np.concatenate(([0], np.cumsum(n_members)))
     x, at = source.gather(rows)
-    lowest = np.finfo(x.dtype).min
+    lowest = np.finfo(source.dtype).min
     slot = slot.astype(np.int32)
     row_loops.relist(
         x, at, lowest, source.scale, rows, slot, order, start, names, state, *lists.columns()
@@ -308,6 +319,28 @@ def test_a_rows_interval_holds_the_true_value(case: Case, sure_of_tail: float) -
     assert low == pytest.approx(total_low, rel=1e-12)
     assert high == pytest.approx(total_high, rel=1e-12)
     assert n_unknown == total_unknown
+
+
+@settings(max_examples=200)
+@given(cases(most_classes=40, most_rows=30), st.integers(1, 3))
+def test_rows_never_listed_again_are_walked_to_the_same_bits(case: Case, n_group: int) -> None:
+    """`walk` has a path for rows that were listed once, and one for groups of one class."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(row_digest, "LISTED", case.listed)
+        lists = lists_of(scanned(case.source))
+    n_classes = case.source.shape[1]
+    group = np.append((lists.label[0] + np.arange(1, n_group)) % n_classes, lists.label[0])
+    if len(group) >= n_classes:
+        return
+    rows = np.flatnonzero(np.isin(lists.label, group))
+    at_first = np.ones((1, n_classes), dtype=np.int32)
+    walks = []
+    for since in (lists.since, lists.since[:0]):
+        once = replace(lists, since=since)
+        at = Nested(case.source, once, at_first, group, rows, np.empty(0))
+        walks.append(walked(at, rows))
+    for a, b in zip(*walks, strict=True):
+        assert np.array_equal(a, b)
 
 
 @settings(max_examples=300)
@@ -417,7 +450,7 @@ def test_masses_are_sums_of_probabilities(case: Case) -> None:
     chosen = np.flatnonzero(rng.random(n_classes) < 0.5)
     column = rng.permutation(n_classes)
     total, expected = np.zeros((2, n_classes, len(chosen)))
-    row_loops.masses(source.block(0, source.shape[0]), source.scale, column, chosen, total)
+    row_loops.masses(source.packed(0, source.shape[0]), source.scale, column, chosen, total)
     for row in x:
         best = int(row.argmax())
         with np.errstate(over="ignore"):
