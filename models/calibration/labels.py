@@ -47,8 +47,8 @@ def label_classes(labels: LabelSets, tree: Tree, node: Int) -> Int:
         known = [f"node {at}" if tree.name[at] is None else tree.name[at] for at in node.tolist()]
         raise UsageError(
             f"Label {labels.names[number][:80]!r} at row {row} (counted from 0) {why}; "
-            f"{wrong.size} label(s) are no class. Classes are {listed(known)}: a label is the name of one, its "
-            f"path of names, or its number from 0 to {node.shape[0] - 1}.",
+            f"{wrong.size} label(s) are no class. Classes are {listed(known)}: a label is the name "
+            f"of one, its path of names, or its number from 0 to {node.shape[0] - 1}.",
             code="unknown-label",
             role="labels",
             row=row,
