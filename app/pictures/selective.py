@@ -59,7 +59,14 @@ def svg(
             colour=own.faint,
             anchor="end",
         )
-        marks.text(at, bottom + 16 * unit, f"{100 * share:.0f}%", font, colour=own.faint)
+        marks.text(
+            at,
+            bottom + 16 * unit,
+            f"{100 * share:.0f}%",
+            font,
+            colour=own.faint,
+            anchor="end" if tick == _TICKS else "middle",
+        )
     # Rows change their answers one by one, so the curve has steps.
     path = f"M{points(x[0], y[0])}" + "".join(
         f"L{points(across, up)}" for across, up in zip(x[1:], y[1:], strict=True)
@@ -74,7 +81,8 @@ def svg(
         marks.stroke(f"M{points(across, bottom)}V{number(up)}", own.text, 1.2 * unit)
         told = f"{100 * curve.coverage[curve.chosen]:.3g}% told"
         wrong = f"{100 * curve.error[curve.chosen]:.3g}% wrong"
-        anchor = "end" if across > (left + right) / 2 else "start"
+        # The curve rises to the right, so the text has room on its left.
+        anchor = "end" if across > left + 240 * unit else "start"
         aside = -8 * unit if anchor == "end" else 8 * unit
         marks.text(across + aside, up - 12 * unit, f"{told}, {wrong}", font, anchor=anchor)
     return page(px, bottom + 40 * unit, title or caption, own, marks.write())

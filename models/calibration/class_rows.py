@@ -38,6 +38,10 @@ def class_scores(
     own = method.class_scores(model, data)
     if own is not None:
         return own
+    if method.classifies or "logits" in method.outputs:
+        # The probabilities of all classes, and what they are made of.
+        n_rows = max((shape[0] for shape in data.shapes().values()), default=0)
+        memory.require("calibration", 24 * n_rows * tree.n_leaves, _ADVICE)
     if method.classifies:
         options = PredictionOptions(every=True)
         classes = method.predict(model, tree, data, options).classes

@@ -104,6 +104,19 @@ def test_leaves_alone_climb_by_edges(seed: int) -> None:
             assert mass == pytest.approx(1 - 3.0 ** (-1 - edges))
 
 
+def test_classes_that_do_not_fit_in_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = np.array([[0.0], [0.1], [5.0], [5.1]])
+    used = method("mlr")
+    data = Data({"features": points, "labels": np.array([0, 0, 1, 1])})
+    fitted = used.fit(data, used.Params())
+    assert fitted.model is not None
+    assert class_scores(used, fitted.model, fitted.tree, Data({"features": points})).n_rows == 4
+    monkeypatch.setattr("models.memory.available", lambda: 100)
+    with pytest.raises(UsageError, match="'calibration' would need") as error:
+        class_scores(used, fitted.model, fitted.tree, Data({"features": points}))
+    assert error.value.code == "too-large"
+
+
 def test_a_classifier_of_several_labels_is_refused() -> None:
     points = np.array([[0.0], [0.1], [5.0], [5.1]])
     labels = LabelSets(
