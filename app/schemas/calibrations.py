@@ -126,8 +126,9 @@ class CalibrationResult(BaseModel):
     n_groups: int = Field(description="Groups with thresholds: one, subtrees or classes.")
     n_promised: int = Field(description="Those with rows enough for a promise of their own.")
     threshold: float | None = Field(
-        description="At `alpha`, of single nodes: an answer has more mass than this; -1: a leaf. "
-        "Null with several groups."
+        description="At `alpha`. Of single nodes: an answer has more mass than this. Of sets: the "
+        "largest score of a class in them. -1: the most probable class alone. Null with several "
+        "groups."
     )
     temperature: float
     likelihood: Likelihood | None = Field(description="Null where the temperature was given.")
