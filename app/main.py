@@ -28,6 +28,7 @@ from app.http.security import Gate, keys
 from app.http.service_metrics import ServiceMetrics
 from app.routes import (
     assignments,
+    calibrations,
     changes,
     class_merges,
     clusters,
@@ -104,6 +105,7 @@ ROUTERS = (
     stretches.router,
     paths.router,
     predictions.router,
+    calibrations.router,
     changes.router,
     dashboard.router,
 )

@@ -23,6 +23,7 @@ TABLES = (
         "turns",
         "endurance",
         "consensus",
+        "trust",
     ),
 )
 _NAMED = frozenset(TABLES[TABLES.index("hyperbolic") :])

@@ -17,6 +17,8 @@ WIDE = {
     "figure": 24,
     "logits": 21,
     "tree": 32,
+    "promise": 22,
+    "data": 12,
     "metric": 22,
     "output": 24,
     "value": 9,

@@ -16,6 +16,7 @@ import numpy as np
 
 from models import memory
 from models.arrays import Array, Arrays, Float, Int
+from models.class_scores import ClassScores
 from models.cluster_paths import ClusterPaths
 from models.confusions import Confusions
 from models.data import Data, doubled, require_two_axes
@@ -516,6 +517,11 @@ class Method(ABC, Generic[P]):
 
         Not called unless `outputs` has "confusions".
         """
+        return None
+
+    def class_scores(self, model: Model, data: Data) -> ClassScores | None:
+        """Hook: the scores of classes in new rows, where no rows x classes need be in memory for
+        them; see `models.calibration.class_rows`."""
         return None
 
     def _memory(self, shapes: Shapes, params: P) -> int:

@@ -20,22 +20,33 @@ Status = Literal["queued", "running", "cancelling", "succeeded", "failed", "canc
 ENDED: frozenset[str] = frozenset({"succeeded", "failed", "cancelled"})
 
 Kind = Literal[
-    "fit", "predict", "transform", "evaluate", "compare", "consensus", "import", "inspect"
+    "fit",
+    "predict",
+    "transform",
+    "evaluate",
+    "compare",
+    "consensus",
+    "calibrate",
+    "import",
+    "inspect",
 ]
 """`fit` runs a method; `predict` and `evaluate` use a tree; `transform` makes a dataset by a model;
-`compare` measures several methods; `consensus` makes one tree of several; `import` parses an
-uploaded tree; `inspect` opens an uploaded dataset. `import` and `inspect` are not listed to
-clients."""
+`compare` measures several methods; `consensus` makes one tree of several; `calibrate` learns from
+held-out rows how sure answers are; `import` parses an uploaded tree; `inspect` opens an uploaded
+dataset. `import` and `inspect` are not listed to clients."""
 
 LISTED: frozenset[str] = frozenset(
-    {"fit", "predict", "transform", "evaluate", "compare", "consensus"}
+    {"fit", "predict", "transform", "evaluate", "compare", "consensus", "calibrate"}
 )
 
 MOST_PIECES = 4096
 """The largest number of pieces that a fit may be cut into."""
 
-_REFERENCES = ("dataset", "tree", "model")
+_REFERENCES = ("dataset", "tree", "model", "calibration")
 """The options of a request that hold ids."""
+
+_OF_JOBS = ("tr_", "md_", "cal_", "job_")
+"""What ids of jobs, and of what jobs make, begin with."""
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -70,7 +81,7 @@ def made_at(own_id: str) -> datetime | None:
         return None
 
 
-def sibling(job_id: str, prefix: Literal["tr", "md", "ds", "job", "cmp"]) -> str:
+def sibling(job_id: str, prefix: Literal["tr", "md", "ds", "job", "cmp", "cal"]) -> str:
     """The id of what a job made, or back: the same suffix, another prefix."""
     return f"{prefix}_{job_id.partition('_')[2]}"
 
@@ -107,13 +118,15 @@ class Request(_Frozen):
     preprocess : steps of `models.preprocess` for the features.
     name_by : the input by which the tree's nodes are named; the method may not take it.
     support : a `workers.child.support.Support`, if support is requested.
-    options : what else the kind needs: `predict` {"tree": id, "top_k", "threshold", "confidence"};
+    options : what else the kind needs: `predict` {"tree": id, "top_k", "threshold", "confidence",
+        "calibration": id, "alpha"};
         `transform` {"model": id};
         `evaluate` {"tree": id, "metrics", "cut", "kernel", "sample", "seed", "measured",
         "per_node", "n_exemplars"}, or for a classifier {"tree": id, "model": id, "metrics", "by",
         "top_k", "threshold", "bootstrap", "seed"}; `compare` a
         `workers.child.comparison.ComparisonOptions`; `consensus` a
-        `workers.child.consensus.ConsensusOptions`; `import` {"format"}, its content lying at
+        `workers.child.consensus.ConsensusOptions`; `calibrate` {"tree": id, "cut"} and
+        `models.calibration.options.CalibrationTerms`; `import` {"format"}, its content lying at
         `layout.inline(..., "content")`; `inspect` {"dataset": id}.
     webhook : the address to notify when the job has ended; checked by
         `workers.webhooks.addresses.parse`.
@@ -149,11 +162,12 @@ class Request(_Frozen):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The datasets and jobs that it refers to: a tree or model counts as its job."""
+        """The datasets and jobs that it refers to: a tree, model or calibration counts as its
+        job."""
         values = [*self.inputs.values(), *(self.options.get(name) for name in _REFERENCES)]
         ids = [each for value in values for each in (value if isinstance(value, list) else [value])]
         own = [each for each in ids if isinstance(each, str)]
-        jobs = [sibling(each, "job") for each in own if each.startswith(("tr_", "md_", "job_"))]
+        jobs = [sibling(each, "job") for each in own if each.startswith(_OF_JOBS)]
         return tuple(dict.fromkeys([each for each in own if each.startswith("ds_")] + jobs))
 
 
@@ -178,7 +192,7 @@ class End(_Frozen):
     """How a job ended: the terminal object, written once, create-only; the first one wins.
 
     result : on success, what the API shows: {"tree": id | None, "model": id | None, "metrics":
-        {...}} and, by kind, "predictions", "evaluation" or "dataset".
+        {...}} and, by kind, "predictions", "evaluation", "calibration" or "dataset".
     tree : facts of the tree for lists: {"method", "kind", "n_points", "n_nodes", "n_leaves",
         "max_depth", "monotone", "name"}; None where there is no tree.
     files : everything the attempt published, under `layout.attempt(tenant, id, fence)`.

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from anyio import to_thread
 from fastapi import APIRouter, Header, Request, Response
 
-from app.forms.form import Chunks, Form, by_accept, respond
-from app.forms.parts import json_object
+from app.forms.form import by_accept, respond
 from app.forms.stored import record_of
+from app.forms.tables import TABLE, mapped
 from app.http.bodies import StrictRoute
 from app.http.dependencies import JobId, Service, ServiceDep, Tenant, TreeId
 from app.http.etags import answer
@@ -23,7 +23,6 @@ from app.submission.jobs import Draft, Headers, SubmissionDep
 from app.submission.tree_jobs import REFUSALS, result_of
 from workers import model
 from workers.artifacts.results import NODES
-from workers.formats.table_writers import arrow_chunks, csv_chunks, json_rows, pieces_of_arrow
 from workers.model import Record
 
 if TYPE_CHECKING:
@@ -93,22 +92,6 @@ def _evaluated(request: Request, done: Record, headers: Headers) -> Response:
     return answer(request, evaluation, headers=headers)
 
 
-def _json(table: pa.Table) -> Chunks:
-    yield from json_object({"items": json_rows(table.column_names, pieces_of_arrow(table))})
-    yield b"\n"
-
-
-def _csv(table: pa.Table) -> Chunks:
-    return csv_chunks(table.column_names, pieces_of_arrow(table))
-
-
-FORMS: tuple[Form[pa.Table], ...] = (
-    Form("json", "application/json", _json),
-    Form("arrow", "application/vnd.apache.arrow.file", arrow_chunks),
-    Form("csv", "text/csv", _csv),
-)
-
-
 @router.get(
     "/v1/jobs/{job_id}/nodes",
     operation_id="get_evaluated_nodes",
@@ -142,7 +125,7 @@ async def get_evaluated_nodes(
     """The report on every node from an evaluation with `per_node`, once that has succeeded: purity,
     entropy, most frequent class, exemplars.
     """
-    form = by_accept(accept, FORMS)
+    form = by_accept(accept, TABLE)
     record = await to_thread.run_sync(service.ledger.get, tenant, job_id)
     if record is None or record.kind != "evaluate":
         raise not_found("job of an evaluation", job_id)
@@ -157,9 +140,7 @@ async def get_evaluated_nodes(
 
 def _opened(service: Service, tenant: str, job_id: str) -> pa.Table:
     """The table, mapped and not read. Raises Refused `not-found` for an evaluation without one."""
-    import pyarrow as pa
-
     path = service.trees.file(tenant, model.sibling(job_id, "tr"), NODES)
     if path is None:
         raise not_found("report on nodes of job", job_id)
-    return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+    return mapped(path)

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Header, Request, Response
 
 from app.forms.form import Chunks, Form, by_accept, respond, warning
 from app.forms.parts import json_object
-from app.forms.stored import record_of
+from app.forms.stored import record_of, require_calibration
 from app.http.bodies import StrictRoute
 from app.http.dependencies import JobId, Service, ServiceDep, Tenant, TreeId
 from app.http.problems import ANYWHERE, Refused, not_found, responses
@@ -41,7 +41,7 @@ Accept = Annotated[str | None, Header(description="JSON, Arrow or CSV.")]
 PIECE_NODES = 8_192
 """The approximate number of list items in a piece: a path may be as long as the tree is deep, and a
 row may have as many labels as there are classes."""
-TEXT_LISTS = ("labels", "top")
+TEXT_LISTS = ("labels", "top", "node_names")
 """Columns that CSV has as JSON, since a label may contain any character."""
 _BYTES = 1 << 20
 
@@ -69,7 +69,7 @@ class Placement:
         """The table, in pieces of rows with about `PIECE_NODES` list items."""
         for batch in self.table.to_batches():
             n_rows = batch.num_rows
-            lists = {"path", *TEXT_LISTS} & set(self.columns)
+            lists = {"path", "nodes", *TEXT_LISTS} & set(self.columns)
             ends = sum(batch.column(name).offsets.to_numpy() for name in lists)
             start = 0
             while start < n_rows:
@@ -129,8 +129,8 @@ PLACED: dict[int | str, dict[str, Any]] = {
             "text/csv": {
                 "schema": {
                     "type": "string",
-                    "description": "Lists have spaces between their items; `labels` and `top` of a "
-                    "classifier are JSON.",
+                    "description": "Lists have spaces between their items; `labels`, `top` and "
+                    "`node_names` are JSON.",
                 },
                 "example": "row,leaf,path,probabilities\r\n0,17,0 3 17,1.0 0.9 0.7\r\n",
             },
@@ -161,7 +161,8 @@ async def predict(
     """Places new rows, given as the inputs that the tree's method takes: the leaf of each row, the
     path from the root, and the probability of every node on it. Classifiers add the labels, which
     `threshold` and `confidence` change, and their `top_k` best classes. With `k`, `height` or
-    `level` each row also has its cluster in that cut of the tree. A prediction that takes longer
+    `level` each row also has its cluster in that cut of the tree; with `calibration` the nodes that
+    hold its class with the probability that this promises. A prediction that takes longer
     becomes a job whose `result.predictions` is the address of the answer.
     """
     form = by_accept(accept, FORMS)
@@ -169,6 +170,8 @@ async def predict(
     record = await record_of(service, tenant, tree_id)
 
     def draft() -> Draft:
+        if body.calibration is not None:
+            require_calibration(service, tenant, body.calibration, tree_id)
         inputs = resolve(service, tenant, body.inputs, image_roles(record.method))
         given = body.model_dump(exclude={"inputs", "expires_at"}, exclude_none=True)
         options = {"tree": tree_id, **given}

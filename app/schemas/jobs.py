@@ -193,7 +193,8 @@ class JobBody(BaseModel):
 
     id: str
     kind: str = Field(
-        description="`fit`, `predict`, `transform`, `evaluate`, `compare`, `consensus` or `import`."
+        description="`fit`, `predict`, `transform`, `evaluate`, `compare`, `consensus`, "
+        "`calibrate` or `import`."
     )
     method: str
     name: str | None

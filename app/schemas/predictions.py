@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from app.schemas.expiry import ExpiresAtField
@@ -67,7 +67,27 @@ class PredictionRequest(Exact):
         le=2**31 - 1,
         description="In place of `k`: of the cut this many edges below the root.",
     )
+    calibration: str | None = Field(
+        None,
+        max_length=200,
+        description="A calibration of this tree: also answer each row by the `nodes` that hold its "
+        "class as the calibration promises.",
+    )
+    alpha: float | None = Field(
+        None,
+        gt=0,
+        le=1e9,
+        allow_inf_nan=False,
+        description="With `calibration`: the bound that is kept, in place of the calibration's "
+        "own. Its rows may be too few for it.",
+    )
     expires_at: ExpiresAtField = None
+
+    @model_validator(mode="after")
+    def _alpha_of_a_calibration(self) -> PredictionRequest:
+        if self.alpha is not None and self.calibration is None:
+            raise ValueError("alpha is that of a calibration: give `calibration` too")
+        return self
 
 
 class TopClass(BaseModel):
@@ -107,6 +127,22 @@ class Prediction(BaseModel):
     )
     cluster_node: int | None = Field(None, description="The node of this cluster.")
     cluster_name: str | None = Field(None, description="Its name, as in `assignments`.")
+    nodes: list[int] | None = Field(
+        None,
+        description="With `calibration`: the node, or the fewest nodes, that hold the row's class "
+        "as it promises.",
+    )
+    node_names: list[str | None] | None = Field(
+        None, description="Their names, as those of clusters; null where nothing names one."
+    )
+    depth: int | None = Field(
+        None, description="Edges from the root to the highest of these nodes."
+    )
+    n_classes: int | None = Field(None, description="Classes under them.")
+    mass: float | None = Field(
+        None,
+        description="Their probability at the calibration's temperature; not what is promised.",
+    )
     value: float | int | str | None = Field(
         None, description="The predicted target, for methods that learn targets."
     )

@@ -141,6 +141,7 @@ class JobResult(TypedDict, total=False):
     tables: Annotated[
         str, Field(description="`evaluate`, of a classifier: the address of its tables.")
     ]
+    calibration: Annotated[str, Field(description="`calibrate`: the id of the calibration.")]
     comparison: Annotated[ComparisonTable, Field(description="`compare`: the table.")]
     consensus: Annotated[
         ConsensusFacts, Field(description="`consensus`: the trees beside the new one.")

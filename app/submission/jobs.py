@@ -87,7 +87,9 @@ Present = Callable[[Literal[201, 202], Record, Headers], Awaitable[Response]]
 
 
 async def submitted(
-    kind: Literal["fit", "compare", "predict", "transform", "evaluate", "consensus", "import"],
+    kind: Literal[
+        "fit", "compare", "predict", "transform", "evaluate", "consensus", "calibrate", "import"
+    ],
     submission: Submission,
     fingerprint: bytes,
     draft: Callable[[], Draft],

@@ -6,7 +6,8 @@
 
 Start with `client`, which has `Umbel`; `aio` has the same for asyncio, written by a script.
 
-- `client`, `tree`, `job`, `dataset`, `model`, `comparison`, `results`: what a user holds
+- `client`, `tree`, `job`, `dataset`, `model`, `comparison`, `calibration`, `results`: what a user
+  holds
 - `methods`, `catalogue`, `problems`: written from the service's catalogue and its problems
 - `inputs`, `frames`, `encodings`, `imports`: from a value of the caller to bytes
 - `core`: operations, written once, and the two drivers that run them
@@ -20,6 +21,7 @@ from umbel_client.aio.dataset import AsyncDataset
 from umbel_client.aio.job import AsyncJob
 from umbel_client.aio.model import AsyncModel
 from umbel_client.aio.tree import AsyncTree
+from umbel_client.calibration import Calibration
 from umbel_client.client import Umbel
 from umbel_client.comparison import Comparison
 from umbel_client.dataset import Dataset
@@ -49,6 +51,7 @@ __all__ = [
     "AsyncModel",
     "AsyncTree",
     "AsyncUmbel",
+    "Calibration",
     "CannotStart",
     "Cluster",
     "Comparison",

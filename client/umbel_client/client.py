@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from umbel_client import imports
+from umbel_client.calibration import Calibration
 from umbel_client.comparison import Comparison
 from umbel_client.core import runs, trees, uploads, waiting
 from umbel_client.core.drivers import Driver
@@ -254,6 +255,10 @@ class Umbel:
         body = self._driver.run(trees.described(f"/v1/comparisons/{comparison_id}", "id", "table"))
         return Comparison(body)
 
+    def calibration(self, calibration_id: str) -> Calibration:
+        """A calibration, with its curve and groups if it has succeeded."""
+        return Calibration(self._driver.run(trees.calibration(calibration_id)))
+
     def jobs(
         self,
         *,
@@ -303,6 +308,20 @@ class Umbel:
         query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
         bodies = self._driver.run(trees.listed("/v1/comparisons", query, limit))
         return [Comparison(body) for body in bodies]
+
+    def calibrations(
+        self,
+        *,
+        status: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        limit: int = 50,
+    ) -> list[Calibration]:
+        """The newest calibrations without curves and groups, with a status, with a name, whose
+        jobs have all of the tags."""
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
+        bodies = self._driver.run(trees.listed("/v1/calibrations", query, limit))
+        return [Calibration(body) for body in bodies]
 
     def usage(self) -> dict[str, Any]:
         """What the tenant (`tenant`) and this key (`key`) use of what they may: `bytes`,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from umbel_client.calibration import Calibration
 from umbel_client.core import runs, trees, uploads
 from umbel_client.core.changes import KEPT, Kept, changed
 from umbel_client.core.drivers import Driver
@@ -45,12 +46,15 @@ class Model:
         k: int | None = None,
         height: float | None = None,
         level: int | None = None,
+        calibration: Calibration | str | None = None,
+        alpha: float | None = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> Predictions:
         """New rows placed in the model's tree; each input by its role.
 
-        top_k, threshold, confidence : for classifiers. k, height, level : as for a tree.
+        top_k, threshold, confidence : for classifiers. k, height, level, calibration, alpha :
+        as for a tree.
 
         Raises InputError, WaitTimeout, JobCancelled.
         """
@@ -61,6 +65,8 @@ class Model:
             "k": k,
             "height": height,
             "level": level,
+            "calibration": getattr(calibration, "id", calibration),
+            "alpha": alpha,
         }
         operation = trees.predicted(
             f"/v1/models/{self.id}",

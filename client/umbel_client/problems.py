@@ -272,6 +272,10 @@ class UnknownInput(ProblemError):
     """Unknown input (HTTP 422), as in: Input 'logits': there is no dataset 'ds_x'."""
 
 
+class UnknownLabel(UnusableInput):
+    """The input cannot be used: unknown label."""
+
+
 class UnknownMethod(ProblemError):
     """Unknown method (HTTP 422), as in: There is no method 'x'; there are l2h."""
 
@@ -391,6 +395,7 @@ BY_TYPE: Mapping[str, type[ProblemError]] = {
     "/problems/unauthenticated": Unauthenticated,
     "/problems/unavailable": Unavailable,
     "/problems/unknown-input": UnknownInput,
+    "/problems/unknown-label": UnknownLabel,
     "/problems/unknown-method": UnknownMethod,
     "/problems/unknown-metric": UnknownMetric,
     "/problems/unknown-node": UnknownNode,

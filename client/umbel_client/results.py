@@ -239,6 +239,11 @@ class Predictions(Sequence[dict[str, Any]]):
         return [item.get("cluster") for item in self._items]
 
     @property
+    def nodes(self) -> list[list[int] | None]:
+        """The nodes that hold each row's class as a calibration promises; None without one."""
+        return [item.get("nodes") for item in self._items]
+
+    @property
     def paths(self) -> list[list[int]]:
         """The nodes from the root to the leaf of each row."""
         return [list(item["path"]) for item in self._items]

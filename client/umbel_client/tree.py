@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from umbel_client import display, shapes
+from umbel_client.calibration import Calibration
 from umbel_client.core import runs, trees, uploads
 from umbel_client.core.changes import KEPT, Kept, changed
 from umbel_client.core.drivers import Driver
@@ -288,6 +289,8 @@ class Tree:
         k: int | None = None,
         height: float | None = None,
         level: int | None = None,
+        calibration: Calibration | str | None = None,
+        alpha: float | None = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> Predictions:
@@ -296,15 +299,17 @@ class Tree:
         rows : for a method that needs one input; for others, give each by its role. top_k,
         threshold, confidence : for classifiers, as the service documents them. k, height, level :
         one of them adds each row's `cluster` in that cut, `cluster_node` and `cluster_name`.
+        calibration : adds the `nodes` that hold each row's class as it promises, `node_names`,
+        `depth`, `n_classes` and `mass`. alpha : another bound than the calibration's own.
 
         Raises InputError, CannotPredict where the method has no model, WaitTimeout, JobCancelled.
         """
         if rows is not None:
-            roles = ["rows"]
-            if self.facts.model is not None:
-                roles = list(self._driver.run(trees.predicting_roles(self.facts.model)))
-            inputs = {_only(roles, inputs): rows, **inputs}
+            role = self._driver.run(trees.row_role(self.facts.model, inputs))
+            inputs = {role: rows, **inputs}
         fields = {
+            "calibration": getattr(calibration, "id", calibration),
+            "alpha": alpha,
             "top_k": top_k,
             "threshold": threshold,
             "confidence": confidence,
@@ -319,6 +324,61 @@ class Tree:
             Waiting(wait_s, title="predicting"),
         )
         return Predictions(self._driver.run(operation))
+
+    def calibrate(
+        self,
+        labels: Input,
+        rows: Input | None = None,
+        *,
+        alpha: float | None = None,
+        loss: Literal["miss", "distance", "cost"] | None = None,
+        per: Literal["all", "subtree", "class"] | None = None,
+        answer: Literal["node", "set"] | None = None,
+        score: Literal["lac", "aps"] | None = None,
+        costs: Input | None = None,
+        cut: Mapping[str, float] | None = None,
+        temperature: float | None = None,
+        temperature_share: float | None = None,
+        seed: int | None = None,
+        name: str | None = None,
+        wait_s: float | None = None,
+        **inputs: Input,
+    ) -> Calibration:
+        """How deep answers to new rows may go, learned from rows that the model has not seen.
+
+        labels : the class of each row: the name of its leaf, or its number. rows, inputs : as of
+        `predict`. alpha : 0.1 by default; of `miss` the probability that an answer does not hold
+        the class, of `distance` and `cost` the expected loss. per : whether that holds over all
+        rows, for each subtree of `cut` (`{"k": 10}`), or for each class. answer : the deepest
+        `node`, or the smallest `set` of nodes by a `score`. costs : of each class (row) taken for
+        each other. temperature : in place of a fitted one, for which `temperature_share` of the
+        rows, drawn by `seed`, are used.
+
+        UmbelWarning for what is not promised. Raises InputError, TooFewRows, UnknownLabel,
+        CannotPredict, WaitTimeout, JobCancelled.
+        """
+        if rows is not None:
+            role = self._driver.run(trees.row_role(self.facts.model, inputs))
+            inputs = {role: rows, **inputs}
+        fields = {
+            "alpha": alpha,
+            "loss": loss,
+            "per": per,
+            "answer": answer,
+            "score": score,
+            "cut": cut,
+            "temperature": temperature,
+            "temperature_share": temperature_share,
+            "seed": seed,
+            "name": name,
+        }
+        operation = trees.calibrated(
+            f"/v1/trees/{self.id}",
+            runs.converted_inputs({**inputs, "labels": labels, "costs": costs}),
+            runs.plain("cut", fields),
+            Waiting(wait_s, title="calibrating"),
+        )
+        return Calibration(self._driver.run(operation))
 
     def model(self) -> Model:
         """The model that was fitted with the tree. Raises InputError where there is none."""
@@ -379,12 +439,3 @@ def _picture(
         "title": title,
         "theme": theme,
     }
-
-
-def _only(roles: list[str], named: Mapping[str, Any]) -> str:
-    left = [role for role in roles if role not in named]
-    if len(left) != 1:
-        raise InputError(
-            "rows", f"the model needs the inputs {', '.join(roles)}; give each by its name."
-        )
-    return left[0]

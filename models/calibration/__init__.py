@@ -1,11 +1,13 @@
 """Answers as deep as they are sure: nodes and sets of nodes with a guarantee.
 
-Start with `climbing`, the rule that all guarantees of single nodes share.
+Start with `calibration`: what is kept, and how new rows are answered; `fit` makes one.
 
+- `options`: what is promised to whom. `class_rows`: the scores of classes, by any method.
 - `temperature`: one temperature for all logits, by the likelihood of rows held out.
 - `climbing`: the classes of a tree as intervals, the score of a row, the node it is answered by.
 - `quantiles`: the exact finite-sample threshold, for all rows or for groups of them.
 - `node_sets`: sets of classes, told by the fewest nodes.
 - `risk`: an expected loss kept under a bound.
 - `selective`: what every threshold would answer, and how often that is wrong.
+- `labels`: the classes that labels name.
 """

@@ -8,6 +8,8 @@ which never rises while the answer climbs; the two here are made so.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
@@ -52,38 +54,63 @@ def cost_losses(classes: ClassTree, costs: Array) -> Float:
     return loss
 
 
-def risk_threshold(rows: Rows, label: Int, loss: Float, bound: float) -> float:
-    """The smallest threshold at which the expected loss of a new row is at most the bound.
+@dataclass(frozen=True, slots=True)
+class RiskCurve:
+    """The loss of calibration rows at every threshold, from which any bound has its own.
 
-    label : (n,) classes. loss : (n_classes, n_nodes), not rising towards the root, 0 at the root.
-    O(n depth log(n depth)). Raises UsageError for a bound that is not above 0, and `too-few-rows`
-    with the number needed, where not even the root keeps the promise.
+    threshold : (n_steps,) rising; answers change there. total : (n_steps + 1,) loss of all rows
+    before the first step and after each. worst : the largest loss of any answer. n_rows : rows.
     """
-    if not (np.isfinite(bound) and bound > 0):
-        raise UsageError(f"The bound of the loss is {bound}; it is above 0.", parameter="alpha")
-    n_rows = rows.n_rows
-    # Of nodes that an answer can be: those with classes.
-    worst = float(loss[:, rows.classes.n_under > 0].max(initial=0.0))
-    if worst > bound * (n_rows + 1):
-        needed = ceil(worst / bound) - 1
-        raise UsageError(
-            f"To keep a loss of up to {worst:g} under {bound:g} takes at least {needed} "
-            f"calibration rows; there are {n_rows}.",
-            code="too-few-rows",
-            needed=needed,
-            n_rows=n_rows,
-        )
-    thresholds, drops = [np.zeros(0)], [np.zeros(0)]
-    parent = rows.classes.tree.parent
-    for row, node, mass in rows.steps():
-        thresholds.append(mass)
-        drops.append(loss[label[row], node] - loss[label[row], parent[node]])
-    at, drop = np.concatenate(thresholds), np.concatenate(drops)
-    order = np.argsort(at, kind="stable")
-    at, drop = at[order], drop[order]
-    # left[i] : loss of all rows once the steps before i have been climbed; summed from the root.
-    left = np.append(np.cumsum(drop[::-1])[::-1], 0.0)
-    if left[0] + worst <= bound * (n_rows + 1):
-        return LEAF
-    first = int(np.argmax(left + worst <= bound * (n_rows + 1)))
-    return float(at[first - 1])
+
+    threshold: Float
+    total: Float
+    worst: float
+    n_rows: int
+
+    @classmethod
+    def of(cls, blocks: Iterable[tuple[Rows, Int]], classes: ClassTree, loss: Float) -> RiskCurve:
+        """blocks : rows with their classes. loss : (n_classes, n_nodes), not rising towards the
+        root, 0 at the root. O(n depth log(n depth)).
+        """
+        parent = classes.tree.parent
+        at, drop = [np.zeros(0)], [np.zeros(0)]
+        n_rows = 0
+        for rows, label in blocks:
+            n_rows += rows.n_rows
+            for row, node, mass in rows.steps():
+                fall = loss[label[row], node] - loss[label[row], parent[node]]
+                falls = fall > 0
+                at.append(mass[falls])
+                drop.append(fall[falls])
+        every = np.concatenate(at)
+        order = np.argsort(every, kind="stable")
+        # Summed from the root, where nothing is lost.
+        left = np.append(np.cumsum(np.concatenate(drop)[order][::-1])[::-1], 0.0)
+        threshold, begin = np.unique(every[order], return_index=True)
+        # Of nodes that an answer can be: those with classes.
+        worst = float(loss[:, classes.n_under > 0].max(initial=0.0))
+        return cls(threshold, left[np.append(begin, every.shape[0])], worst, n_rows)
+
+    def threshold_at(self, bound: float) -> float:
+        """The smallest threshold at which the expected loss of a new row is at most the bound.
+
+        Raises UsageError for a bound that is not above 0, and `too-few-rows` with the number
+        needed, where not even the root keeps the promise.
+        """
+        if not (np.isfinite(bound) and bound > 0):
+            raise UsageError(
+                f"alpha is {bound}; as the bound of a loss it is above 0.",
+                code="invalid-parameter",
+                parameter="alpha",
+            )
+        if self.worst > bound * (self.n_rows + 1):
+            needed = ceil(self.worst / bound) - 1
+            raise UsageError(
+                f"To keep a loss of up to {self.worst:g} under {bound:g} takes at least {needed} "
+                f"calibration rows; there are {self.n_rows}.",
+                code="too-few-rows",
+                needed=needed,
+                n_rows=self.n_rows,
+            )
+        first = int(np.argmax(self.total + self.worst <= bound * (self.n_rows + 1)))
+        return LEAF if first == 0 else float(self.threshold[first - 1])

@@ -9,12 +9,13 @@ the most probable classes to 0.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from models.arrays import Float, Int
-from models.calibration.climbing import LEAF, Rows, scores
+from models.calibration.climbing import LEAF, ClassTree, Rows, scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,41 +33,59 @@ class SelectiveCurve:
     depth: Float
     area: float
 
+    def thinned(self, most: int) -> SelectiveCurve:
+        """The curve at so many of its thresholds, the first and last included; its area stays."""
+        n_steps = self.threshold.shape[0]
+        if n_steps <= most:
+            return self
+        kept = np.unique(np.linspace(0, n_steps - 1, most).round().astype(np.int64))
+        return SelectiveCurve(
+            self.threshold[kept],
+            self.coverage[kept],
+            self.error[kept],
+            self.depth[kept],
+            self.area,
+        )
 
-def selective_curve(rows: Rows, label: Int) -> SelectiveCurve:
+
+def selective_curve(blocks: Iterable[tuple[Rows, Int]], classes: ClassTree) -> SelectiveCurve:
     """The curve over all thresholds at which an answer changes.
 
-    label : (n,) classes; at least one row. O(n depth log(n depth)) time, O(n depth) memory.
+    blocks : rows with their classes, at least one row. O(n depth log(n depth)) time, O(n depth)
+    memory.
     """
-    classes = rows.classes
-    tree, n_rows = classes.tree, rows.n_rows
+    tree = classes.tree
     under = np.maximum(classes.n_under, 1)
     whole = np.log(under[0])
     share = 1 - np.log(under) / whole if whole > 0 else np.zeros(tree.n_nodes)
     others = classes.has_others
-    at, gain, fall = [], [], []
-    # Edges that bring no class are climbed together with the next that does.
-    pending_share = share[rows.leaf].copy()
-    pending_depth = tree.depth[rows.leaf].copy()
-    for row, node, mass in rows.steps():
-        climbs = others[node]
-        row, up, mass = row[climbs], tree.parent[node[climbs]], mass[climbs]
-        at.append(mass)
-        gain.append(pending_share[row] - share[up])
-        fall.append(pending_depth[row] - tree.depth[up])
-        pending_share[row], pending_depth[row] = share[up], tree.depth[up]
-    empty = np.zeros(0)
-    every = np.concatenate([empty, *at])
+    at, gain, fall, score = ([np.zeros(0)] for _ in range(4))
+    n_rows, most, deepest = 0, 0.0, 0.0
+    for rows, label in blocks:
+        n_rows += rows.n_rows
+        most += float(share[rows.leaf].sum())
+        deepest += float(tree.depth[rows.leaf].sum())
+        score.append(scores(rows, label))
+        # Edges that bring no class are climbed together with the next that does.
+        pending_share = share[rows.leaf].copy()
+        pending_depth = tree.depth[rows.leaf].astype(np.float64)
+        for row, node, mass in rows.steps():
+            climbs = others[node]
+            row, up = row[climbs], tree.parent[node[climbs]]
+            at.append(mass[climbs])
+            gain.append(pending_share[row] - share[up])
+            fall.append(pending_depth[row] - tree.depth[up])
+            pending_share[row], pending_depth[row] = share[up], tree.depth[up]
+    every = np.concatenate(at)
     order = np.argsort(every, kind="stable")
     threshold, place = np.unique(every[order], return_index=True)
-    ends = np.append(place[1:], every.shape[0]) if place.size else place
-    lost = np.append(0.0, np.cumsum(np.concatenate([empty, *gain])[order]))
-    climbed = np.append(0.0, np.cumsum(np.concatenate([empty, *fall])[order]))
-    taken = np.append(0, ends)
+    taken = np.append(0, np.append(place[1:], every.shape[0]) if place.size else place)
+    lost = np.append(0.0, np.cumsum(np.concatenate(gain)[order]))
+    climbed = np.append(0.0, np.cumsum(np.concatenate(fall)[order]))
     threshold = np.append(LEAF, threshold)
-    coverage = (share[rows.leaf].sum() - lost[taken]) / n_rows
-    depth = (tree.depth[rows.leaf].sum() - climbed[taken]) / n_rows
-    score = np.sort(scores(rows, label))
-    error = (n_rows - np.searchsorted(score, threshold, side="right")) / n_rows
+    coverage = (most - lost[taken]) / n_rows
+    depth = (deepest - climbed[taken]) / n_rows
+    rank = np.searchsorted(np.sort(np.concatenate(score)), threshold, side="right")
+    error = (n_rows - rank) / n_rows
     area = float(-np.trapezoid(error, coverage))
     return SelectiveCurve(threshold, coverage, error, depth, area)

@@ -1,6 +1,6 @@
 """One temperature for all logits, fitted to rows held out.
 
-Guo, Pleiss, Sun and Weinberger, "On calibration of modern neural networks", ICML 2017, section 4.2.
+Guo, Pleiss, Sun and Weinberger, "On calibration of modern neural networks", ICML 2017.
 The rows that fit the temperature must not be those that set a threshold: a guarantee of conformal
 prediction needs scores that treat calibration rows and new rows alike.
 """

@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from models.calibration.class_rows import class_scores
+from models.calibration.climbing import ClassTree, Rows
 from models.errors import Cancelled, UsageError
 from models.method import Method
+from models.numerics.softmax import log_softmax
 from tests.conftest import ROOT
 from tests.contract.contract_kit import (
     METHODS,
@@ -135,6 +138,30 @@ def test_prediction_agrees_with_the_fit_on_its_own_rows(
         assert probability[0] == 1.0
         assert (np.diff(probability) <= 0).all()
         assert probability[-1] > 0
+
+
+@every_run
+def test_scores_of_classes_agree_with_predictions(
+    method: Method[Any], roles: tuple[str, ...]
+) -> None:
+    data = example(method, roles)
+    fitted = fitted_example(method, roles)
+    if fitted.model is None:
+        return
+    predictions = method.predict(fitted.model, fitted.tree, data)
+    if predictions.classes is not None and not predictions.classes.one_each:
+        with pytest.raises(UsageError, match="several labels"):
+            class_scores(method, fitted.model, fitted.tree, data)
+        return
+    scores = class_scores(method, fitted.model, fitted.tree, data)
+    probability = np.exp(log_softmax(scores.read(0, N_POINTS)))
+    placed = Rows.of(ClassTree.of(fitted.tree, scores.node), probability)
+    row = np.repeat(np.arange(N_POINTS), np.diff(predictions.start))
+    mass = placed.mass(row, predictions.node)
+    if scores.by_edges:
+        assert (placed.leaf == predictions.leaf).all()
+    else:
+        np.testing.assert_allclose(mass, predictions.probability, atol=1e-5)
 
 
 @every_run

@@ -17,6 +17,11 @@ nodes.arrow         an evaluation's report, one row per node: node, size; purity
                     n_classes, majority, null without labels or points; exemplars, null without
                     features
 tables.json         a classifier's evaluation: {"level": [{...}, ...], ...}, the rows of each table
+calibration.safetensors
+                    what a calibration keeps; its metadata entry `umbel` is JSON: {"terms",
+                    "temperature", "by_edges", "risk": {"worst", "n_rows"}}
+groups.arrow        a calibration's groups: node, name, n_rows, threshold, promised
+curve.arrow         its selective curve: threshold, coverage, error, depth
 """
 
 from __future__ import annotations
@@ -34,6 +39,9 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Array, Arrays, Int
+from models.calibration.calibration import Calibration, NodeAnswers
+from models.calibration.options import CalibrationTerms
+from models.calibration.risk import RiskCurve
 from models.method import ClassAnswers, Model, Predictions
 from models.preprocess.pipeline import Pipeline
 from models.tree.cluster_names import cluster_names
@@ -58,6 +66,9 @@ POINTS = "points.safetensors"
 NODES = "nodes.arrow"
 TABLES = "tables.json"
 AGREEMENT = "agreement.npy"
+CALIBRATION = "calibration.safetensors"
+GROUPS = "groups.arrow"
+CURVE = "curve.arrow"
 
 _FACTS = "umbel"
 
@@ -220,13 +231,45 @@ class PlacedClusters:
         return cls(cluster_of_node(tree, nodes)[last], nodes, cluster_names(tree, nodes))
 
 
+@dataclass(frozen=True, slots=True)
+class CalibratedAnswers:
+    """The nodes that a calibration answers rows by, with their names.
+
+    name : of `reached`, the nodes that some row is answered by. code : (n_answers,) which of them.
+    """
+
+    answers: NodeAnswers
+    name: list[str | None]
+    code: Int
+
+    @classmethod
+    def of(cls, tree: Tree, answers: NodeAnswers) -> CalibratedAnswers:
+        reached, code = np.unique(answers.node, return_inverse=True)
+        return cls(answers, cluster_names(tree, reached), code.astype(np.int64))
+
+    def columns(self) -> dict[str, pa.Array]:
+        """The columns of predictions."""
+        import pyarrow as pa
+
+        own, start = self.answers, pa.array(self.answers.start, pa.int64())
+        return {
+            "nodes": pa.LargeListArray.from_arrays(start, pa.array(own.node, pa.int64())),
+            "node_names": pa.LargeListArray.from_arrays(start, _texts(self.name, self.code)),
+            "depth": pa.array(own.depth, pa.int64()),
+            "n_classes": pa.array(own.n_classes, pa.int64()),
+            "mass": pa.array(np.minimum(own.mass, 1.0), pa.float64()),
+        }
+
+
 def save_predictions(
     predictions: Predictions,
     folder: Path,
     node_names: npt.NDArray[Any] | None = None,
     clusters: PlacedClusters | None = None,
+    answers: CalibratedAnswers | None = None,
 ) -> None:
-    """Write predictions: leaf, path, probabilities, the method's own columns, labels, clusters.
+    """Write predictions: leaf, path, probabilities, the method's own columns, labels, clusters,
+    answers of a calibration.
 
     node_names : (n_nodes,) `Tree.name`, for the labels of rows: the name of the leaf, or for
         classifiers of the last node of the path, where a class is called as its labels call it.
@@ -261,6 +304,8 @@ def save_predictions(
         columns["cluster_node"] = pa.array(clusters.node[clusters.cluster], mask=above)
         number = np.where(above, len(clusters.name), clusters.cluster)
         columns["cluster_name"] = _texts([*clusters.name, None], number)
+    if answers is not None:
+        columns |= answers.columns()
     save_arrow(pa.table(columns), folder / PREDICTIONS)
 
 
@@ -360,6 +405,43 @@ def save_agreement(bits: Array, folder: Path) -> None:
     bits : (n_nodes, ceil(n_trees / 8)) uint8.
     """
     np.save(folder / AGREEMENT, bits)
+
+
+def save_calibration(calibration: Calibration, folder: Path) -> None:
+    """Write a calibration."""
+    risk = calibration.risk
+    arrays = {
+        "node": calibration.node,
+        "start": calibration.start,
+        "score": calibration.score,
+        "cut": calibration.cut,
+        **({} if risk is None else {"threshold": risk.threshold, "total": risk.total}),
+    }
+    facts = {
+        "terms": calibration.terms.model_dump(exclude_unset=True),
+        "temperature": calibration.temperature,
+        "by_edges": calibration.by_edges,
+        "risk": None if risk is None else {"worst": risk.worst, "n_rows": risk.n_rows},
+    }
+    _save(arrays, folder / CALIBRATION, {_FACTS: json.dumps(facts)})
+
+
+def load_calibration(path: Path) -> Calibration:
+    """The calibration that `save_calibration` wrote."""
+    entries, arrays = _mapped(path)
+    facts = json.loads(entries["__metadata__"][_FACTS])
+    own = {name: np.array(array) for name, array in arrays.items()}
+    risk = facts["risk"]
+    return Calibration(
+        CalibrationTerms.model_validate(facts["terms"]),
+        facts["temperature"],
+        own["node"],
+        own["start"],
+        own["score"],
+        own["cut"],
+        facts["by_edges"],
+        None if risk is None else RiskCurve(own["threshold"], own["total"], **risk),
+    )
 
 
 def load_agreement(path: Path, node: int, n_trees: int) -> npt.NDArray[np.bool_]:

@@ -110,6 +110,7 @@ def run(spec: Spec, report: Report, coordinator: Coordinator | None = None) -> O
             "transform": _transform,
             "evaluate": _evaluate,
             "consensus": _consensus,
+            "calibrate": _calibrate,
             "import": _import,
             "inspect": _inspect,
         }[kind]
@@ -334,32 +335,65 @@ def _fitted(spec: Spec) -> tuple[Tree, results.FittedModel]:
     return tree_of(source), model
 
 
-def _predict(spec: Spec, report: Report) -> Outcome:
-    report(Advance(stage="reading"))
-    tree, model = _fitted(spec)
-    last = model.stages[-1]
-    values = values_of(spec.sources, but="tree", many=many_of(model.stages[0].method))
+def _placing_data(model: results.FittedModel, values: Mapping[str, Value]) -> Data:
+    """The inputs of the method that places rows: what the steps before it make of the values."""
     data = Data(Preparation(model.prepared).apply(values))
-    report(Advance(fraction=0.1, stage="predicting"))
     for stage, following in pairwise(model.stages):
         used = method(stage.method)
         role = handed_on(used, method(following.method))
         give = used.logits if role == "logits" else used.transform
         data = Data({role: give(stage.model, data)})
+    return data
+
+
+def _predict(spec: Spec, report: Report) -> Outcome:
+    report(Advance(stage="reading"))
+    tree, model = _fitted(spec)
+    last = model.stages[-1]
+    but = ("tree", "calibration")
+    values = values_of(spec.sources, but=but, many=many_of(model.stages[0].method))
+    report(Advance(fraction=0.1, stage="predicting"))
+    data = _placing_data(model, values)
     options = _prediction_options(spec.request.options)
     bounds = {key: spec.request.options[key] for key in CUTS if key in spec.request.options}
     cut = clusters(tree, **bounds) if bounds else None
     predictions = method(last.method).predict(last.model, tree, data, options)
+    answers = None
+    if "calibration" in spec.request.options:
+        from workers.child.calibration import answered
+
+        path = of_role(spec.sources, "calibration").file
+        found = answered(path, last, tree, data, spec.request.options.get("alpha"))
+        answers = results.CalibratedAnswers.of(tree, found)
     report(Advance(fraction=0.9, stage="writing"))
     placed = None if cut is None else results.PlacedClusters.of(tree, cut.nodes, predictions)
     named = method(last.method).classifies or has_names(tree)
-    results.save_predictions(predictions, spec.folder, tree.name if named else None, placed)
+    results.save_predictions(
+        predictions, spec.folder, tree.name if named else None, placed, answers
+    )
     result = {
         "tree": spec.request.options["tree"],
         "predictions": {"n_rows": int(predictions.leaf.shape[0])},
     }
     return Outcome(
         result=result, warnings=() if cut is None or cut.warning is None else (cut.warning,)
+    )
+
+
+def _calibrate(spec: Spec, report: Report) -> Outcome:
+    from workers.child.calibration import calibrated
+
+    report(Advance(stage="reading"))
+    tree, model = _fitted(spec)
+    values = values_of(spec.sources, but=("tree",), many=many_of(model.stages[0].method))
+    given = {role: values.pop(role, None) for role in ("labels", "costs")}
+    data = _placing_data(model, values)
+    result = calibrated(
+        spec.request.options, tree, model.stages[-1], data, given, spec.folder, _progress(report)
+    )
+    return Outcome(
+        result={"tree": spec.request.options["tree"], "calibration": result.facts},
+        warnings=result.warnings,
     )
 
 
@@ -397,7 +431,7 @@ def _evaluate(spec: Spec, report: Report) -> Outcome:
 
     report(Advance(stage="reading"))
     options = spec.request.options
-    values = values_of(spec.sources, but="tree")
+    values = values_of(spec.sources, but=("tree",))
     given: dict[str, Any] = {role: as_matrix(value) for role, value in values.items()}
     tree = tree_of(of_role(spec.sources, "tree"))
     report(Advance(fraction=0.1, stage="measuring"))
@@ -444,7 +478,7 @@ def _evaluate_model(spec: Spec, report: Report) -> Outcome:
     report(Advance(stage="reading"))
     tree, model = _fitted(spec)
     options = spec.request.options
-    values = values_of(spec.sources, but="tree", many=many_of(model.stages[0].method))
+    values = values_of(spec.sources, but=("tree",), many=many_of(model.stages[0].method))
     measured = evaluation_of(model, tree, values, options, _progress(report))
     report(Advance(fraction=0.99, stage="writing"))
     results.save_tables(measured.tables, spec.folder)

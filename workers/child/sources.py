@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,9 @@ class Source(BaseModel):
     """The location of one input.
 
     kind : "dataset" (`path` in one of `workers.formats`), "inline" (`path` holds JSON, or the
-        content of an import), "model" (`path` is its file), "tree" (`files` by name, as in
-        `workers.artifacts.results`) or "job" (also `files`, with its `method` and `params`).
+        content of an import), "model" or "calibration" (`path` is its file), "tree" (`files` by
+        name, as in `workers.artifacts.results`) or "job" (also `files`, with its `method` and
+        `params`).
         before : for a "job", the inputs by rows of that job and of those that it grew from, oldest
             first; None for a deleted one.
         link : in place of `path`, if the object stays in the store and is read in parts.
@@ -73,9 +74,9 @@ def many_of(method_id: str) -> frozenset[str]:
 
 
 def values_of(
-    sources: Sequence[Source], but: str = "", many: frozenset[str] = frozenset()
+    sources: Sequence[Source], but: Collection[str] = (), many: frozenset[str] = frozenset()
 ) -> dict[str, Value]:
-    """The values of the sources by role, without the role `but`.
+    """The values of the sources by role, without the roles `but`.
 
     many : roles that may have several sources.
 
@@ -93,7 +94,7 @@ def values_of(
                 code="wrong-input",
                 role=source.role,
             )
-        if source.role != but:
+        if source.role not in but:
             values[source.role] = _value(source)
     return {**values, **{role: tuple(matrices) for role, matrices in several.items()}}
 

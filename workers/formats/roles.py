@@ -42,6 +42,7 @@ _WANTED: dict[str, Want] = {
     "features": "matrix",
     "distances": "matrix",
     "similarity": "matrix",
+    "costs": "matrix",
     "graph": "edges",
     "must_link": "matrix",
     "cannot_link": "matrix",

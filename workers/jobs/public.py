@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workers.model import Record
+from workers.model import Record, sibling
 
 _INTERNAL = {"tenant", "queue", "version", "submitted_name", "trace"}
 
@@ -15,6 +15,8 @@ def public(record: Record) -> dict[str, Any]:
     result = record.result
     if record.kind == "predict" and result is not None:
         job["result"] = {**result, "predictions": f"/v1/jobs/{record.id}/predictions"}
+    if record.kind == "calibrate" and result is not None:
+        job["result"] = {**result, "calibration": sibling(record.id, "cal")}
     if record.kind == "evaluate" and "nodes" in (result or {}):
         job["result"] = {**(result or {}), "nodes": f"/v1/jobs/{record.id}/nodes"}
     if record.kind == "evaluate" and "tables" in (result or {}):

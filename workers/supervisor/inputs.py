@@ -38,6 +38,8 @@ def prepare(
     ]
     if "tree" in request.options:
         sources.append(inputs.tree("tree", request.options["tree"], model=True))
+    if "calibration" in request.options:
+        sources.append(inputs.calibration("calibration", request.options["calibration"]))
     if request.kind == "transform":
         sources.append(inputs.model("model", request.options["model"]))
     if request.kind == "import":
@@ -90,7 +92,8 @@ class _Inputs:
     def tree(self, role: str, tree_id: str, *, model: bool = False) -> Source:
         files = {}
         names = [results.TREE, results.LEAF_OF_POINT]
-        if model and (self.request.kind == "predict" or "model" in self.request.options):
+        kind = self.request.kind
+        if model and (kind in ("predict", "calibrate") or "model" in self.request.options):
             names.append(results.MODEL)
         for name in names:
             path = self.trees.file(self.request.tenant, tree_id, name)
@@ -105,6 +108,12 @@ class _Inputs:
         if path is None:
             raise _deleted(role, model_id)
         return Source(role=role, kind="model", path=path)
+
+    def calibration(self, role: str, calibration_id: str) -> Source:
+        path = self.trees.file(self.request.tenant, calibration_id, results.CALIBRATION)
+        if path is None:
+            raise _deleted(role, calibration_id)
+        return Source(role=role, kind="calibration", path=path)
 
     def job(self, role: str, job_id: str) -> Source:
         """An earlier job, with the remaining inputs of that job and of the jobs it grew from."""
@@ -196,7 +205,7 @@ class _Inputs:
         match self.request.kind:
             case "fit":
                 method_id = self.request.method
-            case "predict":
+            case "predict" | "calibrate":
                 record = self.trees.record(self.request.tenant, self.request.options["tree"])
                 method_id = "" if record is None else record.method
             case _:

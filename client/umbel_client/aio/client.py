@@ -16,6 +16,7 @@ from umbel_client.aio.dataset import AsyncDataset
 from umbel_client.aio.job import AsyncJob
 from umbel_client.aio.model import AsyncModel
 from umbel_client.aio.tree import AsyncTree
+from umbel_client.calibration import Calibration
 from umbel_client.comparison import Comparison
 from umbel_client.core import runs, trees, uploads, waiting
 from umbel_client.core.drivers import AsyncDriver
@@ -264,6 +265,10 @@ class AsyncUmbel:
         )
         return Comparison(body)
 
+    async def calibration(self, calibration_id: str) -> Calibration:
+        """A calibration, with its curve and groups if it has succeeded."""
+        return Calibration(await self._driver.run(trees.calibration(calibration_id)))
+
     async def jobs(
         self,
         *,
@@ -313,6 +318,20 @@ class AsyncUmbel:
         query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
         bodies = await self._driver.run(trees.listed("/v1/comparisons", query, limit))
         return [Comparison(body) for body in bodies]
+
+    async def calibrations(
+        self,
+        *,
+        status: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        limit: int = 50,
+    ) -> list[Calibration]:
+        """The newest calibrations without curves and groups, with a status, with a name, whose
+        jobs have all of the tags."""
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
+        bodies = await self._driver.run(trees.listed("/v1/calibrations", query, limit))
+        return [Calibration(body) for body in bodies]
 
     async def usage(self) -> dict[str, Any]:
         """What the tenant (`tenant`) and this key (`key`) use of what they may: `bytes`,

@@ -42,6 +42,7 @@ def add_commands(parser: argparse.ArgumentParser, commands: Commands) -> None:
     _run(commands)
     _evaluate(commands)
     _predict(commands)
+    _calibrate(commands)
     _compare(commands)
     _consensus(commands)
     _jobs(commands)
@@ -167,9 +168,48 @@ def _predict(commands: Commands) -> None:
     parser.add_argument(
         "--cut", metavar="CUT", help="k=12, height=3.5 or level=2: also the cluster of each row"
     )
+    parser.add_argument(
+        "--calibration", metavar="ID", help="cal_...: also the nodes that surely hold the class"
+    )
+    parser.add_argument("--alpha", type=float, help="another bound than the calibration's own")
     parser.add_argument("--out", metavar="FILE", help=".json or .csv")
     _service(parser)
     parser.set_defaults(run=_late("predict"))
+
+
+def _calibrate(commands: Commands) -> None:
+    parser = _command(
+        commands, "calibrate", "learn from held-out rows how deep a tree's answers may go"
+    )
+    parser.add_argument("tree", help="the id of a tree (tr_...)")
+    parser.add_argument(
+        "file", nargs="?", help="rows that the model has not seen: a file, or an id"
+    )
+    parser.add_argument("--labels", metavar="FILE", required=True, help="the class of each row")
+    parser.add_argument(
+        "--also",
+        action="append",
+        metavar="ROLE=FILE",
+        default=[],
+        help="an input by its role, for models that need several",
+    )
+    parser.add_argument("--alpha", type=float, help="the bound that is kept; default: 0.1")
+    parser.add_argument(
+        "--loss", choices=("miss", "distance", "cost"), help="what is kept; default: miss"
+    )
+    parser.add_argument(
+        "--per", choices=("all", "subtree", "class"), help="for whom it holds; default: all"
+    )
+    parser.add_argument("--answer", choices=("node", "set"), help="default: node")
+    parser.add_argument("--score", choices=("lac", "aps"), help="of sets; default: lac")
+    parser.add_argument("--costs", metavar="FILE", help="of --loss cost: classes x classes")
+    parser.add_argument("--cut", metavar="CUT", help="of --per subtree: k=10, height=3.5, level=2")
+    parser.add_argument("--temperature", type=float, help="in place of a fitted one")
+    parser.add_argument("--seed", type=int, help="of the rows that fit the temperature")
+    parser.add_argument("--title", help="the calibration's name")
+    parser.add_argument("--out", metavar="FILE", help="the selective curve, as .json or .csv")
+    _service(parser)
+    parser.set_defaults(run=_late("calibrate"))
 
 
 def _compare(commands: Commands) -> None:

@@ -250,6 +250,8 @@ def predict(arguments: Namespace) -> None:
         "top_k": arguments.top_k,
         "threshold": arguments.threshold,
         "confidence": arguments.confidence,
+        "calibration": arguments.calibration,
+        "alpha": arguments.alpha,
         **(_cut(arguments.cut) or {}),
     }
     _require_table(arguments.out)
@@ -272,6 +274,39 @@ def predict(arguments: Namespace) -> None:
             put(items, True, "")
         else:
             put(None, False, outputs.csv_text(items).rstrip("\n"))
+
+
+def calibrate(arguments: Namespace) -> None:
+    """`umbel calibrate`."""
+    inputs = _further(arguments)
+    rows = None if arguments.file is None else input_of("rows", arguments.file)
+    if rows is None and not inputs:
+        raise InputError("rows", "no file is given.")
+    labels = input_of("labels", arguments.labels)
+    costs = None if arguments.costs is None else input_of("costs", arguments.costs)
+    _require_table(arguments.out)
+    with service(arguments, kept=True) as umbel:
+        calibration = umbel.tree(arguments.tree).calibrate(
+            labels,
+            rows,
+            alpha=arguments.alpha,
+            loss=arguments.loss,
+            per=arguments.per,
+            answer=arguments.answer,
+            score=arguments.score,
+            costs=costs,
+            cut=_cut(arguments.cut),
+            temperature=arguments.temperature,
+            seed=arguments.seed,
+            name=arguments.title,
+            **inputs,
+        )
+        if arguments.out:
+            outputs.table(calibration.curve, arguments.out)
+        shown = [{"fact": name, "value": own} for name, own in calibration.body["result"].items()]
+        put(calibration.body, arguments.json, f"{calibration.id}\n\n{outputs.shown(shown)}")
+        for sentence in calibration.warnings:
+            say(f"warning: {sentence}", arguments.quiet)
 
 
 def compare(arguments: Namespace) -> None:

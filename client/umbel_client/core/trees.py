@@ -15,7 +15,7 @@ from umbel_client.core.sending import json_of, new_key, sent
 from umbel_client.core.steps import Operation, Reply, Request
 from umbel_client.core.uploads import TIMEOUT_S, Inputs, supplied
 from umbel_client.core.waiting import Waiting, awaited, followed, job_of
-from umbel_client.errors import UmbelError, UmbelWarning, UnexpectedResponse
+from umbel_client.errors import InputError, UmbelError, UmbelWarning, UnexpectedResponse
 
 _IMPORT_TIMEOUT_S = 120.0
 
@@ -170,6 +170,36 @@ def predicted(
     return (yield from supplied(inputs, use, waiting.progress, keep=False))
 
 
+def calibrated(
+    path: str, inputs: Inputs, fields: Mapping[str, Any], waiting: Waiting
+) -> Operation[dict[str, Any]]:
+    """A calibration of the tree at `path`, as `calibration` gives it; UmbelWarning for each of its
+    warnings. Raises as `evaluated`."""
+
+    def use(given: dict[str, Any]) -> Operation[dict[str, Any]]:
+        body = {name: value for name, value in fields.items() if value is not None}
+        body |= {name: given.pop(name) for name in ("labels", "costs") if name in given}
+        answer = yield from awaited(f"{path}/calibrations", {**body, "inputs": given}, waiting)
+        made = json_of(answer, "id") if isinstance(answer, Reply) else answer.accepted
+        return (yield from calibration(str(made["id"])))
+
+    result = yield from supplied(inputs, use, waiting.progress, keep=False)
+    for sentence in result["warnings"]:
+        warnings.warn(sentence, UmbelWarning, stacklevel=2)
+    return result
+
+
+def calibration(calibration_id: str) -> Operation[dict[str, Any]]:
+    """A calibration and, once it has succeeded, the steps of its `curve` and its `groups`."""
+    path = f"/v1/calibrations/{calibration_id}"
+    body = yield from described(path, "id", "status", "warnings")
+    if body["status"] != "succeeded":
+        return body
+    curve = yield from described(f"{path}/curve", "steps")
+    groups = yield from described(f"{path}/groups", "items")
+    return {**body, "curve": curve["steps"], "groups": groups["items"]}
+
+
 def transformed(
     path: str, inputs: Inputs, name: str | None, waiting: Waiting
 ) -> Operation[dict[str, Any]]:
@@ -212,6 +242,20 @@ def predicting_roles(model_id: str) -> Operation[tuple[str, ...]]:
     """The roles of the inputs that a model needs for new rows."""
     model = json_of((yield from sent(Request("GET", f"/v1/models/{model_id}"))), "inputs")
     return tuple(model["inputs"])
+
+
+def row_role(model_id: str | None, given: Mapping[str, Any]) -> Operation[str]:
+    """The role of the rows that a prediction needs beside the inputs given by name.
+
+    Raises InputError unless it is one.
+    """
+    roles = ("rows",) if model_id is None else (yield from predicting_roles(model_id))
+    left = [role for role in roles if role not in given]
+    if len(left) != 1:
+        raise InputError(
+            "rows", f"the model needs the inputs {', '.join(roles)}; give each by its name."
+        )
+    return left[0]
 
 
 def described(path: str, *needed: str) -> Operation[dict[str, Any]]:

@@ -26,6 +26,7 @@ import numpy as np
 from pydantic import Field
 
 from models.arrays import Arrays, Float, Int, row_blocks
+from models.class_scores import ClassScores, finite
 from models.confusions import Confusions, ordered
 from models.data import Data, Earlier, listed
 from models.errors import UsageError
@@ -301,23 +302,8 @@ class L2H(Method[L2HParams]):
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """Leaf of the largest logit; a node's probability is the softmax mass of its classes."""
-        if "top_classes" in data:
-            raise UsageError(
-                "Prediction needs the logits of all classes; it takes no input 'top_classes'.",
-                code="cannot-predict",
-                role="top_classes",
-            )
-        rows = data.rows("logits")
-        leaf_of_class = model.arrays["leaf_of_class"].astype(np.int64)
-        if rows.shape[1] != len(leaf_of_class):
-            raise UsageError(
-                f"Input 'logits' has {rows.shape[1]} columns; the model was fitted on "
-                f"{len(leaf_of_class)} classes.",
-                code="wrong-shape",
-                role="logits",
-            )
-        source = Source(rows, model.facts["input"], model.facts["temperature"])
-        n_rows = rows.shape[0]
+        source, leaf_of_class = _new_rows(model, data)
+        n_rows = source.shape[0]
         leaf = np.empty(n_rows, dtype=np.int64)
         blocks = list(row_blocks(n_rows, tree.n_nodes, 1 << 20))
         for block in blocks:
@@ -333,6 +319,37 @@ class L2H(Method[L2HParams]):
             row = np.repeat(np.arange(mass.shape[1]), np.diff(start[block.start : block.stop + 1]))
             probability[part] = mass[node[part], row]
         return Predictions(leaf, start, node, probability)
+
+    def class_scores(self, model: Model, data: Data) -> ClassScores:
+        """The logits as they are, at the temperature of the fit."""
+        self._check_inputs(data, predicting=True)
+        source, leaf_of_class = _new_rows(model, data)
+
+        def read(start: int, stop: int) -> Float:
+            source.require_values(start, stop)
+            return finite(source.block(start, stop).astype(np.float64) * source.scale)
+
+        return ClassScores(leaf_of_class, source.shape[0], read)
+
+
+def _new_rows(model: Model, data: Data) -> tuple[Source, Int]:
+    """The logits of rows to be placed, and the leaf of each class."""
+    if "top_classes" in data:
+        raise UsageError(
+            "Prediction needs the logits of all classes; it takes no input 'top_classes'.",
+            code="cannot-predict",
+            role="top_classes",
+        )
+    rows = data.rows("logits")
+    leaf_of_class = model.arrays["leaf_of_class"].astype(np.int64)
+    if rows.shape[1] != len(leaf_of_class):
+        raise UsageError(
+            f"Input 'logits' has {rows.shape[1]} columns; the model was fitted on "
+            f"{len(leaf_of_class)} classes.",
+            code="wrong-shape",
+            role="logits",
+        )
+    return Source(rows, model.facts["input"], model.facts["temperature"]), leaf_of_class
 
 
 def _table_bytes(n_rows: int, n_classes: int) -> int:

@@ -122,6 +122,29 @@ def test_evaluations_and_predictions(tree: Tree, points: Tree, umbel: Umbel) -> 
     assert tree.model().inputs == ("logits",)
 
 
+def test_calibrations(tree: Tree, umbel: Umbel) -> None:
+    labels = [NAMES[c] for c in np.arange(60) % 4]
+    calibration = tree.calibrate(labels, LOGITS, alpha=0.2, name="sure")
+    assert (calibration.alpha, calibration.warnings) == (0.2, ())
+    assert calibration.curve[-1]["error"] == 0
+    assert [group["n_rows"] for group in calibration.groups] == [48]
+    assert len(calibration.to_pandas()) == len(calibration.curve)
+    assert "miss at most 0.2, all, 48 rows" in repr(calibration)
+    again = umbel.calibration(calibration.id)
+    assert (again.body, again.curve) == (calibration.body, calibration.curve)
+    assert [each.id for each in umbel.calibrations(name="sure")] == [calibration.id]
+    places = tree.predict(LOGITS[:5], calibration=calibration, alpha=0.5)
+    assert [len(nodes or ()) for nodes in places.nodes] == [1] * 5
+    by_model = tree.model().predict(logits=LOGITS[:5], calibration=calibration.id, alpha=0.5)
+    assert by_model.nodes == places.nodes
+    sets = tree.calibrate(labels, LOGITS, alpha=0.2, answer="set", score="aps", per="subtree")
+    assert len(sets.groups) == 2
+    with pytest.raises(refusals.TooFewRows, match="in all"):
+        tree.calibrate(labels, LOGITS, alpha=0.01)
+    with pytest.raises(refusals.UnknownLabel):
+        tree.calibrate(["lion"] * 60, LOGITS)
+
+
 @pytest.mark.parametrize(
     "value",
     [

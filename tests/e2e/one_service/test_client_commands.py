@@ -89,6 +89,19 @@ def test_evaluate_predict_compare_and_jobs(capsys: pytest.CaptureFixture[str]) -
         leaves = [row["leaf"] for row in csv.DictReader(file)]
     assert leaves[0] == leaves[2] != leaves[1]
 
+    assigned = Umbel().tree(tree).assignments(k=3)
+    Path("own.txt").write_text("\n".join(map(str, assigned)))
+    calibrated = ("calibrate", tree, "x.npy", "--labels", "own.txt", "--temperature", "1")
+    output, _ = umbel(capsys, *calibrated, "--out", "curve.csv", "--json")
+    calibration = json.loads(output)["id"]
+    assert Path("curve.csv").read_text().startswith("threshold,coverage,error,depth")
+    output, _ = umbel(capsys, *calibrated)
+    assert "n_rows" in output
+    output, _ = umbel(capsys, "predict", tree, "new.npy", "--calibration", calibration, "--json")
+    assert [row["nodes"] for row in json.loads(output)] == [[int(leaf)] for leaf in leaves]
+    _, error = umbel(capsys, *calibrated, "--alpha", "0.001", status=1)
+    assert "at least 999 labelled rows" in error
+
     output, _ = umbel(
         capsys,
         *("compare", "hac", "kmeans:n_clusters=3,n_init=2", "--features", "x.npy"),

@@ -66,6 +66,15 @@ def test_results_of_every_kind_follow_the_document(api: Api, document: dict[str,
     assert set(scored) == {"tree", "model", "evaluation", "tables"}
     assert scored["evaluation"]["n_rows"] == len(LABELS)
 
+    calibrated = result(
+        f"/v1/trees/{classifier['tree']}/calibrations",
+        inputs=features,
+        labels=LABELS,
+        alpha=0.4,
+        temperature=1,
+    )
+    assert set(calibrated) == {"tree", "calibration"}
+
     clusters = result("/v1/jobs", method="lmnn", inputs={**features, "labels": PARTLY})
     moved = result(f"/v1/models/{clusters['model']}/transformations", inputs=features)
     assert set(moved) == {"model", "dataset", "shape", "dtype"}

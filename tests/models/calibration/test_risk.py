@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.calibration.climbing import LEAF, Rows, answers
-from models.calibration.risk import cost_losses, distance_losses, risk_threshold
+from models.calibration.risk import RiskCurve, cost_losses, distance_losses
 from models.errors import UsageError
 from tests.models.calibration.calibration_kit import climbed, drawn, under, up
 
@@ -47,9 +47,9 @@ def test_the_threshold_is_the_smallest_that_keeps_the_bound(seed: int, bound: fl
     rows = Rows.of(classes, probability)
     if worst > bound * (n_rows + 1):
         with pytest.raises(UsageError, match="calibration rows"):
-            risk_threshold(rows, label, loss, bound)
+            RiskCurve.of([(rows, label)], classes, loss).threshold_at(bound)
         return
-    threshold = risk_threshold(rows, label, loss, bound)
+    threshold = RiskCurve.of([(rows, label)], classes, loss).threshold_at(bound)
     literal = next(
         level
         for level in LEVELS
@@ -76,7 +76,7 @@ def test_the_bound_holds_over_every_exchange(seed: int, bound: float, by_cost: b
         others = np.arange(n_rows) != new
         rows = Rows.of(classes, probability[others])
         try:
-            threshold = risk_threshold(rows, label[others], loss, bound)
+            threshold = RiskCurve.of([(rows, label[others])], classes, loss).threshold_at(bound)
         except UsageError:
             return
         node = answers(Rows.of(classes, probability[[new]]), threshold)[0]
@@ -88,9 +88,9 @@ def test_refusals() -> None:
     classes, probability, label = drawn(1, 3)
     rows, loss = Rows.of(classes, probability), distance_losses(classes)
     with pytest.raises(UsageError, match="above 0"):
-        risk_threshold(rows, label, loss, 0.0)
+        RiskCurve.of([(rows, label)], classes, loss).threshold_at(0.0)
     with pytest.raises(UsageError, match="at least") as error:
-        risk_threshold(rows, label, loss, 0.01)
+        RiskCurve.of([(rows, label)], classes, loss).threshold_at(0.01)
     worst = loss[:, [bool(under(classes, each)) for each in range(classes.tree.n_nodes)]].max()
     assert error.value.where["needed"] == worst * 100 - 1
     with pytest.raises(UsageError, match="0 from a class to itself"):

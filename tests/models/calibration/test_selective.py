@@ -16,7 +16,8 @@ from tests.models.calibration.calibration_kit import climbed, drawn, under
 @given(st.integers(0, 10**6))
 def test_every_point_is_what_its_threshold_answers(seed: int) -> None:
     classes, probability, label = drawn(seed)
-    curve = selective_curve(Rows.of(classes, probability), label)
+    blocks = [(Rows.of(classes, probability[at]), label[at]) for at in (slice(2), slice(2, None))]
+    curve = selective_curve(blocks, classes)
     n = len(label)
     for place, threshold in enumerate(curve.threshold.tolist()):
         nodes = [climbed(classes, each, threshold) for each in probability]
@@ -32,3 +33,6 @@ def test_every_point_is_what_its_threshold_answers(seed: int) -> None:
     )
     area = sum((left - right) * (high + low) / 2 for left, right, high, low in steps)
     np.testing.assert_allclose(curve.area, area, atol=1e-12)
+    thin = curve.thinned(3)
+    assert (len(thin.threshold), thin.area) == (min(3, len(curve.threshold)), curve.area)
+    assert [thin.error[0], thin.error[-1]] == [curve.error[0], 0]

@@ -141,7 +141,7 @@ def test_a_prediction_reads_by_rows_as_the_method_does(stored: StoredInputs) -> 
     rows = stored.dataset(npy(np.eye(3)), format="npy")
     spec = stored.prepared(request(kind="predict", inputs={"logits": rows}, options=options))
     assert of_role(spec.sources, "logits").link is not None
-    assert isinstance(values_of(spec.sources, but="tree")["logits"], RemoteRows)
+    assert isinstance(values_of(spec.sources, but=("tree",))["logits"], RemoteRows)
     outcome = run(spec, lambda _: None)
     assert outcome.result is not None
     assert outcome.result["predictions"] == {"n_rows": 3}

@@ -1,0 +1,38 @@
+"""The forms of a stored table: JSON, Arrow, CSV."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.forms.form import Chunks, Form
+from app.forms.parts import json_object
+from workers.formats.table_writers import arrow_chunks, csv_chunks, json_rows, pieces_of_arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def mapped(path: Path) -> pa.Table:
+    """The table of an Arrow file, mapped and not read; the file may be deleted meanwhile."""
+    import pyarrow as pa
+
+    return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+
+
+def table_json(table: pa.Table) -> Chunks:
+    """`items`, an object for each row."""
+    yield from json_object({"items": json_rows(table.column_names, pieces_of_arrow(table))})
+    yield b"\n"
+
+
+def table_csv(table: pa.Table) -> Chunks:
+    """A line for each row, below the names of columns."""
+    return csv_chunks(table.column_names, pieces_of_arrow(table))
+
+
+TABLE: tuple[Form[pa.Table], ...] = (
+    Form("json", "application/json", table_json),
+    Form("arrow", "application/vnd.apache.arrow.file", arrow_chunks),
+    Form("csv", "text/csv", table_csv),
+)

@@ -1,0 +1,236 @@
+"""Calibrations over the wire."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from app.pictures.palette import Palette, Theme
+from app.schemas.annotations import Description, Tags
+from app.schemas.evaluations import CutBody
+from app.schemas.expiry import ExpiresAtField
+from app.schemas.jobs import AdvanceBody, Inputs, Name
+from app.schemas.results import ProblemDict
+from models.calibration.node_sets import SetScore
+from models.calibration.options import Answer, CalibrationTerms, Loss, Per
+from workers.model import Record, Status, sibling
+
+_REQUEST: dict[str, Any] = {
+    "inputs": {"logits": "ds_01kamjx5w0n5zr4v8cqe2t7h3f"},
+    "labels": "ds_01kamjx5w0n5zr4v8cqe2t7h3g",
+    "alpha": 0.05,
+}
+EXAMPLE: dict[str, Any] = {
+    "id": "cal_01kamjx5w0n5zr4v8cqe2t7h3f",
+    "job": "job_01kamjx5w0n5zr4v8cqe2t7h3f",
+    "tree": "tr_01kamjx5w0ahwbcuvh3mqsx4fb",
+    "name": None,
+    "description": None,
+    "tags": [],
+    "status": "succeeded",
+    "progress": {"fraction": 1.0, "stage": "done", "message": "", "eta_s": 0.0},
+    "result": {
+        "loss": "miss",
+        "per": "all",
+        "answer": "node",
+        "score": None,
+        "alpha": 0.05,
+        "seed": 0,
+        "n_rows": 800,
+        "n_temperature": 200,
+        "n_unlabelled": 0,
+        "n_groups": 1,
+        "n_promised": 1,
+        "threshold": 0.62,
+        "temperature": 1.4,
+        "likelihood": {"before": -0.41, "after": -0.37},
+        "area": 0.011,
+        "error": 0.12,
+    },
+    "warnings": [],
+    "error": None,
+    "expires_at": None,
+    "created_at": "2026-11-21T17:00:00.000000Z",
+    "finished_at": "2026-11-21T17:00:01.000000Z",
+}
+CURVE_EXAMPLE: dict[str, Any] = {
+    "area": 0.011,
+    "threshold": 0.62,
+    "steps": [
+        {"threshold": -1.0, "coverage": 1.0, "error": 0.12, "depth": 6.2},
+        {"threshold": 0.62, "coverage": 0.91, "error": 0.05, "depth": 5.5},
+    ],
+}
+GROUPS_EXAMPLE: dict[str, Any] = {
+    "items": [{"node": 3, "name": "rose", "n_rows": 40, "threshold": 0.71, "promised": True}]
+}
+
+
+class CalibrationRequest(CalibrationTerms):
+    """Rows with known classes that the model has not seen, and what is to be promised."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        json_schema_extra={"examples": [_REQUEST]},
+    )
+
+    inputs: Inputs
+    labels: str | list[Any] = Field(
+        description="The class of each row, by the name of its leaf or its path of names, or by "
+        "number from 0 where no leaf is named so; null or -1 where it is unknown."
+    )
+    costs: str | list[Any] | None = Field(
+        None,
+        description="With `loss` cost: a matrix with a row for each true class and a column for "
+        "the class that it is taken for, in the order of the model's classes; 0 on the diagonal.",
+    )
+    cut: CutBody | None = Field(
+        None,
+        description="With `per` subtree: the subtrees, as clusters of the tree; the children of "
+        "the root by default.",
+    )
+    name: Name = None
+    expires_at: ExpiresAtField = None
+
+    @model_validator(mode="after")
+    def _members_of_others(self) -> CalibrationRequest:
+        if (self.costs is not None) != (self.loss == "cost"):
+            raise ValueError("costs are those of the loss cost, which needs them")
+        if self.cut is not None and self.per != "subtree":
+            raise ValueError("cut is that of `per` subtree")
+        return self
+
+
+class Likelihood(BaseModel):
+    """Mean log likelihood of the rows that fitted the temperature, in nats."""
+
+    before: float = Field(description="At the temperature 1.")
+    after: float
+
+
+class CalibrationResult(BaseModel):
+    """What a calibration learned."""
+
+    loss: Loss
+    per: Per
+    answer: Answer
+    score: SetScore | None = Field(description="Null for single nodes.")
+    alpha: float
+    seed: int
+    n_rows: int = Field(description="Rows that set thresholds.")
+    n_temperature: int = Field(description="Other rows, which fitted the temperature.")
+    n_unlabelled: int = Field(description="Rows without a label, left out.")
+    n_groups: int = Field(description="Groups with thresholds: one, subtrees or classes.")
+    n_promised: int = Field(description="Those with rows enough for a promise of their own.")
+    threshold: float | None = Field(
+        description="At `alpha`. Of single nodes: an answer has more mass than this. Of sets: the "
+        "largest score of a class in them. -1: the most probable class alone. Null with several "
+        "groups."
+    )
+    temperature: float
+    likelihood: Likelihood | None = Field(description="Null where the temperature was given.")
+    area: float = Field(description="Under the selective curve; smaller is better.")
+    error: float = Field(description="Share of rows whose most probable class is wrong.")
+
+
+class CalibrationBody(BaseModel):
+    """The state of a calibration, and what it learned once it has succeeded."""
+
+    model_config = ConfigDict(title="Calibration", json_schema_extra={"examples": [EXAMPLE]})
+
+    id: str
+    job: str = Field(description="The job that makes it: follow or cancel that job.")
+    tree: str | None = Field(description="Null until it has succeeded.")
+    name: str | None
+    description: Description
+    tags: Tags
+    status: Status
+    progress: AdvanceBody
+    result: CalibrationResult | None = Field(description="Null until it has succeeded.")
+    warnings: list[str] = Field(description="What is not promised, and why.")
+    error: ProblemDict | None
+    expires_at: str | None = Field(
+        description="When it is removed, as RFC 3339 in UTC; null if that was not requested."
+    )
+    created_at: str
+    finished_at: str | None
+
+    @classmethod
+    def of(cls, record: Record) -> CalibrationBody:
+        result = record.result or {}
+        return cls.model_validate(
+            {
+                **record.model_dump(
+                    include={
+                        *("name", "description", "tags", "status", "progress", "error"),
+                        *("warnings", "expires_at", "created_at", "finished_at"),
+                    }
+                ),
+                "id": sibling(record.id, "cal"),
+                "job": record.id,
+                "tree": result.get("tree"),
+                "result": result.get("calibration"),
+            }
+        )
+
+
+class CurveQuery(BaseModel):
+    """How the curve is drawn."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    px: int = Field(1000, ge=100, le=4096, description="Pictures: width in pixels.")
+    palette: Palette = Field("okabe-ito", description="Pictures: the colour of the curve.")
+    theme: Theme = Field("light", description="Pictures: the colours of the page.")
+    title: str | None = Field(None, max_length=300, description="Pictures: a title above.")
+
+
+class CurveStep(BaseModel):
+    """What a threshold would answer."""
+
+    threshold: float = Field(description="-1: every row is answered by a leaf.")
+    coverage: float = Field(
+        description="Mean share of the information that answers give: 1 for a leaf, 0 for the "
+        "root, else 1 - log(classes under the node) / log(classes)."
+    )
+    error: float = Field(description="Share of rows whose answer does not hold their class.")
+    depth: float = Field(description="Mean depth of answers.")
+
+
+class CurveBody(BaseModel):
+    """What every threshold would answer, and how often that is wrong."""
+
+    model_config = ConfigDict(
+        title="SelectiveCurve", json_schema_extra={"examples": [CURVE_EXAMPLE]}
+    )
+
+    area: float = Field(description="Under the error as a function of the coverage.")
+    threshold: float | None = Field(description="That of the calibration; null with several.")
+    steps: list[CurveStep] = Field(description="At most 1000 of the thresholds, rising.")
+
+
+class GroupBody(BaseModel):
+    """A group of rows with a threshold."""
+
+    model_config = ConfigDict(title="CalibrationGroup")
+
+    node: int = Field(description="The class, the subtree, or the root for all rows.")
+    name: str | None
+    n_rows: int = Field(description="Calibration rows.")
+    threshold: float | None = Field(
+        description="At the calibration's `alpha`; null: its rows are answered by the root."
+    )
+    promised: bool = Field(description="Whether it has rows enough for a promise of its own.")
+
+
+class GroupsBody(BaseModel):
+    """The groups of a calibration."""
+
+    model_config = ConfigDict(
+        title="CalibrationGroups", json_schema_extra={"examples": [GROUPS_EXAMPLE]}
+    )
+
+    items: list[GroupBody]

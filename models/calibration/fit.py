@@ -1,0 +1,272 @@
+"""A calibration fitted to rows with known classes that the model has not seen.
+
+Some rows, drawn by the seed, fit the temperature, and only the others set thresholds: a guarantee
+needs scores that treat calibration rows and new rows alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+
+from models import memory
+from models.arrays import Array, Float, Int
+from models.calibration.calibration import BLOCK, Calibration, probability_blocks
+from models.calibration.climbing import LEAF, ClassTree, Rows, groups_at
+from models.calibration.climbing import scores as node_scores
+from models.calibration.node_sets import class_scores
+from models.calibration.options import CalibrationTerms
+from models.calibration.quantiles import fewest_rows
+from models.calibration.risk import RiskCurve, cost_losses, distance_losses
+from models.calibration.selective import SelectiveCurve, selective_curve
+from models.calibration.temperature import Temperature, fitted_temperature
+from models.class_scores import ClassScores
+from models.data import listed
+from models.errors import UsageError
+from models.progress import Progress, silent
+from models.tree.tree import Tree
+
+ADVICE = "Give fewer rows, or a smaller `temperature_share`; of costs and distances fewer classes."
+
+
+@dataclass(frozen=True, slots=True)
+class FittedCalibration:
+    """A calibration and how it came about.
+
+    temperature : None where it was given. curve : of the rows that set thresholds. n_rows,
+    n_temperature, n_unlabelled : rows that set thresholds, that fit the temperature, that have no
+    label.
+    """
+
+    calibration: Calibration
+    temperature: Temperature | None
+    curve: SelectiveCurve
+    n_rows: int
+    n_temperature: int
+    n_unlabelled: int
+    warnings: tuple[str, ...]
+
+
+def fitted_calibration(
+    tree: Tree,
+    scores: ClassScores,
+    label: Int,
+    terms: CalibrationTerms,
+    *,
+    cut: Int | None = None,
+    costs: Array | None = None,
+    progress: Progress = silent,
+) -> FittedCalibration:
+    """label : (n_rows,) the class of each row, -1 where it is unknown. cut : nodes that cover all
+    leaves, for subtrees. costs : as of `cost_losses`.
+
+    Raises UsageError `too-few-rows` with the number needed, `too-large`, and for wrong costs.
+    O(n n_classes) for each of 60 steps of the temperature, O(n (n_classes + depth log(n depth))).
+    """
+    classes = ClassTree.of(tree, scores.node)
+    labelled = np.flatnonzero(label >= 0)
+    n_temperature = _n_temperature(labelled.shape[0], terms)
+    n_rows = labelled.shape[0] - n_temperature
+    _require_memory(tree, scores.n_classes, n_rows, n_temperature, terms)
+    loss = _losses(classes, terms, costs)
+    _require_rows(labelled.shape[0], _needed(classes, terms, loss), terms)
+    order = np.random.default_rng(terms.seed).permutation(labelled)
+    fitting, setting = np.sort(order[:n_temperature]), np.zeros(scores.n_rows, dtype=np.bool_)
+    setting[order[n_temperature:]] = True
+    progress(0.1, "fitting the temperature")
+    temperature = None
+    if terms.temperature == "fit":
+        temperature = fitted_temperature(_taken(scores, fitting), label[fitting])
+        value = temperature.value
+    else:
+        value = float(terms.temperature)
+
+    def blocks(begin: float, stage: str) -> Iterator[tuple[Float, Int]]:
+        for probability, rows in probability_blocks(scores, value, tree.n_nodes):
+            progress(begin + 0.3 * rows.stop / scores.n_rows, stage)
+            kept = setting[rows]
+            if kept.any():
+                yield probability[kept], label[rows][kept]
+
+    def row_blocks(begin: float, stage: str) -> Iterator[tuple[Rows, Int]]:
+        for probability, own in blocks(begin, stage):
+            yield Rows.of(classes, probability), own
+
+    curve = selective_curve(row_blocks(0.3, "measuring"), classes)
+    if loss is not None:
+        risk = RiskCurve.of(row_blocks(0.6, "scoring"), classes, loss)
+        none = np.zeros(0)
+        start = np.zeros(2, dtype=np.int64)
+        calibration = Calibration(terms, value, scores.node, start, none, risk=risk)
+    else:
+        calibration = _scored(terms, value, scores, blocks(0.6, "scoring"), classes, cut)
+    calibration.thresholds(terms.alpha)
+    return FittedCalibration(
+        calibration,
+        temperature,
+        curve,
+        n_rows,
+        n_temperature,
+        scores.n_rows - labelled.shape[0],
+        tuple(_warnings(tree, calibration, temperature, label, setting)),
+    )
+
+
+def _scored(
+    terms: CalibrationTerms,
+    temperature: float,
+    scores: ClassScores,
+    blocks: Iterator[tuple[Float, Int]],
+    classes: ClassTree,
+    cut: Int | None,
+) -> Calibration:
+    """The scores of the rows, by group."""
+    every, groups = [np.zeros(0)], [np.zeros(0, dtype=np.int64)]
+    nodes = np.zeros(0, dtype=np.int64) if cut is None else cut.astype(np.int64)
+    for probability, label in blocks:
+        rows = Rows.of(classes, probability)
+        if terms.answer == "node":
+            every.append(node_scores(rows, label))
+        else:
+            of_class = class_scores(probability, terms.score)[np.arange(rows.n_rows), label]
+            # The most probable class is in every set.
+            of_class[probability.argmax(axis=1) == label] = LEAF
+            every.append(of_class)
+        if terms.per == "class":
+            groups.append(label)
+        elif terms.per == "subtree":
+            groups.append(groups_at(classes.tree, rows, nodes))
+        else:
+            groups.append(np.zeros(rows.n_rows, dtype=np.int64))
+    n_groups = {"all": 1, "class": classes.n_classes, "subtree": nodes.shape[0]}[terms.per]
+    score, group = np.concatenate(every), np.concatenate(groups)
+    order = np.lexsort((score, group))
+    order = order[group[order] >= 0]
+    start = np.searchsorted(group[order], np.arange(n_groups + 1)).astype(np.int64)
+    return Calibration(terms, temperature, scores.node, start, score[order], nodes, scores.by_edges)
+
+
+def _taken(scores: ClassScores, rows: Int) -> Float:
+    """(len(rows), n_classes) the scores of some rows, ascending."""
+    taken = np.empty((rows.shape[0], scores.n_classes))
+    step = max(1, BLOCK // scores.n_classes)
+    for start in range(0, scores.n_rows, step):
+        stop = min(start + step, scores.n_rows)
+        first, last = np.searchsorted(rows, (start, stop))
+        if first < last:
+            taken[first:last] = scores.read(start, stop)[rows[first:last] - start]
+    return taken
+
+
+def _losses(classes: ClassTree, terms: CalibrationTerms, costs: Array | None) -> Float | None:
+    if terms.loss == "miss":
+        return None
+    if terms.loss == "distance":
+        return distance_losses(classes)
+    if costs is None:
+        raise UsageError(
+            "The loss 'cost' needs `costs`, a matrix with a row and a column for each class.",
+            code="wrong-input",
+            role="costs",
+        )
+    return cost_losses(classes, costs)
+
+
+def _needed(classes: ClassTree, terms: CalibrationTerms, loss: Float | None) -> int:
+    """The fewest rows with which a threshold can be set."""
+    if loss is None:
+        return fewest_rows(terms.alpha)
+    worst = float(loss[:, classes.n_under > 0].max(initial=0.0))
+    return max(1, ceil(worst / terms.alpha) - 1)
+
+
+def _n_temperature(n_labelled: int, terms: CalibrationTerms) -> int:
+    if terms.temperature != "fit":
+        return 0
+    return min(n_labelled, max(1, round(terms.temperature_share * n_labelled)))
+
+
+def _require_rows(n_labelled: int, needed: int, terms: CalibrationTerms) -> None:
+    """Raises UsageError `too-few-rows` unless enough rows are left beside the temperature."""
+    left = n_labelled - _n_temperature(n_labelled, terms)
+    if left >= needed:
+        return
+    total = needed
+    while total - _n_temperature(total, terms) < needed:
+        total += 1
+    besides = f" beside the {total - needed} that fit the temperature" if total > needed else ""
+    raise UsageError(
+        f"alpha {terms.alpha:g} needs at least {needed} labelled rows{besides}, {total} in all; "
+        f"there are {n_labelled}.",
+        code="too-few-rows",
+        needed=total,
+        n_rows=n_labelled,
+    )
+
+
+def _require_memory(
+    tree: Tree, n_classes: int, n_rows: int, n_temperature: int, terms: CalibrationTerms
+) -> None:
+    """About the scores of the temperature's rows, five times; what blocks take, the steps of the
+    curves, and the losses of all classes at all nodes."""
+    n_bytes = 40 * n_classes * n_temperature + 80 * BLOCK
+    n_bytes += 56 * n_rows * (int(tree.depth.mean()) + 1) + 200 * tree.n_nodes
+    if terms.loss != "miss":
+        n_bytes += 16 * n_classes * tree.n_nodes
+    memory.require("calibration", n_bytes, ADVICE)
+
+
+def _warnings(
+    tree: Tree,
+    calibration: Calibration,
+    temperature: Temperature | None,
+    label: Int,
+    setting: Array,
+) -> Iterator[str]:
+    terms, node = calibration.terms, calibration.node
+    n_unlabelled = int((label < 0).sum())
+    if n_unlabelled:
+        yield f"{n_unlabelled} row(s) are not labelled and were left out."
+    if calibration.by_edges:
+        yield (
+            "The method gives no probabilities, only the leaf of each row: answers climb from it "
+            "by edges."
+        )
+    if temperature is not None and temperature.at_bound:
+        yield (
+            f"The likelihood of the rows still rises at the temperature {temperature.value:.3g}, "
+            "which is where the search ends."
+        )
+    seen = np.bincount(label[setting], minlength=node.shape[0]) > 0
+    if not seen.all():
+        yield (
+            f"{int((~seen).sum())} of {node.shape[0]} classes have no row that sets the threshold "
+            f"({_named(tree, node[~seen])}): the promise is for rows like those given."
+        )
+    weak = ~calibration.promised(terms.alpha)
+    needed = 0 if calibration.risk is not None else fewest_rows(terms.alpha)
+    if terms.per == "class" and weak.any():
+        yield (
+            f"{int(weak.sum())} of {weak.shape[0]} classes have fewer than the {needed} rows that "
+            f"alpha {terms.alpha:g} needs ({_named(tree, node[weak])}): they have the threshold of "
+            "all rows, and no promise of their own."
+        )
+    if terms.per == "subtree" and weak.any():
+        yield (
+            f"{int(weak.sum())} of {weak.shape[0]} subtrees have fewer than the {needed} rows that "
+            f"alpha {terms.alpha:g} needs ({_named(tree, calibration.cut[weak])}): their rows are "
+            "answered by the root."
+        )
+
+
+def _named(tree: Tree, nodes: Int) -> str:
+    """Some of the nodes, by name or number."""
+    names: list[str | None] = tree.name[nodes].tolist()
+    texts = [
+        f"node {node}" if name is None else name
+        for name, node in zip(names, nodes.tolist(), strict=True)
+    ]
+    return listed(texts)

@@ -1,0 +1,151 @@
+"""A calibration fitted to held-out rows, and the answers that one gives, as the work of a child."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from models.arrays import Array
+from models.calibration.calibration import Calibration, NodeAnswers
+from models.calibration.class_rows import class_scores
+from models.calibration.fit import FittedCalibration, fitted_calibration
+from models.calibration.labels import label_classes
+from models.calibration.options import CalibrationTerms
+from models.data import Data, Value
+from models.label_sets import label_sets
+from models.progress import Progress
+from models.registry import method
+from models.tree.cluster_names import cluster_names
+from models.tree.clusters import clusters
+from models.tree.tree import Tree
+from workers.artifacts import results
+from workers.formats.table_writers import save_arrow
+
+MOST_STEPS = 1000
+"""Points of the selective curve that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """facts : of the answer. warnings : of the job."""
+
+    facts: dict[str, Any]
+    warnings: tuple[str, ...]
+
+
+def calibrated(
+    options: Mapping[str, Any],
+    tree: Tree,
+    stage: results.Stage,
+    data: Data,
+    given: Mapping[str, Value | None],
+    folder: Path,
+    progress: Progress,
+) -> Calibrated:
+    """Write a calibration, its groups and its curve into `folder`.
+
+    options : `CalibrationTerms`, and `cut` for subtrees. stage : the step that places rows, data :
+    its inputs. given : `labels` of the rows, and `costs` or None.
+
+    Raises UsageError as `class_scores`, `label_classes` and `fitted_calibration`.
+    """
+    terms = CalibrationTerms.model_validate(
+        {name: options[name] for name in CalibrationTerms.model_fields if name in options}
+    )
+    progress(0.0, "scoring classes")
+    scores = class_scores(method(stage.method), stage.model, tree, data)
+    labels = label_sets(given["labels"], scores.n_rows, None)
+    cut = clusters(tree, **options["cut"]) if terms.per == "subtree" else None
+    fitted = fitted_calibration(
+        tree,
+        scores,
+        label_classes(labels, tree, scores.node),
+        terms,
+        cut=None if cut is None else cut.nodes,
+        costs=_costs(given["costs"]),
+        progress=progress,
+    )
+    progress(0.95, "writing")
+    results.save_calibration(fitted.calibration, folder)
+    thresholds = _save_groups(fitted.calibration, tree, folder)
+    _save_curve(fitted, folder)
+    warnings = fitted.warnings
+    if cut is not None and cut.warning is not None:
+        warnings = (cut.warning, *warnings)
+    return Calibrated(_facts(fitted, thresholds), warnings)
+
+
+def answered(
+    path: Path, stage: results.Stage, tree: Tree, data: Data, alpha: float | None
+) -> NodeAnswers:
+    """The nodes by which a calibration answers rows.
+
+    path : of the calibration. alpha : None for its own. Raises UsageError as `class_scores` and
+    `Calibration.thresholds`.
+    """
+    calibration = results.load_calibration(path)
+    scores = class_scores(
+        method(stage.method), stage.model, tree, data, by_edges=calibration.by_edges
+    )
+    return calibration.answers(tree, scores, calibration.terms.alpha if alpha is None else alpha)
+
+
+def _costs(value: Value | None) -> Array | None:
+    """Raises UsageError for costs that are not a dense matrix."""
+    return None if value is None else Data({"costs": value}).dense("costs").astype(np.float64)
+
+
+def _save_groups(calibration: Calibration, tree: Tree, folder: Path) -> Array:
+    """Write the groups; returns their thresholds at the calibration's own alpha."""
+    import pyarrow as pa
+
+    terms = calibration.terms
+    thresholds = calibration.thresholds(terms.alpha)
+    nodes = {"all": np.zeros(1, dtype=np.int64), "class": calibration.node}
+    node = nodes.get(terms.per, calibration.cut)
+    risk = calibration.risk
+    n_rows = calibration.n_rows_of_group if risk is None else np.array([risk.n_rows])
+    columns = {
+        "node": pa.array(node, pa.int64()),
+        "name": pa.array(cluster_names(tree, node), pa.string()),
+        "n_rows": pa.array(n_rows, pa.int64()),
+        "threshold": pa.array(thresholds, pa.float64(), mask=~np.isfinite(thresholds)),
+        "promised": pa.array(calibration.promised(terms.alpha)),
+    }
+    save_arrow(pa.table(columns), folder / results.GROUPS)
+    return thresholds
+
+
+def _save_curve(fitted: FittedCalibration, folder: Path) -> None:
+    import pyarrow as pa
+
+    curve = fitted.curve.thinned(MOST_STEPS)
+    names = ("threshold", "coverage", "error", "depth")
+    columns = {name: pa.array(getattr(curve, name), pa.float64()) for name in names}
+    save_arrow(pa.table(columns), folder / results.CURVE)
+
+
+def _facts(fitted: FittedCalibration, thresholds: Array) -> dict[str, Any]:
+    calibration, curve, temperature = fitted.calibration, fitted.curve, fitted.temperature
+    terms = calibration.terms
+    only = thresholds[0] if terms.per == "all" else np.nan
+    return {
+        **terms.model_dump(include={"loss", "per", "answer", "alpha", "seed"}),
+        "score": terms.score if terms.answer == "set" else None,
+        "n_rows": fitted.n_rows,
+        "n_temperature": fitted.n_temperature,
+        "n_unlabelled": fitted.n_unlabelled,
+        "n_groups": calibration.n_groups,
+        "n_promised": int(calibration.promised(terms.alpha).sum()),
+        "threshold": float(only) if np.isfinite(only) else None,
+        "temperature": calibration.temperature,
+        "likelihood": None
+        if temperature is None
+        else {"before": -temperature.before, "after": -temperature.after},
+        "area": curve.area,
+        "error": float(curve.error[0]),
+    }
