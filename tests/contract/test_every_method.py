@@ -197,6 +197,8 @@ def test_the_catalogue_entry_is_complete(method: Method[Any]) -> None:
     assert method.paper.title
     assert 1900 < method.paper.year < 2100
     assert method.queue in ("cpu", "gpu")
+    assert bool(method.placing) == method.predicts
+    assert not method.placing.endswith(".")
     assert method.inputs
     assert all(accepted.description for accepted in method.inputs.values())
     assert set(method.outputs) <= {

@@ -90,7 +90,10 @@ class _Inputs:
     def tree(self, role: str, tree_id: str, *, model: bool = False) -> Source:
         files = {}
         names = [results.TREE, results.LEAF_OF_POINT]
-        if model and (self.request.kind == "predict" or "model" in self.request.options):
+        options = self.request.options
+        if model and (
+            self.request.kind == "predict" or "model" in options or options.get("inputs")
+        ):
             names.append(results.MODEL)
         for name in names:
             path = self.trees.file(self.request.tenant, tree_id, name)

@@ -169,6 +169,7 @@ class Birch(Method[BirchParams]):
     Params = BirchParams
     inputs = {"features": Input(description="One row per point.")}
     outputs = ("tree", "model")
+    placing = "the leaf of the nearest subcluster"
     advice = "Lower 'max_leaves' or 'branching'."
 
     def _memory(self, shapes: Shapes, params: BirchParams) -> int:

@@ -67,6 +67,7 @@ class HKM(Method[HKMParams]):
     Params = HKMParams
     inputs = {"features": Input(description="One row per point.")}
     outputs = ("tree", "model")
+    placing = "the leaf reached by following the nearest centre at each split"
     advice = "The methods 'birch' and 'minibatch-kmeans' need less memory."
     example = {"max_leaves": 3, "n_init": 2}
 

@@ -74,6 +74,7 @@ class HSC(Method[HSCParams]):
     Params = HSCParams
     inputs = {"features": Input(description="One row per point.")}
     outputs = ("tree", "model")
+    placing = "the leaf of the nearest point of the fit"
     advice = "The methods 'hkm' and 'scc' need less memory."
     example = {"max_leaves": 3, "n_init": 2}
 

@@ -146,6 +146,7 @@ class Perch(Method[PerchParams]):
         ),
     }
     outputs = ("tree", "model")
+    placing = "the leaf of the nearest point of the fit"
     advice = "Set 'max_leaves' or send the features in single precision."
 
     def _memory(self, shapes: Shapes, params: PerchParams) -> int:

@@ -104,6 +104,7 @@ class HMMC(Method[HMMCParams]):
         ),
     }
     outputs = ("tree", "model")
+    placing = "the leaf reached by the rules of the splits"
     resumes = True
     advice = "The method 'hkm' needs less memory."
     example = {"max_leaves": 3, "alpha": 0.1, "min_balance": 0.5, "max_balance": 1.5}
