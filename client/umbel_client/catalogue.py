@@ -285,7 +285,7 @@ METHODS: Mapping[str, MethodFacts] = {
         inputs=("features", "distances", "similarity", "names"),
         several=(),
         params=("linkage", "metric", "connectivity", "n_neighbors"),
-        outputs=("tree",),
+        outputs=("tree", "model"),
     ),
     "hdbscan": MethodFacts(
         inputs=("features", "distances"),
@@ -299,7 +299,7 @@ METHODS: Mapping[str, MethodFacts] = {
             "max_cluster_size",
             "allow_single_cluster",
         ),
-        outputs=("tree",),
+        outputs=("tree", "model"),
     ),
     "hkm": MethodFacts(
         inputs=("features",),
@@ -323,7 +323,7 @@ METHODS: Mapping[str, MethodFacts] = {
         inputs=("features", "names"),
         several=(),
         params=("metric", "n_neighbors", "n_rounds"),
-        outputs=("tree",),
+        outputs=("tree", "model"),
     ),
     "ghhc": MethodFacts(
         inputs=("features", "base"),

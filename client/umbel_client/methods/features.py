@@ -179,7 +179,7 @@ class FeaturesMethods(Generic[R]):
         """Agglomerative clustering (HAC): a binary tree over points, merging the two closest
         groups.
 
-        Leaves: tree. Exactly one of features, distances, similarity must be given.
+        Leaves: tree, model. Exactly one of features, distances, similarity must be given.
 
         Source: fastcluster: Fast Hierarchical, Agglomerative Clustering Routines for R and
         Python (2013, Journal of Statistical Software 53(9)).
@@ -254,7 +254,7 @@ class FeaturesMethods(Generic[R]):
     ) -> R:
         """HDBSCAN: clusters of any shape and density; points outside all clusters are noise.
 
-        Leaves: tree. Exactly one of features, distances must be given.
+        Leaves: tree, model. Exactly one of features, distances must be given.
 
         Source: Hierarchical Density Estimates for Data Clustering, Visualization, and Outlier
         Detection (2015, ACM TKDD 10(1)).
@@ -531,7 +531,7 @@ class FeaturesMethods(Generic[R]):
     ) -> R:
         """Sub-cluster components (SCC): a tree over points in rounds, for millions of points.
 
-        Leaves: tree.
+        Leaves: tree, model.
 
         Source: Scalable Hierarchical Agglomerative Clustering (2021, KDD).
 
