@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from models.data import Data
 from models.errors import Cancelled, UsageError
 from models.method import Method
 from tests.conftest import ROOT
@@ -238,3 +239,17 @@ def test_every_method_has_a_test_file(method: Method[Any]) -> None:
     *folders, module = type(method).__module__.split(".")
     path = ROOT.joinpath("tests", *folders, f"test_{module}.py")
     assert path.is_file(), f"test it against its definition in {path.relative_to(ROOT)}"
+
+
+@every_run
+def test_leaves_are_called_as_their_points(method: Method[Any], roles: tuple[str, ...]) -> None:
+    if "names" not in method.inputs or method.inputs["names"].one_per != "row":
+        pytest.skip("names are not those of points")
+    data = example(method, roles)
+    names = [f"point {row}" for row in range(N_POINTS)]
+    tree = fit(method, Data({**data.values, "names": names})).tree
+    assert (tree.leaf_of_point == fitted_example(method, roles).tree.leaf_of_point).all()
+    for leaf in np.unique(tree.leaf_of_point).tolist():
+        own = [names[row] for row in np.flatnonzero(tree.leaf_of_point == leaf)]
+        more = f" and {len(own) - 3} more" if len(own) > 3 else ""
+        assert tree.name[leaf] in ("noise", ", ".join(own[:3]) + more)

@@ -7,7 +7,8 @@ splits form the condensed tree. The clusters are chosen from it: those that are 
 widest range of densities ('eom'), or its leaves ('leaf').
 
 The result is the condensed tree from the root to the chosen clusters, which are its leaves, named
-by their numbers from the largest to the smallest; noise lies in the leaf `noise` below the root.
+by their numbers from the largest to the smallest, or after their points where these have names;
+noise lies in the leaf `noise` below the root.
 With 'leaf' this is the whole condensed tree. Heights are the distances at which nodes split. Extra
 columns of a node: `cluster`, its number or -1; `birth`, the density (1 / distance) at which it
 split off; `stability`; `probability`, the mean strength with which its points belong to their
@@ -42,6 +43,7 @@ from models.errors import UsageError
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.density.condensed import Condensed, tree_of
 from models.methods.features.density.placing import model_of, place
+from models.naming import POINT_NAMES, by_points
 from models.numerics.distances import condensed as condensed_distances
 from models.numerics.distances import flat, pairwise
 from models.parameters import Params
@@ -122,6 +124,7 @@ class Hdbscan(Method[HdbscanParams]):
             required=False,
             description="Square symmetric matrix of distances between points, zero diagonal.",
         ),
+        "names": POINT_NAMES,
     }
     one_of = ("features", "distances")
     outputs = ("tree", "model")
@@ -168,6 +171,7 @@ class Hdbscan(Method[HdbscanParams]):
                 code="wrong-parameter",
                 parameter="metric",
             )
+        data.leaf_names(n_points, "point")
         if params.min_cluster_size > n_points:
             refuse_clusters(params.min_cluster_size, n_points, "point(s)", "min_cluster_size")
         if (params.min_samples or 0) >= n_points:
@@ -220,7 +224,7 @@ class Hdbscan(Method[HdbscanParams]):
                 "'min_samples', or set 'allow_single_cluster'.",
             )
         return Fitted(
-            tree=tree,
+            tree=by_points(tree, data.names()),
             model=model_of(data, role, params.metric, min_samples, condensed, label, tree),
             metrics={"n_clusters": float(n_clusters), "n_noise": float(noise)},
             point_columns={"probability": clusterer.probabilities_, "outlier_score": outlier},
