@@ -38,6 +38,17 @@ def require_points(data: Data, role: str = "features") -> Array:
     return values
 
 
+def require_role(data: Data, role: str) -> Data:
+    """The data, if the input that a model was fitted on is there. Raises UsageError if not."""
+    if role not in data:
+        raise UsageError(
+            f"The model was fitted on the input {role!r}; new points need it too.",
+            code="wrong-input",
+            role=role,
+        )
+    return data
+
+
 def require_columns(features: Points) -> None:
     """Raises UsageError if there is no column."""
     if features.shape[1] == 0:

@@ -240,6 +240,7 @@ class Predictions:
     columns : further columns of rows, (n_rows,) each. `value`, a number, integer or `str` object,
         is the predicted target of a row.
     classes : what a classifier adds.
+    warnings : what was approximated or unusual, one sentence each.
     """
 
     leaf: Int
@@ -248,6 +249,7 @@ class Predictions:
     probability: Float
     columns: Arrays = field(default_factory=dict)
     classes: ClassAnswers | None = None
+    warnings: tuple[str, ...] = ()
 
 
 class Method(ABC, Generic[P]):
@@ -267,6 +269,7 @@ class Method(ABC, Generic[P]):
     queue : "cpu" or "gpu"; `queue_for` gives that of a job's parameters.
     advice : what to use instead, for the message that refuses data that are too large.
     resumes : whether it uses `Run.checkpoint`.
+    placing : where a model puts a new row, to be read after "a row goes to".
     classifies : whether its predictions give labels, and take `PredictionOptions`.
     example : params with which the contract tests' small data takes well under a second.
     """
@@ -283,6 +286,7 @@ class Method(ABC, Generic[P]):
     queue: ClassVar[Literal["cpu", "gpu"]] = "cpu"
     advice: ClassVar[str] = ""
     resumes: ClassVar[bool] = False
+    placing: ClassVar[str] = ""
     classifies: ClassVar[bool] = False
     example: ClassVar[Mapping[str, Any]] = {}
 

@@ -1,4 +1,5 @@
-"""Nodes named after their points: by their largest class, or by their distinctive terms."""
+"""Nodes named after their points: by their names, their largest class, or their distinctive
+terms."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ import scipy.sparse as sp
 from models.arrays import Matrix
 from models.errors import UsageError
 from models.label_sets import LabelSets
+from models.method import Input
 from models.tree.cut import cut
 from models.tree.tree import Tree
 
@@ -20,6 +22,39 @@ MOST_CLUSTERS = 256
 """The clusters of the cut into this many, and all nodes above them, are named by terms."""
 
 N_TERMS = 3
+N_NAMED = 3
+"""The points after which a leaf of several is named."""
+
+POINT_NAMES = Input(
+    required=False,
+    fit_only=True,
+    one_per="row",
+    description="One name per point. A leaf of several points is named after the first three of "
+    "them.",
+)
+"""The input `names` of methods whose leaves hold several points."""
+
+
+def by_points(tree: Tree, names: Sequence[str] | None) -> Tree:
+    """The tree with each leaf named after its points: by the name of its only point, or by those of
+    the first few, by row, and the number of the others.
+
+    names : (n_points,); None leaves the tree as it is. Leaves without points, and the leaf of
+        points that a method leaves out, `noise`, keep their names. O(n_points log n_points).
+    """
+    if names is None:
+        return tree
+    order = np.argsort(tree.leaf_of_point, kind="stable")
+    leaves, first = np.unique(tree.leaf_of_point[order], return_index=True)
+    name = tree.name.copy()
+    ends = [*first[1:].tolist(), order.size]
+    for leaf, start, end in zip(leaves.tolist(), first.tolist(), ends, strict=True):
+        if name[leaf] == "noise":
+            continue
+        shown = ", ".join(names[row] for row in order[start : min(end, start + N_NAMED)].tolist())
+        more = end - start - N_NAMED
+        name[leaf] = f"{shown} and {more} more" if more > 0 else shown
+    return replace(tree, name=name)
 
 
 def by_labels(

@@ -76,7 +76,11 @@ def _method_page(method: Method[Any]) -> str:
         "## A job leaves",
         "",
         f"{', '.join(method.outputs)}. "
-        + ("New rows can be placed in the tree." if method.predicts else "It does not predict.")
+        + (
+            f"New rows can be placed in the tree: a row goes to {method.placing}."
+            if method.predicts
+            else "It does not predict."
+        )
         + (" Rows can be transformed into a new dataset." if method.transforms else ""),
     ]
     return "\n".join(lines) + "\n"

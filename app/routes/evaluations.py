@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 from anyio import to_thread
@@ -13,7 +14,7 @@ from app.forms.tables import TABLE, mapped
 from app.http.bodies import StrictRoute
 from app.http.dependencies import JobId, Service, ServiceDep, Tenant, TreeId
 from app.http.etags import answer
-from app.http.problems import ANYWHERE, Refused, not_found, responses
+from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
 from app.http.streaming import Turn
 from app.http.waiting import Prefer
 from app.schemas.evaluations import Evaluation, EvaluationRequest, NodeReport
@@ -21,6 +22,8 @@ from app.schemas.jobs import JobBody
 from app.submission.inputs import resolve
 from app.submission.jobs import Draft, Headers, SubmissionDep
 from app.submission.tree_jobs import REFUSALS, result_of
+from models.errors import UsageError
+from models.method import Shapes
 from workers import model
 from workers.artifacts.results import NODES
 from workers.model import Record
@@ -49,17 +52,26 @@ async def evaluate_tree(
     """Flat metrics are computed for the clusters of `cut`. Without a cut they are computed for the
     leaves or, if leaves are single points, for as many clusters as there are distinct labels; the
     answer says which. With `per_node` it also has the address of a report on every node.
+
+    With `inputs` the tree is evaluated on rows that were not in its fit, placed as by a prediction:
+    a tree from training rows is measured on test rows. `placed` says how many they are, and the
+    rule.
     """
     service, tenant = submission.service, submission.tenant
     record = await record_of(service, tenant, tree_id)
     values = {role: getattr(body, role) for role in ROLES if getattr(body, role) is not None}
+    _require_once(body, values)
 
     def draft() -> Draft:
-        inputs = resolve(service, tenant, values, images={"features"})
+        inputs = resolve(service, tenant, {**values, **body.inputs}, images={"features"})
+        _require_lengths(inputs.shapes, record.n_points, list(body.inputs))
         options: dict[str, Any] = {"tree": tree_id, **body.model_dump(include=_OPTIONS)}
         if body.cut is not None:
             options["cut"] = body.cut.model_dump(exclude_none=True)
-        options["measured"] = _measured(service, tenant, record.job)
+        if body.inputs:
+            options["inputs"] = sorted(body.inputs)
+        else:
+            options["measured"] = _measured(service, tenant, record.job)
         fields = {
             "method": record.method,
             "inputs": inputs.refs,
@@ -76,6 +88,45 @@ async def evaluate_tree(
 
 
 _OPTIONS = {"metrics", "kernel", "sample", "per_node", "n_exemplars", "seed"}
+
+
+def _require_once(body: EvaluationRequest, values: Mapping[str, Any]) -> None:
+    """Refuse inputs that are given both to be placed and to evaluate against, and labels to place.
+
+    Raises Refused `wrong-input`.
+    """
+    for role in body.inputs:
+        if role in ("labels", "hierarchy"):
+            detail = f"Give {role!r} beside `inputs`, which are the rows to place."
+        elif role in values:
+            detail = (
+                f"Input {role!r} is given twice, in `inputs` and beside them; the rows to place "
+                "belong in `inputs`, and metrics use 'features' from there."
+            )
+        else:
+            continue
+        raise refused_at("wrong-input", detail, "inputs", role)
+
+
+def _require_lengths(shapes: Shapes, n_points: int, placed: list[str]) -> None:
+    """Refuse labels and features that are not as many as the rows, as far as shapes are known.
+
+    placed : the inputs that give the rows; empty for those of the fit.
+
+    Raises UsageError `wrong-length` with both numbers.
+    """
+    given = next((role for role in placed if len(shapes.get(role, ())) >= 2), None)
+    if placed and given is None:
+        return
+    n_rows = n_points if given is None else shapes[given][0]
+    what = "the tree has" if given is None else f"input {given!r} has"
+    for role in ("labels", "features"):
+        if role in shapes and shapes[role][0] != n_rows:
+            raise UsageError(
+                f"Input {role!r} has {shapes[role][0]} rows; {what} {n_rows}, and each needs one.",
+                code="wrong-length",
+                role=role,
+            )
 
 
 def _measured(service: Service, tenant: str, job_id: str | None) -> dict[str, float]:

@@ -121,7 +121,8 @@ PLACED: dict[int | str, dict[str, Any]] = {
         "description": "The places of the rows, in the given order.",
         "headers": {
             "Warning": {
-                "description": "Why there are fewer clusters than `k`.",
+                "description": "Why there are fewer clusters than `k`; how rows were placed, if "
+                "the method itself has no rule for new rows.",
                 "schema": {"type": "string"},
             }
         },
@@ -225,6 +226,6 @@ async def _placed(
         path = service.trees.file(done.tenant, tree_id, results.PREDICTIONS)
         if path is None:
             raise not_found("job of predictions", done.id)
-        return Placement.at(path), {**headers, **warning(next(iter(done.warnings), None))}
+        return Placement.at(path), {**headers, **warning(" ".join(done.warnings) or None)}
 
     return await respond(request, form, load, Turn("export", waits=False))

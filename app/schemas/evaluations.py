@@ -7,7 +7,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.schemas.expiry import ExpiresAtField
-from app.schemas.results import CutDict
+from app.schemas.jobs import Inputs
+from app.schemas.results import CutDict, PlacedRows
 from models.parameters import Exact
 
 
@@ -46,14 +47,25 @@ class EvaluationRequest(Exact):
                     "metrics": ["dendrogram_purity", "nmi"],
                     "cut": {"k": 2},
                     "per_node": True,
-                }
+                },
+                {
+                    "inputs": {"logits": [[2.0, 0.5], [0.1, 1.9]]},
+                    "labels": ["rose", "tulip"],
+                },
             ]
         },
     )
 
+    inputs: Inputs = Field(
+        {},
+        description="Rows that were not in the fit, as the inputs of a prediction, each a "
+        "dataset's id or a list: the tree's model places them, and the metrics are computed for "
+        "them in place of the rows of the fit. `labels` and all else are then of these rows. "
+        "Metrics use `features` that are given here, too.",
+    )
     labels: str | list[Any] | None = Field(
         None,
-        description="The true class of every input row, one each: a dataset's id or a list.",
+        description="The true class of every row, one each: a dataset's id or a list.",
     )
     features: str | list[Any] | None = Field(
         None,
@@ -120,6 +132,9 @@ class Evaluation(BaseModel):
         description="Standard errors of the metrics that were estimated from a sample."
     )
     cut: CutDict | None = Field(description="The cut that flat metrics were computed for.")
+    placed: PlacedRows | None = Field(
+        None, description="How many rows were placed, and how, if the request had `inputs`."
+    )
     nodes: str | None = Field(
         None, description="The address of the report on every node, if it was requested."
     )

@@ -38,6 +38,7 @@ EXAMPLE: dict[str, Any] = {
     },
     "outputs": ["tree", "model"],
     "predicts": True,
+    "placing": "the leaf of the class with its largest logit",
     "classifies": False,
     "queue": "cpu",
     "paper": {"title": "From Logits to Hierarchies", "year": 2025, "where": ""},
@@ -87,6 +88,10 @@ class MethodBody(BaseModel):
         description="What a job of the method produces: tree, model, logits, transformation."
     )
     predicts: bool = Field(description="Whether it can place new rows.")
+    placing: str | None = Field(
+        description="Where a model puts a new row, as in 'a row goes to the leaf of the nearest "
+        "point of the fit'; null if it places none."
+    )
     classifies: bool = Field(
         description="Whether it gives new rows labels, so that its models can be evaluated."
     )
@@ -111,6 +116,7 @@ class MethodBody(BaseModel):
             params=method.Params.model_json_schema(),
             outputs=list(method.outputs),
             predicts=method.predicts,
+            placing=method.placing or None,
             classifies=method.classifies,
             queue=method.queue,
             paper=PaperBody.model_validate(method.paper),

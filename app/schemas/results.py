@@ -70,6 +70,14 @@ class EvaluatedCut(TypedDict, total=False):
 CutDict = Annotated[dict[str, Any], Documented(EvaluatedCut)]
 
 
+class PlacedRows(TypedDict):
+    """The rows of an evaluation that were not in the fit."""
+
+    n_rows: int
+    method: Annotated[str, Field(description="The method whose model placed them.")]
+    rule: Annotated[str, Field(description="Where a row goes, as `placing` of the method says it.")]
+
+
 class _Measured(TypedDict):
     metrics: Annotated[
         dict[str, float | None], Field(description="By metric; null where it is not defined.")
@@ -86,6 +94,10 @@ class JobEvaluation(_Measured, total=False):
     cut: Annotated[
         EvaluatedCut | None,
         Field(description="Of a tree: the cut that flat metrics were computed for."),
+    ]
+    placed: Annotated[
+        PlacedRows | None,
+        Field(description="Of a tree: the rows that were placed, if `inputs` gave some."),
     ]
     intervals: Annotated[
         dict[str, tuple[float, float]],

@@ -270,7 +270,7 @@ METHODS: Mapping[str, MethodFacts] = {
         outputs=("tree", "model", "logits", "pictures"),
     ),
     "birch": MethodFacts(
-        inputs=("features",),
+        inputs=("features", "names"),
         several=(),
         params=("threshold", "branching", "max_leaves", "n_clusters"),
         outputs=("tree", "model"),
@@ -285,10 +285,10 @@ METHODS: Mapping[str, MethodFacts] = {
         inputs=("features", "distances", "similarity", "names"),
         several=(),
         params=("linkage", "metric", "connectivity", "n_neighbors"),
-        outputs=("tree",),
+        outputs=("tree", "model"),
     ),
     "hdbscan": MethodFacts(
-        inputs=("features", "distances"),
+        inputs=("features", "distances", "names"),
         several=(),
         params=(
             "min_cluster_size",
@@ -299,16 +299,16 @@ METHODS: Mapping[str, MethodFacts] = {
             "max_cluster_size",
             "allow_single_cluster",
         ),
-        outputs=("tree",),
+        outputs=("tree", "model"),
     ),
     "hkm": MethodFacts(
-        inputs=("features",),
+        inputs=("features", "names"),
         several=(),
         params=("grow", "branching", "max_leaves", "n_init", "max_iter", "tol", "seed"),
         outputs=("tree", "model"),
     ),
     "hsc": MethodFacts(
-        inputs=("features",),
+        inputs=("features", "names"),
         several=(),
         params=("grow", "branching", "max_leaves", "n_neighbors", "n_init", "seed"),
         outputs=("tree", "model"),
@@ -323,10 +323,10 @@ METHODS: Mapping[str, MethodFacts] = {
         inputs=("features", "names"),
         several=(),
         params=("metric", "n_neighbors", "n_rounds"),
-        outputs=("tree",),
+        outputs=("tree", "model"),
     ),
     "ghhc": MethodFacts(
-        inputs=("features", "base"),
+        inputs=("features", "names", "base"),
         several=(),
         params=(
             "n_internal",
@@ -599,7 +599,7 @@ METHODS: Mapping[str, MethodFacts] = {
         outputs=("tree", "model", "confusions"),
     ),
     "hmmc": MethodFacts(
-        inputs=("features", "feature_names"),
+        inputs=("features", "feature_names", "names"),
         several=(),
         params=(
             "alpha",
@@ -882,7 +882,7 @@ METHODS: Mapping[str, MethodFacts] = {
         outputs=("tree", "model", "logits"),
     ),
     "ghhc-mtl": MethodFacts(
-        inputs=("features", "targets", "tasks"),
+        inputs=("features", "targets", "tasks", "names"),
         several=(),
         params=(
             "held_out",
@@ -902,13 +902,13 @@ METHODS: Mapping[str, MethodFacts] = {
         outputs=("tree", "model"),
     ),
     "mtrl": MethodFacts(
-        inputs=("features", "targets", "tasks"),
+        inputs=("features", "targets", "tasks", "names"),
         several=(),
         params=("held_out", "seed", "penalty", "sharing", "n_folds", "max_iter", "tol"),
         outputs=("tree", "model"),
     ),
     "stl": MethodFacts(
-        inputs=("features", "targets", "tasks"),
+        inputs=("features", "targets", "tasks", "names"),
         several=(),
         params=("held_out", "seed", "problem", "penalty", "tuning", "n_folds"),
         outputs=("tree", "model"),

@@ -91,7 +91,8 @@ class Model:
         """
         operation = trees.evaluated(
             f"/v1/models/{self.id}",
-            runs.converted_inputs({"labels": labels, **inputs}),
+            runs.converted_inputs({"labels": labels}),
+            runs.converted_inputs(inputs),
             {"metrics": metrics, "by": by},
             Waiting(wait_s, title="evaluating"),
         )

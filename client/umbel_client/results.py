@@ -97,7 +97,8 @@ class Evaluation(Mapping[str, float | None]):
     """The metrics by name, as a mapping, and what belongs to them.
 
     standard_errors, intervals : by metric, where they were estimated. cut : the clusters that flat
-    metrics were computed for. tables : of a classifier, each a list of rows. warnings : sentences.
+    metrics were computed for. placed : of new rows, how many there are, and where they went.
+    tables : of a classifier, each a list of rows. warnings : sentences.
     body : all that the service said.
     """
 
@@ -107,6 +108,7 @@ class Evaluation(Mapping[str, float | None]):
         self.standard_errors: dict[str, float] = dict(body.get("standard_errors") or {})
         self.intervals: dict[str, Any] = dict(body.get("intervals") or {})
         self.cut: dict[str, Any] | None = body.get("cut")
+        self.placed: dict[str, Any] | None = body.get("placed")
         self.tables: dict[str, list[dict[str, Any]]] = dict(body.get("tables") or {})
         self.warnings: tuple[str, ...] = tuple(body.get("warnings") or ())
 

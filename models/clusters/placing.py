@@ -1,12 +1,14 @@
-"""Clusters by size, log posteriors normalized in place, and rows placed in a partition's tree."""
+"""Clusters by size, log posteriors normalized in place, and rows placed in a tree."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from models import memory
 from models.arrays import Float, Int, row_blocks
 from models.method import Predictions, Shapes
 from models.tree.tree import Tree
+from models.tree.walk import paths
 
 
 def bytes_of_logits(shapes: Shapes, n_clusters: int, role: str = "features") -> int:
@@ -69,6 +71,25 @@ def placed(tree: Tree, cluster: Int, logits: Float) -> Predictions:
     probability = np.ones((n_rows, 2))
     probability[:, 1] = np.exp(logits[np.arange(n_rows), cluster])
     return Predictions(leaf, 2 * np.arange(n_rows + 1), node.ravel(), probability.ravel())
+
+
+def at_leaves(
+    method: str, tree: Tree, leaf: Int, leaf_probability: Float | None = None
+) -> Predictions:
+    """Rows at leaves. Every node of a path has the probability 1, or a leaf its own.
+
+    method : its id, for the message. leaf, leaf_probability : (n_rows,).
+
+    Raises UsageError where the paths would not fit in memory, as of many rows in a chain.
+    """
+    n_nodes = int((tree.depth[leaf] + 1).sum())
+    memory.require(method, 40 * n_nodes, "Place fewer rows at a time.")
+    start, node = paths(tree, leaf)
+    probability = np.ones(node.size)
+    if leaf_probability is not None:
+        inner = tree.depth[leaf] > 0
+        probability[start[1:][inner] - 1] = leaf_probability[inner]
+    return Predictions(leaf, start, node, probability)
 
 
 def empty_cluster_warnings(cluster: Int, n_clusters: int, what: str = "cluster") -> tuple[str, ...]:

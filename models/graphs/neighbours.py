@@ -192,7 +192,7 @@ def between(rows: Array, first: Array, second: Array, metric: DistanceMetric) ->
     out = np.empty(first.size)
     for block in row_blocks(first.size, rows.shape[1], 1 << 20):
         a, b = rows[first[block]].astype(np.float64), rows[second[block]].astype(np.float64)
-        out[block] = _pairs(a, b, metric)
+        out[block] = lengths(a, b, metric)
     odd = np.flatnonzero(~np.isfinite(out))
     if odd.size:
         row, column = sorted((int(first[odd[0]]), int(second[odd[0]])))
@@ -200,7 +200,9 @@ def between(rows: Array, first: Array, second: Array, metric: DistanceMetric) ->
     return out
 
 
-def _pairs(a: Float, b: Float, metric: DistanceMetric) -> Float:
+def lengths(a: Float, b: Float, metric: DistanceMetric) -> Float:
+    """(n,) distance by `metric` between the rows of two matrices, those of `flat` if it has them;
+    not finite where it is not defined."""
     apart = np.abs(a - b)
     with np.errstate(all="ignore"):
         if metric in FLAT:

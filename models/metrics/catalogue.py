@@ -39,6 +39,7 @@ def evaluate(
     sample: int | None = None,
     seed: int = 0,
     measured: Mapping[str, float] | None = None,
+    fitted: Tree | None = None,
     progress: Progress = silent,
 ) -> Evaluation:
     """Measure a tree.
@@ -57,6 +58,7 @@ def evaluate(
     sample : estimate dendrogram purity from this many pairs; None: exact.
     seed : seeds all draws. The same call gives the same result.
     measured : the metrics that the tree's method reported (`Fitted.metrics`).
+    fitted : the tree over the points of its fit, if `tree` is the same one over other rows.
     progress : called before each metric; raises Cancelled when the job was cancelled.
 
     Raises
@@ -76,6 +78,7 @@ def evaluate(
         sample,
         seed,
         measured or {},
+        fitted,
     )
     chosen = _choose(metrics, subject)
     if subject.cut_given:

@@ -63,6 +63,7 @@ class Subject:
     sample: int | None = None
     seed: int = 0
     measured: Mapping[str, float] = field(default_factory=dict)
+    fitted: Tree | None = None
 
     def rng(self, metric: str) -> np.random.Generator:
         """A generator for one metric: its draws do not depend on the other requested metrics."""
@@ -89,8 +90,9 @@ class Subject:
 
     @cached_property
     def single_points(self) -> bool:
-        """Whether the tree's leaves are single points, so that they are no clusters."""
-        return bool(self.tree.size[self.tree.leaves].max() <= 1)
+        """Whether the leaves are single points of the fit, so that they are no clusters."""
+        tree = self.fitted or self.tree
+        return bool(tree.size[tree.leaves].max() <= 1)
 
     @cached_property
     def cut_given(self) -> dict[str, Any]:
@@ -106,7 +108,7 @@ class Subject:
         if self.cut_given:
             return _criterion(self.cut_given)
         if self.single_points and self.tree.n_points:
-            return {"k": self.classes.n_classes}
+            return {"k": min(self.classes.n_classes, self.tree.n_leaves)}
         return {}
 
     @property

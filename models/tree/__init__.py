@@ -9,7 +9,7 @@ Start with `tree`, the frozen table of columns, and `build`, the ways to make on
 - Attributes of nodes: `labels`, `categories`, `cluster_names`, `features`, `support`, `search`,
   `named` (the node that a label means).
 - Pictures: `layout`, `window` (a part small enough to draw), `tangle` (two trees side by side).
-- Rows: `rows` (which row a leaf holds, by names), `sets` (the rows under a node as a number).
+- Rows: `rows` (which row a leaf holds, by names; other rows), `sets` (rows as a number).
 - Formats: `nested` and `json_fields` (JSON), `newick`, `nexus`, `linkage`, `columns` (Arrow),
   `paths` (class paths).
 """

@@ -11,7 +11,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from models.tree.tree import Tree
+from models.arrays import Int
+from models.tree.tree import Tree, sizes
 
 
 def numbered(tree: Tree) -> Tree:
@@ -49,6 +50,24 @@ def matched(left: Tree, right: Tree) -> tuple[Tree, bool]:
     leaf = np.empty_like(right.leaf_of_point)
     leaf[first] = right.leaf_of_point[second]
     return replace(right, leaf_of_point=leaf), True
+
+
+def over_rows(tree: Tree, leaf: Int) -> Tree:
+    """The same nodes with new rows at the leaves in place of the fit's points.
+
+    It has no names: those of the leaves may stand for points of the fit, with which metrics would
+    match rows. Nor has it further columns, which describe these points.
+
+    leaf : (n_rows,) the leaf of each row. O(n_nodes log depth + n_rows).
+    """
+    leaf_of_row = leaf.astype(np.int32)
+    return replace(
+        tree,
+        leaf_of_point=leaf_of_row,
+        size=sizes(tree.parent, leaf_of_row),
+        name=np.full(tree.n_nodes, None, dtype=object),
+        extra={},
+    )
 
 
 def _one_row_per_leaf(tree: Tree) -> bool:

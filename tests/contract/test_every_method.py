@@ -12,6 +12,7 @@ import pytest
 
 from models.calibration.class_rows import class_scores
 from models.calibration.climbing import ClassTree, Rows
+from models.data import Data
 from models.errors import Cancelled, UsageError
 from models.method import Method
 from models.numerics.softmax import log_softmax
@@ -224,6 +225,8 @@ def test_the_catalogue_entry_is_complete(method: Method[Any]) -> None:
     assert method.paper.title
     assert 1900 < method.paper.year < 2100
     assert method.queue in ("cpu", "gpu")
+    assert bool(method.placing) == method.predicts
+    assert not method.placing.endswith(".")
     assert method.inputs
     assert all(accepted.description for accepted in method.inputs.values())
     assert set(method.outputs) <= {
@@ -263,3 +266,17 @@ def test_every_method_has_a_test_file(method: Method[Any]) -> None:
     *folders, module = type(method).__module__.split(".")
     path = ROOT.joinpath("tests", *folders, f"test_{module}.py")
     assert path.is_file(), f"test it against its definition in {path.relative_to(ROOT)}"
+
+
+@every_run
+def test_leaves_are_called_as_their_points(method: Method[Any], roles: tuple[str, ...]) -> None:
+    if "names" not in method.inputs or method.inputs["names"].one_per != "row":
+        pytest.skip("names are not those of points")
+    data = example(method, roles)
+    names = [f"point {row}" for row in range(N_POINTS)]
+    tree = fit(method, Data({**data.values, "names": names})).tree
+    assert (tree.leaf_of_point == fitted_example(method, roles).tree.leaf_of_point).all()
+    for leaf in np.unique(tree.leaf_of_point).tolist():
+        own = [names[row] for row in np.flatnonzero(tree.leaf_of_point == leaf)]
+        more = f" and {len(own) - 3} more" if len(own) > 3 else ""
+        assert tree.name[leaf] in ("noise", ", ".join(own[:3]) + more)

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from models.errors import UsageError
-from models.naming import by_labels, by_terms
-from models.tree.build import from_merges, from_partition
+from models.naming import by_labels, by_points, by_terms
+from models.tree.build import from_merges, from_parents, from_partition
 
 # Points 0 to 5 merged as ((0, 1), 2) and ((3, 4), 5), then all.
 TREE = from_merges([0, 6, 3, 8, 7], [1, 2, 4, 5, 9], [1.0, 2.0, 3.0, 4.0, 5.0])
@@ -92,3 +92,15 @@ def test_all_counts_are_zero() -> None:
 def test_features_that_have_no_such_terms(features, terms, part: str) -> None:
     with pytest.raises(UsageError, match=part):
         by_terms(TREE, features, terms)
+
+
+def test_leaves_are_named_after_their_points() -> None:
+    #        0
+    #     / | | \
+    #    1  2 3  noise     points 2 | 0 1 3 5 6 | none | 4
+    names = [None, "0", "1", "2", "noise"]
+    leaf = [2, 2, 1, 2, 4, 2, 2]
+    tree = from_parents([-1, 0, 0, 0, 0], [1.0, 0, 0, 0, 0], names, leaf)
+    named = by_points(tree, list("abcdefg"))
+    assert named.name.tolist() == [None, "c", "a, b, d and 2 more", "2", "noise"]
+    assert by_points(tree, None) is tree

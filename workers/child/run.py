@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,7 +20,7 @@ from models.data import Data, Value, doubled
 from models.errors import UsageError
 from models.images import as_matrix
 from models.label_sets import LabelSets
-from models.method import SHARED, Method, Piece, PredictionOptions, handed_on
+from models.method import SHARED, Method, Piece
 from models.naming import by_labels, by_terms
 from models.parameters import Params
 from models.preprocess.inputs import Preparation
@@ -44,6 +43,7 @@ from workers.child.fit import (
     prepared_inputs,
     run_plan,
 )
+from workers.child.placing import NewRows, fitted_of, placing_data, prediction_options
 from workers.child.sources import Source, many_of, of_role, tree_of, values_of
 from workers.child.support import Replicates, Support
 from workers.errors import Problem, problem_of
@@ -316,78 +316,47 @@ def _with_tree(
     )
 
 
-def _fitted(spec: Spec) -> tuple[Tree, results.FittedModel]:
-    """The tree that the request names, and its model."""
-    source = of_role(spec.sources, "tree")
-    if results.MODEL not in source.files:
-        raise UsageError(
-            "This tree has no model, so it cannot place new rows; methods that predict say so in "
-            "the catalogue.",
-            code="cannot-predict",
-        )
-    model = results.load_model(source.files[results.MODEL])
-    if not model.places:
-        raise UsageError(
-            "The tree is by a second method, which does not predict, so new rows cannot be placed "
-            "in it; the model can transform them.",
-            code="cannot-predict",
-        )
-    return tree_of(source), model
-
-
-def _placing_data(model: results.FittedModel, values: Mapping[str, Value]) -> Data:
-    """The inputs of the method that places rows: what the steps before it make of the values."""
-    data = Data(Preparation(model.prepared).apply(values))
-    for stage, following in pairwise(model.stages):
-        used = method(stage.method)
-        role = handed_on(used, method(following.method))
-        give = used.logits if role == "logits" else used.transform
-        data = Data({role: give(stage.model, data)})
-    return data
-
-
 def _predict(spec: Spec, report: Report) -> Outcome:
     report(Advance(stage="reading"))
-    tree, model = _fitted(spec)
-    last = model.stages[-1]
+    options = spec.request.options
+    tree, model = fitted_of(spec.sources)
     but = ("tree", "calibration")
     values = values_of(spec.sources, but=but, many=many_of(model.stages[0].method))
     report(Advance(fraction=0.1, stage="predicting"))
-    data = _placing_data(model, values)
-    options = _prediction_options(spec.request.options)
-    bounds = {key: spec.request.options[key] for key in CUTS if key in spec.request.options}
+    data = placing_data(model, values)
+    last = model.stages[-1]
+    predictions = method(last.method).predict(last.model, tree, data, prediction_options(options))
+    bounds = {key: options[key] for key in CUTS if key in options}
     cut = clusters(tree, **bounds) if bounds else None
-    predictions = method(last.method).predict(last.model, tree, data, options)
     answers = None
-    if "calibration" in spec.request.options:
+    if "calibration" in options:
         from workers.child.calibration import answered
 
         path = of_role(spec.sources, "calibration").file
-        found = answered(path, last, tree, data, spec.request.options.get("alpha"))
+        found = answered(path, last, tree, data, options.get("alpha"))
         answers = results.CalibratedAnswers.of(tree, found)
     report(Advance(fraction=0.9, stage="writing"))
-    placed = None if cut is None else results.PlacedClusters.of(tree, cut.nodes, predictions)
+    in_clusters = None if cut is None else results.PlacedClusters.of(tree, cut.nodes, predictions)
     named = method(last.method).classifies or has_names(tree)
     results.save_predictions(
-        predictions, spec.folder, tree.name if named else None, placed, answers
+        predictions, spec.folder, tree.name if named else None, in_clusters, answers
     )
     result = {
-        "tree": spec.request.options["tree"],
+        "tree": options["tree"],
         "predictions": {"n_rows": int(predictions.leaf.shape[0])},
     }
-    return Outcome(
-        result=result, warnings=() if cut is None or cut.warning is None else (cut.warning,)
-    )
+    notes = () if cut is None or cut.warning is None else (cut.warning,)
+    return Outcome(result=result, warnings=(*notes, *predictions.warnings))
 
 
 def _calibrate(spec: Spec, report: Report) -> Outcome:
     from workers.child.calibration import calibrated
 
     report(Advance(stage="reading"))
-    tree, model = _fitted(spec)
+    tree, model = fitted_of(spec.sources)
     values = values_of(spec.sources, but=("tree",), many=many_of(model.stages[0].method))
     given = {role: values.pop(role, None) for role in ("labels", "costs")}
-    data = _placing_data(model, values)
+    data = placing_data(model, values)
     result = calibrated(
         spec.request.options, tree, model.stages[-1], data, given, spec.folder, _progress(report)
     )
@@ -419,11 +388,6 @@ def _transform(spec: Spec, report: Report) -> Outcome:
     return Outcome(result=result)
 
 
-def _prediction_options(options: Mapping[str, Any]) -> PredictionOptions:
-    names = ("top_k", "threshold", "confidence")
-    return PredictionOptions(**{name: options[name] for name in names if name in options})
-
-
 def _evaluate(spec: Spec, report: Report) -> Outcome:
     if "model" in spec.request.options:
         return _evaluate_model(spec, report)
@@ -431,15 +395,18 @@ def _evaluate(spec: Spec, report: Report) -> Outcome:
 
     report(Advance(stage="reading"))
     options = spec.request.options
-    values = values_of(spec.sources, but=("tree",))
+    rows = NewRows.of(spec.sources, options["inputs"]) if options.get("inputs") else None
+    values = values_of(spec.sources, but=("tree",)) if rows is None else rows.others
     given: dict[str, Any] = {role: as_matrix(value) for role, value in values.items()}
-    tree = tree_of(of_role(spec.sources, "tree"))
+    fitted = tree_of(of_role(spec.sources, "tree")) if rows is None else rows.fitted
+    tree = fitted if rows is None else rows.tree
     report(Advance(fraction=0.1, stage="measuring"))
     per_node = options.get("per_node", False)
     progress = _progress(report)
     measured = evaluate(
         tree,
         **given,
+        fitted=fitted,
         metrics=options.get("metrics"),
         cut=options.get("cut"),
         kernel=options.get("kernel", "cosine"),
@@ -448,7 +415,7 @@ def _evaluate(spec: Spec, report: Report) -> Outcome:
         measured=options.get("measured"),
         progress=StepProgress(progress, 0, 2) if per_node else progress,
     )
-    warnings = list(measured.warnings)
+    warnings = [*(() if rows is None else rows.warnings), *measured.warnings]
     result: dict[str, Any] = {"tree": options["tree"]}
     if per_node:
         from models.metrics.nodes import report_on_nodes
@@ -467,6 +434,7 @@ def _evaluate(spec: Spec, report: Report) -> Outcome:
         "metrics": dict(measured.metrics),
         "standard_errors": dict(measured.standard_errors),
         "cut": measured.cut,
+        "placed": None if rows is None else rows.facts,
         "warnings": warnings,
     }
     return Outcome(result={**result, "evaluation": evaluation}, warnings=tuple(warnings))
@@ -476,7 +444,7 @@ def _evaluate_model(spec: Spec, report: Report) -> Outcome:
     from workers.child.classification import evaluation_of
 
     report(Advance(stage="reading"))
-    tree, model = _fitted(spec)
+    tree, model = fitted_of(spec.sources)
     options = spec.request.options
     values = values_of(spec.sources, but=("tree",), many=many_of(model.stages[0].method))
     measured = evaluation_of(model, tree, values, options, _progress(report))

@@ -92,8 +92,10 @@ class _Inputs:
     def tree(self, role: str, tree_id: str, *, model: bool = False) -> Source:
         files = {}
         names = [results.TREE, results.LEAF_OF_POINT]
-        kind = self.request.kind
-        if model and (kind in ("predict", "calibrate") or "model" in self.request.options):
+        kind, options = self.request.kind, self.request.options
+        if model and (
+            kind in ("predict", "calibrate") or "model" in options or options.get("inputs")
+        ):
             names.append(results.MODEL)
         for name in names:
             path = self.trees.file(self.request.tenant, tree_id, name)

@@ -248,6 +248,7 @@ class AsyncTree:
         self,
         labels: Input | None = None,
         *,
+        rows: Input | Mapping[str, Input] | None = None,
         features: Input | None = None,
         distances: Input | None = None,
         similarity: Input | None = None,
@@ -260,11 +261,14 @@ class AsyncTree:
     ) -> Evaluation:
         """The metrics of the tree against what is given: true labels, another hierarchy, features.
 
-        labels : the true class of every row. hierarchy : another tree, or class paths. metrics : by
+        labels : the true class of every row. rows : rows that were not in the fit, which the tree's
+        model places first, as in `predict`; all else is then of these rows. A method that needs
+        several inputs takes them by role. hierarchy : another tree, or class paths. metrics : by
         default all that the inputs allow. cut : for flat metrics, `{"k": 12}`, `{"height": h}` or
         `{"level": n}`. sample : estimate dendrogram purity from so many pairs.
 
-        Raises InputError, WaitTimeout, JobCancelled.
+        Raises InputError, CannotPredict for `rows` where the tree has no model, WaitTimeout,
+        JobCancelled.
         """
         inputs = {
             "labels": labels,
@@ -274,9 +278,14 @@ class AsyncTree:
             "hierarchy": hierarchy,
         }
         fields = {"metrics": metrics, "cut": cut, "sample": sample, "seed": seed}
+        placed = rows if isinstance(rows, Mapping) else {}
+        if rows is not None and not isinstance(rows, Mapping):
+            role = await self._driver.run(trees.only_role(self.facts.model, ()))
+            placed = {role: rows}
         operation = trees.evaluated(
             f"/v1/trees/{self.id}",
             runs.converted_inputs(inputs),
+            runs.converted_inputs(placed),
             runs.plain("cut", fields),
             Waiting(wait_s, title="evaluating"),
         )
@@ -308,7 +317,7 @@ class AsyncTree:
         Raises InputError, CannotPredict where the method has no model, WaitTimeout, JobCancelled.
         """
         if rows is not None:
-            role = await self._driver.run(trees.row_role(self.facts.model, inputs))
+            role = await self._driver.run(trees.only_role(self.facts.model, inputs))
             inputs = {role: rows, **inputs}
         fields = {
             "calibration": getattr(calibration, "id", calibration),
@@ -361,7 +370,7 @@ class AsyncTree:
         CannotPredict, WaitTimeout, JobCancelled.
         """
         if rows is not None:
-            role = await self._driver.run(trees.row_role(self.facts.model, inputs))
+            role = await self._driver.run(trees.only_role(self.facts.model, inputs))
             inputs = {role: rows, **inputs}
         fields = {
             "alpha": alpha,

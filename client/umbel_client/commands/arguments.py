@@ -140,6 +140,18 @@ def _evaluate(commands: Commands) -> None:
     )
     for role in ("labels", "features", "distances", "similarity", "hierarchy"):
         parser.add_argument(f"--{role}", metavar="FILE", help=f"the input '{role}'")
+    parser.add_argument(
+        "--rows",
+        metavar="FILE",
+        help="new rows to place in a kept tree and evaluate in their place",
+    )
+    parser.add_argument(
+        "--also",
+        action="append",
+        metavar="ROLE=FILE",
+        default=[],
+        help="in place of --rows: an input of the new rows, for models that need several",
+    )
     parser.add_argument("--metrics", metavar="NAMES", help="comma-separated; without: all that fit")
     parser.add_argument(
         "--cut", metavar="CUT", help="k=12, height=3.5 or level=2, for flat metrics"

@@ -219,6 +219,13 @@ def evaluate(arguments: Namespace) -> None:
     tree_file = None if _is_tree(arguments.tree) else tree_of(arguments.tree)
     if not inputs and other is None:
         raise InputError("evaluate", "give --labels, --features, --distances or --hierarchy.")
+    rows: Any = None if arguments.rows is None else input_of("rows", arguments.rows)
+    if by_role := _further(arguments):
+        if rows is not None:
+            raise InputError("rows", "give --rows, or each input by --also, not both.")
+        rows = by_role
+    if rows is not None and tree_file is not None:
+        raise InputError("rows", "only a tree that a service keeps (tr_...) places new rows.")
     _require_table(arguments.out)
     with service(arguments, kept=kept) as umbel:
         tree = umbel.tree(arguments.tree) if tree_file is None else umbel.import_tree(tree_file)
@@ -226,6 +233,7 @@ def evaluate(arguments: Namespace) -> None:
             other = umbel.import_tree(other)
         evaluation = tree.evaluate(
             **inputs,
+            rows=rows,
             hierarchy=other,
             metrics=_names(arguments.metrics),
             cut=_cut(arguments.cut),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,21 +122,22 @@ def document(
 
 
 def evaluated(
-    path: str, inputs: Inputs, fields: Mapping[str, Any], waiting: Waiting
+    path: str, inputs: Inputs, rows: Inputs, fields: Mapping[str, Any], waiting: Waiting
 ) -> Operation[dict[str, Any]]:
     """An evaluation of a tree or a model, whose address is `path`.
 
-    inputs : by field of the request, or below its `inputs` for a model. fields : further ones;
-    None: left out. Raises as `umbel_client.core.waiting.awaited`.
+    inputs : by field of the request. rows : new rows, by role. fields : further ones; None: left
+    out. Raises InputError for a role that is given twice, and as
+    `umbel_client.core.waiting.awaited`.
     """
+    for role in inputs.keys() & rows.keys():
+        raise InputError(role, "it is given twice, as new rows and beside them.")
 
     def use(given: dict[str, Any]) -> Operation[dict[str, Any]]:
         body = {name: value for name, value in fields.items() if value is not None}
-        if path.startswith("/v1/models/"):
-            labels = given.pop("labels")
-            body = {**body, "labels": labels, "inputs": given}
-        else:
-            body = {**body, **given}
+        body |= {role: given[role] for role in inputs}
+        if rows:
+            body["inputs"] = {role: given[role] for role in rows}
         answer = yield from awaited(f"{path}/evaluations", body, waiting)
         if isinstance(answer, Reply):
             return json_of(answer, "metrics")
@@ -149,7 +150,7 @@ def evaluated(
             result["tables"] = json_of(tables)
         return result
 
-    return (yield from supplied(inputs, use, waiting.progress, keep=False))
+    return (yield from supplied({**inputs, **rows}, use, waiting.progress, keep=False))
 
 
 def predicted(
@@ -238,24 +239,18 @@ def agreed(fields: Mapping[str, Any], waiting: Waiting) -> Operation[TreeFacts]:
     return (yield from result_facts((yield from job_of(json_of(answer, "tree", "job")["job"]))))
 
 
-def predicting_roles(model_id: str) -> Operation[tuple[str, ...]]:
-    """The roles of the inputs that a model needs for new rows."""
-    model = json_of((yield from sent(Request("GET", f"/v1/models/{model_id}"))), "inputs")
-    return tuple(model["inputs"])
-
-
-def row_role(model_id: str | None, given: Mapping[str, Any]) -> Operation[str]:
-    """The role of the rows that a prediction needs beside the inputs given by name.
-
-    Raises InputError unless it is one.
+def only_role(model_id: str | None, given: Collection[str]) -> Operation[str]:
+    """The one role of new rows for a model beside those given; `rows` where there is no model,
+    which the service refuses. Raises InputError where several are left.
     """
-    roles = ("rows",) if model_id is None else (yield from predicting_roles(model_id))
-    left = [role for role in roles if role not in given]
+    if model_id is None:
+        return "rows"
+    model = json_of((yield from sent(Request("GET", f"/v1/models/{model_id}"))), "inputs")
+    left = [role for role in model["inputs"] if role not in given]
     if len(left) != 1:
-        raise InputError(
-            "rows", f"the model needs the inputs {', '.join(roles)}; give each by its name."
-        )
-    return left[0]
+        needed = ", ".join(model["inputs"])
+        raise InputError("rows", f"the model needs the inputs {needed}; give each by its name.")
+    return str(left[0])
 
 
 def described(path: str, *needed: str) -> Operation[dict[str, Any]]:

@@ -21,6 +21,7 @@ class FeaturesMethods(Generic[R]):
         self,
         *,
         features: Input,
+        names: Input | None = None,
         threshold: float | None = None,
         branching: int = 10,
         max_leaves: int = 5000,
@@ -43,6 +44,8 @@ class FeaturesMethods(Generic[R]):
         SIGMOD).
 
         features : One row per point.
+        names : optional. One name per point. A leaf of several points is named after the first
+            three of them.
         threshold : Largest radius of a subcluster, in the units of the features. Default: a
             tenth of the points' root mean squared distance from their mean, raised by half
             while there are more than 'max_leaves' subclusters.
@@ -59,6 +62,7 @@ class FeaturesMethods(Generic[R]):
         return self._run(
             "birch",
             features=features,
+            names=names,
             params={
                 "threshold": threshold,
                 "branching": branching,
@@ -179,7 +183,7 @@ class FeaturesMethods(Generic[R]):
         """Agglomerative clustering (HAC): a binary tree over points, merging the two closest
         groups.
 
-        Leaves: tree. Exactly one of features, distances, similarity must be given.
+        Leaves: tree, model. Exactly one of features, distances, similarity must be given.
 
         Source: fastcluster: Fast Hierarchical, Agglomerative Clustering Routines for R and
         Python (2013, Journal of Statistical Software 53(9)).
@@ -233,6 +237,7 @@ class FeaturesMethods(Generic[R]):
         *,
         features: Input | None = None,
         distances: Input | None = None,
+        names: Input | None = None,
         min_cluster_size: int = 5,
         min_samples: int | None = None,
         metric: Literal[
@@ -254,7 +259,7 @@ class FeaturesMethods(Generic[R]):
     ) -> R:
         """HDBSCAN: clusters of any shape and density; points outside all clusters are noise.
 
-        Leaves: tree. Exactly one of features, distances must be given.
+        Leaves: tree, model. Exactly one of features, distances must be given.
 
         Source: Hierarchical Density Estimates for Data Clustering, Visualization, and Outlier
         Detection (2015, ACM TKDD 10(1)).
@@ -262,6 +267,8 @@ class FeaturesMethods(Generic[R]):
         features : optional. One row per point.
         distances : optional. Square symmetric matrix of distances between points, zero
             diagonal.
+        names : optional. One name per point. A leaf of several points is named after the first
+            three of them.
         min_cluster_size : Smallest size of a cluster.
         min_samples : Which nearest neighbour's distance measures the density at a point; larger
             values give more noise. Default: 'min_cluster_size'.
@@ -282,6 +289,7 @@ class FeaturesMethods(Generic[R]):
             "hdbscan",
             features=features,
             distances=distances,
+            names=names,
             params={
                 "min_cluster_size": min_cluster_size,
                 "min_samples": min_samples,
@@ -306,6 +314,7 @@ class FeaturesMethods(Generic[R]):
         self,
         *,
         features: Input,
+        names: Input | None = None,
         grow: Literal["compact", "scattered"] = "scattered",
         branching: int = 2,
         max_leaves: int = 64,
@@ -330,6 +339,8 @@ class FeaturesMethods(Generic[R]):
         Source: Hierarchical Maximum-Margin Clustering (2015, section 5).
 
         features : One row per point.
+        names : optional. One name per point. A leaf of several points is named after the first
+            three of them.
         grow : Which leaf is split next: 'compact' the leaf whose clusters would be the most
             compact (HKM), 'scattered' the leaf whose points are the most scattered (HKM-D).
         branching : Number of clusters that a node is split into.
@@ -347,6 +358,7 @@ class FeaturesMethods(Generic[R]):
         return self._run(
             "hkm",
             features=features,
+            names=names,
             params={
                 "grow": grow,
                 "branching": branching,
@@ -371,6 +383,7 @@ class FeaturesMethods(Generic[R]):
         self,
         *,
         features: Input,
+        names: Input | None = None,
         grow: Literal["compact", "scattered"] = "scattered",
         branching: int = 2,
         max_leaves: int = 64,
@@ -395,6 +408,8 @@ class FeaturesMethods(Generic[R]):
         Source: Hierarchical Maximum-Margin Clustering (2015, section 5).
 
         features : One row per point.
+        names : optional. One name per point. A leaf of several points is named after the first
+            three of them.
         grow : Which leaf is split next: 'compact' the leaf whose clusters would be the most
             compact (HSC), 'scattered' the leaf whose points are the most scattered (HSC-D).
         branching : Number of clusters that a node is split into.
@@ -411,6 +426,7 @@ class FeaturesMethods(Generic[R]):
         return self._run(
             "hsc",
             features=features,
+            names=names,
             params={
                 "grow": grow,
                 "branching": branching,
@@ -531,7 +547,7 @@ class FeaturesMethods(Generic[R]):
     ) -> R:
         """Sub-cluster components (SCC): a tree over points in rounds, for millions of points.
 
-        Leaves: tree.
+        Leaves: tree, model.
 
         Source: Scalable Hierarchical Agglomerative Clustering (2021, KDD).
 

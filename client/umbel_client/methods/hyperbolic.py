@@ -21,6 +21,7 @@ class HyperbolicMethods(Generic[R]):
         self,
         *,
         features: Input,
+        names: Input | None = None,
         base: Input | None = None,
         n_internal: int = 64,
         scaling: Literal["unit", "largest", "none"] = "unit",
@@ -67,6 +68,8 @@ class HyperbolicMethods(Generic[R]):
         in Hyperbolic Space (2019, KDD).
 
         features : One row per point.
+        names : optional. One name per point. A leaf of several points is named after the first
+            three of them.
         base : optional. An earlier job of this method: nodes start where its nodes ended, and
             features are scaled as there. The tree is over the points of this job.
         n_internal : Number of nodes that are moved, seeds included. The tree leaves out those
@@ -125,6 +128,7 @@ class HyperbolicMethods(Generic[R]):
         return self._run(
             "ghhc",
             features=features,
+            names=names,
             base=base,
             params={
                 "n_internal": n_internal,

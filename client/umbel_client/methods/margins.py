@@ -22,6 +22,7 @@ class MarginsMethods(Generic[R]):
         *,
         features: Input,
         feature_names: Input | None = None,
+        names: Input | None = None,
         alpha: float = 1.0,
         min_balance: float = 0.9,
         max_balance: float = 1.1,
@@ -61,6 +62,8 @@ class MarginsMethods(Generic[R]):
 
         features : One row per point.
         feature_names : optional. One name per column; splits are explained by them.
+        names : optional. One name per point. A leaf of several points is named after the first
+            three of them.
         alpha : Weight of the group sparsity, or of the plain l1 or l2 regularizer.
         min_balance : Smallest size of a cluster, relative to equal sizes; rounded down, at
             least one point. Lower it for well separated groups of uneven size; for others, the
@@ -100,6 +103,7 @@ class MarginsMethods(Generic[R]):
             "hmmc",
             features=features,
             feature_names=feature_names,
+            names=names,
             params={
                 "alpha": alpha,
                 "min_balance": min_balance,

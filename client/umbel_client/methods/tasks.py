@@ -23,6 +23,7 @@ class TasksMethods(Generic[R]):
         features: Input,
         targets: Input,
         tasks: Input,
+        names: Input | None = None,
         held_out: float = 0.0,
         seed: int = 0,
         problem: Literal["regression", "classification"] = "regression",
@@ -57,6 +58,7 @@ class TasksMethods(Generic[R]):
         features : One row per example, those of all tasks in one matrix.
         targets : For each row the number to predict, or its class (an integer or text).
         tasks : For each row the task it belongs to, an integer or text.
+        names : optional. One name per task, in the order of the tasks: by number, or by text.
         held_out : Share of each task's rows that is kept out of the fit, to measure the
             regressors on.
         seed : Seed of the random generator.
@@ -84,6 +86,7 @@ class TasksMethods(Generic[R]):
             features=features,
             targets=targets,
             tasks=tasks,
+            names=names,
             params={
                 "held_out": held_out,
                 "seed": seed,
@@ -116,6 +119,7 @@ class TasksMethods(Generic[R]):
         features: Input,
         targets: Input,
         tasks: Input,
+        names: Input | None = None,
         held_out: float = 0.0,
         seed: int = 0,
         penalty: float | None = None,
@@ -143,6 +147,7 @@ class TasksMethods(Generic[R]):
         features : One row per example, those of all tasks in one matrix.
         targets : For each row the number to predict, or its class (an integer or text).
         tasks : For each row the task it belongs to, an integer or text.
+        names : optional. One name per task, in the order of the tasks: by number, or by text.
         held_out : Share of each task's rows that is kept out of the fit, to measure the
             regressors on.
         seed : Seed of the random generator.
@@ -163,6 +168,7 @@ class TasksMethods(Generic[R]):
             features=features,
             targets=targets,
             tasks=tasks,
+            names=names,
             params={
                 "held_out": held_out,
                 "seed": seed,
@@ -189,6 +195,7 @@ class TasksMethods(Generic[R]):
         features: Input,
         targets: Input,
         tasks: Input,
+        names: Input | None = None,
         held_out: float = 0.0,
         seed: int = 0,
         problem: Literal["regression", "classification"] = "regression",
@@ -215,6 +222,7 @@ class TasksMethods(Generic[R]):
         features : One row per example, those of all tasks in one matrix.
         targets : For each row the number to predict, or its class (an integer or text).
         tasks : For each row the task it belongs to, an integer or text.
+        names : optional. One name per task, in the order of the tasks: by number, or by text.
         held_out : Share of each task's rows that is kept out of the fit, to measure the
             regressors on.
         seed : Seed of the random generator.
@@ -234,6 +242,7 @@ class TasksMethods(Generic[R]):
             features=features,
             targets=targets,
             tasks=tasks,
+            names=names,
             params={
                 "held_out": held_out,
                 "seed": seed,

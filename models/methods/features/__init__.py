@@ -9,5 +9,6 @@ What they are made of:
 
 - `linkage`: agglomeration of matrices and of graphs, for `hac`.
 - `growing`: which leaf is split next, and how, for `hkm`, `hsc` and `bisecting_kmeans`.
+- `density`: the condensed tree of `hdbscan`, and new rows in it.
 - `boxes`: the tree of bounding boxes that `perch` grows.
 """

@@ -44,6 +44,7 @@ from models.clusters.kmeans import squared_distances
 from models.data import Data, require_finite
 from models.errors import UsageError
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.naming import POINT_NAMES, by_points
 from models.numerics.softmax import log_softmax
 from models.parameters import Params
 from models.progress import Progress
@@ -167,8 +168,12 @@ class Birch(Method[BirchParams]):
         "BIRCH: An Efficient Data Clustering Method for Very Large Databases", 1996, "SIGMOD"
     )
     Params = BirchParams
-    inputs = {"features": Input(description="One row per point.")}
+    inputs = {
+        "features": Input(description="One row per point."),
+        "names": POINT_NAMES,
+    }
     outputs = ("tree", "model")
+    placing = "the leaf of the nearest subcluster"
     advice = "Lower 'max_leaves' or 'branching'."
 
     def _memory(self, shapes: Shapes, params: BirchParams) -> int:
@@ -195,6 +200,7 @@ class Birch(Method[BirchParams]):
                 refuse_clusters(params.n_clusters, len(features), "point(s)", "n_clusters")
         require_finite(features, "features")
         require_squares(features)
+        data.leaf_names(len(features), "point")
 
     def _fit(self, data: Data, params: BirchParams, run: Run) -> Fitted:
         features = data.dense("features")
@@ -232,7 +238,7 @@ class Birch(Method[BirchParams]):
                 "to other subclusters.",
             )
         return Fitted(
-            tree=tree,
+            tree=by_points(tree, data.names()),
             model=model_of(centres, total, features.shape),
             metrics={"threshold": threshold, "n_subclusters": float(len(leaf))},
             warnings=notes,

@@ -70,6 +70,7 @@ class BisectingKMeans(Method[BisectingKMeansParams]):
         ),
     }
     outputs = ("tree", "model")
+    placing = "the leaf reached by following the nearest centre at each split"
     advice = "The methods 'birch' and 'minibatch-kmeans' need less memory."
     example = {"n_clusters": 3, "n_init": 2}
 

@@ -21,6 +21,10 @@ otherwise, and for few points with many features, 4 N^2 bytes for the distances.
 k neighbours, O(N k log^2 N) after the neighbours are found (`models.graphs.neighbours`), times D
 where distances follow from centres; O(N (D + k)) memory. A run that would not fit is refused before
 it starts.
+
+A new row, of which agglomeration says nothing, goes to the leaf of the nearest point of the fit by
+`metric`, at O(N D) (`models.graphs.nearest_points`); with distances or similarities it comes with
+those to all points. The model keeps the features as they are: as many bytes again as the input.
 """
 
 from __future__ import annotations
@@ -36,8 +40,9 @@ from models.checks import require_points, require_squares
 from models.data import Data, require_finite
 from models.errors import UsageError
 from models.graphs.graph import Graph, neighbour_graph
+from models.graphs.nearest_points import model_of, place_nearest
 from models.graphs.neighbours import require_index
-from models.method import Fitted, Input, Method, Paper, Run, Shapes
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.linkage.all_pairs import (
     EUCLIDEAN_ONLY,
     Linkage,
@@ -54,6 +59,7 @@ from models.numerics.distances import FLAT, DistanceMetric, as_metric, flat
 from models.parameters import Params
 from models.progress import subprogress
 from models.tree.build import from_merges
+from models.tree.tree import Tree
 
 MOST_POINTS = 200_000
 """The limit at which even the linkages that need little memory take the better part of an hour."""
@@ -118,6 +124,8 @@ class HAC(Method[HACParams]):
         "names": Input(required=False, one_per="row", description="One name per point."),
     }
     one_of = ("features", "distances", "similarity")
+    outputs = ("tree", "model")
+    placing = "the leaf of the nearest point of the fit"
     advice = (
         "For points with features, connectivity 'knn' or the method 'scc' handles millions of "
         "them, and linkages 'single' and 'ward' need no distances between all pairs."
@@ -212,8 +220,15 @@ class HAC(Method[HACParams]):
                 "similarity as Euclidean; this is not checked.",
             )
         return Fitted(
-            tree=tree, metrics={"n_inversions": float(n_inversions), **metrics}, warnings=notes
+            tree=tree,
+            model=model_of(data, role, params.metric),
+            metrics={"n_inversions": float(n_inversions), **metrics},
+            warnings=notes,
         )
+
+    def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
+        """Leaf of the nearest point; every probability is 1."""
+        return place_nearest(self.id, model, tree, data)
 
 
 def _role(data: Data) -> str:

@@ -7,7 +7,8 @@ splits form the condensed tree. The clusters are chosen from it: those that are 
 widest range of densities ('eom'), or its leaves ('leaf').
 
 The result is the condensed tree from the root to the chosen clusters, which are its leaves, named
-by their numbers from the largest to the smallest; noise lies in the leaf `noise` below the root.
+by their numbers from the largest to the smallest, or after their points where these have names;
+noise lies in the leaf `noise` below the root.
 With 'leaf' this is the whole condensed tree. Heights are the distances at which nodes split. Extra
 columns of a node: `cluster`, its number or -1; `birth`, the density (1 / distance) at which it
 split off; `stability`; `probability`, the mean strength with which its points belong to their
@@ -19,16 +20,19 @@ Visualization, and Outlier Detection" (2015); the library hdbscan, with exact sp
 Cost: O(N^2 D) time and O(N D) memory; about O(N log N) time for up to `FEW_FEATURES` features. For
 given distances, for 'cosine', 'correlation' and 'braycurtis', which no search tree supports, and
 for few points with many features 26 N^2 bytes.
+
+New rows are placed as by the library's `approximate_predict` (`density.placing`), at O(N D) each,
+also for metrics that it leaves out; with distances, each comes with those to all points. The model
+keeps the features as they are: as many bytes again as the input.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from models.arrays import Array, Float, Int
@@ -36,146 +40,15 @@ from models.checks import refuse_clusters, require_points, require_squares
 from models.clusters.placing import by_size, reorder
 from models.data import Data, require_finite
 from models.errors import UsageError
-from models.method import Fitted, Input, Method, Paper, Run, Shapes
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.methods.features.density.condensed import Condensed, tree_of
+from models.methods.features.density.placing import model_of, place
+from models.naming import POINT_NAMES, by_points
 from models.numerics.distances import condensed as condensed_distances
 from models.numerics.distances import flat, pairwise
 from models.parameters import Params
-from models.tree.build import from_parents
 from models.tree.parents import under
 from models.tree.tree import Tree
-from models.tree.walk import contract_unary
-
-
-@dataclass(frozen=True, slots=True)
-class Condensed:
-    """The condensed tree of n_points; clusters are numbered from the root, 0, parents first.
-
-    above : (n_clusters,) parent of each cluster, -1 for the root.
-    birth : (n_clusters,) density (1 / distance) at which it splits off; 0 for the root.
-    cluster, fall : (n_points,) the last cluster that contains each point and the density at which
-        the point falls out of it; infinite for a point at distance 0.
-    """
-
-    above: Int
-    birth: Float
-    cluster: Int
-    fall: Float
-
-    @classmethod
-    def of(cls, rows: npt.NDArray[Any], n_points: int) -> Condensed:
-        """From the library's rows (parent, child, lambda_val, child_size), points first."""
-        whole = rows["child"] >= n_points
-        clusters, points = rows[whole], rows[~whole]
-        above = np.full(len(clusters) + 1, -1, dtype=np.int64)
-        birth = np.zeros(len(clusters) + 1)
-        above[clusters["child"] - n_points] = clusters["parent"] - n_points
-        birth[clusters["child"] - n_points] = clusters["lambda_val"]
-        cluster = np.zeros(n_points, dtype=np.int64)
-        fall = np.zeros(n_points)
-        cluster[points["child"]] = points["parent"] - n_points
-        fall[points["child"]] = points["lambda_val"]
-        return cls(above, birth, cluster, fall)
-
-    @property
-    def n_clusters(self) -> int:
-        return int(self.above.size)
-
-    def stability(self) -> Float:
-        """(n_clusters,) sum over the points of the density to which they stay, minus its birth.
-
-        Points stay until they fall out or the cluster splits. Infinite densities count as the
-        largest finite one, so that sums stay finite.
-        """
-        most = max(_largest_finite(self.fall), _largest_finite(self.birth))
-        birth, fall = np.minimum(self.birth, most), np.minimum(self.fall, most)
-        inside = np.bincount(self.cluster, minlength=self.n_clusters)
-        size = under(self.above.astype(np.int32), inside)
-        total = np.bincount(self.cluster, fall, self.n_clusters)
-        child = np.arange(1, self.n_clusters)
-        total += np.bincount(self.above[child], birth[child] * size[child], self.n_clusters)
-        return total - birth * size
-
-    def split_distance(self) -> Float:
-        """(n_clusters,) distance at which a cluster splits into clusters; 0 where it does not."""
-        height = np.zeros(self.n_clusters)
-        child = np.arange(1, self.n_clusters)
-        height[self.above[child]] = 1.0 / self.birth[child]
-        return height
-
-    def chosen(self, label: Int) -> Int:
-        """(n_labels,) the cluster that each label stands for: the lowest over all its points."""
-        n_labels = int(label.max(initial=-1)) + 1
-        depth = np.zeros(self.n_clusters, dtype=np.int64)
-        for cluster in range(1, self.n_clusters):
-            depth[cluster] = depth[self.above[cluster]] + 1
-        lowest = np.full(n_labels, -1, dtype=np.int64)
-        pairs = np.unique(np.stack([label, self.cluster])[:, label >= 0], axis=1)
-        for number, cluster in pairs.T.tolist():
-            ancestor = int(lowest[number])
-            if ancestor < 0:
-                ancestor = cluster
-            while ancestor != cluster:
-                if depth[ancestor] >= depth[cluster]:
-                    ancestor = int(self.above[ancestor])
-                else:
-                    cluster = int(self.above[cluster])
-            lowest[number] = cluster
-        return lowest
-
-
-def tree_of(condensed: Condensed, label: Int) -> Tree:
-    """The tree with the chosen clusters as leaves, named by their labels, below their ancestors.
-
-    label : (n_points,) chosen cluster of each point, -1 for noise, which lies in the leaf 'noise'
-        under the root. Clusters of noise only, and splits with one remaining side, are left out.
-
-    Heights are the distances at which a node splits; leaves have 0. Extra columns: `cluster`, the
-    label of a chosen cluster, else -1; `birth`, the density (1 / distance) at which it splits off;
-    `stability`.
-    """
-    node = condensed.chosen(label)
-    retained = np.zeros(condensed.n_clusters, dtype=bool)
-    retained[0] = True
-    for cluster in node.tolist():
-        while not retained[cluster]:
-            retained[cluster] = True
-            cluster = int(condensed.above[cluster])
-    row_of = np.cumsum(retained) - 1
-    rows = np.flatnonzero(retained)
-    parent = np.where(rows == 0, -1, row_of[condensed.above[rows]])
-    height = condensed.split_distance()[rows]
-    height[np.bincount(parent[1:], minlength=rows.size) == 0] = 0.0
-    most = _largest_finite(condensed.birth)
-    birth, stability = np.minimum(condensed.birth, most)[rows], condensed.stability()[rows]
-    place = row_of[node]
-    leaf = place[label] if node.size else np.zeros_like(label)
-    columns = [parent, height, birth, stability]
-    if node.size and node[0] == 0:
-        # The root is the only cluster: it becomes a leaf beside the noise.
-        columns = [np.append(column, column[0]) for column in columns]
-        columns[0][-1], columns[1][-1] = 0, 0.0
-        place = np.array([rows.size])
-        leaf = np.full_like(label, rows.size)
-    n_rows = columns[0].size
-    cluster, name = np.full(n_rows, -1), np.full(n_rows, None, dtype=object)
-    cluster[place] = np.arange(node.size)
-    name[place] = [str(number) for number in range(node.size)]
-    if (label < 0).any():
-        leaf[label < 0] = n_rows
-        columns = [np.append(column, 0.0 if column.dtype.kind == "f" else 0) for column in columns]
-        cluster, name = np.append(cluster, -1), np.append(name, "noise")
-    parent, height, birth, stability = columns
-    if not height[0] and parent.size > 1:
-        # With one cluster or none the root does not split: its height is the least density's.
-        least = condensed.fall.min()
-        height[0] = 1.0 / least if least > 0 else 0.0
-    extra = {"cluster": cluster, "birth": birth, "stability": stability}
-    return contract_unary(from_parents(parent, height, name, leaf, extra=extra))
-
-
-def _largest_finite(values: Float) -> float:
-    return float(values[np.isfinite(values)].max(initial=0.0))
-
 
 HdbscanMetric = Literal[
     "euclidean", "cityblock", "chebyshev", "canberra", "cosine", "correlation", "braycurtis"
@@ -251,8 +124,14 @@ class Hdbscan(Method[HdbscanParams]):
             required=False,
             description="Square symmetric matrix of distances between points, zero diagonal.",
         ),
+        "names": POINT_NAMES,
     }
     one_of = ("features", "distances")
+    outputs = ("tree", "model")
+    placing = (
+        "the cluster of the point that it joins by mutual reachability, if it is dense enough "
+        "(`approximate_predict` of the library), else to the leaf of noise"
+    )
     advice = "The method 'scc', or 'hac' with connectivity 'knn', handles millions of points."
 
     def _memory(self, shapes: Shapes, params: HdbscanParams) -> int:
@@ -292,6 +171,7 @@ class Hdbscan(Method[HdbscanParams]):
                 code="wrong-parameter",
                 parameter="metric",
             )
+        data.leaf_names(n_points, "point")
         if params.min_cluster_size > n_points:
             refuse_clusters(params.min_cluster_size, n_points, "point(s)", "min_cluster_size")
         if (params.min_samples or 0) >= n_points:
@@ -312,14 +192,15 @@ class Hdbscan(Method[HdbscanParams]):
             algorithm = "generic"
         elif metric != "canberra" and n_columns <= FEW_FEATURES:
             algorithm = "boruvka_kdtree"
+        # The library would lower it to this number by itself.
+        min_samples = min(params.min_samples or params.min_cluster_size, n_points - 1)
         run.progress(0.1, "clustering")
         with warnings.catch_warnings():
             # About deprecated calls of scikit-learn and about infinite densities.
             warnings.simplefilter("ignore")
             clusterer = hdbscan.HDBSCAN(
                 min_cluster_size=params.min_cluster_size,
-                # The library would lower it to this number by itself.
-                min_samples=min(params.min_samples or params.min_cluster_size, n_points - 1),
+                min_samples=min_samples,
                 metric=metric,
                 algorithm=algorithm,
                 approx_min_span_tree=False,
@@ -332,10 +213,8 @@ class Hdbscan(Method[HdbscanParams]):
             run.progress(0.9, "scoring outliers")
             outlier = np.nan_to_num(clusterer.outlier_scores_)
         label = _by_size(clusterer.labels_.astype(np.int64))
-        rows = clusterer.condensed_tree_.to_numpy()
-        tree = _with_points(
-            tree_of(Condensed.of(rows, n_points), label), clusterer.probabilities_, outlier
-        )
+        condensed = Condensed.of(clusterer.condensed_tree_.to_numpy(), n_points)
+        tree = _with_points(tree_of(condensed, label), clusterer.probabilities_, outlier)
         noise = int((label < 0).sum())
         n_clusters = int(label.max(initial=-1)) + 1
         notes: tuple[str, ...] = ()
@@ -345,11 +224,16 @@ class Hdbscan(Method[HdbscanParams]):
                 "'min_samples', or set 'allow_single_cluster'.",
             )
         return Fitted(
-            tree=tree,
+            tree=by_points(tree, data.names()),
+            model=model_of(data, role, params.metric, min_samples, condensed, label, tree),
             metrics={"n_clusters": float(n_clusters), "n_noise": float(noise)},
             point_columns={"probability": clusterer.probabilities_, "outlier_score": outlier},
             warnings=notes,
         )
+
+    def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
+        """Leaf of the cluster, with the strength as its probability; noise has 1."""
+        return place(self.id, model, tree, data)
 
 
 def _role(data: Data) -> str:

@@ -24,6 +24,7 @@ from models.clusters.kmeans import KMeansEffort
 from models.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.growing.means import bytes_to_grow, descend, grow_by_means, model_of
+from models.naming import POINT_NAMES, by_points
 from models.parameters import MaxIter, Params, Seed
 from models.progress import subprogress
 from models.tree.tree import Tree
@@ -65,8 +66,12 @@ class HKM(Method[HKMParams]):
     title = "Hierarchical k-means"
     paper = Paper("Hierarchical Maximum-Margin Clustering", 2015, "section 5")
     Params = HKMParams
-    inputs = {"features": Input(description="One row per point.")}
+    inputs = {
+        "features": Input(description="One row per point."),
+        "names": POINT_NAMES,
+    }
     outputs = ("tree", "model")
+    placing = "the leaf reached by following the nearest centre at each split"
     advice = "The methods 'birch' and 'minibatch-kmeans' need less memory."
     example = {"max_leaves": 3, "n_init": 2}
 
@@ -77,6 +82,7 @@ class HKM(Method[HKMParams]):
         features = require_points(data)
         require_finite(features, "features")
         require_squares(features)
+        data.leaf_names(len(features), "point")
 
     def _fit(self, data: Data, params: HKMParams, run: Run) -> Fitted:
         features = data.dense("features")
@@ -92,7 +98,7 @@ class HKM(Method[HKMParams]):
         run.progress(0.95, "building the tree")
         tree = grown.tree()
         return Fitted(
-            tree=tree,
+            tree=by_points(tree, data.names()),
             model=model_of(grown, features.shape[1]),
             metrics={"inertia": float(grown.inertia[tree.leaves].sum())},
             warnings=(*notes, *grown.end_warnings(params.max_leaves)),

@@ -29,6 +29,7 @@ from models.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.growing.frontier import grow
 from models.methods.features.growing.spectral import Spectral, place_nearby
+from models.naming import POINT_NAMES, by_points
 from models.parameters import Params, Seed
 from models.progress import held_progress, subprogress
 from models.tree.tree import Tree
@@ -72,8 +73,12 @@ class HSC(Method[HSCParams]):
     title = "Hierarchical spectral clustering"
     paper = Paper("Hierarchical Maximum-Margin Clustering", 2015, "section 5")
     Params = HSCParams
-    inputs = {"features": Input(description="One row per point.")}
+    inputs = {
+        "features": Input(description="One row per point."),
+        "names": POINT_NAMES,
+    }
     outputs = ("tree", "model")
+    placing = "the leaf of the nearest point of the fit"
     advice = "The methods 'hkm' and 'scc' need less memory."
     example = {"max_leaves": 3, "n_init": 2}
 
@@ -89,6 +94,7 @@ class HSC(Method[HSCParams]):
         features = require_points(data)
         require_finite(features, "features")
         require_squares(features)
+        data.leaf_names(len(features), "point")
 
     def _fit(self, data: Data, params: HSCParams, run: Run) -> Fitted:
         features = data.dense("features")
@@ -104,7 +110,7 @@ class HSC(Method[HSCParams]):
         grown = grow(features, split, params.grow, params.max_leaves, whole)
         run.progress(0.95, "building the tree")
         return Fitted(
-            tree=grown.tree(),
+            tree=by_points(grown.tree(), data.names()),
             model=Model(arrays={"fitted": features}, facts={"n_neighbors": params.n_neighbors}),
             warnings=(*split.warnings(), *grown.end_warnings(params.max_leaves)),
         )

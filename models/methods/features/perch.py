@@ -44,13 +44,13 @@ from pydantic import Field
 
 from models.arrays import Int, row_blocks
 from models.checks import require_points, require_squares, require_width
+from models.clusters.placing import at_leaves
 from models.data import Data, Earlier, require_finite
 from models.errors import UsageError
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.parameters import Params, Seed
 from models.progress import subprogress
 from models.tree.tree import Tree
-from models.tree.walk import paths
 
 
 def canonical(points: npt.NDArray[Any]) -> Int:
@@ -146,6 +146,7 @@ class Perch(Method[PerchParams]):
         ),
     }
     outputs = ("tree", "model")
+    placing = "the leaf of the nearest point of the fit"
     advice = "Set 'max_leaves' or send the features in single precision."
 
     def _memory(self, shapes: Shapes, params: PerchParams) -> int:
@@ -234,8 +235,7 @@ class Perch(Method[PerchParams]):
         grown = state.unpacked(points.astype(kind, copy=False), model.arrays, len(points) + 1)
         near = state.find(grown, np.ascontiguousarray(features, dtype=kind))
         leaf = tree.leaf_of_point[model.arrays["row"][near]].astype(np.int64)
-        start, node = paths(tree, leaf)
-        return Predictions(leaf, start, node, np.ones(len(node)))
+        return at_leaves(self.id, tree, leaf)
 
 
 def _started(

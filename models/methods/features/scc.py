@@ -18,6 +18,10 @@ clustering: Bateni et al., "Affinity Clustering: Hierarchical Clustering at Scal
 
 Cost: that of the neighbours (`models.graphs.neighbours`), then O(N k) a round at first, less as
 clusters grow. Memory about 9 N D + 70 N k bytes.
+
+A new row, of which the rounds say nothing, goes to the leaf of the nearest point of the fit by
+`metric`, at O(N D) (`models.graphs.nearest_points`). The model keeps the features as they are: as
+many bytes again as the input.
 """
 
 from __future__ import annotations
@@ -34,8 +38,9 @@ from models.arrays import Float, Int
 from models.checks import require_points, require_squares
 from models.data import Data, require_finite
 from models.graphs.graph import Graph, neighbour_graph
+from models.graphs.nearest_points import model_of, place_nearest
 from models.graphs.neighbours import require_index
-from models.method import Fitted, Input, Method, Paper, Run, Shapes
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.numerics.distances import DistanceMetric
 from models.parameters import Params
 from models.progress import Progress, subprogress
@@ -71,6 +76,8 @@ class SCC(Method[SCCParams]):
         "features": Input(description="One row per point."),
         "names": Input(required=False, one_per="row", description="One name per point."),
     }
+    outputs = ("tree", "model")
+    placing = "the leaf of the nearest point of the fit"
     advice = "Lower 'n_neighbors' or use a sample of the points."
 
     def _memory(self, shapes: Shapes, params: SCCParams) -> int:
@@ -106,9 +113,14 @@ class SCC(Method[SCCParams]):
             metrics["neighbor_recall"] = graph.recall
         return Fitted(
             tree=joined.tree(data.leaf_names(len(features), "point")),
+            model=model_of(data, "features", params.metric),
             metrics={name: float(value) for name, value in metrics.items()},
             warnings=graph.warnings(params.n_neighbors),
         )
+
+    def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
+        """Leaf of the nearest point; every probability is 1."""
+        return place_nearest(self.id, model, tree, data)
 
 
 @dataclass(frozen=True, slots=True)

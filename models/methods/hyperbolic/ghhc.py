@@ -44,6 +44,7 @@ over the seeds; the rest is read by rows. `python -m bench hyperbolic` measures 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,7 @@ from models.errors import UsageError
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.hyperbolic.ball.effort import GHHCEffort, step_bytes
 from models.methods.hyperbolic.ball.parameters import BallParams, seeding_of, training_of
+from models.naming import POINT_NAMES, by_points
 from models.parameters import Seed
 from models.tree.tree import Tree
 
@@ -103,6 +105,7 @@ class GHHC(Method[GHHCParams]):
     Params = GHHCParams
     inputs = {
         "features": Input(by_rows=True, description="One row per point."),
+        "names": POINT_NAMES,
         "base": Input(
             required=False,
             description=(
@@ -112,6 +115,7 @@ class GHHC(Method[GHHCParams]):
         ),
     }
     outputs = ("tree", "model")
+    placing = "the leaf of its most probable parent, or of the nearest point below that"
     advice = (
         "Lower 'n_internal', 'batch_size' or 'processes', or use the ranking objective, "
         "'loss': 'sigmoid', for very many nodes."
@@ -148,6 +152,7 @@ class GHHC(Method[GHHCParams]):
         rows = data.rows("features")
         require_columns(rows)
         require_rows(rows, params.n_internal, "n_internal")
+        data.leaf_names(rows.shape[0], "point")
         earlier = data.earlier()
         if earlier is not None:
             _check_base(earlier, data, params)
@@ -158,7 +163,8 @@ class GHHC(Method[GHHCParams]):
         from models.methods.hyperbolic.ball.fit import fit
 
         with threadpool_limits(run.threads), computing(run.threads):
-            return fit(data.rows("features"), data.earlier(), effort_of(params), run)
+            fitted = fit(data.rows("features"), data.earlier(), effort_of(params), run)
+        return replace(fitted, tree=by_points(fitted.tree, data.names()))
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """The leaf of the parent by eq.

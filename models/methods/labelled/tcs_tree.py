@@ -193,6 +193,7 @@ class TCSTree(Method[TCSTreeParams]):
         "names": INPUTS["names"],
     }
     outputs = ("tree", "model")
+    placing = "the leaf reached by following, at each node, the child of the likeliest component"
     advice = "Use a sample of the rows, or cut them to fewer columns ('n_components')."
     resumes = True
     example = {"regularizer": "identity", "gamma": 1.0}

@@ -140,6 +140,7 @@ class L2H(Method[L2HParams]):
         ),
     }
     outputs = ("tree", "model", "confusions")
+    placing = "the leaf of the class with its largest logit"
     advice = "Fit a sample of the rows; the others can be placed by prediction."
 
     def _memory(self, shapes: Shapes, params: L2HParams) -> int:

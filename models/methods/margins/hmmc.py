@@ -55,6 +55,7 @@ from models.methods.margins.splitting.objective import Kind, Regularizer
 from models.methods.margins.splitting.placing import place
 from models.methods.margins.splitting.result import Limits, MarginTree
 from models.methods.margins.splitting.split import stacked
+from models.naming import POINT_NAMES, by_points
 from models.progress import subprogress
 from models.tree.build import from_parents
 from models.tree.tree import Tree
@@ -102,8 +103,10 @@ class HMMC(Method[HMMCParams]):
         "feature_names": Input(
             required=False, description="One name per column; splits are explained by them."
         ),
+        "names": POINT_NAMES,
     }
     outputs = ("tree", "model")
+    placing = "the leaf reached by the rules of the splits"
     resumes = True
     advice = "The method 'hkm' needs less memory."
     example = {"max_leaves": 3, "alpha": 0.1, "min_balance": 0.5, "max_balance": 1.5}
@@ -119,6 +122,7 @@ class HMMC(Method[HMMCParams]):
     def _check(self, data: Data, params: HMMCParams) -> None:
         regularizer_of(params).require_some()
         check_points(data, params.branching, "branching")
+        data.leaf_names(len(data.dense("features")), "point")
 
     def _fit(self, data: Data, params: HMMCParams, run: Run) -> Fitted:
         features = data.dense("features")
@@ -135,10 +139,11 @@ class HMMC(Method[HMMCParams]):
                 run.checkpoint,
             )
         run.progress(0.95, "building the tree")
-        names = term_names(data, grown.n_features)
+        terms = term_names(data, grown.n_features)
+        tree = _tree(grown, columns(grown, regularizer_of(params), terms))
         n_unfinished = sum(not split.ended for split in grown.splits)
         return Fitted(
-            tree=_tree(grown, columns(grown, regularizer_of(params), names)),
+            tree=by_points(tree, data.names()),
             model=_model(grown, params.branching),
             metrics=metrics(grown.splits),
             point_columns={"margin": grown.margin},

@@ -79,6 +79,7 @@ class MMC(Method[MMCParams]):
         ),
     }
     outputs = ("tree", "model", "logits")
+    placing = "the cluster with its largest logit"
     advice = "Use fewer clusters; the methods 'hmmc' and 'kmeans' need less memory."
     example = {"n_clusters": 3, "alpha": 0.1}
 

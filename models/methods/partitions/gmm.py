@@ -100,6 +100,7 @@ class GMM(Method[GMMParams]):
         ),
     }
     outputs = ("tree", "model", "logits")
+    placing = "the cluster with the largest responsibility"
     advice = (
         "Ask for fewer clusters or another 'covariance', use a sample of the points, or "
         "'minibatch-kmeans'."

@@ -81,6 +81,7 @@ class KMeans(Method[KMeansParams]):
         ),
     }
     outputs = ("tree", "model", "logits")
+    placing = "the cluster with the nearest centre"
     advice = "Ask for fewer clusters, or use a sample of the points."
     example = {"n_clusters": 3, "n_init": 2}
 

@@ -104,6 +104,7 @@ class LDA(Method[LDAParams]):
         ),
     }
     outputs = ("tree", "model", "logits")
+    placing = "the topic with the largest proportion"
     advice = "Ask for fewer clusters, or use a sample of the points."
     example = {"n_clusters": 3}
 

@@ -110,6 +110,7 @@ class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
         ),
     }
     outputs = ("tree", "model", "logits")
+    placing = "the cluster with the nearest centre"
     advice = "Ask for fewer clusters, or use a sample of the points."
     example = {"n_clusters": 3}
 

@@ -109,6 +109,7 @@ class Multinomial(Method[MultinomialParams]):
         ),
     }
     outputs = ("tree", "model", "logits")
+    placing = "the cluster with the largest responsibility"
     advice = "Ask for fewer clusters, or use a sample of the points."
     example = {"n_clusters": 3, "n_init": 2}
 

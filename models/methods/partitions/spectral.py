@@ -120,6 +120,7 @@ class Spectral(Method[SpectralParams]):
     }
     one_of = ("features", "similarity")
     outputs = ("tree", "model", "logits")
+    placing = "the cluster whose centre is nearest to the row's coordinates on the graph"
     advice = (
         "Use affinity 'knn' or a sparse similarity, fit a sample of the points and predict the "
         "rest, or use 'minibatch-kmeans'."

@@ -109,6 +109,7 @@ class Turtle(Method[TurtleParams]):
         ),
     }
     outputs = ("tree", "model", "logits")
+    placing = "its most probable cluster"
     advice = "Ask for fewer clusters, lower 'batch_size', or use a sample of the points."
     example = {
         "n_clusters": 3,

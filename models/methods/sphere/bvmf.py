@@ -227,6 +227,7 @@ class BVMF(Method[BVMFParams]):
         ),
     }
     outputs = ("tree", "model", "logits")
+    placing = "the cluster with the largest posterior"
     advice = "Ask for fewer clusters, or use a sample of the points."
     resumes = True
     example = {"n_clusters": 3, "n_init": 2}

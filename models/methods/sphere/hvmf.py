@@ -140,6 +140,7 @@ class HVMF(Method[HVMFParams]):
         ),
     }
     outputs = ("tree", "model", "logits")
+    placing = "the leaf with the largest posterior"
     advice = "Ask for fewer leaves, or use a sample of the points."
     resumes = True
     example = {"height": 1, "n_init": 2}

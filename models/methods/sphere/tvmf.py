@@ -188,6 +188,7 @@ class TVMF(Method[TVMFParams]):
         ),
     }
     outputs = ("tree", "model", "logits")
+    placing = "the cluster with the largest posterior"
     advice = "Ask for fewer clusters or periods, or use a sample of the points."
     resumes = True
     example = {"n_clusters": 3, "n_init": 1}

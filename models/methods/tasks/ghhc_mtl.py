@@ -130,6 +130,7 @@ class GHHCMTL(Method[GHHCMTLParams]):
     Params = GHHCMTLParams
     inputs = INPUTS
     outputs = ("tree", "model")
+    placing = "the leaf of its task"
     advice = "Use a sample of the rows, or fewer features (`preprocess`)."
     resumes = True
     example = {"sharing": 10.0, "max_iter": 50, "n_init": 2}

@@ -93,6 +93,7 @@ class MTRL(Method[MTRLParams]):
     Params = MTRLParams
     inputs = INPUTS
     outputs = ("tree", "model")
+    placing = "the leaf of its task"
     advice = "Use fewer features (`preprocess`); the method 'stl' takes more tasks."
     example = {"penalty": 0.01, "n_folds": 2}
 

@@ -79,6 +79,7 @@ class STL(Method[STLParams]):
     Params = STLParams
     inputs = INPUTS
     outputs = ("tree", "model")
+    placing = "the leaf of its task"
     advice = "Use a sample of the rows, or fewer features (`preprocess`)."
     example = {}
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tests.app.conftest import Start, Working, problem_of
-from tests.app.tree_kit import NEWICK, get, npy, post
+from tests.app.tree_kit import NEWICK, fit, get, npy, post
 
 
 @pytest.fixture
@@ -32,8 +32,9 @@ def test_all_metrics_that_labels_allow(working: Working, tree: dict[str, Any]) -
     body = answer.json()
     assert body["metrics"]["dendrogram_purity"] == 1.0
     assert body["metrics"]["nmi"] == 1.0
-    assert set(body) == {"metrics", "standard_errors", "cut", "nodes", "warnings"}
+    assert set(body) == {"metrics", "standard_errors", "cut", "placed", "nodes", "warnings"}
     assert body["nodes"] is None
+    assert body["placed"] is None
 
 
 def test_the_answer_describes_the_cut(working: Working, tree: dict[str, Any]) -> None:
@@ -354,3 +355,63 @@ def test_an_evaluation_adds_no_tree(working: Working, tree: dict[str, Any]) -> N
     items = working.client.get("/v1/trees").json()["items"]
     assert [item["id"] for item in items] == [tree["id"]]
     assert get(working, tree).status_code == 200
+
+
+def test_new_rows_are_placed_and_measured(working: Working) -> None:
+    #      0
+    #    /   \
+    #  0,1   2,3    the leaves of the training rows
+    train = [[0.0], [1.0], [9.0], [10.0]]
+    tree = fit(working, "hkm", {"features": train}, params={"branching": 2, "max_leaves": 2})
+    new = [[0.2], [0.4], [9.5], [8.0], [0.1]]
+    criteria = {"inputs": {"features": new}, "labels": ["a", "a", "b", "b", "b"]}
+    metrics = ["purity", "leaf_purity", "silhouette"]
+    body = evaluate(working, tree, {**criteria, "metrics": metrics}).json()
+    assert body["placed"] == {
+        "n_rows": 5,
+        "method": "hkm",
+        "rule": "the leaf reached by following the nearest centre at each split",
+    }
+    assert body["cut"] == {"leaves": True, "n_clusters": 2}
+    # a, a, b below 0; b, b below 1.
+    assert body["metrics"]["purity"] == pytest.approx(4 / 5)
+    assert body["metrics"]["leaf_purity"] == pytest.approx(4 / 5)
+    assert body["metrics"]["silhouette"] > 0.5
+    training = evaluate(working, tree, {"labels": list("aabb"), "metrics": ["purity"]}).json()
+    assert (training["placed"], training["metrics"]) == (None, {"purity": 1.0})
+
+
+def test_a_report_on_nodes_of_new_rows(working: Working) -> None:
+    tree = fit(working, "l2h", {"logits": [[2.0, 0.0, 0.1], [0.0, 2.0, 0.1], [0.1, 0.0, 2.0]]})
+    criteria = {"inputs": {"logits": [[3.0, 0.0, 0.0]] * 4}, "labels": [0, 0, 1, 1]}
+    body = evaluate(working, tree, {**criteria, "per_node": True}).json()
+    nodes = working.client.get(body["nodes"]).json()["items"]
+    assert [node["size"] for node in nodes].count(4) >= 2
+    assert [node["purity"] for node in nodes if node["size"] == 0] == [None, None]
+    assert nodes[0]["purity"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "message"),
+    [
+        ({"labels": [0]}, "wrong-length", "'labels' has 1 rows; input 'features' has 2"),
+        ({"labels": [0, 1], "inputs": {"features": [[0.0, 1.0]] * 2}}, "wrong-shape", "2 columns"),
+        ({"labels": [0, 1], "features": [[0.0], [1.0]]}, "wrong-input", "given twice"),
+        ({"inputs": {"labels": [0, 1]}, "labels": [0, 1]}, "wrong-input", "beside `inputs`"),
+        ({"inputs": {"logits": [[0.0], [1.0]]}, "labels": [0, 1]}, "wrong-input", "features"),
+        ({"labels": [0, 1], "metrics": ["explained_variance"]}, "wrong-input", "nothing"),
+    ],
+)
+def test_new_rows_that_cannot_be_measured(
+    working: Working, body: Any, code: str, message: str
+) -> None:
+    tree = fit(working, "hkm", {"features": [[0.0], [1.0], [9.0]]}, params={"max_leaves": 2})
+    answer = evaluate(working, tree, {"inputs": {"features": [[0.0], [1.0]]}, **body})
+    assert message in problem_of(answer, 422, code)["detail"]
+
+
+def test_a_tree_without_a_model_measures_no_new_rows(
+    working: Working, tree: dict[str, Any]
+) -> None:
+    criteria = {"inputs": {"features": [[0.0]]}, "labels": [0]}
+    problem_of(evaluate(working, tree, criteria), 422, "cannot-predict")

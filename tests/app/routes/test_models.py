@@ -10,6 +10,7 @@ import pytest
 from safetensors.numpy import load
 
 from tests.app.conftest import Working, problem_of
+from tests.app.tree_kit import NEWICK, model_of, post
 
 POINTS = np.repeat(10.0 * np.eye(3), 8, axis=0) + np.random.default_rng(0).normal(size=(24, 3))
 
@@ -96,12 +97,6 @@ def test_unknown_models(working: Working, model_id: str) -> None:
     problem_of(working.client.get(f"/v1/models/{model_id}"), 404, "not-found")
 
 
-def test_a_method_that_does_not_predict_has_no_model(working: Working) -> None:
-    job = working.client.post(
-        "/v1/jobs",
-        json={"method": "hac", "inputs": {"features": POINTS.tolist()}},
-        headers={"Prefer": "wait=30"},
-    ).json()
-    assert job["result"]["model"] is None
-    suffix = job["id"].partition("_")[2]
-    problem_of(working.client.get(f"/v1/models/md_{suffix}"), 404, "not-found")
+def test_an_imported_tree_has_no_model(working: Working) -> None:
+    model_id = model_of(post(working, NEWICK))
+    problem_of(working.client.get(f"/v1/models/{model_id}"), 404, "not-found")

@@ -245,15 +245,15 @@ def test_then_takes_the_transformed_rows_of_all_points(working: Working) -> None
     assert len(set(leaves[:, 0].tolist())) == 4
 
 
-def test_a_second_method_that_does_not_predict_leaves_the_transformation(
-    working: Working,
-) -> None:
-    job = learn(working, then="hac")
-    result = job["result"]
+def test_a_second_method_places_rows_by_the_transformation(working: Working) -> None:
+    result = learn(working, then="hac")["result"]
     answer = transform(working, result["model"], {"features": ROWS[:2].tolist()})
     assert answer.json()["shape"] == [2, 1]
-    refused = predict(working, {"id": result["tree"]}, {"features": ROWS.tolist()})
-    assert "second method" in problem_of(refused, 422, "cannot-predict")["detail"]
+    tree = working.client.get(f"/v1/trees/{result['tree']}").json()
+    answer = predict(working, tree, {"features": ROWS.tolist()})
+    assert "nearest point" in answer.headers["warning"]
+    # Every row is a point of the fit, and each point is a leaf.
+    assert len({item["leaf"] for item in answer.json()["items"]}) == 48
 
 
 @pytest.mark.parametrize("then", ["fda", "mlr", "ghhc-glove"])

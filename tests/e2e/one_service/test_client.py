@@ -117,6 +117,14 @@ def test_evaluations_and_predictions(tree: Tree, points: Tree, umbel: Umbel) -> 
     leaves = {node["id"]: node["name"] for node in tree.nodes()}
     assert [leaves[leaf] for leaf in places.leaf] == [NAMES[c] for c in LOGITS[:5].argmax(1)]
     assert places.paths[0][-1] == places[0]["leaf"]
+    true = [NAMES[number] for number in LOGITS[:5].argmax(1)]
+    new = tree.evaluate(true, rows=LOGITS[:5], metrics=["leaf_purity"])
+    assert new == {"leaf_purity": 1.0}
+    assert new.placed is not None
+    assert (new.placed["n_rows"], new.placed["method"]) == (5, "l2h")
+    assert tree.evaluate(true, rows={"logits": LOGITS[:5]}, metrics=["leaf_purity"]) == new
+    with pytest.raises(InputError, match="twice"):
+        tree.evaluate(true, rows={"features": LOGITS[:5]}, features=LOGITS[:5])
     # What was uploaded for a prediction alone does not stay.
     assert len(umbel.datasets(limit=100)) == n_datasets
     assert tree.model().inputs == ("logits",)

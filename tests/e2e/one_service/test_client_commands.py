@@ -84,6 +84,14 @@ def test_evaluate_predict_compare_and_jobs(capsys: pytest.CaptureFixture[str]) -
     assert json.loads(output)["metrics"] == pytest.approx({"ari": 1.0, "nmi": 1.0})
 
     np.save("new.npy", np.array([[8.0] * 4, [16.0] * 4, [8.2] * 4]))
+    Path("new.txt").write_text("a\nb\na\n")
+    output, _ = umbel(
+        capsys,
+        *("evaluate", tree, "--rows", "new.npy", "--labels", "new.txt"),
+        *("--metrics", "ari", "--json"),
+    )
+    assert json.loads(output)["metrics"] == {"ari": 1.0}
+    assert json.loads(output)["placed"]["n_rows"] == 3
     umbel(capsys, "predict", tree, "new.npy", "--out", "p.csv")
     with Path("p.csv").open() as file:
         leaves = [row["leaf"] for row in csv.DictReader(file)]
@@ -138,6 +146,7 @@ def test_a_tree_from_a_file_is_evaluated(capsys: pytest.CaptureFixture[str]) -> 
         ("run kmeans x.npy --n-clusters 99", 1, "99"),
         ("run hac x.npy --preprocess [", 2, "not JSON"),
         ("evaluate x.csv --labels y.txt", 2, "neither the id of a tree"),
+        ("evaluate one.nwk --labels y.txt --rows x.npy", 2, "a service keeps"),
         ("evaluate tr_00000000000000000000000000 --labels y.txt", 1, "tr_0000"),
         ("predict tr_00000000000000000000000000 x.npy", 1, "tr_0000"),
         ("compare hax --features x.npy", 2, "'hac'"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +24,9 @@ from models.metrics.pairs import Gaussian
 from models.progress import silent
 from models.tree.build import from_merges, from_partition
 from models.tree.cut import cut
+from models.tree.rows import over_rows
 from models.tree.tree import Tree
-from tests.models.metrics.trees_kit import any_tree, naive_lhd, tree_of
+from tests.models.metrics.trees_kit import any_tree, meet, naive_lhd, points_under, tree_of
 
 
 def needing(*roles: str) -> list[str]:
@@ -110,6 +113,46 @@ def test_single_points_are_cut_at_the_number_of_classes(
     over = upper_part(tree, clusters.nodes, clusters.cluster_of_point)
     assert evaluation.metrics["lhd"] == pytest.approx(naive_lhd(over, labels.tolist()))
     assert 0 < evaluation.metrics["lhd"] < 1
+
+
+def test_new_rows_are_measured_where_they_were_placed(
+    blobs: tuple[Tree, np.ndarray, np.ndarray, np.ndarray],
+) -> None:
+    tree, _, _, labels = blobs
+    # Rows at single points of the fit, some of which get several and some none.
+    rng = np.random.default_rng(1)
+    point = rng.integers(len(labels), size=80)
+    rows = over_rows(tree, tree.leaf_of_point[point])
+    true = np.where(rng.random(80) < 0.2, 4, labels[point])
+    evaluation = evaluate(rows, labels=true, fitted=tree)
+    flat = cut(tree, k=5).cluster_of_point[point]
+    assert evaluation.cut == {"k": 5, "n_clusters": 5}
+    assert evaluation.metrics["nmi"] == pytest.approx(sk.normalized_mutual_info_score(true, flat))
+    shares = []
+    for i, j in combinations(range(80), 2):
+        if true[i] == true[j]:
+            under = points_under(rows, meet(rows, i, j))
+            shares.append((true[under] == true[i]).mean())
+    assert evaluation.metrics["dendrogram_purity"] == pytest.approx(np.mean(shares))
+
+
+def test_new_rows_may_have_more_classes_than_the_tree_has_leaves() -> None:
+    tree = tree_of([-1, 0, 0], [1, 2])
+    rows = over_rows(tree, np.array([1, 1, 2, 2]))
+    evaluation = evaluate(rows, labels=[0, 1, 2, 3], metrics=["purity"], fitted=tree)
+    assert evaluation.cut == {"k": 2, "n_clusters": 2}
+    assert evaluation.metrics == {"purity": 0.5}
+
+
+def test_new_rows_are_not_taken_for_the_points_that_leaves_are_named_after() -> None:
+    names = np.array([None, "1", "0"], dtype=object)
+    tree = replace(tree_of([-1, 0, 0], [1, 2]), name=names)
+    other = tree_of([-1, 0, 0], [1, 2])
+    rows = over_rows(tree, tree.leaf_of_point)
+    evaluation = evaluate(rows, hierarchy=other, metrics=["robinson_foulds"], fitted=tree)
+    assert evaluation.metrics == {"robinson_foulds": 0.0}
+    assert (over_rows(tree, np.array([2, 2])).size == [2, 0, 2]).all()
+    assert rows.name.tolist() == [None] * 3
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 
 from models import registry
 from models.data import Data
+from models.method import Fitted
+from models.methods.features.hac import HAC
 from models.tree.walk import path
 from tests.workers.child.job_kit import JobsInFolder, code_of, predicted, tree_of
 from workers.artifacts import results
@@ -176,6 +179,18 @@ def test_then_runs_on_transformed_rows(jobs: JobsInFolder, then: str) -> None:
     assert [row["leaf"] for row in predicted(where)] == tree.leaf_of_point.tolist()
 
 
+@pytest.fixture
+def without_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`hac` leaves no model, as methods may."""
+    fit = HAC._fit
+
+    def lone(self: HAC, data: Data, params: Any, run: Any) -> Fitted:
+        return replace(fit(self, data, params, run), model=None)
+
+    monkeypatch.setattr(HAC, "_fit", lone)
+
+
+@pytest.mark.usefixtures("without_model")
 def test_then_that_does_not_predict_leaves_the_transformation(jobs: JobsInFolder) -> None:
     outcome, folder = jobs.run("fit", LABELLED, then=MethodStep(method="hac"), **FDA)
     assert outcome.result is not None
@@ -187,6 +202,7 @@ def test_then_that_does_not_predict_leaves_the_transformation(jobs: JobsInFolder
     assert code_of(refused) == "cannot-predict"
 
 
+@pytest.mark.usefixtures("without_model")
 def test_a_method_that_does_not_predict_saves_no_model(jobs: JobsInFolder) -> None:
     outcome, folder = jobs.run("fit", {"features": POINTS}, method="hac")
     assert outcome.result is not None

@@ -95,6 +95,7 @@ class Classifier(Method[P]):
 
     inputs = FLAT_INPUTS
     outputs = ("tree", "model")
+    placing = "the leaf of its best class"
     classifies = True
     several_labels = True
     """Whether a row may have several labels, or none of the classes."""

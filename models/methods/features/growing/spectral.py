@@ -22,10 +22,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Array, Float, Int, row_blocks
-from models.checks import as_floats, count_distinct, require_squares, require_width
+from models.checks import count_distinct
 from models.clusters.kmeans import KMeansEffort, best_run
-from models.data import Data, require_finite
+from models.data import Data
 from models.graphs.graph import Graph, neighbour_graph
+from models.graphs.nearest_points import PointSearch, new_features
 from models.graphs.spectra import Spectrum, Unresolved
 from models.method import Model, Predictions
 from models.methods.features.growing.frontier import Split
@@ -41,13 +42,9 @@ def place_nearby(model: Model, tree: Tree, data: Data, n_neighbors: int) -> Pred
     The model holds the points, `fitted`, in the tree's order. O(n_rows N D), less in few
     dimensions.
     """
-    features = data.dense("features")
     fitted = model.arrays["fitted"]
-    require_width(features, fitted.shape[1])
-    require_finite(features, "features")
-    if features.size:
-        require_squares(features)
-    near = _nearest(fitted, as_floats(features), min(n_neighbors, len(fitted)))
+    features = new_features(data, fitted.shape[1])
+    near, _ = PointSearch(fitted, min(n_neighbors, len(fitted)), "euclidean").nearest(features)
     leaf = tree.leaf_of_point[near].astype(np.int64)
     first, width = places(tree.parent, np.ones(tree.n_nodes, dtype=np.int64))
     start, node = paths(tree, leaf[:, 0])
@@ -58,27 +55,6 @@ def place_nearby(model: Model, tree: Tree, data: Data, n_neighbors: int) -> Pred
         low = first[node[block]][:, None]
         share[block] = ((at >= low) & (at < low + width[node[block]][:, None])).mean(axis=1)
     return Predictions(leaf[:, 0], start, node, share)
-
-
-def _nearest(fitted: Array, rows: Array, k: int) -> Int:
-    """(n_rows, k) the fitted points nearest to each row, nearest first.
-
-    Distances are computed from differences, so a fitted point's own nearest is exactly itself or
-    one that coincides with it.
-    """
-    from sklearn.neighbors import NearestNeighbors
-
-    nearest = np.empty((len(rows), k), dtype=np.int64)
-    if not len(rows):
-        return nearest
-    origin = fitted.mean(axis=0, dtype=np.float64)
-    search = NearestNeighbors(n_neighbors=k).fit(fitted - origin)
-    for block in row_blocks(len(rows), max(k, 1) * rows.shape[1], 1 << 20):
-        near = np.sort(search.kneighbors(rows[block] - origin, return_distance=False), axis=1)
-        apart = fitted[near] - rows[block][:, None, :].astype(np.float64)
-        order = np.argsort(np.einsum("nkd,nkd->nk", apart, apart), axis=1, kind="stable")
-        nearest[block] = np.take_along_axis(near, order, axis=1)
-    return nearest
 
 
 TINY = 1e-300

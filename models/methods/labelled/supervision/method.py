@@ -69,6 +69,7 @@ class LabelledMethod(Method[P]):
     inputs = INPUTS
     some_of = SOME_OF
     outputs = ("tree", "model", "logits", "transformation")
+    placing = "its most probable cluster"
     advice = "Use a sample of the rows, or cut them to fewer columns ('n_components')."
 
     @abstractmethod

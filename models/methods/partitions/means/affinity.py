@@ -23,6 +23,7 @@ from models import memory
 from models.arrays import Arrays, Float, Matrix, row_blocks
 from models.checks import (
     as_floats,
+    require_role,
     require_square,
     require_symmetric,
     require_usable,
@@ -205,27 +206,17 @@ def coordinates(arrays: Arrays, facts: Mapping[str, Any], data: Data) -> Float:
     """
     vectors = arrays["vectors"]
     if facts["affinity"] == "similarity":
-        values = _with_role(data, "similarity").matrix("similarity")
+        values = require_role(data, "similarity").matrix("similarity")
         require_width(values, len(vectors), "similarity")
         require_similarity(values)
         return through(values, vectors)
     fitted = arrays["fitted"]
-    features = as_floats(_with_role(data, "features").dense("features"))
+    features = as_floats(require_role(data, "features").dense("features"))
     require_width(features, fitted.shape[1])
     require_usable(features, 0, features.shape[0])
     if facts["affinity"] == "rbf":
         return through_gaussian(features, fitted, vectors, facts["gamma"])
     return through(NeighbourSearch(fitted, facts["n_neighbors"]).graph(features), vectors)
-
-
-def _with_role(data: Data, role: str) -> Data:
-    if role not in data:
-        raise UsageError(
-            f"The model was fitted on the input {role!r}; new points need it too.",
-            code="wrong-input",
-            role=role,
-        )
-    return data
 
 
 def check_similarity(values: Matrix, advice: str) -> None:

@@ -49,7 +49,7 @@ def star(table: Table) -> Tree:
     parent[0] = -1
     height = np.zeros(n_tasks + 1)
     height[0] = 1.0
-    names = [None, *(str(task) for task in table.tasks)]
+    names = [None, *table.names]
     return from_parents(parent, height, names, table.by_row(1 + np.arange(n_tasks)))
 
 
@@ -66,6 +66,6 @@ def _with_task_leaves(ball_tree: BallTree, points: Single, table: Table) -> Tree
     limit = np.where(tree.parent[above] >= 0, tree.height[tree.parent[above]], np.inf)
     height[above] = np.clip(furthest - node_norm[above], 0.0, limit)
     names = np.full(len(leaves.parent), None, dtype=object)
-    names[leaves.leaf] = [str(task) for task in table.tasks]
+    names[leaves.leaf] = table.names
     leaf_of_point = table.by_row(leaves.leaf)
     return from_parents(leaves.parent, height, names, leaf_of_point, extra=leaves.columns)

@@ -20,6 +20,11 @@ INPUTS: Mapping[str, Input] = {
     "tasks": Input(
         one_per="row", description="For each row the task it belongs to, an integer or text."
     ),
+    "names": Input(
+        required=False,
+        fit_only=True,
+        description="One name per task, in the order of the tasks: by number, or by text.",
+    ),
 }
 
 

@@ -37,7 +37,7 @@ def average_linkage(distances: Float, table: Table) -> Tree:
         merges[:, 0].astype(np.int64),
         merges[:, 1].astype(np.int64),
         height,
-        names=[str(task) for task in table.tasks],
+        names=table.names,
         leaf_of_point=table.by_row(np.arange(table.n_tasks)),
     )
 

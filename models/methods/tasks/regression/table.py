@@ -37,7 +37,8 @@ class Table:
 
     row : (N,) the number of each in the input. features : (N, D). targets : (N,) numbers, or for a
         classification indices of `classes`. task : (N,) indices of `tasks`. start : (T + 1,) the
-        first row of each task, and N. classes : empty for a regression.
+        first row of each task, and N. classes : empty for a regression. names : (T,) what the
+        leaves are called.
     """
 
     row: Int
@@ -47,6 +48,7 @@ class Table:
     start: Int
     tasks: list[int | str]
     classes: list[int | str]
+    names: list[str]
 
     @property
     def n_tasks(self) -> int:
@@ -72,6 +74,7 @@ class Table:
             np.concatenate([[0], np.cumsum(count)]),
             self.tasks,
             self.classes,
+            self.names,
         )
 
 
@@ -96,6 +99,7 @@ def table_of(data: Data, problem: Problem) -> Table:
         np.concatenate([[0], np.cumsum(count)]),
         tasks.tolist(),
         classes,
+        data.names() or [str(task) for task in tasks.tolist()],
     )
 
 
@@ -103,7 +107,8 @@ def check(data: Data, problem: Problem) -> None:
     """Raise UsageError for unusable inputs.
 
     These are inputs of different lengths, values that are not finite, targets of the wrong kind for
-    the problem or all the same, a single task, and more tasks, classes or weights than `MOST_...`.
+    the problem or all the same, a single task, more tasks, classes or weights than `MOST_...`, and
+    another number of names than tasks.
     """
     features = data.dense("features")
     require_columns(features)
@@ -132,6 +137,7 @@ def check(data: Data, problem: Problem) -> None:
             code="too-large",
             role="tasks",
         )
+    data.leaf_names(len(tasks), "task")
     n_classes = 0
     if problem == "regression":
         _check_numbers(_column(data, "targets"))

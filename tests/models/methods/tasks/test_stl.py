@@ -65,6 +65,20 @@ def test_new_rows_need_their_task_and_no_target() -> None:
         METHOD.predict(fitted.model, fitted.tree, narrow)
 
 
+@pytest.mark.parametrize("method", ["stl", "mtrl", "ghhc-mtl"])
+def test_leaves_are_called_by_the_names_of_tasks(method: str) -> None:
+    used = registry.method(method)
+    data = lines(n_rows=12)
+    params = used.Params(**used.example)
+    names = ["first", "second", "third", "fourth"]
+    plain = used.fit(data, params)
+    tree = used.fit(Data({**data.values, "names": names}), params).tree
+    tasks = sorted(set(np.asarray(data.values["tasks"]).tolist()))
+    called = {str(task): name for task, name in zip(tasks, names, strict=True)}
+    before = plain.tree.name[plain.tree.leaf_of_point]
+    assert tree.name[tree.leaf_of_point].tolist() == [called[name] for name in before]
+
+
 def test_rows_kept_out_are_measured_and_still_placed() -> None:
     fitted = fit(lines(noise=1.0), held_out=0.25)
     assert 0.5 < fitted.metrics["explained_variance"] < 1

@@ -1,0 +1,179 @@
+"""The points of a fit that are nearest to new rows, by any of the metrics.
+
+scikit-learn finds a few more candidates than are asked for, by a search tree in few dimensions and
+else by comparing all pairs. Their distances are then measured from differences, in float64: the
+nearest to a row that is a point of the fit is this point itself, or one that coincides with it.
+
+Cost: O(M N D) time for M new rows, less in few dimensions. Memory: two copies of the points in
+float32 or float64, and blocks of rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from models.arrays import Array, Float, Int, row_blocks
+from models.checks import as_floats, require_role, require_squares, require_width
+from models.clusters.placing import at_leaves
+from models.data import Data, require_finite
+from models.errors import UsageError
+from models.graphs.neighbours import lengths
+from models.method import Model, Predictions
+from models.numerics.distances import FLAT, DistanceMetric, flat, refuse_distance
+from models.tree.tree import Tree
+
+SPARE = 7
+"""Candidates beyond those asked for, in case rounding changes which are nearest."""
+
+
+class PointSearch:
+    """A search for the nearest of a fit's points.
+
+    points : (N, D), such as a fit by `metric` accepts. n_neighbors : at most N.
+
+    Raises UsageError for points whose squares overflow.
+    """
+
+    def __init__(self, points: Array, n_neighbors: int, metric: DistanceMetric) -> None:
+        from sklearn.neighbors import NearestNeighbors
+
+        self.n_neighbors = n_neighbors
+        self._metric = metric
+        self._points = self._flat(points)
+        require_squares(self._points)
+        self._origin = self._points.mean(axis=0, dtype=np.float64)
+        # Not a metric, so that no search tree is exact for it; and it depends on the origin.
+        uneven = metric in ("braycurtis", "canberra")
+        if uneven:
+            self._origin[:] = 0.0
+        self._search = NearestNeighbors(
+            n_neighbors=min(n_neighbors + SPARE, len(points)),
+            metric="euclidean" if metric in FLAT else metric,
+            algorithm="brute" if metric == "braycurtis" else "auto",
+        ).fit(self._centred(self._points))
+
+    def nearest(self, rows: Array) -> tuple[Int, Float]:
+        """(M, n_neighbors) numbers of the points nearest to each row, and their distances.
+
+        The nearest come first, of equally near ones those of lower number.
+
+        Raises UsageError for a row, or a pair of a row and a point, without a distance.
+        """
+        number = np.empty((len(rows), self.n_neighbors), dtype=np.int64)
+        distance = np.empty(number.shape)
+        if not len(rows):
+            return number, distance
+        rows = self._flat(rows)
+        require_squares(rows)
+        width = self._search.n_neighbors
+        for block in row_blocks(len(rows), width * rows.shape[1], 1 << 20):
+            part = rows[block]
+            near = self._search.kneighbors(self._centred(part), return_distance=False)
+            near = np.sort(near, axis=1).ravel()
+            own = np.repeat(np.arange(len(part)), width)
+            far = lengths(
+                part[own].astype(np.float64), self._points[near].astype(np.float64), self._metric
+            )
+            self._require_distances(far, block.start + own, near)
+            far, near = far.reshape(len(part), width), near.reshape(len(part), width)
+            order = np.argsort(far, axis=1, kind="stable")[:, : self.n_neighbors]
+            number[block] = np.take_along_axis(near, order, axis=1)
+            distance[block] = np.take_along_axis(far, order, axis=1)
+        return number, distance
+
+    def _flat(self, rows: Array) -> Array:
+        if self._metric in FLAT:
+            return flat(rows, self._metric)
+        floats = as_floats(rows)
+        assert isinstance(floats, np.ndarray)
+        return floats
+
+    def _centred(self, rows: Array) -> Array:
+        centred: Array = (rows - self._origin).astype(rows.dtype, copy=False)
+        return centred
+
+    def _require_distances(self, distance: Float, row: Int, point: Int) -> None:
+        for odd in np.flatnonzero(~np.isfinite(distance))[:1].tolist():
+            refuse_distance(
+                self._metric,
+                int(row[odd]),
+                int(point[odd]),
+                float(distance[odd]),
+                "a new row and one of the fit, numbers",
+            )
+
+
+def model_of(data: Data, role: str, metric: DistanceMetric) -> Model:
+    """A model that places new rows by the nearest points of a fit.
+
+    It keeps the features as they are; of given distances or similarities only the number of points.
+    """
+    values = data.dense(role)
+    arrays = {"points": values} if role == "features" else {}
+    return Model(arrays, {"role": role, "metric": metric, "n_points": len(values)})
+
+
+def nearest_point(model: Model, data: Data) -> Int:
+    """(M,) the point nearest to each new row by a model of `model_of`, ties to the lowest number.
+
+    Raises UsageError as `PointSearch.nearest`, `new_features` and `new_pairs`.
+    """
+    role, n_points = model.facts["role"], model.facts["n_points"]
+    if role == "features":
+        points = model.arrays["points"]
+        rows = new_features(data, points.shape[1])
+        return PointSearch(points, 1, model.facts["metric"]).nearest(rows)[0][:, 0]
+    pairs = new_pairs(data, role, n_points)
+    best: Int = pairs.argmin(axis=1) if role == "distances" else pairs.argmax(axis=1)
+    return best
+
+
+def place_nearest(method: str, model: Model, tree: Tree, data: Data) -> Predictions:
+    """New rows at the leaves of their nearest points, with the warning that the method itself says
+    nothing of new rows; every probability is 1.
+
+    method : its id. Raises UsageError as `nearest_point` and `at_leaves`.
+    """
+    note = (
+        f"Method {method!r} has no rule for new rows: each is at the leaf of the nearest point of "
+        "the fit."
+    )
+    leaf = tree.leaf_of_point[nearest_point(model, data)].astype(np.int64)
+    return replace(at_leaves(method, tree, leaf), warnings=(note,))
+
+
+def new_features(data: Data, n_features: int) -> Array:
+    """The new rows of the input 'features'.
+
+    Raises UsageError where there are none, for another width and for values that are not finite.
+    """
+    features = require_role(data, "features").dense("features")
+    require_width(features, n_features)
+    require_finite(features, "features")
+    return features
+
+
+def new_pairs(data: Data, role: str, n_points: int) -> Array:
+    """(M, n_points) of new rows the distances from the fit's points, or similarities to them.
+
+    Raises UsageError where there are none, for another number of points, for values that are not
+    finite and for negative distances.
+    """
+    values = require_role(data, role).dense(role)
+    require_width(values, n_points, role)
+    require_finite(values, role)
+    for block in row_blocks(len(values), n_points, 1 << 20) if role == "distances" else ():
+        negative = np.argwhere(values[block] < 0)
+        if negative.size:
+            row, column = block.start + int(negative[0, 0]), int(negative[0, 1])
+            raise UsageError(
+                f"Input 'distances' has the value {values[row, column]:g} at row {row}, column "
+                f"{column} (counted from 0): distances must not be negative.",
+                code="not-distances",
+                role=role,
+                row=row,
+                column=column,
+            )
+    return values

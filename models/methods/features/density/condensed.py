@@ -1,0 +1,147 @@
+"""The condensed tree of HDBSCAN, and the tree of its chosen clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from models.arrays import Float, Int
+from models.tree.build import from_parents
+from models.tree.parents import under
+from models.tree.tree import Tree
+from models.tree.walk import contract_unary
+
+
+@dataclass(frozen=True, slots=True)
+class Condensed:
+    """The condensed tree of n_points; clusters are numbered from the root, 0, parents first.
+
+    above : (n_clusters,) parent of each cluster, -1 for the root.
+    birth : (n_clusters,) density (1 / distance) at which it splits off; 0 for the root.
+    cluster, fall : (n_points,) the last cluster that contains each point and the density at which
+        the point falls out of it; infinite for a point at distance 0.
+    """
+
+    above: Int
+    birth: Float
+    cluster: Int
+    fall: Float
+
+    @classmethod
+    def of(cls, rows: npt.NDArray[Any], n_points: int) -> Condensed:
+        """From the library's rows (parent, child, lambda_val, child_size), points first."""
+        whole = rows["child"] >= n_points
+        clusters, points = rows[whole], rows[~whole]
+        above = np.full(len(clusters) + 1, -1, dtype=np.int64)
+        birth = np.zeros(len(clusters) + 1)
+        above[clusters["child"] - n_points] = clusters["parent"] - n_points
+        birth[clusters["child"] - n_points] = clusters["lambda_val"]
+        cluster = np.zeros(n_points, dtype=np.int64)
+        fall = np.zeros(n_points)
+        cluster[points["child"]] = points["parent"] - n_points
+        fall[points["child"]] = points["lambda_val"]
+        return cls(above, birth, cluster, fall)
+
+    @property
+    def n_clusters(self) -> int:
+        return int(self.above.size)
+
+    def stability(self) -> Float:
+        """(n_clusters,) sum over the points of the density to which they stay, minus its birth.
+
+        Points stay until they fall out or the cluster splits. Infinite densities count as the
+        largest finite one, so that sums stay finite.
+        """
+        most = max(largest_finite(self.fall), largest_finite(self.birth))
+        birth, fall = np.minimum(self.birth, most), np.minimum(self.fall, most)
+        inside = np.bincount(self.cluster, minlength=self.n_clusters)
+        size = under(self.above.astype(np.int32), inside)
+        total = np.bincount(self.cluster, fall, self.n_clusters)
+        child = np.arange(1, self.n_clusters)
+        total += np.bincount(self.above[child], birth[child] * size[child], self.n_clusters)
+        return total - birth * size
+
+    def split_distance(self) -> Float:
+        """(n_clusters,) distance at which a cluster splits into clusters; 0 where it does not."""
+        height = np.zeros(self.n_clusters)
+        child = np.arange(1, self.n_clusters)
+        height[self.above[child]] = 1.0 / self.birth[child]
+        return height
+
+    def chosen(self, label: Int) -> Int:
+        """(n_labels,) the cluster that each label stands for: the lowest over all its points."""
+        n_labels = int(label.max(initial=-1)) + 1
+        depth = np.zeros(self.n_clusters, dtype=np.int64)
+        for cluster in range(1, self.n_clusters):
+            depth[cluster] = depth[self.above[cluster]] + 1
+        lowest = np.full(n_labels, -1, dtype=np.int64)
+        pairs = np.unique(np.stack([label, self.cluster])[:, label >= 0], axis=1)
+        for number, cluster in pairs.T.tolist():
+            ancestor = int(lowest[number])
+            if ancestor < 0:
+                ancestor = cluster
+            while ancestor != cluster:
+                if depth[ancestor] >= depth[cluster]:
+                    ancestor = int(self.above[ancestor])
+                else:
+                    cluster = int(self.above[cluster])
+            lowest[number] = cluster
+        return lowest
+
+
+def tree_of(condensed: Condensed, label: Int) -> Tree:
+    """The tree with the chosen clusters as leaves, named by their labels, below their ancestors.
+
+    label : (n_points,) chosen cluster of each point, -1 for noise, which lies in the leaf 'noise'
+        under the root. Clusters of noise only, and splits with one remaining side, are left out.
+
+    Heights are the distances at which a node splits; leaves have 0. Extra columns: `cluster`, the
+    label of a chosen cluster, else -1; `birth`, the density (1 / distance) at which it splits off;
+    `stability`.
+    """
+    node = condensed.chosen(label)
+    retained = np.zeros(condensed.n_clusters, dtype=bool)
+    retained[0] = True
+    for cluster in node.tolist():
+        while not retained[cluster]:
+            retained[cluster] = True
+            cluster = int(condensed.above[cluster])
+    row_of = np.cumsum(retained) - 1
+    rows = np.flatnonzero(retained)
+    parent = np.where(rows == 0, -1, row_of[condensed.above[rows]])
+    height = condensed.split_distance()[rows]
+    height[np.bincount(parent[1:], minlength=rows.size) == 0] = 0.0
+    most = largest_finite(condensed.birth)
+    birth, stability = np.minimum(condensed.birth, most)[rows], condensed.stability()[rows]
+    place = row_of[node]
+    leaf = place[label] if node.size else np.zeros_like(label)
+    columns = [parent, height, birth, stability]
+    if node.size and node[0] == 0:
+        # The root is the only cluster: it becomes a leaf beside the noise.
+        columns = [np.append(column, column[0]) for column in columns]
+        columns[0][-1], columns[1][-1] = 0, 0.0
+        place = np.array([rows.size])
+        leaf = np.full_like(label, rows.size)
+    n_rows = columns[0].size
+    cluster, name = np.full(n_rows, -1), np.full(n_rows, None, dtype=object)
+    cluster[place] = np.arange(node.size)
+    name[place] = [str(number) for number in range(node.size)]
+    if (label < 0).any():
+        leaf[label < 0] = n_rows
+        columns = [np.append(column, 0.0 if column.dtype.kind == "f" else 0) for column in columns]
+        cluster, name = np.append(cluster, -1), np.append(name, "noise")
+    parent, height, birth, stability = columns
+    if not height[0] and parent.size > 1:
+        # With one cluster or none the root does not split: its height is the least density's.
+        least = condensed.fall.min()
+        height[0] = 1.0 / least if least > 0 else 0.0
+    extra = {"cluster": cluster, "birth": birth, "stability": stability}
+    return contract_unary(from_parents(parent, height, name, leaf, extra=extra))
+
+
+def largest_finite(values: Float) -> float:
+    """The largest finite value, at least 0."""
+    return float(values[np.isfinite(values)].max(initial=0.0))

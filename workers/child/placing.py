@@ -1,0 +1,95 @@
+"""New rows in a tree: a fitted model places them, for predictions and for evaluations on them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from models.data import Data, Value
+from models.errors import UsageError
+from models.method import PredictionOptions, handed_on
+from models.preprocess.inputs import Preparation
+from models.registry import method
+from models.tree.rows import over_rows
+from models.tree.tree import Tree
+from workers.artifacts import results
+from workers.child.sources import Source, many_of, of_role, tree_of, values_of
+
+
+def fitted_of(sources: Sequence[Source]) -> tuple[Tree, results.FittedModel]:
+    """The tree among the sources, and its model. Raises UsageError `cannot-predict` without one."""
+    source = of_role(sources, "tree")
+    if results.MODEL not in source.files:
+        raise UsageError(
+            "This tree has no model, so it cannot place new rows; methods that predict say so in "
+            "the catalogue.",
+            code="cannot-predict",
+        )
+    model = results.load_model(source.files[results.MODEL])
+    if not model.places:
+        raise UsageError(
+            "The tree is by a second method, which does not predict, so new rows cannot be placed "
+            "in it; the model can transform them.",
+            code="cannot-predict",
+        )
+    return tree_of(source), model
+
+
+def prediction_options(options: Mapping[str, Any]) -> PredictionOptions:
+    """Those among the options of a request."""
+    names = ("top_k", "threshold", "confidence")
+    return PredictionOptions(**{name: options[name] for name in names if name in options})
+
+
+def placing_data(model: results.FittedModel, values: Mapping[str, Value]) -> Data:
+    """The inputs of the last step of a model, which places rows.
+
+    values : the inputs that the first step's predictions need, by role, as a user gives them.
+
+    Raises UsageError for rows that cannot be prepared as in the fit.
+    """
+    data = Data(Preparation(model.prepared).apply(values))
+    for stage, following in pairwise(model.stages):
+        used = method(stage.method)
+        role = handed_on(used, method(following.method))
+        give = used.logits if role == "logits" else used.transform
+        data = Data({role: give(stage.model, data)})
+    return data
+
+
+@dataclass(frozen=True, slots=True)
+class NewRows:
+    """Rows that were not in the fit, placed in its tree for an evaluation.
+
+    fitted : the tree over the points of its fit. tree : the same nodes over the new rows.
+    others : the inputs of the evaluation beside those that were placed; a single matrix of features
+        that was placed is among them.
+    facts : number of rows, and the method with its rule, as the answer has them.
+    """
+
+    fitted: Tree
+    tree: Tree
+    others: dict[str, Value]
+    facts: dict[str, Any]
+    warnings: tuple[str, ...]
+
+    @classmethod
+    def of(cls, sources: Sequence[Source], roles: Collection[str]) -> NewRows:
+        """Read and place the inputs of the given roles.
+
+        Raises UsageError as `fitted_of`, `placing_data` and `Method.predict`.
+        """
+        fitted, model = fitted_of(sources)
+        values = values_of(sources, but=("tree",), many=many_of(model.stages[0].method))
+        given = {role: value for role, value in values.items() if role in roles}
+        last = model.stages[-1]
+        predicts = method(last.method)
+        predictions = predicts.predict(last.model, fitted, placing_data(model, given))
+        others = {role: value for role, value in values.items() if role not in roles}
+        if "features" in given and not isinstance(given["features"], tuple):
+            others["features"] = given["features"]
+        facts = {"n_rows": len(predictions.leaf), "method": predicts.id, "rule": predicts.placing}
+        tree = over_rows(fitted, predictions.leaf)
+        return cls(fitted, tree, others, facts, predictions.warnings)
