@@ -13,7 +13,6 @@ from anyio import to_thread
 from fastapi import Depends, FastAPI
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import HTMLResponse, Response
 
 from app import openapi
 from app.http import problems, queries
@@ -159,7 +158,6 @@ def create_app(
         app.include_router(
             router, dependencies=[Depends(queries.refuse_unknown)] if strict else None
         )
-    _add_docs(app)
     return app
 
 
@@ -189,15 +187,6 @@ def _middleware(
         Middleware(Limiter, rates=rates),
         Middleware(Compressed),
     ]
-
-
-def _add_docs(app: FastAPI) -> None:
-    @app.get("/docs", include_in_schema=False)
-    async def docs() -> Response:
-        return HTMLResponse(
-            openapi.page(app.openapi()),
-            headers={"Content-Security-Policy": openapi.POLICY},
-        )
 
 
 @asynccontextmanager

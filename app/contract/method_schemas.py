@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from models.method import Method
 from models.registry import methods
 
 _SCHEMAS = "#/components/schemas/"
 _REQUESTS = {"NewJob": "Job", "NewStep": "Step", "RunBody": "Run"}
 """The requests, and how those of one method are called after its name."""
+
+_DATASET = "ds_01kamjx5w0n5zr4v8cqe2t7h3f"
+"""What examples have for the id of a user's dataset."""
 
 _LONG = 150
 """Characters of a member's schema above which it is written once, under a name."""
@@ -52,6 +56,21 @@ def add(document: dict[str, Any]) -> None:
             "discriminator": {"propertyName": "method", "mapping": mapping},
             **({"examples": whole["examples"]} if "examples" in whole else {}),
         }
+    body = document["paths"]["/v1/jobs"]["post"]["requestBody"]["content"]["application/json"]
+    body["examples"] = {method_id: _example(method) for method_id, method in methods().items()}
+
+
+def _example(method: Method[Any]) -> dict[str, Any]:
+    """A job of a method with every parameter at its default, and the inputs that it needs."""
+    needed = [role for role, entry in method.inputs.items() if entry.required]
+    return {
+        "summary": f"{method.title}.",
+        "value": {
+            "method": method.id,
+            "inputs": dict.fromkeys(needed or list(method.inputs)[:1], _DATASET),
+            "params": method.Params().model_dump(mode="json"),
+        },
+    }
 
 
 def _with_named_members(schemas: dict[str, Any], request: str) -> dict[str, Any]:

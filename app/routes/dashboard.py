@@ -1,5 +1,5 @@
-"""The dashboard: the page at `/` and its files, from `app/dashboard`, and those of the sample, from
-`app/sample`.
+"""The dashboard: the pages at `/` and `/docs` and their files, from `app/dashboard`, and those of
+the sample, from `app/sample`.
 
 None of them needs a key: they reveal nothing about a tenant, and the page itself reads from `/v1`
 with the key that its user enters.
@@ -119,6 +119,12 @@ SAMPLE = Files(directory=FOLDER.parent / "sample")
 async def page(request: Request) -> Response:
     """The page."""
     return await PAGE.get_response("index.html", request.scope)
+
+
+@router.api_route("/docs", methods=["GET", "HEAD"])
+async def reference(request: Request) -> Response:
+    """The reference of the API."""
+    return await PAGE.get_response("docs.html", request.scope)
 
 
 @router.api_route("/dashboard", methods=["GET", "HEAD"])

@@ -53,10 +53,6 @@ _CONTENT: dict[str, Any] = {
     media: {"schema": {"type": "string", "format": "binary"}} for media in MEDIA_TYPES
 }
 _CONTENT["text/csv"]["example"] = "x,y\n0.5,1.5\n2.5,3.5\n"
-_CONTENT["application/json"] = {
-    "schema": {"type": "array", "items": {}},
-    "example": [[0.5, 1.5], [2.5, 3.5]],
-}
 
 _ETAG = {"ETag": {"description": "ETag of this response.", "schema": {"type": "string"}}}
 LOCATION = {"Location": {"description": "Address of the dataset.", "schema": {"type": "string"}}}
@@ -119,6 +115,8 @@ async def create_dataset(
     them, then `ready`, or `invalid` with the problem. Documents are JSON lines (UTF-8, at most 16
     MiB a line): each line is a JSON string, or an object with a string as `text` or under the name
     that `member` gives.
+
+    JSON (`application/json`) is a file as the others are: a list of rows or of values.
 
     Labels are one per row, integers or text, or several or none: lists of them (JSON, JSON lines,
     list columns of Arrow and Parquet), `3,7 1:0.5` in libsvm, a sparse npz of rows x labels, an

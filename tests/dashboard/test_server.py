@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def directives(policy: str) -> dict[str, str]:
 
 
 def test_the_content_security_policy(local: TestClient) -> None:
-    for path in ("/", "/dashboard/js/main.js", "/dashboard/logo.svg"):
+    for path in ("/", "/docs", "/dashboard/js/main.js", "/dashboard/logo.svg"):
         answer = local.get(path)
         assert answer.status_code == 200
         policy = directives(answer.headers["content-security-policy"])
@@ -160,15 +161,34 @@ def test_the_page_needs_no_key() -> None:
     _, line = new_key("a")
     keyed = client(api_keys=line)
     far = TestClient(keyed.app, base_url="http://umbel.example", client=("10.0.0.1", 1))
-    for path in ("/", "/dashboard/js/main.js", "/dashboard/sample/names.json"):
+    for path in ("/", "/docs", "/dashboard/js/main.js", "/dashboard/sample/names.json"):
         assert far.get(path).status_code == 200
     assert far.get("/v1/methods").status_code == 401
 
 
 def test_addresses_in_the_page_are_relative() -> None:
     # Relative addresses work behind a proxy's prefix.
-    text = (FOLDER / "index.html").read_text("utf-8")
-    for address in re.findall(r'(?:href|src)="([^"]*)"', text):
-        assert not re.match(r"/|[a-z]+:", address), address
-        if address.startswith("dashboard/"):
-            assert (FOLDER / address.removeprefix("dashboard/")).is_file(), address
+    for page in ("index.html", "docs.html"):
+        text = (FOLDER / page).read_text("utf-8")
+        for address in re.findall(r'(?:href|src)="([^"]*)"', text):
+            assert not re.match(r"/|[a-z]+:", address), address
+            if address.startswith("dashboard/"):
+                assert (FOLDER / address.removeprefix("dashboard/")).is_file(), address
+
+
+def test_files_of_others_are_as_published() -> None:
+    folder = FOLDER / "vendor" / "swagger-ui"
+    source, *lines = (folder / "SHA256SUMS.txt").read_text("utf-8").splitlines()
+    assert re.match(r"# swagger-ui-dist [\d.]+ of the npm registry, sha512-", source)
+    sums = {name: digest for digest, name in (line.split() for line in lines)}
+    assert set(sums) == {path.name for path in folder.iterdir()} - {"SHA256SUMS.txt"}
+    for name, digest in sums.items():
+        assert sha256((folder / name).read_bytes()).hexdigest() == digest, name
+
+
+def test_the_largest_file_is_small_on_its_way(local: TestClient) -> None:
+    path = "/dashboard/vendor/swagger-ui/swagger-ui-bundle.js"
+    answer = local.head(path, headers={"Accept-Encoding": "gzip"})
+    assert int(answer.headers["content-length"]) < 500_000
+    etag = {"If-None-Match": answer.headers["etag"], "Accept-Encoding": "gzip"}
+    assert local.get(path, headers=etag).status_code == 304

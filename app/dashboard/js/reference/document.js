@@ -1,0 +1,135 @@
+// The OpenAPI document as the reference shows it. Pure.
+//
+// Swagger UI resolves the whole document for each operation that is opened, which takes it minutes where a
+// request is one of a schema for each method, each with a step that is so again. So a request that runs a
+// method is shown as one schema here, the params of all methods beside the operations, and only the operation
+// that is opened is resolved.
+
+/** @typedef {any} Json */
+
+const SCHEMAS = "#/components/schemas/";
+
+/**
+ * The document with one schema for each request, and with short descriptions of problems.
+ *
+ * @param {Json} document as served
+ * @returns {Json} a copy
+ */
+export function condensed(document) {
+  const copy = structuredClone(document);
+  const { schemas } = copy.components;
+  for (const [name, schema] of Object.entries(schemas)) {
+    if (schema.discriminator?.propertyName === "method") schemas[name] = single(schema, schemas);
+  }
+  for (const path of Object.values(copy.paths)) {
+    for (const operation of Object.values(path)) {
+      operation.parameters?.forEach(describeExample);
+      Object.entries(operation.responses).forEach(([status, response]) => {
+        if (/^[45]/.test(status)) describeProblems(response);
+      });
+    }
+  }
+  return copy;
+}
+
+/**
+ * What Swagger UI lists: the operations, and of the schemas the params of methods.
+ *
+ * @param {Json} document condensed
+ * @returns {Json}
+ */
+export function listed(document) {
+  const params = Object.entries(document.components.schemas)
+    .filter(([name]) => name.endsWith("Params"))
+    .map(([name, schema]) => [name, resolved(document, schema)]);
+  return {
+    ...document,
+    components: { ...document.components, schemas: Object.fromEntries(params) },
+  };
+}
+
+/**
+ * The part of a document at a path, with what it refers to in the place of the references. A schema within
+ * itself is not repeated.
+ *
+ * @param {Json} document
+ * @param {string[]} path
+ * @returns {Json} undefined where there is nothing
+ */
+export function subtree(document, path) {
+  return resolved(
+    document,
+    path.reduce((part, key) => part?.[key], document),
+  );
+}
+
+/**
+ * @param {Json} document
+ * @param {Json} part
+ * @param {string[]} within the references that led here
+ * @returns {Json}
+ */
+function resolved(document, part, within = []) {
+  if (Array.isArray(part)) return part.map((item) => resolved(document, item, within));
+  if (part === null || typeof part !== "object") return part;
+  const { $ref: reference } = part;
+  if (typeof reference === "string" && reference.startsWith(SCHEMAS)) {
+    const name = reference.slice(SCHEMAS.length);
+    if (within.includes(name)) return { title: name, description: `${name}, as above.` };
+    return resolved(document, document.components.schemas[name], [...within, name]);
+  }
+  return Object.fromEntries(
+    Object.entries(part).map(([key, value]) => [key, resolved(document, value, within)]),
+  );
+}
+
+/**
+ * One schema for a request of any method.
+ *
+ * @param {Json} schema one of a schema for each method
+ * @param {Json} schemas
+ */
+function single(schema, schemas) {
+  const { mapping } = schema.discriminator;
+  const [first] = Object.values(mapping);
+  const form = schemas[first.slice(SCHEMAS.length)];
+  const { oneOf: _forms, discriminator: _discriminator, ...rest } = schema;
+  return {
+    ...form,
+    ...rest,
+    properties: {
+      ...form.properties,
+      method: { type: "string", enum: Object.keys(mapping) },
+      params: {
+        type: "object",
+        description: "The parameters of the method, listed at the end of this page.",
+      },
+    },
+  };
+}
+
+/**
+ * An example is not filled in where nothing need be: parameters that exclude each other would be sent together.
+ *
+ * @param {Json} parameter
+ */
+function describeExample(parameter) {
+  if (parameter.required || parameter.example === undefined) return;
+  const text = `For example \`${parameter.example}\`.`;
+  parameter.description = [parameter.description, text].filter(Boolean).join(" ");
+  delete parameter.example;
+}
+
+/**
+ * A sentence for each problem instead of its example.
+ *
+ * @param {Json} response
+ */
+function describeProblems(response) {
+  const examples = Object.values(response.content?.["application/problem+json"]?.examples ?? {});
+  if (!examples.length) return;
+  response.description = examples
+    .map(({ value }) => `\`${value.type}\` ${value.title}: ${value.detail}`)
+    .join("\n\n");
+  delete response.content;
+}

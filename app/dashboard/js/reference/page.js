@@ -1,0 +1,77 @@
+// The reference at /docs: Swagger UI on the service's own document, with the key of this tab.
+
+import { key } from "../net/session.js";
+import { condensed, listed, subtree } from "./document.js";
+import { paragraphsOf } from "./prose.js";
+
+const TAGS = { text: "span", code: "code", emphasis: "i" };
+
+/**
+ * Descriptions as text: Swagger UI would set them as markup, which the content security policy refuses.
+ *
+ * @param {any} system
+ */
+const plainText = ({ React }) => ({
+  components: {
+    /** @param {{ source?: string, className?: string }} properties */
+    Markdown: ({ source, className = "" }) =>
+      React.createElement(
+        "div",
+        { className: `markdown ${className}` },
+        ...paragraphsOf(source ?? "").map((pieces) =>
+          React.createElement(
+            "p",
+            null,
+            ...pieces.map(({ kind, text }) => React.createElement(TAGS[kind], null, text)),
+          ),
+        ),
+      ),
+  },
+});
+
+/** @param {any} document */
+const resolver = (document) => () => ({
+  fn: {
+    /**
+     * @param {any} _listed
+     * @param {string[]} path
+     */
+    resolveSubtree: async (_listed, path) => ({ spec: subtree(document, path), errors: [] }),
+  },
+});
+
+async function show() {
+  const response = await fetch("openapi.json");
+  if (!response.ok) throw new Error(`openapi.json: ${response.status} ${response.statusText}`);
+  const document = condensed(await response.json());
+  const { SwaggerUIBundle } = /** @type {any} */ (window);
+  const reference = SwaggerUIBundle({
+    dom_id: "#reference",
+    spec: listed(document),
+    presets: [SwaggerUIBundle.presets.apis],
+    plugins: [plainText, resolver(document)],
+    layout: "BaseLayout",
+    deepLinking: true,
+    displayRequestDuration: true,
+    docExpansion: "none",
+    filter: true,
+    defaultModelsExpandDepth: 0,
+    validatorUrl: null,
+    onComplete: () => {
+      const current = key.get();
+      if (current) reference.preauthorizeApiKey("key", current);
+    },
+  });
+}
+
+function followTheme() {
+  const { dataset, classList } = window.document.documentElement;
+  classList.toggle("dark-mode", dataset.theme === "dark");
+}
+
+followTheme();
+addEventListener("themechange", followTheme);
+show().catch((error) => {
+  const main = window.document.getElementById("reference");
+  main?.replaceChildren(`The document cannot be shown: ${error.message}`);
+});

@@ -1,0 +1,46 @@
+"""The main job by the client that openapi-python-client generates, named `generated_client` here.
+
+Usage: main_job.py URL LOGITS.npy. Prints the Newick text and the number of clusters.
+"""
+
+from __future__ import annotations
+
+import sys
+from io import BytesIO
+from pathlib import Path
+
+from generated_client import AuthenticatedClient
+from generated_client.api.datasets import create_dataset
+from generated_client.api.jobs import create_job
+from generated_client.api.trees import get_assignments_json, get_tree_newick
+from generated_client.models.assignments import Assignments
+from generated_client.models.dataset import Dataset
+from generated_client.models.job import Job
+from generated_client.models.l2h_job import L2HJob
+from generated_client.models.l2h_params import L2HParams
+from generated_client.models.new_job_inputs import NewJobInputs
+from generated_client.types import File, Unset
+
+
+def main(url: str, path: str) -> None:
+    client = AuthenticatedClient(base_url=url, token="none", timeout=None)
+    file = File(payload=BytesIO(Path(path).read_bytes()))
+    dataset = create_dataset.sync(client=client, body=file, role="logits")
+    assert isinstance(dataset, Dataset), dataset
+    inputs = NewJobInputs.from_dict({"logits": dataset.id, "names": ["rose", "cat", "dog"]})
+    body = L2HJob(method="l2h", inputs=inputs, params=L2HParams(aggregation="mean-sum"))
+    job = create_job.sync(client=client, body=body, prefer="wait=60")
+    assert isinstance(job, Job), job
+    assert job.status == "succeeded", job.error
+    assert job.result is not None
+    tree = job.result.tree
+    assert not isinstance(tree, Unset)
+    newick = get_tree_newick.sync(tree, client=client)
+    assert isinstance(newick, str), newick
+    cut = get_assignments_json.sync(tree, client=client, k=2)
+    assert isinstance(cut, Assignments), cut
+    print(newick.strip(), len(cut.clusters))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
