@@ -15,6 +15,7 @@ from umbel_client import display, shapes
 from umbel_client.core import runs, trees, uploads
 from umbel_client.core.changes import KEPT, Kept, changed
 from umbel_client.core.drivers import Driver
+from umbel_client.core.expiry import Expiry, expiry
 from umbel_client.core.trees import TreeFacts
 from umbel_client.core.waiting import Waiting
 from umbel_client.errors import InputError, UmbelError
@@ -252,13 +253,15 @@ class Tree:
         cut: Mapping[str, float] | None = None,
         sample: int | None = None,
         seed: int | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
     ) -> Evaluation:
         """The metrics of the tree against what is given: true labels, another hierarchy, features.
 
         labels : the true class of every row. hierarchy : another tree, or class paths. metrics : by
         default all that the inputs allow. cut : for flat metrics, `{"k": 12}`, `{"height": h}` or
-        `{"level": n}`. sample : estimate dendrogram purity from so many pairs.
+        `{"level": n}`. sample : estimate dendrogram purity from so many pairs. expires_at : when
+        the job of the evaluation may be removed.
 
         Raises InputError, WaitTimeout, JobCancelled.
         """
@@ -270,6 +273,7 @@ class Tree:
             "hierarchy": hierarchy,
         }
         fields = {"metrics": metrics, "cut": cut, "sample": sample, "seed": seed}
+        fields["expires_at"] = expiry(expires_at)
         operation = trees.evaluated(
             f"/v1/trees/{self.id}",
             runs.converted_inputs(inputs),
@@ -288,6 +292,7 @@ class Tree:
         k: int | None = None,
         height: float | None = None,
         level: int | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> Predictions:
@@ -296,6 +301,7 @@ class Tree:
         rows : for a method that needs one input; for others, give each by its role. top_k,
         threshold, confidence : for classifiers, as the service documents them. k, height, level :
         one of them adds each row's `cluster` in that cut, `cluster_node` and `cluster_name`.
+        expires_at : when the job of the prediction may be removed.
 
         Raises InputError, CannotPredict where the method has no model, WaitTimeout, JobCancelled.
         """
@@ -311,6 +317,7 @@ class Tree:
             "k": k,
             "height": height,
             "level": level,
+            "expires_at": expiry(expires_at),
         }
         operation = trees.predicted(
             f"/v1/trees/{self.id}",

@@ -19,6 +19,7 @@ from umbel_client.aio.model import AsyncModel
 from umbel_client.core import runs, trees, uploads
 from umbel_client.core.changes import KEPT, Kept, changed
 from umbel_client.core.drivers import AsyncDriver
+from umbel_client.core.expiry import Expiry, expiry
 from umbel_client.core.trees import TreeFacts
 from umbel_client.core.waiting import Waiting
 from umbel_client.errors import InputError, UmbelError
@@ -255,13 +256,15 @@ class AsyncTree:
         cut: Mapping[str, float] | None = None,
         sample: int | None = None,
         seed: int | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
     ) -> Evaluation:
         """The metrics of the tree against what is given: true labels, another hierarchy, features.
 
         labels : the true class of every row. hierarchy : another tree, or class paths. metrics : by
         default all that the inputs allow. cut : for flat metrics, `{"k": 12}`, `{"height": h}` or
-        `{"level": n}`. sample : estimate dendrogram purity from so many pairs.
+        `{"level": n}`. sample : estimate dendrogram purity from so many pairs. expires_at : when
+        the job of the evaluation may be removed.
 
         Raises InputError, WaitTimeout, JobCancelled.
         """
@@ -273,6 +276,7 @@ class AsyncTree:
             "hierarchy": hierarchy,
         }
         fields = {"metrics": metrics, "cut": cut, "sample": sample, "seed": seed}
+        fields["expires_at"] = expiry(expires_at)
         operation = trees.evaluated(
             f"/v1/trees/{self.id}",
             runs.converted_inputs(inputs),
@@ -291,6 +295,7 @@ class AsyncTree:
         k: int | None = None,
         height: float | None = None,
         level: int | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> Predictions:
@@ -299,6 +304,7 @@ class AsyncTree:
         rows : for a method that needs one input; for others, give each by its role. top_k,
         threshold, confidence : for classifiers, as the service documents them. k, height, level :
         one of them adds each row's `cluster` in that cut, `cluster_node` and `cluster_name`.
+        expires_at : when the job of the prediction may be removed.
 
         Raises InputError, CannotPredict where the method has no model, WaitTimeout, JobCancelled.
         """
@@ -314,6 +320,7 @@ class AsyncTree:
             "k": k,
             "height": height,
             "level": level,
+            "expires_at": expiry(expires_at),
         }
         operation = trees.predicted(
             f"/v1/trees/{self.id}",

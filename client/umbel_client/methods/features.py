@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
+from umbel_client.core.expiry import Expiry
 from umbel_client.inputs import Input
 from umbel_client.progress import Progress
 
@@ -31,6 +32,7 @@ class FeaturesMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -51,7 +53,8 @@ class FeaturesMethods(Generic[R]):
         n_clusters : Number of clusters into which the subclusters are grouped by ward linkage;
             the tree is then the clusters with their subclusters. Default: the tree of
             subclusters.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -71,6 +74,7 @@ class FeaturesMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -93,6 +97,7 @@ class FeaturesMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -116,7 +121,8 @@ class FeaturesMethods(Generic[R]):
         tol : A run ends when the sum of the centres' squared displacements is below this times
             the mean variance of the features.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -139,6 +145,7 @@ class FeaturesMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -172,6 +179,7 @@ class FeaturesMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -200,7 +208,8 @@ class FeaturesMethods(Generic[R]):
             groups joined by an edge of the nearest-neighbour graph, for many points, from the
             input 'features'.
         n_neighbors : With 'knn': number of nearest neighbours that each point is joined to.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -223,6 +232,7 @@ class FeaturesMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -248,6 +258,7 @@ class FeaturesMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -273,7 +284,8 @@ class FeaturesMethods(Generic[R]):
         cluster_selection_epsilon : Clusters are not split at distances smaller than this.
         max_cluster_size : With 'eom': largest size of a cluster. Default: no limit.
         allow_single_cluster : Whether the root may be chosen as the only cluster.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -297,6 +309,7 @@ class FeaturesMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -319,6 +332,7 @@ class FeaturesMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -339,7 +353,8 @@ class FeaturesMethods(Generic[R]):
         tol : A run ends when the sum of the centres' squared displacements is below this times
             the mean variance of the features.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -362,6 +377,7 @@ class FeaturesMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -383,6 +399,7 @@ class FeaturesMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -403,7 +420,8 @@ class FeaturesMethods(Generic[R]):
             distance to them is the width of the Gaussian that weights the edges.
         n_init : Number of k-means runs at each node, on the eigenvectors; the best is kept.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -425,6 +443,7 @@ class FeaturesMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -448,6 +467,7 @@ class FeaturesMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -473,7 +493,8 @@ class FeaturesMethods(Generic[R]):
         growable : Keep what a later job needs to continue this one with more points (`base`):
             the points and about 120 bytes for each.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -497,6 +518,7 @@ class FeaturesMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -525,6 +547,7 @@ class FeaturesMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -541,7 +564,8 @@ class FeaturesMethods(Generic[R]):
         n_neighbors : Number of nearest neighbours that each point is joined to.
         n_rounds : Number of similarity thresholds; with more of them the tree is finer and
             closer to merging two clusters at a time.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -561,6 +585,7 @@ class FeaturesMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
+from umbel_client.core.expiry import Expiry
 from umbel_client.inputs import Input
 from umbel_client.progress import Progress
 
@@ -55,6 +56,7 @@ class HyperbolicMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -117,7 +119,8 @@ class HyperbolicMethods(Generic[R]):
             triples; the result is the same up to rounding. With 'cuda' each has a GPU of its
             own; otherwise they share the threads of the job.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -161,6 +164,7 @@ class HyperbolicMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -214,6 +218,7 @@ class HyperbolicMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -288,7 +293,8 @@ class HyperbolicMethods(Generic[R]):
             siblings.
         device : Where the computation runs: on the processor, or on a GPU.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -342,6 +348,7 @@ class HyperbolicMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -372,6 +379,7 @@ class HyperbolicMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -406,7 +414,8 @@ class HyperbolicMethods(Generic[R]):
         max_norm : Norm of the leaves at the end; higher for more points.
         device : Where the computation runs: on the processor, or on a GPU.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -437,6 +446,7 @@ class HyperbolicMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
