@@ -37,6 +37,7 @@ OPTIONS = {
     "name_by": "str | None",
     "name": "str | None",
     "webhook": "str | None",
+    "expires_at": "Expiry",
     "wait_s": "float | None",
     "progress": "Progress",
     "extra_inputs": "Mapping[str, Input] | None",
@@ -142,6 +143,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
+from umbel_client.core.expiry import Expiry
 from umbel_client.inputs import Input
 from umbel_client.progress import Progress
 
@@ -203,7 +205,8 @@ def _function_docstring(entry: MethodBody) -> str:
         for name, own in entry.params.get("properties", {}).items()
     ]
     further = [
-        "preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.",
+        "preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of "
+        "`Umbel.run`.",
         "extra_inputs : further inputs by role, for `then` and `name_by`.",
     ]
     definitions = [

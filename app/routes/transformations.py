@@ -64,8 +64,8 @@ async def transform_with_model(
     """A new dataset with the rows, given as the inputs that the model takes, under the
     transformation that its method learned (`outputs` in the catalogue has `transformation`). They
     are prepared as those of the fit were. The dataset is npy, float32 if the rows are, and stays
-    when the job or the model is removed. A transformation that takes longer becomes a job whose
-    `result.dataset` is the dataset's id.
+    when the job or the model is removed, and expires at the same time as the job, if at all. A
+    transformation that takes longer becomes a job whose `result.dataset` is the dataset's id.
     """
     service, tenant = submission.service, submission.tenant
     record = await model_tree_record(service, tenant, model_id)
@@ -79,6 +79,7 @@ async def transform_with_model(
             "name": body.name or _name(service, record, body.inputs),
             "inputs": inputs.refs,
             "options": {"model": model_id},
+            "expires_at": body.expires_at,
         }
         return Draft(fields, inputs.inline)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import ConfigDict, Field
 
+from app.schemas.expiry import ExpiresAtField
 from app.schemas.jobs import Inputs, Name
 from models.parameters import Exact
 
@@ -26,3 +27,4 @@ class TransformationRequest(Exact):
         description="A name for the new dataset; by default that of the rows' dataset, else of the "
         "model, and ', transformed'.",
     )
+    expires_at: ExpiresAtField = None

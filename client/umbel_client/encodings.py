@@ -69,7 +69,7 @@ class Payload:
     """A dataset that is to be uploaded.
 
     media_type : that of the content; None: the service finds out. query : further facts for the
-    service, `role`, `name`, `member` and `n_features`.
+    service, `role`, `name`, `member`, `n_features` and `expires_at`.
     """
 
     source: Source

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from umbel_client import encodings
+from umbel_client.core.expiry import Expiry, expiry
 from umbel_client.encodings import Payload
 from umbel_client.errors import InputError
 from umbel_client.inputs import HINTS, Inline
@@ -20,14 +21,18 @@ _ACCEPTED = (
 )
 
 
-def payload_of(role: str, content: Payload | Inline, name: str | None) -> Payload:
+def payload_of(
+    role: str, content: Payload | Inline, name: str | None, expires_at: Expiry = None
+) -> Payload:
     """What is uploaded, also for a list that a run would take inline."""
     if isinstance(content, Inline):
         array = np.array(content.values) if _is_numbers(content.values) else None
         made = encodings.json_list(content.values) if array is None else encodings.npy(array)
         hint = HINTS.get(role)
         content = replace(made, query={} if hint is None else {"role": hint})
-    return content if name is None else replace(content, query={**content.query, "name": name})
+    further = {"name": name, "expires_at": expiry(expires_at)}
+    given = {field: value for field, value in further.items() if value is not None}
+    return replace(content, query={**content.query, **given})
 
 
 def tree_file(tree: Any) -> tuple[bytes, str]:

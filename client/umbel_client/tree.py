@@ -16,6 +16,7 @@ from umbel_client.calibration import Calibration
 from umbel_client.core import runs, trees, uploads
 from umbel_client.core.changes import KEPT, Kept, changed
 from umbel_client.core.drivers import Driver
+from umbel_client.core.expiry import Expiry, expiry
 from umbel_client.core.trees import TreeFacts
 from umbel_client.core.waiting import Waiting
 from umbel_client.errors import InputError, UmbelError
@@ -254,6 +255,7 @@ class Tree:
         cut: Mapping[str, float] | None = None,
         sample: int | None = None,
         seed: int | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
     ) -> Evaluation:
         """The metrics of the tree against what is given: true labels, another hierarchy, features.
@@ -262,7 +264,8 @@ class Tree:
         model places first, as in `predict`; all else is then of these rows. A method that needs
         several inputs takes them by role. hierarchy : another tree, or class paths. metrics : by
         default all that the inputs allow. cut : for flat metrics, `{"k": 12}`, `{"height": h}` or
-        `{"level": n}`. sample : estimate dendrogram purity from so many pairs.
+        `{"level": n}`. sample : estimate dendrogram purity from so many pairs. expires_at : when
+        the job of the evaluation may be removed.
 
         Raises InputError, CannotPredict for `rows` where the tree has no model, WaitTimeout,
         JobCancelled.
@@ -279,6 +282,7 @@ class Tree:
         if rows is not None and not isinstance(rows, Mapping):
             role = self._driver.run(trees.only_role(self.facts.model, ()))
             placed = {role: rows}
+        fields["expires_at"] = expiry(expires_at)
         operation = trees.evaluated(
             f"/v1/trees/{self.id}",
             runs.converted_inputs(inputs),
@@ -300,6 +304,7 @@ class Tree:
         level: int | None = None,
         calibration: Calibration | str | None = None,
         alpha: float | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> Predictions:
@@ -310,6 +315,7 @@ class Tree:
         one of them adds each row's `cluster` in that cut, `cluster_node` and `cluster_name`.
         calibration : adds the `nodes` that hold each row's class as it promises, `node_names`,
         `depth`, `n_classes` and `mass`. alpha : another bound than the calibration's own.
+        expires_at : when the job of the prediction may be removed.
 
         Raises InputError, CannotPredict where the method has no model, WaitTimeout, JobCancelled.
         """
@@ -325,6 +331,7 @@ class Tree:
             "k": k,
             "height": height,
             "level": level,
+            "expires_at": expiry(expires_at),
         }
         operation = trees.predicted(
             f"/v1/trees/{self.id}",

@@ -171,6 +171,7 @@ class Endings:
                 created_at=end.finished_at,
                 problem=None,
                 key=request.key,
+                expires_at=request.expires_at,
             ),
             layout.attempt(request.tenant, request.id, end.fence, file.name),
         )

@@ -20,6 +20,7 @@ from umbel_client.calibration import Calibration
 from umbel_client.comparison import Comparison
 from umbel_client.core import runs, trees, uploads, waiting
 from umbel_client.core.drivers import AsyncDriver
+from umbel_client.core.expiry import Expiry, expiry
 from umbel_client.core.runs import Run, RunOptions
 from umbel_client.core.waiting import Waiting
 from umbel_client.errors import InputError
@@ -89,6 +90,7 @@ class AsyncUmbel:
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         params: Mapping[str, Any] | None = None,
@@ -100,7 +102,8 @@ class AsyncUmbel:
         as in `umbel.methods`, where editors know them. params : further parameters, as a mapping.
         preprocess : steps that prepare the features. then : a method for the logits that the first
         one gives. support : resample, to see how often each cluster comes back. name_by : name
-        nodes by an input. webhook : an address that is told of the end.
+        nodes by an input. webhook : an address that is told of the end. expires_at : when the job,
+        its tree and its model may be removed, as a datetime or RFC 3339, with the offset.
         wait_s : the most seconds to wait; None: as long as it takes. progress : see `Progress`.
 
         An interrupted call (Ctrl-C) cancels the job.
@@ -108,7 +111,7 @@ class AsyncUmbel:
         Raises InputError before anything is sent, the problem of a failed job, JobCancelled,
         WaitTimeout, UploadInterrupted. UmbelWarning for what the method approximated.
         """
-        options = RunOptions(preprocess, then, support, name_by, name, webhook)
+        options = RunOptions(preprocess, then, support, name_by, name, webhook, expiry(expires_at))
         how = Waiting(wait_s, progress, method)
         job = await self._driver.run(
             runs.ran(method, inputs_and_params, params or {}, options, how)
@@ -125,12 +128,13 @@ class AsyncUmbel:
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         progress: Progress = None,
         params: Mapping[str, Any] | None = None,
         **inputs_and_params: Any,
     ) -> AsyncJob:
         """Begin a run and give its job at once; arguments and exceptions as of `run`."""
-        options = RunOptions(preprocess, then, support, name_by, name, webhook)
+        options = RunOptions(preprocess, then, support, name_by, name, webhook, expiry(expires_at))
         how = Waiting(None, progress, method)
         job = runs.submitted(method, inputs_and_params, params or {}, options, how)
         return AsyncJob(self._driver, await self._driver.run(job))
@@ -146,6 +150,7 @@ class AsyncUmbel:
         cut: Mapping[str, float] | None = None,
         keep_trees: bool = False,
         name: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         **inputs: Input,
@@ -156,12 +161,14 @@ class AsyncUmbel:
         "then": ...}`. labels, hierarchy : the truth, for metrics (and for methods that take them).
         seeds : how often a method that draws is run. inputs : by role, `features=X`.
         keep_trees : whether the tree of each run, with its first seed, stays; the table names it.
+        expires_at : as of `run`.
 
         A run that fails has its problem in the table. Raises as `run`.
         """
         values = {**inputs, "labels": labels, "hierarchy": hierarchy}
         chosen = {"seeds": seeds, "metrics": metrics, "cut": cut, "name": name}
-        fields = runs.plain("cut", {**chosen, "keep_trees": keep_trees or None})
+        more = {"keep_trees": keep_trees or None, "expires_at": expiry(expires_at)}
+        fields = runs.plain("cut", {**chosen, **more})
         how = Waiting(wait_s, progress, "comparing")
         return Comparison(await self._driver.run(runs.compared(compared, values, fields, how)))
 
@@ -174,20 +181,21 @@ class AsyncUmbel:
         progress: Progress = None,
         resume: str | None = None,
         dedupe: bool = False,
+        expires_at: Expiry = None,
     ) -> AsyncDataset:
         """Upload data once, as an input of any number of runs.
 
         content : an array, a data frame, a list or a path. role : what it is to be, `features`,
         `logits`, `labels`, .... resume : goes on with an upload that was interrupted.
         dedupe : whether an earlier dataset with the same content, name and role will do; then none
-        is made.
+        is made. expires_at : when the dataset may be removed, as of `run`.
 
         Raises InputError, UploadInterrupted.
         """
         payload = converted(role, content)
         if isinstance(payload, (list, Reference)):
             raise InputError(role, "the service has this already; give it as an input.")
-        sendable = imports.payload_of(role, payload, name)
+        sendable = imports.payload_of(role, payload, name, expires_at)
         body = await self._driver.run(uploads.uploaded(sendable, progress, resume, dedupe=dedupe))
         return AsyncDataset(self._driver, body)
 
@@ -215,6 +223,7 @@ class AsyncUmbel:
         match: str | None = None,
         common: bool | None = None,
         name: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
     ) -> AsyncTree:
         """One tree from several over the same leaves or rows, with the share of them that agree on
@@ -224,6 +233,7 @@ class AsyncUmbel:
         `median`. threshold : of `majority`, the share that must be exceeded. reference : a tree
         that is kept instead; `support` of its nodes is then the `share` of the trees or by
         `transfer`. match : `names`, `rows` or `auto`. common : leave out names that not all have.
+        expires_at : as of `run`.
 
         Raises WaitTimeout, JobCancelled.
         """
@@ -236,6 +246,7 @@ class AsyncUmbel:
             "match": match,
             "common": common,
             "name": name,
+            "expires_at": expiry(expires_at),
         }
         how = Waiting(wait_s, title="joining trees")
         return AsyncTree(self._driver, await self._driver.run(trees.agreed(fields, how)))

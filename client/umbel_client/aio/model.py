@@ -13,6 +13,7 @@ from umbel_client.calibration import Calibration
 from umbel_client.core import runs, trees, uploads
 from umbel_client.core.changes import KEPT, Kept, changed
 from umbel_client.core.drivers import AsyncDriver
+from umbel_client.core.expiry import Expiry, expiry
 from umbel_client.core.waiting import Waiting
 from umbel_client.inputs import Input
 from umbel_client.results import Evaluation, Predictions
@@ -51,13 +52,14 @@ class AsyncModel:
         level: int | None = None,
         calibration: Calibration | str | None = None,
         alpha: float | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> Predictions:
         """New rows placed in the model's tree; each input by its role.
 
-        top_k, threshold, confidence : for classifiers. k, height, level, calibration, alpha :
-        as for a tree.
+        top_k, threshold, confidence : for classifiers. k, height, level, calibration, alpha,
+        expires_at : as for a tree.
 
         Raises InputError, WaitTimeout, JobCancelled.
         """
@@ -70,6 +72,7 @@ class AsyncModel:
             "level": level,
             "calibration": getattr(calibration, "id", calibration),
             "alpha": alpha,
+            "expires_at": expiry(expires_at),
         }
         operation = trees.predicted(
             f"/v1/models/{self.id}",
@@ -85,33 +88,43 @@ class AsyncModel:
         *,
         metrics: Sequence[str] | None = None,
         by: Sequence[str] | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> Evaluation:
         """What a classifier does on rows with known labels; each input by its role.
 
-        by : the tables to make. Raises InputError, CannotClassify, WaitTimeout, JobCancelled.
+        by : the tables to make. expires_at : as for a tree.
+
+        Raises InputError, CannotClassify, WaitTimeout, JobCancelled.
         """
         operation = trees.evaluated(
             f"/v1/models/{self.id}",
             runs.converted_inputs({"labels": labels}),
             runs.converted_inputs(inputs),
-            {"metrics": metrics, "by": by},
+            {"metrics": metrics, "by": by, "expires_at": expiry(expires_at)},
             Waiting(wait_s, title="evaluating"),
         )
         return Evaluation(await self._driver.run(operation))
 
     async def transform(
-        self, *, name: str | None = None, wait_s: float | None = None, **inputs: Input
+        self,
+        *,
+        name: str | None = None,
+        expires_at: Expiry = None,
+        wait_s: float | None = None,
+        **inputs: Input,
     ) -> AsyncDataset:
         """Rows under the transformation that the method learned, as a new dataset.
+
+        expires_at : when the dataset may be removed, and the job that makes it.
 
         Raises InputError, CannotTransform, WaitTimeout, JobCancelled.
         """
         operation = trees.transformed(
             f"/v1/models/{self.id}",
             runs.converted_inputs(inputs),
-            name,
+            {"name": name, "expires_at": expiry(expires_at)},
             Waiting(wait_s, title="transforming"),
         )
         return AsyncDataset(self._driver, await self._driver.run(operation))

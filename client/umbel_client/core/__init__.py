@@ -8,4 +8,5 @@
 - `runs`: methods and comparisons
 - `trees`: trees, models and lists
 - `changes`: names, descriptions and tags
+- `expiry`: when things may be removed
 """

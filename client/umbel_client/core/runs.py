@@ -40,6 +40,7 @@ class RunOptions:
     name_by: str | None = None
     name: str | None = None
     webhook: str | None = None
+    expires_at: str | None = None
 
     def fields(self) -> dict[str, Any]:
         """Those that were given, as the fields of a request."""
@@ -119,7 +120,7 @@ def compared(
     """A comparison with its table.
 
     values : inputs by role, `labels` and `hierarchy` among them where they are only for metrics.
-    fields : seeds, metrics, cut, name; None: left out.
+    fields : seeds, metrics, cut, name, ...; None: left out.
 
     Raises as `ran`. A run that fails has its problem in the table.
     """

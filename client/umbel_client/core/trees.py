@@ -202,13 +202,13 @@ def calibration(calibration_id: str) -> Operation[dict[str, Any]]:
 
 
 def transformed(
-    path: str, inputs: Inputs, name: str | None, waiting: Waiting
+    path: str, inputs: Inputs, fields: Mapping[str, Any], waiting: Waiting
 ) -> Operation[dict[str, Any]]:
     """The dataset of rows under a model's transformation. Raises as `evaluated`."""
 
     def use(given: dict[str, Any]) -> Operation[dict[str, Any]]:
-        body = {"inputs": given, **({} if name is None else {"name": name})}
-        answer = yield from awaited(f"{path}/transformations", body, waiting)
+        body = {name: value for name, value in fields.items() if value is not None}
+        answer = yield from awaited(f"{path}/transformations", {**body, "inputs": given}, waiting)
         if isinstance(answer, Reply):
             return json_of(answer, "id", "status")
         reply = yield from sent(Request("GET", f"/v1/datasets/{answer.job['result']['dataset']}"))

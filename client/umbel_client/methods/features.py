@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
+from umbel_client.core.expiry import Expiry
 from umbel_client.inputs import Input
 from umbel_client.progress import Progress
 
@@ -32,6 +33,7 @@ class FeaturesMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -54,7 +56,8 @@ class FeaturesMethods(Generic[R]):
         n_clusters : Number of clusters into which the subclusters are grouped by ward linkage;
             the tree is then the clusters with their subclusters. Default: the tree of
             subclusters.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -75,6 +78,7 @@ class FeaturesMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -97,6 +101,7 @@ class FeaturesMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -120,7 +125,8 @@ class FeaturesMethods(Generic[R]):
         tol : A run ends when the sum of the centres' squared displacements is below this times
             the mean variance of the features.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -143,6 +149,7 @@ class FeaturesMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -176,6 +183,7 @@ class FeaturesMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -204,7 +212,8 @@ class FeaturesMethods(Generic[R]):
             groups joined by an edge of the nearest-neighbour graph, for many points, from the
             input 'features'.
         n_neighbors : With 'knn': number of nearest neighbours that each point is joined to.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -227,6 +236,7 @@ class FeaturesMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -253,6 +263,7 @@ class FeaturesMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -280,7 +291,8 @@ class FeaturesMethods(Generic[R]):
         cluster_selection_epsilon : Clusters are not split at distances smaller than this.
         max_cluster_size : With 'eom': largest size of a cluster. Default: no limit.
         allow_single_cluster : Whether the root may be chosen as the only cluster.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -305,6 +317,7 @@ class FeaturesMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -328,6 +341,7 @@ class FeaturesMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -350,7 +364,8 @@ class FeaturesMethods(Generic[R]):
         tol : A run ends when the sum of the centres' squared displacements is below this times
             the mean variance of the features.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -374,6 +389,7 @@ class FeaturesMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -396,6 +412,7 @@ class FeaturesMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -418,7 +435,8 @@ class FeaturesMethods(Generic[R]):
             distance to them is the width of the Gaussian that weights the edges.
         n_init : Number of k-means runs at each node, on the eigenvectors; the best is kept.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -441,6 +459,7 @@ class FeaturesMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -464,6 +483,7 @@ class FeaturesMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -489,7 +509,8 @@ class FeaturesMethods(Generic[R]):
         growable : Keep what a later job needs to continue this one with more points (`base`):
             the points and about 120 bytes for each.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -513,6 +534,7 @@ class FeaturesMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -541,6 +563,7 @@ class FeaturesMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -557,7 +580,8 @@ class FeaturesMethods(Generic[R]):
         n_neighbors : Number of nearest neighbours that each point is joined to.
         n_rounds : Number of similarity thresholds; with more of them the tree is finer and
             closer to merging two clusters at a time.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -577,6 +601,7 @@ class FeaturesMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),

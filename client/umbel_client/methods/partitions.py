@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
+from umbel_client.core.expiry import Expiry
 from umbel_client.inputs import Input
 from umbel_client.progress import Progress
 
@@ -38,6 +39,7 @@ class PartitionsMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -63,7 +65,8 @@ class PartitionsMethods(Generic[R]):
         max_iter : Largest number of iterations of a run.
         tol : A run ends when the mean log-likelihood of a point changes by less.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -90,6 +93,7 @@ class PartitionsMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -115,6 +119,7 @@ class PartitionsMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -139,7 +144,8 @@ class PartitionsMethods(Generic[R]):
         tol : A run ends when the centres' squared moves sum to less than this times the mean
             variance of the features.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -165,6 +171,7 @@ class PartitionsMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -194,6 +201,7 @@ class PartitionsMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -222,7 +230,8 @@ class PartitionsMethods(Generic[R]):
         n_init : Number of runs from different seeds; the best run is kept.
         max_iter : Passes over the rows in a run.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -252,6 +261,7 @@ class PartitionsMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -279,6 +289,7 @@ class PartitionsMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -306,7 +317,8 @@ class PartitionsMethods(Generic[R]):
         reassignment_ratio : A centre with fewer points than this share of the largest cluster's
             is moved to a random point of the batch.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -334,6 +346,7 @@ class PartitionsMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -361,6 +374,7 @@ class PartitionsMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -387,7 +401,8 @@ class PartitionsMethods(Generic[R]):
         max_iter : Largest number of iterations of a run.
         tol : A run ends when its objective rises by less than this share of it.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -415,6 +430,7 @@ class PartitionsMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -442,6 +458,7 @@ class PartitionsMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -471,7 +488,8 @@ class PartitionsMethods(Generic[R]):
         n_init : Number of k-means runs; the best run is kept.
         max_iter : Largest number of iterations of a k-means run.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -499,6 +517,7 @@ class PartitionsMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -526,6 +545,7 @@ class PartitionsMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -552,7 +572,8 @@ class PartitionsMethods(Generic[R]):
         batch_size : Points of a step; all where there are fewer.
         device : Where the computation runs: on the processor, or on a GPU.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -580,6 +601,7 @@ class PartitionsMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -608,6 +630,7 @@ class PartitionsMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -635,7 +658,8 @@ class PartitionsMethods(Generic[R]):
             cross-validation, possible with one run only.
         device : Where the computation runs: on the processor, or on a GPU.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -664,6 +688,7 @@ class PartitionsMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),

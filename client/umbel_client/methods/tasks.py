@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
+from umbel_client.core.expiry import Expiry
 from umbel_client.inputs import Input
 from umbel_client.progress import Progress
 
@@ -43,6 +44,7 @@ class TasksMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -76,7 +78,8 @@ class TasksMethods(Generic[R]):
         n_neighbors : Nearest tasks that a task forms triples with.
         point_norm : Norm at the start of the point of the farthest task.
         max_norm : Largest norm of a point; a point beyond it is brought back to it.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -108,6 +111,7 @@ class TasksMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -133,6 +137,7 @@ class TasksMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -158,7 +163,8 @@ class TasksMethods(Generic[R]):
         n_folds : Number of folds of rows to choose by.
         max_iter : Largest number of iterations, each of weights and covariance.
         tol : Iterations end when one lowers the objective by this share or less.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -184,6 +190,7 @@ class TasksMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -208,6 +215,7 @@ class TasksMethods(Generic[R]):
         name_by: str | None = None,
         name: str | None = None,
         webhook: str | None = None,
+        expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -232,7 +240,8 @@ class TasksMethods(Generic[R]):
         tuning : Whether the penalty is chosen for 'each' task or for all 'together'.
         n_folds : Number of folds to choose a penalty on, for classes; for numbers rows are left
             out one by one.
-        preprocess, then, support, name_by, name, webhook, wait_s, progress : as of `Umbel.run`.
+        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
+            `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -257,6 +266,7 @@ class TasksMethods(Generic[R]):
             name_by=name_by,
             name=name,
             webhook=webhook,
+            expires_at=expires_at,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),

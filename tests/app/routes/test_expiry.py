@@ -9,6 +9,7 @@ import pytest
 
 from app.cli import main
 from tests.app.conftest import Api, Working, new_job, problem_of
+from tests.app.labelled_kit import ROWS, learn
 from tests.app.tree_kit import fit
 from workers.embedded import EmbeddedServer, address_of
 from workers.model import sibling
@@ -171,6 +172,26 @@ def test_work_on_a_tree_expires(working: Working, path: str, body: dict[str, Any
         refused = client.post(at, json={**body, "expires_at": wrong})
         problem = problem_of(refused, 422, "invalid-request")
         assert problem["errors"][0]["pointer"] == ["expires_at"]
+
+
+def test_transformed_rows_expire_with_their_job(working: Working) -> None:
+    model, client = learn(working)["result"]["model"], working.client
+    at, body = f"/v1/models/{model}/transformations", {"inputs": {"features": ROWS[:4].tolist()}}
+    wait = {"Prefer": "wait=30"}
+    dataset = client.post(at, json={**body, "expires_at": FUTURE}, headers=wait)
+    assert dataset.status_code == 201, dataset.text
+    assert dataset.json()["expires_at"] == SAME
+    assert client.post(at, json=body, headers=wait).json()["expires_at"] is None
+    jobs = client.get("/v1/jobs").json()["items"]
+    assert [job["expires_at"] for job in jobs if job["kind"] == "transform"] == [None, SAME]
+    problem_of(client.post(at, json={**body, "expires_at": WRONG[0]}), 422, "invalid-request")
+    # Both go once that time has passed.
+    own, job = dataset.json()["id"], sibling(dataset.json()["id"], "job")
+    keys = working.service.settings.key_prefix
+    working.service.redis.zadd(f"{keys}expiries", {own: 1, job: 1})
+    working.service.ledger.retention.run()
+    problem_of(client.get(f"/v1/datasets/{own}"), 404, "not-found")
+    problem_of(client.get(f"/v1/jobs/{job}"), 404, "not-found")
 
 
 def test_a_comparison_expires(api: Api) -> None:

@@ -640,10 +640,15 @@ class Book(Uses):
         for (lane, tenant), ids in self.lanes.items():
             sets[f"lane:{lane}:{tenant}"] = ids
         for (name, id), entry in self.index.items():
-            values[f"{name}:{id}"] = dict(vars(entry))
+            values[f"{name}:{id}"] = entry.fields()
             base = f"{name}s:{entry.tenant}"
             for key in {base, f"{base}:group:{entry.group}" if entry.group else base}:
                 sets[key].add(id)
+            if entry.digest:
+                sets[f"{base}:content:{entry.digest}"].add(id)
+        for base, id, annotation in self.annotations():
+            for tag in json.loads(annotation)["tags"]:
+                sets[f"{base}:tag:{tag}"].add(id)
         for whose, ids in self.held_back.items():
             sets[f"held:{whose}"] = ids
         for name, ids in sets.items():

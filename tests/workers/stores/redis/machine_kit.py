@@ -551,13 +551,28 @@ class Machine(RuleBasedStateMachine):
         if what == "put":
             group, ref = ["", "labels"][number // 2], JOBS[0] if id == DATASETS[1] else ""
             size = n_bytes if name == "dataset" else 0
-            of_use = (size, OWNERS[number], ref, expires)
+            digest = "same" if name == "dataset" and number else ""
+            of_use = (size, OWNERS[number], ref, expires, digest)
             row = (name, id, TENANTS[number % 2], group, f"{n_bytes}", *of_use)
             self.call("index_put", self.book.index_put(*row), *row)
         elif what == "change":
             self.call("index_change", self.book.index_change(name, id, "new"), name, id, "new")
         else:
             self.call("index_drop", self.book.index_drop(name, id), name, id)
+
+    @rule(
+        data=st.data(),
+        revision=st.sampled_from([1, 2, 2, 3, 10]),
+        tags=st.lists(st.sampled_from(["a", "b", "c"]), max_size=2, unique=True),
+        there=usual,
+    )
+    def annotate(self, data: st.DataObject, revision: int, tags: list[str], there: bool) -> None:
+        """Of something that there is, mostly; with a revision that may have been overtaken."""
+        own = [("job", id) for id in self.book.jobs] + list(self.book.index)
+        anything = [("job", JOBS[-1]), ("dataset", DATASETS[-1]), ("tree", "tr_0")]
+        name, id = data.draw(st.sampled_from(own if there and own else anything))
+        row = (name, id, revision, json.dumps({"tags": tags}))
+        self.call("annotate", self.book.annotate(*row), *row)
 
     @rule(
         token=tokens,
@@ -591,6 +606,7 @@ def follow(scripts: TimedScripts, n_sequences: int, n_calls: int = 60) -> None:
             stateful_step_count=n_calls,
             suppress_health_check=list(HealthCheck),
             phases=[Phase.generate],
+            deadline=None,
             report_multiple_bugs=False,
         ),
     )

@@ -146,7 +146,7 @@ def is_noticed(valkey: Server, mutant: Mutant, sequences: list[list[Step]]) -> b
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sequences", type=int, default=200)
-    parser.add_argument("--of", default="", help="the name of one script")
+    parser.add_argument("--of", nargs="*", choices=NAMES, default=NAMES, help="of these scripts")
     asked = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="umbel-"))
     valkey = Server(folder)
@@ -157,7 +157,7 @@ def main() -> None:
         follow(recorder, asked.sequences)
         n_mutants = n_survivors = 0
         for mutant in mutants():
-            if asked.of in ("", mutant.script) and compiles(valkey.client(), mutant):
+            if mutant.script in asked.of and compiles(valkey.client(), mutant):
                 n_mutants += 1
                 if not is_noticed(valkey, mutant, recorder.sequences):
                     n_survivors += 1

@@ -55,6 +55,8 @@ class Job:
     hook_reason: str | None = None
     hook_due: int | None = None
     hook_token: str | None = None
+    annotation: str | None = None
+    revision: int | None = None
 
     @property
     def lane(self) -> str:
@@ -80,6 +82,7 @@ class Job:
             *("status", "attempt", "progress", "fence", "lease", "worker", "started_us", "cancel"),
             *("cancel_by", "hook", "hook_to", "hook_attempts", "hook_reason", "hook_due"),
             *("hook_token", "key", "key_running", "refs", "bytes", "queued_at"),
+            *("annotation", "revision"),
         )
         values = {name: getattr(self, name) for name in names}
         plain = {name: str(value) for name, value in values.items() if value is not None}
@@ -117,6 +120,12 @@ class Entry:
     bytes: str
     key: str
     ref: str
+    digest: str | None = None
+    annotation: str | None = None
+    revision: int | None = None
+
+    def fields(self) -> dict[str, str]:
+        return {name: str(value) for name, value in vars(self).items() if value is not None}
 
 
 @dataclass

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 from tests.workers.stores.redis.records_kit import (
@@ -215,8 +216,11 @@ class Uses:
         key: str,
         ref: str,
         expires: str,
+        digest: str,
     ) -> Reply:
-        self.index[name, id] = Entry(tenant, group, facts, str(n_bytes), key, ref)
+        old = self.index.get((name, id), Entry("", "", "", "", "", ""))
+        more = (digest or old.digest, old.annotation, old.revision)
+        self.index[name, id] = Entry(tenant, group, facts, str(n_bytes), key, ref, *more)
         if ref:
             self.needed[ref].add(id)
         if expires:
@@ -237,6 +241,26 @@ class Uses:
             self.needed[entry.ref].discard(id)
         self.expiries.pop(id, None)
         return 1
+
+    # What users say of jobs, datasets and trees.
+
+    def annotate(self, name: str, id: str, revision: int, annotation: str) -> Reply:
+        own = self.jobs.get(id) if name == "job" else self.index.get((name, id))
+        if own is None or (own.revision or 0) >= revision:
+            return 0
+        own.annotation, own.revision = annotation, revision
+        if isinstance(own, Job):
+            own.version += 1
+        return 1
+
+    def annotations(self) -> Iterator[tuple[str, str, str]]:
+        """Of each thing that is listed: the key of its list, its id, its annotation."""
+        for id, job in self.jobs.items():
+            if job.listed == "1" and job.annotation is not None:
+                yield f"jobs:{job.tenant}", id, job.annotation
+        for (name, id), entry in self.index.items():
+            if entry.annotation is not None:
+                yield f"{name}s:{entry.tenant}", id, entry.annotation
 
     # What Redis must hold of these.
 
