@@ -109,7 +109,7 @@ bench: $(VENV)/.bench  ## the tables of numbers, as text, JSON and plots in benc
 	$(BIN)/python -m bench
 
 bench-quality: $(VENV)/.bench  ## how good trees and classifiers are on real sets with known classes
-	$(BIN)/python -m bench quality purity linkage words margins sphere calibration tasks classifiers labelled views supervision completion attributes splits l2h_tables deep
+	$(BIN)/python -m bench quality purity linkage words margins sphere calibration tasks classifiers labelled views supervision completion attributes splits momentum l2h_tables deep
 
 sbom: setup  ## what is installed, with versions and licences, in build/sbom.json (the report of pip inspect)
 	mkdir -p build

@@ -14,21 +14,12 @@ TABLES = (
     *("l2h", "gpu", "metrics", "trees", "service", "wrapped", "hyperbolic"),
     *("quality", "purity", "linkage", "words", "margins", "sphere", "calibration", "tasks", "rmlr"),
     *("classifiers", "labelled", "views", "supervision", "completion"),
-    *(
-        "attributes",
-        "splits",
-        "l2h_tables",
-        "logits_kinds",
-        "deep",
-        "turns",
-        "endurance",
-        "consensus",
-        "trust",
-    ),
+    *("attributes", "splits", "momentum", "l2h_tables", "logits_kinds", "deep"),
+    *("turns", "endurance", "consensus", "trust"),
 )
 _NAMED = frozenset(TABLES[TABLES.index("hyperbolic") :])
 """Tables that are made only if they are named."""
-CHOOSING = ("margins", "l2h_tables", "deep")
+CHOOSING = ("margins", "momentum", "l2h_tables", "deep")
 """Tables of which sets, systems and the number of seeds can be chosen."""
 _OF_CHOSEN = f"for {', '.join(CHOOSING)}"
 PLOTTED = ("l2h", "l2h_kinds", "few_shot", "attributes", "leaves_and_branching")

@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from bench import Size
 from bench.purity import scaled
 from bench.quality import loaded
-from bench.report import Report
+from bench.report import Report, interval
 from models.data import Data
 from models.method import Fitted
 from models.methods.hyperbolic.ball.extraction import BallTree
@@ -134,12 +133,12 @@ def _row(
     columns: dict[str, str] = {}
     for tree_name in ("start", "trained", "joined"):
         difference = purity[f"{tree_name} {n_nodes}"] - purity["linkage"]
-        columns[tree_name] = _interval(difference)
+        columns[tree_name] = interval(difference)
         what = f"{tree_name}, {n_nodes} nodes: purity at or above average linkage's"
         n_above[what] += int(difference.mean() >= 0)
     for tree_name in ("start", "joined"):
         relative = cost[f"{tree_name} {n_nodes}"] / cost["linkage"] - 1
-        columns[f"cost_{tree_name}"] = _interval(relative)
+        columns[f"cost_{tree_name}"] = interval(relative)
     lower = cost[f"trained {n_nodes}"].mean() < cost[f"start {n_nodes}"].mean()
     n_above[f"trained, {n_nodes} nodes: all-pairs cost below its start's"] += int(lower)
     report.row(
@@ -150,8 +149,3 @@ def _row(
         linkage=f"{purity['linkage'].mean():.3f}",
         **columns,
     )
-
-
-def _interval(values: npt.NDArray[np.float64]) -> str:
-    half = stats.t.ppf(0.975, len(values) - 1) * stats.sem(values)
-    return f"{values.mean():+.3f} +-{half:.3f}"

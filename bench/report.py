@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 Value = Any
 """Text, a Python or NumPy number, a bool or None."""
@@ -134,3 +135,14 @@ def _cell(name: str, value: Value) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def interval(differences: npt.NDArray[np.float64], decimals: int = 3) -> str:
+    """The mean with Student's interval of 95%, where there are two or more."""
+    from scipy import stats
+
+    mean = f"{np.mean(differences):+.{decimals}f}"
+    if len(differences) < 2:
+        return mean
+    half = stats.t.ppf(0.975, len(differences) - 1) * stats.sem(differences)
+    return f"{mean} +-{half:.{decimals}f}"

@@ -31,7 +31,7 @@ import scipy.sparse as sp
 from scipy import stats
 
 from bench import Size
-from bench.report import Report
+from bench.report import Report, interval
 from models.arrays import Arrays
 from models.data import Data
 from models.method import Checkpoint
@@ -99,7 +99,7 @@ def table(report: Report, size: Size) -> None:
             columns[key] = f"{values.mean():.4f}"
             if key in ("vectors", "tree", "purity") and name != "frozen":
                 frozen = np.array([of_seed[key] for of_seed in scores["frozen"]])
-                columns[key] += f" ({_interval(values - frozen)})"
+                columns[key] += f" ({interval(values - frozen, 4)})"
         report.row("words", what=name, seeds=len(values_of_seeds), **columns)
 
 
@@ -209,8 +209,3 @@ def _nouns(folder: Path) -> Nouns:
 def _lines(path: Path) -> list[str]:
     """Those after the licence, which is indented."""
     return [line for line in path.read_text("latin-1").splitlines() if not line.startswith(" ")]
-
-
-def _interval(values: npt.NDArray[np.float64]) -> str:
-    half = stats.t.ppf(0.975, len(values) - 1) * stats.sem(values)
-    return f"{values.mean():+.4f} +-{half:.4f}"

@@ -42,7 +42,7 @@ differ, or this method from both:
 On images of 8 x 8 pixels of digits (optdigits, ten leaves, three seeds) leaf purity is .83,
 dendrogram purity .73 and accuracy .82; with steps of one length leaf purity was .79. On usps (16 x
 16, one seed) they are .81, .73 and .74, k-means on a plain VAE .79, .56 and .71; on 1,797 digits of
-8 x 8 (two seeds) .72, .55 and .72, below that VAE's .78, .61 and .75: it needs more rows.
+8 x 8 (two seeds) .72, .55 and .72, below that VAE's .78, .61 and .75; the cause was not found.
 
 Cost: with W the weights of encoder and of one leaf's decoder, about 6 N W (1 + leaves)
 multiplications and additions a pass over all networks, a fraction of it for the pass of a split.
