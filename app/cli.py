@@ -116,12 +116,12 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 
 def _api(arguments: argparse.Namespace) -> int:
-    from app.http.security import keys
+    from app.http.environment_keys import keys
     from app.settings import Settings
     from workers import logs
-    from workers.assembly import blobs_at
     from workers.errors import FatalError
     from workers.settings import wrong_settings
+    from workers.stores.objects.address import blobs_at
     from workers.stores.objects.format import open_store
     from workers.stores.redis.address import require_usable
 

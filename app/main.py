@@ -18,12 +18,13 @@ from app import openapi
 from app.http import problems, queries
 from app.http.compression import Compressed
 from app.http.dependencies import Service
+from app.http.environment_keys import keys
 from app.http.events import Feeds
 from app.http.job_ends import JobEnds
 from app.http.keyring import Keyring
 from app.http.observability import Metrics, Observed
 from app.http.rates import Limiter, Rates
-from app.http.security import Gate, keys
+from app.http.security import Gate
 from app.http.service_metrics import ServiceMetrics
 from app.routes import (
     assignments,
@@ -62,8 +63,8 @@ from app.settings import Settings
 from workers.artifacts.keys import Keys
 from workers.artifacts.uploads import Parts
 from workers.assembly import Assembly, assemble
-from workers.broker import message, sender
 from workers.errors import TransientError
+from workers.jobs.hints import message, sender
 from workers.jobs.ledger import Ledger
 from workers.stores.redis.durability import risks
 from workers.telemetry import traces
@@ -72,6 +73,10 @@ from workers.webhooks.sender import Sender
 
 _SENDING_S = 1.0
 """How long the end of the process waits for webhooks in flight, and for the last spans."""
+
+_CATALOGUE_S = 10.0
+"""When the methods that nobody has asked for are loaded: by then the processes that start beside
+this one no longer need the cores."""
 
 _log = logging.getLogger("umbel")
 
@@ -132,7 +137,7 @@ def create_app(
 ) -> FastAPI:
     """The ASGI application. It connects to Redis and the store when it starts.
 
-    send : puts a hint on a queue; the default is Celery's.
+    send : puts a hint on a queue; by default the record of a job is written with its hint.
     """
     settings = settings or Settings()
     metrics = Metrics()
@@ -201,7 +206,6 @@ async def _lifespan(
 ) -> AsyncIterator[None]:
     traces.begin("umbel-api")
     parts = await to_thread.run_sync(_assembled, settings, send)
-    methods.load()
     job_ends = JobEnds(settings.redis_url, settings.key_prefix)
     service = app.state.service = _service(settings, parts, job_ends, keyring, rates)
     stored_keys = Keys(parts.blobs)
@@ -219,6 +223,7 @@ async def _lifespan(
         asyncio.create_task(job_ends.listen(), name="job ends"),
         asyncio.create_task(keyring.watch(stored_keys), name="keys"),
         asyncio.create_task(_measure(parts, settings), name="store size"),
+        asyncio.create_task(_load_catalogue(), name="catalogue"),
     ]
     try:
         yield
@@ -237,7 +242,7 @@ async def _lifespan(
 def _assembled(settings: Settings, send: Callable[[str, str], None] | None) -> Assembly:
     if send is not None:
         return assemble(settings, send)
-    return assemble(settings, _warmed(settings), message)
+    return assemble(settings, sender(settings), message)
 
 
 def _warn_of_redis(parts: Assembly) -> None:
@@ -246,17 +251,6 @@ def _warn_of_redis(parts: Assembly) -> None:
             _log.warning("Redis may lose data: %s", risk)
     except TransientError as error:
         _log.warning("the settings of Redis cannot be read: %s", error)
-
-
-def _warmed(settings: Settings) -> Callable[[str, str], None]:
-    """Celery's `send`, already connected, so that the first job need not wait for it.
-
-    The hint names a job that does not exist; the worker that gets it drops it.
-    """
-    send = sender(settings)
-    with suppress(Exception):
-        send("cpu", "job_none")
-    return send
 
 
 def _service(
@@ -296,6 +290,12 @@ async def _sweep(ledger: Ledger, every_s: float) -> None:
             _log.exception("the sweeper will try again")
         # Many processes sweep: jitter keeps them from doing it at the same moment.
         await asyncio.sleep(every_s * random.uniform(0.75, 1.25))
+
+
+async def _load_catalogue() -> None:
+    """Load the methods before somebody waits for the catalogue of them."""
+    await asyncio.sleep(_CATALOGUE_S)
+    await to_thread.run_sync(methods.catalogue, abandon_on_cancel=True)
 
 
 async def _measure(parts: Assembly, settings: Settings) -> None:

@@ -23,15 +23,15 @@ from typing import TextIO
 import psutil
 
 from app.commands.keys import store_of
+from app.http.environment_keys import keys
 from app.http.processes import API_GRACE_S, ApiProcesses, KeptProcess, Wakeup, listen
-from app.http.security import keys
 from app.settings import Settings
 from workers import processes
 from workers.artifacts.keys import Keys
-from workers.assembly import blobs_at
 from workers.embedded import EmbeddedServer
 from workers.errors import FatalError, TransientError
 from workers.processes import FolderInUse, FolderLock
+from workers.stores.objects.address import blobs_at
 from workers.stores.objects.format import open_store
 
 _STABLE_S = 5.0

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 import httpx
 
 from app.demo import service
-from app.http.security import new_key
+from app.http.environment_keys import new_key
 from bench import Size
 from bench.report import Report
 from bench.service import TRIVIAL

@@ -2,8 +2,9 @@
 
 Folders below a family hold what its methods are made of and are not searched.
 
-Importing a method's module must stay cheap (no torch, no scikit-learn at the top), since the API
-process reads the catalogue.
+A method's module is imported when the method is first asked for: a process that meets few methods
+loads few. It must stay cheap (no torch, no scikit-learn at the top), since the API process reads
+the catalogue.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import pkgutil
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 import models.methods
@@ -30,35 +30,58 @@ def methods() -> dict[str, Method[Any]]:
     RuntimeError : two methods with one id, or a module whose name is not its method's id.
     """
     by_id: dict[str, Method[Any]] = {}
-    for module in _modules():
-        for _, kind in inspect.getmembers(module, inspect.isclass):
-            if not issubclass(kind, Method) or kind.__module__ != module.__name__:
-                continue
-            if inspect.isabstract(kind):
-                continue
-            if kind.id in by_id:
-                raise RuntimeError(f"two methods are called {kind.id!r}")
-            if module.__name__.rpartition(".")[2] != kind.id.replace("-", "_"):
-                raise RuntimeError(f"method {kind.id!r} lives in module {module.__name__}")
-            by_id[kind.id] = kind()
+    for name in _modules():
+        if (found := _method_in(name)) is None:
+            continue
+        if found.id in by_id:
+            raise RuntimeError(f"two methods are called {found.id!r}")
+        by_id[found.id] = found
     return dict(sorted(by_id.items()))
 
 
-def _modules() -> Iterator[ModuleType]:
-    for family in pkgutil.iter_modules(models.methods.__path__, "models.methods."):
-        package = import_module(family.name)
-        for module in pkgutil.iter_modules(package.__path__, f"{family.name}."):
-            if not module.ispkg:
-                yield import_module(module.name)
+def known(method_id: str) -> Method[Any] | None:
+    """The method called `method_id`; None if there is none. No other is imported."""
+    name = _names().get(method_id)
+    return None if name is None else _method_in(name)
 
 
 def method(method_id: str) -> Method[Any]:
     """The method called `method_id`; raises UsageError naming all of them if there is none."""
-    known = methods()
-    if method_id not in known:
+    found = known(method_id)
+    if found is None:
         raise UsageError(
-            f"There is no method {method_id!r}; there are {', '.join(known)}.",
+            f"There is no method {method_id!r}; there are {', '.join(methods())}.",
             code="unknown-method",
             parameter="method",
         )
-    return known[method_id]
+    return found
+
+
+def _modules() -> Iterator[str]:
+    """The names of the modules that may hold a method."""
+    for family in pkgutil.iter_modules(models.methods.__path__, "models.methods."):
+        package = import_module(family.name)
+        for module in pkgutil.iter_modules(package.__path__, f"{family.name}."):
+            if not module.ispkg:
+                yield module.name
+
+
+@cache
+def _names() -> dict[str, str]:
+    """The module of each method by the id that it would have."""
+    return {name.rpartition(".")[2].replace("_", "-"): name for name in _modules()}
+
+
+@cache
+def _method_in(name: str) -> Method[Any] | None:
+    """The method that a module defines; None if it has none."""
+    found: Method[Any] | None = None
+    for _, kind in inspect.getmembers(import_module(name), inspect.isclass):
+        if not issubclass(kind, Method) or kind.__module__ != name or inspect.isabstract(kind):
+            continue
+        if name.rpartition(".")[2] != kind.id.replace("-", "_"):
+            raise RuntimeError(f"method {kind.id!r} lives in module {name}")
+        if found is not None:
+            raise RuntimeError(f"two methods are called {kind.id!r}")
+        found = kind()
+    return found

@@ -1,23 +1,18 @@
-"""Celery, which carries hints from the API to the workers and holds no state that matters.
+"""Celery, which carries hints to the workers and holds no state that matters.
 
-`send` is the whole producer side. A worker consumes by `make_app` and `register`: the one task
-hands a job's id to the supervisor.
+A worker consumes by `make_app` and `register`: the one task hands a job's id to the supervisor.
+What puts hints on the queues is `workers.jobs.hints`, without Celery.
 """
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import json
 import logging
 import os
-from collections.abc import Callable
 from concurrent.futures import Future
-from functools import cache
 from queue import Empty
 from typing import Any
 from urllib.parse import quote
-from uuid import uuid4
 
 from celery import Celery
 from celery.concurrency.thread import TaskPool
@@ -25,15 +20,12 @@ from kombu.entity import Queue
 from kombu.transport import TRANSPORT_ALIASES
 from kombu.transport import redis as redis_transport
 
+from workers.jobs.hints import QUEUES, RUN, is_hint
 from workers.settings import WorkerSettings
 from workers.stores.redis.address import tls_options, watched, without_query
-from workers.stores.redis.client import sentinel_options
+from workers.stores.redis.client import ANSWER_S, sentinel_options
 from workers.supervisor.supervisor import Supervisor
 
-RUN = "umbel.run"
-"""Name of the one task; its one argument is the job's id."""
-
-QUEUES = ("cpu", "gpu")
 _log = logging.getLogger(__name__)
 
 
@@ -82,26 +74,6 @@ _ALIAS = "umbel"
 TRANSPORT_ALIASES[_ALIAS] = f"{__name__}:{StrictTransport.__name__}"
 
 
-def is_hint(message: Any) -> bool:
-    """Whether `message`, parsed JSON, is what `send` puts on a queue: kombu's envelope around
-    the task `RUN` with one job's id."""
-    try:
-        properties, headers = message["properties"], message["headers"]
-        (job_id,), named, _ = json.loads(base64.b64decode(message["body"], validate=True))
-        texts = (job_id, headers["id"], properties["delivery_tag"])
-        return (
-            headers["task"] == RUN
-            and message["content-type"] == "application/json"
-            and message["content-encoding"] == "utf-8"
-            and properties["body_encoding"] == "base64"
-            and isinstance(properties["delivery_info"], dict)
-            and named == {}
-            and all(isinstance(text, str) for text in texts)
-        )
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
-        return False
-
-
 class WakingPool(TaskPool):  # type: ignore[misc]
     """Celery's pool of threads, in which a thread that becomes free wakes the event loop.
 
@@ -134,7 +106,7 @@ class WakingPool(TaskPool):  # type: ignore[misc]
             os.read(self._out, 4096)
 
 
-def make_app(settings: WorkerSettings, socket_timeout_s: float = 5.0) -> Celery:
+def make_app(settings: WorkerSettings) -> Celery:
     """The Celery application: JSON only, early acknowledgement, no results, no prefetching."""
     app = Celery("umbel", set_as_current=False)
     server = watched(settings.redis_url)
@@ -155,7 +127,7 @@ def make_app(settings: WorkerSettings, socket_timeout_s: float = 5.0) -> Celery:
             "interval_step": 0,
             "interval_max": 0,
             "socket_connect_timeout": 1,
-            "socket_timeout": socket_timeout_s,
+            "socket_timeout": ANSWER_S,
             "socket_keepalive": True,
             "visibility_timeout": 3600,
             **named,
@@ -178,82 +150,6 @@ def make_app(settings: WorkerSettings, socket_timeout_s: float = 5.0) -> Celery:
         enable_utc=True,
     )
     return app
-
-
-def sender(settings: WorkerSettings) -> Callable[[str, str], None]:
-    """send(queue, job id) for a `Ledger`: puts a hint on the queue, or raises.
-
-    Fails within milliseconds where Redis refuses, within two seconds where it is silent.
-    """
-    app = make_app(settings, socket_timeout_s=0.5)
-
-    def send(queue: str, job_id: str) -> None:
-        app.send_task(
-            RUN,
-            args=[job_id],
-            queue=queue,
-            ignore_result=True,
-            retry=True,
-            # One immediate retry: the first attempt may have used a connection that died unnoticed.
-            retry_policy={
-                "max_retries": 1,
-                "interval_start": 0,
-                "interval_step": 0,
-                "interval_max": 0,
-            },
-        )
-
-    return send
-
-
-def message(queue: str, job_id: str) -> str:
-    """The hint as `send` puts it on a queue: kombu's envelope around Celery's task."""
-    hint_id = str(uuid4())
-    body = [[job_id], {}, {"callbacks": None, "errbacks": None, "chain": None, "chord": None}]
-    return json.dumps(
-        {
-            "body": base64.b64encode(json.dumps(body).encode()).decode(),
-            "content-encoding": "utf-8",
-            "content-type": "application/json",
-            "headers": {
-                "lang": "py",
-                "task": RUN,
-                "id": hint_id,
-                "root_id": hint_id,
-                "parent_id": None,
-                "group": None,
-                "argsrepr": repr([job_id]),
-                "kwargsrepr": "{}",
-                "retries": 0,
-                "timelimit": [None, None],
-                "eta": None,
-                "expires": None,
-                "ignore_result": True,
-            },
-            "properties": {
-                "correlation_id": hint_id,
-                "reply_to": "",
-                "delivery_mode": 2,
-                "delivery_info": {"exchange": "", "routing_key": queue},
-                "priority": 0,
-                "body_encoding": "base64",
-                "delivery_tag": str(uuid4()),
-            },
-        }
-    )
-
-
-@cache
-def _default_sender() -> Callable[[str, str], None]:
-    return sender(WorkerSettings())
-
-
-def send(queue: str, job_id: str) -> None:
-    """Put a hint on a queue, with the settings of the environment.
-
-    Raises if Redis is unavailable.
-    """
-    _default_sender()(queue, job_id)
 
 
 def _broker_url(url: str) -> str:

@@ -19,11 +19,12 @@ from pathlib import Path
 from celery.worker import state
 
 from workers.assembly import assemble
-from workers.broker import WakingPool, make_app, message, register, sender
+from workers.broker import WakingPool, make_app, register
 from workers.child.pool import ChildPool
 from workers.child.process import Limits
 from workers.child.run import trial
 from workers.errors import TransientError
+from workers.jobs.hints import message, sender
 from workers.processes import FolderInUse, FolderLock
 from workers.settings import WorkerSettings
 from workers.supervisor.supervisor import Supervisor

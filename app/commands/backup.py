@@ -55,9 +55,9 @@ def _copied(
     arguments: argparse.Namespace, copy: Callable[[Callable[[str | None], Blobs]], Copied]
 ) -> int:
     """Copy between the service's store, `store(None)`, and another one, and say what was done."""
-    from workers.assembly import blobs_at
     from workers.errors import FatalError, TransientError
     from workers.settings import WorkerSettings, wrong_settings
+    from workers.stores.objects.address import blobs_at
 
     own = (arguments.data_dir / "store").absolute().as_uri()
 

@@ -66,7 +66,7 @@ def add_commands(keys: argparse.ArgumentParser) -> None:
 def store_of(settings: WorkerSettings, data_dir: Path | None) -> Blobs | None:
     """The store of the service: UMBEL_STORE_URL, or in a data directory of `umbel serve`; None
     where neither is given. Raises FatalError for what cannot be used."""
-    from workers.assembly import blobs_at
+    from workers.stores.objects.address import blobs_at
 
     if settings.store_url:
         return blobs_at(settings)
@@ -126,7 +126,7 @@ def _new(arguments: argparse.Namespace) -> int:
                 "A line for UMBEL_API_KEYS has no role, name, expiry or limits; set "
                 "UMBEL_STORE_URL or --data-dir to keep the key in the store."
             )
-        from app.http.security import new_key
+        from app.http.environment_keys import new_key
 
         secret, line = new_key(arguments.tenant)
         print(f"key (shown once, for the caller):      {secret}")

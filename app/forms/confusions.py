@@ -37,7 +37,7 @@ def model_confusions(service: Service, tenant: str, tree_id: str, tree: Tree) ->
     Blocks.
     """
     record = service.trees.record(tenant, tree_id)
-    method = None if record is None else registry.methods().get(record.method or "")
+    method = None if record is None else registry.known(record.method or "")
     if method is None or not method.confuses:
         return None
     path = service.trees.file(tenant, sibling(tree_id, "md"), results.MODEL)

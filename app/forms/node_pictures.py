@@ -14,7 +14,7 @@ from workers.model import sibling
 def pictures_of(service: Service, tenant: str, tree_id: str) -> NodePictures | None:
     """The images of a tree's nodes, mapped; None where its method draws none. Blocks."""
     record = service.trees.record(tenant, tree_id)
-    method = None if record is None else registry.methods().get(record.method or "")
+    method = None if record is None else registry.known(record.method or "")
     if method is None or not method.draws_nodes:
         return None
     path = service.trees.file(tenant, sibling(tree_id, "md"), results.MODEL)

@@ -5,7 +5,7 @@ Start with `dependencies`, the parameters of routes; `problems` has every error.
 - `server`, `processes`, `connections`: servers behind one port; bounds of each connection.
 - `dependencies`: the service, the tenant, ids of the path, idempotency keys.
 - `problems`: RFC 9457 problems, the kinds of them, and error handlers.
-- `security`, `keyring`: who may call: keys, roles, Host and Origin; the keys a process knows.
+- `security`, `keyring`, `environment_keys`: who may call: roles, Host, Origin; where keys are kept.
 - `rates`: requests a second, of tenants and keys.
 - `observability`, `service_metrics`: request ids, the log; metrics of requests and of jobs.
 - `bodies`, `queries`: bounded bodies and strict JSON; query parameters that a route has not.

@@ -14,8 +14,8 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from workers.broker import QUEUES
 from workers.errors import TransientError
+from workers.jobs.hints import QUEUES
 from workers.jobs.ledger import Ledger
 from workers.stores.objects.blobs import Blobs
 from workers.telemetry.figures import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
 from app.http.dependencies import Tenant
@@ -11,7 +12,7 @@ from app.http.etags import answer
 from app.http.problems import not_found, responses
 from app.schemas.methods import EXAMPLE, MethodBody
 from app.schemas.pages import Page
-from models.registry import methods
+from models.registry import known, methods
 
 router = APIRouter(prefix="/v1/methods", tags=["methods"])
 
@@ -30,7 +31,7 @@ router = APIRouter(prefix="/v1/methods", tags=["methods"])
 )
 async def list_methods(request: Request, _: Tenant) -> Response:
     """The whole catalogue on one page: inputs, parameters and outputs of each method."""
-    return answer(request, _catalogue())
+    return answer(request, await to_thread.run_sync(catalogue))
 
 
 @router.get(
@@ -45,19 +46,15 @@ async def list_methods(request: Request, _: Tenant) -> Response:
 )
 async def get_method(request: Request, method_id: str, _: Tenant) -> Response:
     """One entry of the catalogue."""
-    method = methods().get(method_id)
+    method = await to_thread.run_sync(known, method_id)
     if method is None:
         raise not_found("method", method_id)
     return answer(request, MethodBody.of(method))
 
 
-def load() -> None:
-    """Import every method and make the catalogue, once."""
-    _catalogue()
-
-
 @cache
-def _catalogue() -> Page[MethodBody]:
+def catalogue() -> Page[MethodBody]:
+    """All methods; imports, the first time, the module of each of them."""
     return Page[MethodBody](
         items=[MethodBody.of(method) for method in methods().values()], next_cursor=None
     )

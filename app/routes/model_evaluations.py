@@ -26,7 +26,7 @@ from app.submission.inputs import resolve
 from app.submission.jobs import Draft, Headers, SubmissionDep
 from app.submission.tree_jobs import REFUSALS, result_of
 from models.errors import UsageError
-from models.registry import methods
+from models.registry import known, methods
 from workers.artifacts import results
 from workers.model import Record, sibling
 
@@ -112,7 +112,7 @@ async def get_evaluation_tables(service: ServiceDep, tenant: Tenant, job_id: Job
 
 
 def _require_classifier(model_id: str, method_id: str) -> None:
-    used = methods().get(method_id)
+    used = known(method_id)
     if used is None or not used.classifies:
         classifiers = ", ".join(name for name, method in methods().items() if method.classifies)
         raise UsageError(

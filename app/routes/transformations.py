@@ -21,7 +21,7 @@ from app.submission.jobs import Draft, Headers, SubmissionDep
 from app.submission.tree_jobs import REFUSALS, result_of
 from app.submission.uploads import require_room
 from models.errors import UsageError
-from models.registry import methods
+from models.registry import known, methods
 from workers.artifacts.trees import TreeRecord
 from workers.model import Record, sibling
 
@@ -97,7 +97,7 @@ async def transform_with_model(
 
 
 def _require_transformation(model_id: str, method_id: str) -> None:
-    used = methods().get(method_id)
+    used = known(method_id)
     if used is None or not used.transforms:
         transforming = ", ".join(name for name, method in methods().items() if method.transforms)
         raise UsageError(

@@ -63,7 +63,7 @@ def find_method(method_id: str, at: tuple[str | int, ...] = ()) -> Method[Any]:
 
 def image_roles(method_id: str | None) -> frozenset[str]:
     """The roles that a method also takes as images; none for trees that no method made."""
-    method = registry.methods().get(method_id or "")
+    method = registry.known(method_id or "")
     return frozenset() if method is None else method.image_roles
 
 

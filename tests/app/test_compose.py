@@ -14,7 +14,7 @@ import yaml
 
 from app.cli import parser
 from app.settings import Settings
-from workers.broker import QUEUES
+from workers.jobs.hints import QUEUES
 from workers.settings import WorkerSettings
 
 ROOT = Path(__file__).parent.parent.parent

@@ -214,11 +214,9 @@ def test_the_document_is_served(api: Api, document: dict[str, Any]) -> None:
     assert api.client.get("/openapi.json").json() == document
 
 
-def test_importing_the_app_is_light() -> None:
-    code = (
-        "import sys, app.main; app.main.create_app().openapi(); "
-        "print([m for m in ('torch', 'sklearn', 'pyarrow', 'numba') if m in sys.modules])"
-    )
+def imported_by(code: str, *names: str) -> list[str]:
+    """Which of these modules and packages are loaded after `code` in a fresh process."""
+    code += f"; import json, sys; print(json.dumps([n for n in {names!r} if n in sys.modules]))"
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
@@ -226,4 +224,24 @@ def test_importing_the_app_is_light() -> None:
         check=True,
         cwd=openapi.PATH.parent.parent,
     )
-    assert done.stdout.strip() == "[]"
+    loaded: list[str] = json.loads(done.stdout)
+    return loaded
+
+
+def test_importing_the_app_is_light() -> None:
+    heavy = ("torch", "sklearn", "pyarrow", "numba", "celery")
+    assert imported_by("import app.main; app.main.create_app().openapi()", *heavy) == []
+
+
+def test_the_start_of_the_app_loads_no_method() -> None:
+    """One that is asked for is loaded alone."""
+    methods = ("models.methods.logits.l2h", "models.methods.partitions.kmeans")
+    code = "import app.main; app.main.create_app()"
+    assert imported_by(code, *methods, "scipy.optimize") == []
+    code += "; from models.registry import known; known('l2h')"
+    assert imported_by(code, *methods) == ["models.methods.logits.l2h"]
+
+
+def test_importing_serve_is_light() -> None:
+    """It keeps the processes, and is loaded before they start."""
+    assert imported_by("import app.serve", "fastapi", "numpy", "celery") == []

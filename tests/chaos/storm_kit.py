@@ -24,7 +24,7 @@ import numpy as np
 from tests.chaos.faults_kit import FAULTS, KILLS, Fault
 from tests.chaos.parts_kit import Parts
 from tests.e2e.client import ENDED
-from workers.broker import sender
+from workers.jobs.hints import sender
 from workers.settings import WorkerSettings
 
 N_DUPLICATES = 20

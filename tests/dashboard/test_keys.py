@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.http.security import new_key
+from app.http.environment_keys import new_key
 from tests.dashboard.conftest import Axe, Open
 from tests.e2e.conftest import Service, running
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from app.http.security import new_key
+from app.http.environment_keys import new_key
 from app.main import create_app, documented_app
 from app.routes.dashboard import FOLDER, MEDIA_TYPES, Files
 from app.settings import Settings

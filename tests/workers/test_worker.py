@@ -19,8 +19,9 @@ import redis
 from tests.workers.waiting_kit import until
 from workers import processes
 from workers.assembly import Assembly, assemble
-from workers.broker import StrictTransport, make_app, message, sender
+from workers.broker import StrictTransport, make_app
 from workers.embedded import EmbeddedServer
+from workers.jobs.hints import message, sender
 from workers.model import Record, Request, new_id, now
 from workers.processes import FolderLock
 from workers.settings import WorkerSettings

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from models.arrays import Arrays
 from models.method import Checkpoint
-from models.registry import methods
+from models.registry import method
 from workers.artifacts import results
 from workers.errors import Missing, TransientError
 from workers.model import Claim, Request
@@ -113,4 +113,4 @@ class Checkpoints:
 
 
 def _resumes(request: Request) -> bool:
-    return request.kind == "fit" and methods()[request.method].resumes
+    return request.kind == "fit" and method(request.method).resumes

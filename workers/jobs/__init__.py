@@ -3,7 +3,7 @@
 Start with `ledger`: the API and the workers use its `Ledger`, which stands for everything here.
 
 - `ledger`: submit, claim, renew, give back, finish, cancel, delete.
-- `submission`: request first, then record.
+- `submission`, `hints`: request first, then record; messages of the broker that a job waits.
 - `finish`, `kept_runs`: the terminal object, then what follows; jobs of a comparison's runs.
 - `sweep`: lost leases, lost hints, cancels that had no effect.
 - `interrupted`: submissions that a process began and did not finish.

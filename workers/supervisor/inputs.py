@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from models.errors import UsageError
-from models.registry import methods
+from models.registry import known
 from workers.artifacts import results
 from workers.artifacts.datasets import Dataset, Datasets
 from workers.artifacts.trees import Trees
@@ -154,7 +154,7 @@ class _Inputs:
 
     def _rows_of(self, request: Request) -> list[Source | None]:
         """The inputs that a job read by rows; None for a deleted one."""
-        used = methods().get(request.method)
+        used = known(request.method)
         sources: list[Source | None] = []
         for role, slot in used.inputs.items() if used else ():
             if slot.by_rows and role in request.inputs:
@@ -212,7 +212,7 @@ class _Inputs:
                 method_id = "" if record is None else record.method
             case _:
                 return False
-        used = methods().get(method_id)
+        used = known(method_id)
         return used is not None and role in used.inputs and used.inputs[role].by_rows
 
 

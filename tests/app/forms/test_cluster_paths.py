@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import load
 
 from app.forms import cluster_paths as paths_module
-from app.http.security import new_key
+from app.http.environment_keys import new_key
 from models.numerics.sphere import draw_vmf
 from tests.app.conftest import Start, Working, problem_of
 

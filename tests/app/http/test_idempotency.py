@@ -93,7 +93,7 @@ def test_malformed_keys_are_refused(api: Api, key: str) -> None:
 
 
 def test_tenants_do_not_share_keys(start: Start) -> None:
-    from app.http.security import new_key
+    from app.http.environment_keys import new_key
 
     (key_a, line_a), (key_b, line_b) = new_key("a"), new_key("b")
     api = start(api_keys=(line_a, line_b))

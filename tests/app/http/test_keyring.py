@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from app.http import keyring
-from app.http.security import new_key
+from app.http.environment_keys import new_key
 from tests.app.conftest import Api, Live, Start, new_job, problem_of
 from workers.artifacts.keys import Keys, Role
 

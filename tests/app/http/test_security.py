@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.http.security import new_key
+from app.http.environment_keys import new_key
 from app.settings import Settings
 from tests.app.conftest import Api, Start, new_job, problem_of
 

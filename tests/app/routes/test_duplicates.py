@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.http.security import new_key
+from app.http.environment_keys import new_key
 from tests.app.conftest import Api, Start
 from workers.model import earliest_suffix
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.http.security import new_key
+from app.http.environment_keys import new_key
 from tests.app.conftest import Start, Working, problem_of
 from tests.app.labelled_kit import upload
 from tests.app.tree_kit import NEWICK, fit, get, post, predict

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.http.security import new_key
+from app.http.environment_keys import new_key
 from app.routes import statements as routes
 from app.submission import statements as submission
 from tests.app.conftest import Start, Working, problem_of

@@ -13,7 +13,7 @@ import pytest
 from safetensors.numpy import load
 
 from app.forms.stretches import FORMS
-from app.http.security import new_key
+from app.http.environment_keys import new_key
 from tests.app.conftest import Start, Working, problem_of
 from tests.app.labelled_kit import NAMES, ROWS, learn
 from tests.app.tree_kit import fit, model_of

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load
 
-from app.http.security import LOCAL, new_key
+from app.http.environment_keys import new_key
+from app.http.security import LOCAL
 from tests.app.conftest import Start, Working, problem_of
 from tests.app.labelled_kit import LABELS, ROWS, learn, upload
 from tests.app.tree_kit import fit, model_of, predict

@@ -345,7 +345,7 @@ def test_deleting_the_tree_of_a_job_keeps_the_job(working: Working) -> None:
 
 
 def test_a_tenant_sees_no_other_tenants_tree(working: Working, start: Start) -> None:
-    from app.http.security import new_key
+    from app.http.environment_keys import new_key
 
     tree = post(working, NEWICK)
     # The same Redis and store, now with keys; the first tree belongs to the tenant without a key.

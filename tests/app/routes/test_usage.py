@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from app.http import rates
-from app.http.security import new_key
+from app.http.environment_keys import new_key
 from tests.app.conftest import Api, Live, Start, make_settings, new_job, problem_of
 from workers.artifacts.keys import Keys
 from workers.embedded import EmbeddedServer

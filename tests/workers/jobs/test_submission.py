@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from models.errors import UsageError
+from tests.workers.broker_kit import celery_sender
 from tests.workers.conftest import Server
 from tests.workers.jobs_kit import Sent, due_now, end, everything, request, result_folder
 from workers.assembly import Assembly, assemble
-from workers.broker import is_hint, message, sender
 from workers.errors import StoreFull, StoreUnavailable
+from workers.jobs.hints import is_hint, message, sender
 from workers.model import Advance
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
@@ -63,11 +64,16 @@ def test_the_sweeper_sends_a_missing_hint(settings: WorkerSettings) -> None:
 def test_the_hint_of_a_submission_is_what_celery_sends(
     settings: WorkerSettings, valkey: Server
 ) -> None:
-    """A submission writes it with the record, in one step."""
+    """A submission writes it with the record, in one step; a sweep sends it by itself."""
     key = f"{settings.key_prefix}queue:gpu"
-    sender(settings)("gpu", "job_x")
-    (theirs,) = map(json.loads, valkey.client().lrange(key, 0, -1))
-    valkey.client().delete(key)
+    hints = []
+    for send in (celery_sender(settings), sender(settings)):
+        send("gpu", "job_x")
+        hints += map(json.loads, valkey.client().lrange(key, 0, -1))
+        valkey.client().delete(key)
+    theirs, again = hints
+    assert is_hint(again)
+    assert json.loads(base64.b64decode(again["body"]))[0] == ["job_x"]
     parts = assemble(settings, lambda *_: pytest.fail("sent apart"), message)
     job = request(queue="gpu")
     parts.ledger.submit(job)

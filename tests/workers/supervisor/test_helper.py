@@ -19,8 +19,8 @@ import redis
 from tests.workers.waiting_kit import until
 from workers import processes
 from workers.assembly import Assembly, assemble
-from workers.broker import sender
 from workers.embedded import EmbeddedServer
+from workers.jobs.hints import sender
 from workers.model import Record, Request, new_id, now
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout

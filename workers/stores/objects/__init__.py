@@ -2,6 +2,7 @@
 
 Start with `blobs`, the interface, and `layout`, which names every object.
 
+- `address`: the store that the settings name.
 - `blobs`: what a store does, and what its keys may be.
 - `local`: one folder, durable and whole.
 - `temporary`: files that are being written, and those that dead processes left.

@@ -54,15 +54,15 @@ def options() -> dict[str, Any]:
     }
 
 
-def connect(url: str) -> redis.Redis:
-    """A client that threads may share; connects on first use.
+def connect(url: str, answer_s: float = ANSWER_S) -> redis.Redis:
+    """A client that threads may share; connects on first use, and waits `answer_s` for an answer.
 
     The kernel and not a PING finds connections that died while idle: a server whose disk is full
     answers reads, but no PING.
     """
     retry = Retry(NoBackoff(), 1, supported_errors=(ConnectionError,))
     kept = {} if url.startswith("unix://") else {"socket_keepalive": True, **_KEEPALIVE}
-    own = {**options(), "health_check_interval": 0, **kept}
+    own = {**options(), "socket_timeout": answer_s, "health_check_interval": 0, **kept}
     server = watched(url)
     if server is None:
         return redis.Redis.from_url(url, retry=retry, **own)

