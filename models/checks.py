@@ -324,6 +324,13 @@ def require_lengths(inputs: Mapping[str, Input], shapes: Shapes, given: Collecti
     if main is None or "base" in given:
         return
     for role, wanted in inputs.items():
+        if wanted.one_per == "value" and role in shapes and shapes[role] != shapes[main]:
+            raise UsageError(
+                f"Input {role!r} has the shape {shapes[role]}, input {main!r} {shapes[main]}; they "
+                "must be the same.",
+                code="wrong-shape",
+                role=role,
+            )
         if wanted.one_per is None or len(shapes.get(role, ())) != 1:
             continue
         if wanted.one_per == "column" and "top_classes" in given:

@@ -137,7 +137,8 @@ class Input:
     fit_only : whether predictions need none, though a fit may.
     images : whether an array of images, (n, height, width) or (n, height, width, channels), is
         accepted as well; the method reads it by `models.images`.
-    one_per : what has one value each; a wrong number is refused as soon as the shapes are known.
+    one_per : what has one value each, "value" each value of the main matrix; another number or
+        shape is refused as soon as the shapes are known.
     """
 
     required: bool = True
@@ -146,7 +147,7 @@ class Input:
     many: bool = False
     fit_only: bool = False
     images: bool = False
-    one_per: Literal["row", "column"] | None = None
+    one_per: Literal["row", "column", "value"] | None = None
     description: str = ""
 
 

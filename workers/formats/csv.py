@@ -8,7 +8,8 @@ cell may be missing, and every number must be finite.
 A matrix is read in blocks by Arrow's parser; a block that it refuses is read again slowly, to name
 the cell. A column (labels, names) is read by Python's parser: one cell a line, or the column that
 `member` names by its header. Its first line is a header if it is one of `HEADERS`, or if it is text
-and all the others are numbers.
+and all the others are numbers. Two columns `id` and `name` are the column of names in the order of
+the ids, which are the numbers of the rows from 0, each once.
 
 Edges are two columns of text: a file that, below a header, does not hold numbers alone. Their first
 line is a header if both cells are in `EDGE_HEADERS`.
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +53,8 @@ HEADERS = frozenset(
     | {"feature_names"}
 )
 """Possible headers of a single column of text, in any case."""
+ID, NAME = "id", "name"
+"""The headers of two columns that are names by the numbers of their rows, in any case."""
 EDGE_HEADERS = frozenset(
     {"source", "target", "from", "to", "parent", "child", "label", "node", "class"}
     | {
@@ -92,7 +96,7 @@ def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
     A single column without `member` may be text.
     """
     dialect = _dialect_of(path)
-    if member is not None or dialect.n_columns == 1:
+    if member is not None or dialect.n_columns == 1 or _is_by_id(dialect):
         return roles.facts(_column(path, dialect, member, bounds))
     _require_matrix(dialect)
     n_rows = sum(len(block) for block in _blocks(path, dialect))
@@ -333,6 +337,8 @@ def _number(cell: str, row: int, column: int, line: int) -> float:
 
 def _column(path: Path, dialect: Dialect, member: str | None, bounds: Bounds) -> Cells:
     """The cells of one column without its header."""
+    if member is None and _is_by_id(dialect):
+        return _by_id(path, dialect, bounds)
     position = _position(dialect, member)
     texts: list[str] = []
     lines: list[int] = []
@@ -343,6 +349,49 @@ def _column(path: Path, dialect: Dialect, member: str | None, bounds: Bounds) ->
     if len(texts) <= first:
         raise UsageError("The CSV file has a header and no rows.", code="empty")
     return Cells(texts[first:], lines[first:])
+
+
+def _is_by_id(dialect: Dialect) -> bool:
+    """Whether the columns are `id` and `name`, in either order."""
+    return {ID, NAME} == {text.strip().lower() for text in dialect.names or ()} and (
+        dialect.n_columns == 2
+    )
+
+
+def _by_id(path: Path, dialect: Dialect, bounds: Bounds) -> Cells:
+    """The names in the order of their ids.
+
+    Raises UsageError for an id that is no number of a row, or that occurs twice.
+    """
+    place = [text.strip().lower() for text in dialect.first].index(ID)
+    rows = list(_rows(path, dialect, bounds, first_row=-1))[1:]
+    if not rows:
+        raise UsageError("The CSV file has a header and no rows.", code="empty")
+    row_of: dict[int, int] = {}
+    for row, (line, cells) in enumerate(rows):
+        text = cells[place].strip()
+        number = int(text) if re.fullmatch(r"\d{1,18}", text, re.ASCII) else len(rows)
+        if number >= len(rows):
+            raise UsageError(
+                f"The CSV file has the id {shown(text, 40)} at line {line}. The ids of names are "
+                f"the numbers of their rows: of {len(rows)} names 0 to {len(rows) - 1}, each once.",
+                code="wrong-input",
+                row=row,
+                column=place,
+                line=line,
+            )
+        if number in row_of:
+            raise UsageError(
+                f"The CSV file has the id {number} at line {rows[row_of[number]][0]} and at line "
+                f"{line}. The ids of names are the numbers of their rows, each once.",
+                code="wrong-input",
+                row=row,
+                column=place,
+                line=line,
+            )
+        row_of[number] = row
+    ordered = [rows[row_of[number]] for number in range(len(rows))]
+    return Cells([cells[1 - place] for _, cells in ordered], [line for line, _ in ordered])
 
 
 def _pairs(path: Path, dialect: Dialect, bounds: Bounds) -> Pairs | None:

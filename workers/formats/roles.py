@@ -61,6 +61,8 @@ COLUMN = frozenset(_WANTED) - MATRIX
 """Roles that take one value per row; a row of `labels` and `hierarchy` may have several or none."""
 READ_BY_ROLE = frozenset({"labels", "hierarchy", "graph"})
 """Roles that take what is neither a plain matrix nor a plain column."""
+WHOLE = frozenset({"top_classes"})
+"""Roles that take a matrix of integers; written as floats, they are taken as integers."""
 REAL = frozenset({"targets", "timestamps"})
 """Roles that take a column of numbers, not only integers."""
 IMAGES = frozenset({"features"})
@@ -88,8 +90,9 @@ def value(table: Table, role: str) -> Value:
     """The input of `role` in a table.
 
     A matrix is (n_rows, n_columns) numbers in native byte order, or `csr_array`; it is copied only
-    if its bytes are in the other order or unaligned. NaN and infinity in a binary file are left for
-    the method to refuse. Images stay an array of three or four dimensions.
+    if its bytes are in the other order or unaligned, or to be integers for a role of `WHOLE`. NaN
+    and infinity in a binary file are left for the method to refuse. Images stay an array of three
+    or four dimensions.
 
     A column is (n_rows,) int64 or `str` objects, float64 for `REAL`, a list of `str` for `TEXT`. A
     matrix of one column is taken as that column, whole floats as integers.
@@ -101,6 +104,8 @@ def value(table: Table, role: str) -> Value:
     `member-needed` or `empty`; InvalidTree for a path with an empty part.
     """
     match wanted(role):
+        case "matrix" if role in WHOLE:
+            return _whole(_matrix(table, role), role)
         case "matrix":
             return _matrix(table, role)
         case "edges":
@@ -198,6 +203,24 @@ def _matrix(table: Table, role: str) -> npt.NDArray[Any] | sp.csr_array:
     if isinstance(table, np.ndarray) and not (table.dtype.isnative and table.flags.aligned):
         table = table.astype(table.dtype.newbyteorder("="))
     return table
+
+
+def _whole(matrix: npt.NDArray[Any] | sp.csr_array, role: str) -> npt.NDArray[Any] | sp.csr_array:
+    """The matrix as integers. Raises UsageError naming the first value that is none."""
+    if matrix.dtype.kind != "f" or isinstance(matrix, sp.csr_array):
+        return matrix
+    # Not for NaN and infinity either.
+    strange = np.argwhere(~((matrix == np.trunc(matrix)) & (np.abs(matrix) <= 2.0**53)))
+    if strange.size:
+        row, column = (int(place) for place in strange[0])
+        raise refused(
+            f"has {matrix[row, column]:g} at row {row}, column {column} (counted from 0), which is "
+            "not an integer; accepted are integers, also written as 3.0",
+            role,
+            row=row,
+            column=column,
+        )
+    return matrix.astype(np.int64)
 
 
 def _graph(table: Table, role: str) -> npt.NDArray[Any] | sp.csr_array:

@@ -121,6 +121,7 @@ class L2H(Method[L2HParams]):
         ),
         "top_classes": Input(
             required=False,
+            one_per="value",
             description=(
                 "For rows of which only the best classes are known: the class (from 0) of each "
                 "value of 'logits'. Missing values are bounded, and the job reports whether the "

@@ -214,6 +214,8 @@ def test_a_dataset_of_another_role_or_shape(api: Api) -> None:
     [
         ("l2h", "names", ["a", "b", "c"], "has 3 values; 4 are needed, one for each column"),
         ("hac", "names", ["a", "b"], "has 2 values; 6 are needed, one for each row"),
+        ("hdbscan", "names", ["a", "b"], "has 2 values; 6 are needed, one for each row"),
+        ("l2h", "top_classes", [[0, 1]] * 6, "shape (6, 2), input 'logits' (6, 4)"),
         ("bsvm", "labels", [0, 1, 1], "has 3 values; 6 are needed, one for each row"),
         ("tvmf", "timestamps", [1, 2], "has 2 values; 6 are needed, one for each row"),
     ],
@@ -225,7 +227,8 @@ def test_lengths_are_checked_before_the_job_is_accepted(
     main = "logits" if method == "l2h" else "features"
     given: object = values
     if not inline:
-        given = api.client.post(f"/v1/datasets?role={role}", json=values).json()["id"]
+        hint = {} if role == "top_classes" else {"role": role}
+        given = api.client.post("/v1/datasets", params=hint, json=values).json()["id"]
     inputs = {main: upload(api, np.eye(6, 4), f"?role={main}"), role: given}
     answer = api.client.post("/v1/jobs", json={"method": method, "inputs": inputs})
     problem = problem_of(answer, 422, "wrong-shape")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 
@@ -206,6 +207,46 @@ def test_a_column_is_selected_by_its_header(tmp_path: Path) -> None:
     assert "'class'" in refused(load, path, "x", "labels").detail
     error = refused(load, path, "class", "features")
     assert (error.code, error.where["line"]) == ("wrong-input", 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,name\n2,oak\n0,rose\n1,7\n",
+        "name;ID\noak;2\nrose;0\n7;1\n",
+        "\ufeffid\tname\r\n0\trose\r\n1\t7\r\n2\toak\r\n",
+    ],
+)
+def test_names_by_the_numbers_of_their_rows(text: str, tmp_path: Path) -> None:
+    path = put(tmp_path / "x", text)
+    assert load(path, None, "names") == ["rose", "7", "oak"]
+    assert load(path, None, "labels").tolist() == ["rose", "7", "oak"]  # type: ignore[union-attr]
+    facts = csv.inspect(path, None)
+    assert (facts.shape, facts.dtype) == ((3,), "str")
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        ("id,name\n0,a\n3,b\n1,c\n", "wrong-input", "id '3' at line 3.* of 3 names 0 to 2"),
+        ("id,name\n1,a\n2,b\n", "wrong-input", "id '2' at line 3.* 0 to 1"),
+        ("id,name\n0,a\n1,b\n0,c\n", "wrong-input", "id 0 at line 2 and at line 4"),
+        ("id,name\nx,a\n1,b\n", "wrong-input", "id 'x' at line 2"),
+        ("id,name\n-1,a\n1,b\n", "wrong-input", "id '-1' at line 2"),
+        ("id,name\n٠,a\n1,b\n", "wrong-input", "at line 2"),
+        ("id,name\n0,\n1,b\n", "missing-value", "row 0"),
+        ("id,name\n0,a\n1\n", "ragged", ""),
+        ("id,name\n", "empty", "no rows"),
+    ],
+)
+def test_ids_that_are_not_the_numbers_of_rows(
+    text: str, code: str, message: str, tmp_path: Path
+) -> None:
+    path = put(tmp_path / "x", text)
+    for act in (partial(load, path, None, "names"), partial(csv.inspect, path, None)):
+        error = refused(act)
+        assert error.code == code
+        assert re.search(message, error.detail)
 
 
 def test_a_single_column_of_numbers_is_a_matrix(tmp_path: Path) -> None:

@@ -34,6 +34,23 @@ def test_every_role_reads_rows_or_values() -> None:
         assert role in error.detail
 
 
+@pytest.mark.parametrize("form", ["list", "float32"])
+def test_classes_of_values_are_integers(form: str) -> None:
+    def read(rows: Any) -> Value:
+        table = Lists(rows) if form == "list" else np.array(rows, dtype=np.float32)
+        return roles.value(table, "top_classes")
+
+    classes = read([[2, 0], [1.0, 3]])
+    assert isinstance(classes, np.ndarray)
+    assert (classes.dtype, classes.tolist()) == (np.int64, [[2, 0], [1, 3]])
+    error = refused(read, [[2, 0], [1, 1.5]])
+    assert (error.code, error.where["row"], error.where["column"]) == ("wrong-input", 1, 1)
+    assert "1.5 at row 1, column 1" in error.detail
+    assert refused(read, [[1e30, 2]]).code == "wrong-input"
+    if form != "list":
+        assert refused(read, [[np.nan, 2]]).code == "wrong-input"
+
+
 def test_large_integers_stay_exact() -> None:
     exact = 2**62 + 1
     labels = of_list([exact], "labels")
