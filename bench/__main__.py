@@ -23,6 +23,8 @@ TABLES = (
         "turns",
         "endurance",
         "consensus",
+        "hac_defaults",
+        "levels",
     ),
 )
 _NAMED = frozenset(TABLES[TABLES.index("hyperbolic") :])
