@@ -165,32 +165,38 @@ async def search_tree(
     responses=responses(*ANYWHERE, "not-found"),
 )
 async def get_levels(service: ServiceDep, tenant: Tenant, tree_id: TreeId) -> Response:
-    """At most five cuts, each at a peak of a criterion, with the criterion's curve over k.
+    """At most five cuts that stand out in a criterion, with the criterion's curve over k; none,
+    and the `reason`, where no level stands out.
 
     `gap`: how far the height of the cut can move before the number of clusters changes, as a share
     of the root's height. `silhouette`: the mean silhouette of at most 1,000 points, if there were
     features. `modularity`: for a hierarchy of classes, the share of confusions within clusters
     beyond that expected by chance. `support`: the clusters' mean bootstrap support, if the job
     requested it.
+
+    Gaps (with at least 20 to compare) and silhouettes are held against data without structure, and
+    are listed only with a `p_value` of at most 0.05. No cut is listed in which one cluster has more
+    than 95 % of the points.
     """
     record = await record_of(service, tenant, tree_id)
     job = await to_thread.run_sync(service.ledger.get, tenant, sibling(tree_id, "job"))
     curves = {} if job is None or job.result is None else job.result.get("curves", {})
 
     def suggested() -> bytes:
-        from models.tree.suggested_cuts import levels
+        from models.tree.suggested_cuts import P_VALUE, levels, reason
 
         tree = tree_of(service, tenant, tree_id)
         # Other curves run over a method's own numbers, or its steps.
         known = {
             name: [(int(k), float(v)) for k, v in curves[name]]
-            for name in ("silhouette", "modularity")
+            for name in ("silhouette", f"silhouette{P_VALUE}", "modularity")
             if name in curves
         }
         items = [
             {**asdict(level), "clusters": _clusters(tree, level.k)} for level in levels(tree, known)
         ]
-        return json.dumps({"levels": items}, allow_nan=False).encode()
+        why = None if items else reason(tree)
+        return json.dumps({"levels": items, "reason": why}, allow_nan=False).encode()
 
     content = await in_turn(suggested, turn(record, "look"))
     return Response(content, media_type="application/json")

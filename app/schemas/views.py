@@ -134,6 +134,11 @@ class LevelBody(BaseModel):
     criterion: str = Field(description="`gap`, `silhouette`, `modularity` or `support`.")
     score: float = Field(description="The criterion's value at this cut.")
     curve: list[tuple[int, float]] = Field(description="The criterion for each number of clusters.")
+    p_value: float | None = Field(
+        description="About the probability that data without structure have as strong a level; "
+        "null where the criterion is not held against chance: `modularity`, `support`, and gaps of "
+        "trees with too few of them."
+    )
     clusters: list[CutNode] = Field(description="The clusters of this cut, as in `assignments`.")
 
 
@@ -151,12 +156,15 @@ class Levels(BaseModel):
                             "criterion": "gap",
                             "score": 0.8,
                             "curve": [[2, 0.1], [7, 0.8]],
+                            "p_value": 0.0004,
                             "clusters": [{"id": 0, "node": 12, "size": 480, "name": "rose"}],
                         }
-                    ]
+                    ],
+                    "reason": None,
                 }
             ]
         }
     )
 
     levels: list[LevelBody]
+    reason: str | None = Field(description="Why no level stands out; null where one does.")

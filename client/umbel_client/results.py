@@ -77,6 +77,8 @@ class Level:
 
     k : number of clusters. height : one that gives this cut; None if none does. score : the value
     of `criterion` at this cut. curve : that for each number of clusters. names : of the clusters.
+    p_value : about the probability that data without structure have as strong a level; None where
+    that is not known.
     """
 
     k: int
@@ -85,12 +87,21 @@ class Level:
     score: float
     curve: tuple[tuple[int, float], ...]
     names: tuple[str | None, ...] = ()
+    p_value: float | None = None
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Level:
         curve = tuple((int(k), float(value)) for k, value in body["curve"])
         names = tuple(cluster["name"] for cluster in body.get("clusters", ()))
-        return cls(body["k"], body["height"], body["criterion"], body["score"], curve, names)
+        return cls(
+            body["k"],
+            body["height"],
+            body["criterion"],
+            body["score"],
+            curve,
+            names,
+            body.get("p_value"),
+        )
 
 
 class Evaluation(Mapping[str, float | None]):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Int
 from models.rows import Rows
 from models.tree.nested_cuts import nested_cuts
 from models.tree.tree import Tree
@@ -26,25 +27,34 @@ def curve(tree: Tree, features: Matrix | Rows) -> list[tuple[int, float]]:
 
     Distances are measured within the sample: O(SAMPLE^2 (D + len(KS))).
     """
-    from sklearn.metrics import pairwise_distances
-
     if tree.n_points < 3 or tree.n_leaves < 3:
         return []
-    m = min(SAMPLE, tree.n_points)
-    sample = np.unique(np.linspace(0, tree.n_points - 1, m).astype(np.int64))
-    points = features.take(sample) if isinstance(features, Rows) else features[sample]
-    apart = pairwise_distances(points)
+    sample, apart = sampled_distances(tree.n_points, features, SAMPLE)
     cuts = nested_cuts(tree, min(KS[-1], tree.n_leaves - 1))
     finest = cuts.cluster_of_point[sample]
     return [
-        (k, _mean_silhouette(apart, cuts.coarser[k][finest]))
+        (k, mean_silhouette(apart, cuts.coarser[k][finest]))
         for k in KS
         if k in cuts.coarser and k < len(sample)
     ]
 
 
-def _mean_silhouette(apart: npt.NDArray[Any], cluster: npt.NDArray[np.int64]) -> float:
-    """A point alone in its cluster has the silhouette 0."""
+def sampled_distances(
+    n_points: int, features: Matrix | Rows, most: int
+) -> tuple[Int, npt.NDArray[Any]]:
+    """At most `most` evenly spaced rows, and the Euclidean distances between them."""
+    from sklearn.metrics import pairwise_distances
+
+    sample = np.unique(np.linspace(0, n_points - 1, min(most, n_points)).astype(np.int64))
+    points = features.take(sample) if isinstance(features, Rows) else features[sample]
+    return sample, pairwise_distances(points)
+
+
+def mean_silhouette(apart: npt.NDArray[Any], cluster: Int) -> float:
+    """The mean over m points of their silhouettes; that of a point alone in its cluster is 0.
+
+    apart : (m, m) distances. cluster : (m,).
+    """
     names, cluster = np.unique(cluster, return_inverse=True)
     if len(names) < 2:
         return 0.0

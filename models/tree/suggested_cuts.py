@@ -4,6 +4,10 @@ Two criteria follow from the tree alone: `gap`, the range of heights that give t
 of the root's height; and `support`, the mean bootstrap support of the clusters, weighted by size,
 where nodes have any. Others (`silhouette`, `modularity`) were measured when the tree was made and
 are passed as curves.
+
+Gaps are held against chance (`height_gaps`) where there are `FEWEST_GAPS` of them to compare, and
+the silhouette where p-values are passed with its curve (`silhouette_chance`); of these only what is
+significant is suggested. A cut in which one cluster has nearly all points is never suggested.
 """
 
 from __future__ import annotations
@@ -12,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from models.arrays import Float
+from models.arrays import Float, Int
+from models.tree.height_gaps import SIGNIFICANT, gap_p_values
 from models.tree.nested_cuts import nested_cuts
 from models.tree.tree import Tree
 from models.tree.walk import greatest_heights
@@ -26,6 +30,26 @@ MOST = 5
 
 MOST_CLUSTERS = 100
 """Largest number of clusters of a suggested cut; no curve is longer."""
+
+P_VALUE = "_p_value"
+"""What the name of a curve ends with that has the p-values of another's peaks."""
+
+MOST_SHARE = 0.95
+"""Largest share of the points in one cluster of a suggested cut."""
+
+FEWEST_GAPS = 20
+"""Fewest gaps among which one can be told from chance."""
+
+LEAVES_PER_CLUSTER = 3
+"""Fewest leaves for each cluster, on average, of a cut whose gap is held against chance."""
+
+_FEW_CLUSTERS = 12
+"""Where gaps are not held against chance, a cut has at most so many clusters, or two leaves for
+each: a few leaves may be clusters of their own, but not nearly all of many."""
+
+_DISTINCT = 0.75
+"""Gaps are comparable where at least this share of the numbers of clusters has one: where heights
+are whole numbers, or few, spacings are not those of a continuous law."""
 
 _WORTH = 0.5
 """A further peak of a curve is suggested if it reaches at least this share of the highest one,
@@ -40,6 +64,8 @@ class Level:
     """A cut into `k` clusters, also by `height` (None if no height gives it).
 
     score : the criterion's value there. curve : (k, value) of all cuts that were compared.
+    p_value : about the probability that data without structure have as strong a level, all k
+    together; None where the criterion is not held against chance.
     """
 
     k: int
@@ -47,25 +73,36 @@ class Level:
     criterion: str
     score: float
     curve: tuple[tuple[int, float], ...]
+    p_value: float | None = None
 
 
 def levels(tree: Tree, curves: Mapping[str, Curve] | None = None) -> list[Level]:
     """At most `MOST` levels from coarse to fine; none for a tree with fewer than three leaves.
 
-    Each k occurs once, with the criterion in which it stands out most.
+    curves : criteria that were measured, by name; one more with `P_VALUE` after its name has the
+    (k, p-value) of one that was held against chance. Each k occurs once, with the criterion in
+    which it stands out most. `reason` says why there are none.
     O(n_nodes log n_nodes + n_points).
     """
-    ks, low, high = _cuts(tree)
-    known: dict[str, Curve] = {name: list(curve) for name, curve in (curves or {}).items()}
-    if not _by_rank(tree) and high.size and high[0] > 0:
-        known["gap"] = list(zip(ks.tolist(), ((high - low) / high[0]).tolist(), strict=True))
+    heights = _Heights.of(tree)
+    given = {name: list(curve) for name, curve in (curves or {}).items()}
+    p_values = {name: given.pop(name + P_VALUE) for name in [*given] if name + P_VALUE in given}
     if "support" in tree.extra:
-        known["support"] = _supported(tree)
-    between = {int(k): float((a + b) / 2) for k, a, b in zip(ks, low, high, strict=True) if b > a}
-    peaks: dict[int, tuple[float, Level]] = {}
-    for criterion, curve in known.items():
-        for place, (k, score) in enumerate(_peaks(curve)):
-            level = Level(k, between.get(k), criterion, score, tuple(curve))
+        given["support"] = _supported(tree)
+    stands_out = {
+        name: _significant(candidates(tree, curve), p_values.get(name))
+        for name, curve in given.items()
+    }
+    if heights.mean_something:
+        given["gap"] = heights.curve()
+        stands_out["gap"] = heights.stand_out()
+    between = heights.between()
+    peaks: dict[int, tuple[int, Level]] = {}
+    for criterion, strongest in stands_out.items():
+        score = dict(given[criterion])
+        for place, (k, p_value) in enumerate(strongest):
+            curve = tuple(given[criterion])
+            level = Level(k, between.get(k), criterion, score[k], curve, p_value)
             # The highest peaks of all criteria come before the second ones of any.
             if k not in peaks or place < peaks[k][0]:
                 peaks[k] = (place, level)
@@ -73,19 +110,96 @@ def levels(tree: Tree, curves: Mapping[str, Curve] | None = None) -> list[Level]
     return sorted((level for _, level in chosen), key=lambda level: level.k)
 
 
-def _cuts(tree: Tree) -> tuple[npt.NDArray[np.int64], Float, Float]:
-    """(k, low, high): the numbers of clusters 2 .. MOST_CLUSTERS that cuts by height give, and the
-    range of heights that gives each."""
-    inner = np.flatnonzero(tree.n_children > 1)
-    if not inner.size:
-        return np.empty(0, dtype=np.int64), np.empty(0), np.empty(0)
-    height = greatest_heights(tree)
-    order = inner[np.argsort(-height[inner], kind="stable")]
-    k = 1 + np.cumsum(tree.n_children[order] - 1)
-    high = height[order]
-    low = np.append(high[1:], height[tree.leaves].max())
-    usable = (k >= 2) & (k <= MOST_CLUSTERS) & (k < tree.n_leaves)
-    return k[usable].astype(np.int64), low[usable], high[usable]
+def reason(tree: Tree) -> str:
+    """The sentence that says why a tree has no level."""
+    if tree.n_leaves < 3:
+        return "A tree with fewer than three leaves has no cut to suggest."
+    if not usable(tree):
+        return (
+            f"In every cut into at most {MOST_CLUSTERS} clusters one has more than "
+            f"{MOST_SHARE:.0%} of the points."
+        )
+    if not _Heights.of(tree).mean_something:
+        return "Heights only give the order of the merges, and nothing else stands out."
+    return "Data without structure give gaps as large, and nothing else stands out."
+
+
+def candidates(tree: Tree, curve: Curve) -> list[tuple[int, float]]:
+    """(k, value) of a curve's peaks, highest first, among the cuts that may be suggested."""
+    allowed = usable(tree)
+    return _peaks([(k, value) for k, value in curve if k in allowed])
+
+
+def usable(tree: Tree) -> set[int]:
+    """The numbers of clusters, to `MOST_CLUSTERS`, of which none has more than `MOST_SHARE`."""
+    most = min(MOST_CLUSTERS, tree.n_leaves)
+    if most < 2:
+        return set()
+    allowed = MOST_SHARE * tree.size[0]
+    cuts = nested_cuts(tree, most).nodes
+    return {k for k, nodes in cuts.items() if tree.size[nodes].max() <= allowed}
+
+
+def _significant(peaks: Curve, p_values: Curve | None) -> list[tuple[int, float | None]]:
+    """(k, p-value) of the peaks that are significant; all, with None, without p-values."""
+    if p_values is None:
+        return [(k, None) for k, _ in peaks]
+    known = dict(p_values)
+    return [(k, known[k]) for k, _ in peaks if k in known and known[k] <= SIGNIFICANT]
+
+
+@dataclass(frozen=True, slots=True)
+class _Heights:
+    """The cuts by height into k = 2 .. MOST_CLUSTERS clusters, and the range that gives each."""
+
+    tree: Tree
+    k: Int
+    low: Float
+    high: Float
+
+    @classmethod
+    def of(cls, tree: Tree) -> _Heights:
+        inner = np.flatnonzero(tree.n_children > 1)
+        if not inner.size:
+            return cls(tree, np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
+        height = greatest_heights(tree)
+        order = inner[np.argsort(-height[inner], kind="stable")]
+        k = 1 + np.cumsum(tree.n_children[order] - 1)
+        high = height[order]
+        low = np.append(high[1:], height[tree.leaves].max())
+        kept = (k >= 2) & (k <= MOST_CLUSTERS) & (k < tree.n_leaves)
+        return cls(tree, k[kept].astype(np.int64), low[kept], high[kept])
+
+    @property
+    def mean_something(self) -> bool:
+        return bool(self.k.size and self.high[0] > 0 and not _by_rank(self.tree))
+
+    def curve(self) -> list[tuple[int, float]]:
+        """(k, share of the root's height)."""
+        gap = (self.high - self.low) / self.high[0]
+        return list(zip(self.k.tolist(), gap.tolist(), strict=True))
+
+    def between(self) -> dict[int, float]:
+        """By k, the height in the middle of those that give the cut."""
+        triples = zip(self.k, self.low, self.high, strict=True)
+        return {int(k): float((low + high) / 2) for k, low, high in triples if high > low}
+
+    def stand_out(self) -> list[tuple[int, float | None]]:
+        """(k, p-value) of the significant gaps, the strongest first; the largest gaps, with None,
+        where too few can be compared."""
+        allowed = usable(self.tree)
+        considered = np.array([k in allowed for k in self.k.tolist()], dtype=bool)
+        considered &= self.k * LEAVES_PER_CLUSTER <= self.tree.n_leaves
+        compared = np.flatnonzero(considered & (self.low > 0) & (self.high > self.low))
+        if len(compared) >= max(FEWEST_GAPS, _DISTINCT * considered.sum()):
+            k = self.k[compared]
+            p_value = gap_p_values(k, self.low[compared], self.high[compared])
+            strongest = np.argsort(p_value, kind="stable")
+            pairs = zip(k[strongest].tolist(), p_value[strongest].tolist(), strict=True)
+            return [(each, p) for each, p in pairs if p <= SIGNIFICANT]
+        most = max(_FEW_CLUSTERS, self.tree.n_leaves // 2)
+        few = [(k, gap) for k, gap in self.curve() if k in allowed and k <= most]
+        return [(k, None) for k, _ in _peaks(few)]
 
 
 def _by_rank(tree: Tree) -> bool:

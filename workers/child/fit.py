@@ -15,7 +15,8 @@ from models.preprocess.inputs import TERMS, Preparation, feature_matrix, fit_inp
 from models.preprocess.pipeline import ROLE
 from models.progress import Progress
 from models.registry import method
-from models.tree import silhouette
+from models.tree import silhouette, silhouette_chance
+from models.tree.suggested_cuts import P_VALUE, candidates
 from workers.artifacts.results import Stage
 from workers.model import MethodStep
 
@@ -131,7 +132,7 @@ def first_inputs(plan: Plan, inputs: Mapping[str, Value]) -> dict[str, Value]:
 
 def curves_of(result: PlanResult) -> dict[str, list[tuple[int, float]]]:
     """The value of each criterion at each number of clusters: the method's own and the
-    silhouette."""
+    silhouette, with the p-values of its peaks."""
     curves = {name: [*curve] for name, curve in result.fitted.curves.items()}
     features, tree = result.inputs.get(ROLE), result.fitted.tree
     # Where leaves are tasks or classes, rows belong to them independently of their features.
@@ -142,6 +143,10 @@ def curves_of(result: PlanResult) -> dict[str, list[tuple[int, float]]]:
         curve = silhouette.curve(tree, matrix) if matrix.shape[0] == tree.n_points else []
         if curve:
             curves["silhouette"] = curve
+            peaks = candidates(tree, curve)
+            curves[f"silhouette{P_VALUE}"] = silhouette_chance.p_values(
+                tree.n_points, matrix, sorted(peaks)
+            )
     return curves
 
 

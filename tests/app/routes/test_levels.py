@@ -26,7 +26,9 @@ def test_levels_of_points(working: Working) -> None:
     answer = working.client.get(f"/v1/trees/{tree}/levels")
     assert answer.status_code == 200
     suggested = answer.json()["levels"]
-    assert 4 in [level["k"] for level in suggested]
+    assert answer.json()["reason"] is None
+    four = next(level for level in suggested if level["k"] == 4)
+    assert four["p_value"] <= 0.05
     for level in suggested:
         assert dict(map(tuple, level["curve"]))[level["k"]] == level["score"]
         cut = working.client.get(
@@ -44,6 +46,17 @@ def test_levels_of_an_imported_tree(working: Working) -> None:
     tree = answer.json()["id"]
     suggested = working.client.get(f"/v1/trees/{tree}/levels").json()["levels"]
     assert [(level["k"], level["criterion"]) for level in suggested] == [(3, "gap")]
+    assert suggested[0]["p_value"] is None
+
+
+def test_no_level_stands_out_of_points_without_structure(working: Working) -> None:
+    points = np.random.default_rng(1).normal(size=(120, 3))
+    for method in ("hac", "kmeans"):
+        job = fit(working, method=method, inputs={"features": points.tolist()})
+        assert job["status"] == "succeeded", job
+        body = working.client.get(f"/v1/trees/{job['result']['tree']}/levels").json()
+        assert body["levels"] == []
+        assert body["reason"].endswith("nothing else stands out.")
 
 
 def test_an_unknown_tree(working: Working) -> None:

@@ -15,7 +15,7 @@ from models.tree import silhouette
 from models.tree.build import from_merges, from_partition
 from models.tree.cut import cut
 from models.tree.nested_cuts import nested_cuts
-from models.tree.suggested_cuts import MOST, levels
+from models.tree.suggested_cuts import MOST, levels, reason, usable
 from models.tree.tree import Tree
 
 
@@ -78,9 +78,82 @@ def test_a_levels_height_gives_its_clusters(seed: int) -> None:
     for level in levels(tree):
         assert level.criterion == "gap"
         assert dict(level.curve)[level.k] == level.score
-        assert max(score for _, score in level.curve) <= 2 * level.score
+        considered = usable(tree) & set(range(max(12, tree.n_leaves // 2) + 1))
+        assert max(score for k, score in level.curve if k in considered) <= 2 * level.score
         assert level.height is not None
         assert cut(tree, height=level.height).n_clusters == level.k
+
+
+@pytest.mark.parametrize(("n_groups", "apart"), [(3, 30.0), (6, 30.0), (11, 30.0)])
+def test_planted_gaps_are_significant(n_groups: int, apart: float) -> None:
+    suggested = {level.k: level for level in levels(clustered(points(n_groups, 0, apart), "ward"))}
+    assert n_groups in suggested
+    p_value = suggested[n_groups].p_value
+    assert p_value is not None
+    assert p_value <= 0.05
+
+
+def test_points_without_structure_rarely_have_a_gap() -> None:
+    rng = np.random.default_rng(3)
+    trees = [clustered(rng.normal(size=(150, 5)), "ward") for _ in range(40)]
+    without = [tree for tree in trees if not levels(tree)]
+    assert len(without) >= 38
+    assert "Data without structure" in reason(without[0])
+
+
+def test_a_gap_of_a_small_tree_is_not_held_against_chance() -> None:
+    # Three groups of 12; with as few gaps chance cannot be told, and 32 clusters are no level.
+    for seed in range(5):
+        suggested = levels(clustered(points(3, seed)[np.r_[0:12, 25:37, 50:61]]))
+        assert {level.p_value for level in suggested} == {None}
+        assert 3 in [level.k for level in suggested]
+        assert max(level.k for level in suggested) <= 17
+
+
+def test_heights_in_whole_numbers_are_not_held_against_chance() -> None:
+    values = np.random.default_rng(0).integers(0, 2, (100, 30)).astype(float)
+    merges = hierarchy.linkage(values, "complete", "cityblock")
+    left, right = merges[:, :2].astype(int).T
+    suggested = levels(from_merges(left, right, merges[:, 2]))
+    assert {level.p_value for level in suggested} <= {None}
+
+
+def test_a_cut_into_nearly_everything_and_crumbs_is_no_level() -> None:
+    # 200 points together, and one far away: ((0 .. 199), 200)
+    values = np.r_[np.random.default_rng(0).normal(size=(200, 2)), [[1e4, 1e4]]]
+    tree = clustered(values)
+    assert 2 not in usable(tree)
+    given_ = {"silhouette": [(2, 0.9), (3, 0.5)]}
+    assert 2 not in [level.k for level in levels(tree, given_)]
+    # A chain: each merge adds one leaf to the cluster of those before.
+    left = np.r_[0, np.arange(3000, 3000 + 2998)]
+    chain = from_merges(left, np.arange(1, 3000), 1.5 ** np.linspace(0, 50, 2999))
+    assert levels(chain, given_) == []
+    assert "more than 95% of the points" in reason(chain)
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 1 << 30))
+def test_usable_cuts_have_no_cluster_of_nearly_all_points(seed: int) -> None:
+    tree = random_tree(seed)
+    expected = {
+        k
+        for k in range(2, tree.n_leaves + 1)
+        if cut(tree, k=k).n_clusters == k
+        and tree.size[cut(tree, k=k).nodes].max() <= 0.95 * tree.size[0]
+    }
+    assert usable(tree) == expected
+
+
+def test_only_significant_silhouettes_are_levels() -> None:
+    tree = random_tree(3, ranked=True)
+    curve = [(2, 0.1), (3, 0.5), (4, 0.2), (5, 0.4), (6, 0.1)]
+    assert [level.k for level in levels(tree, {"silhouette": curve})] == [3, 5]
+    known = {"silhouette": curve, "silhouette_p_value": [(3, 0.2), (5, 0.01)]}
+    assert [(level.k, level.p_value) for level in levels(tree, known)] == [(5, 0.01)]
+    known["silhouette_p_value"] = []
+    assert levels(tree, known) == []
+    assert "order of the merges" in reason(tree)
 
 
 def test_ranks_are_no_heights() -> None:
@@ -116,7 +189,9 @@ def test_curves_may_be_missing_or_flat(tree: Tree) -> None:
 
 def test_trees_too_small_for_levels() -> None:
     assert levels(from_merges([], [], [])) == []
-    assert levels(from_merges([0], [1], [1.5])) == []
+    pair = from_merges([0], [1], [1.5])
+    assert levels(pair) == []
+    assert "fewer than three leaves" in reason(pair)
 
 
 def test_the_silhouette_is_scikit_learns() -> None:

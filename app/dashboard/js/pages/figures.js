@@ -127,6 +127,8 @@ export function metricsCard(metrics, job) {
 /** Curves over the iterations of a fit; others run over numbers of clusters. */
 const BY_STEP = new Set(["objective", "loss", "cost"]);
 const EPOCHS = "_by_epoch";
+/** Of a few numbers of clusters; the page of the tree shows them with its suggestions. */
+const P_VALUE = "_p_value";
 
 /**
  * A card with a drawing for each curve of more than one point; null where there are none.
@@ -134,7 +136,9 @@ const EPOCHS = "_by_epoch";
  * @param {Record<string, [x: number, y: number][]>} curves
  */
 export function curvesCard(curves) {
-  const shown = withoutErrors(curves).filter(([, points]) => points.length > 1);
+  const shown = withoutErrors(curves).filter(
+    ([name, points]) => points.length > 1 && !name.endsWith(P_VALUE),
+  );
   if (!shown.length) return null;
   return el(
     "section",

@@ -30,7 +30,7 @@ const WAIT_MS = 90;
 const BARS = 60;
 /** Multiples of a few clusters that are tried where no suggestion is balanced. */
 const FEW = [1, 2, 4];
-const UNBALANCED = ": in every suggested cut one cluster has most of the points.";
+const UNBALANCED = "In every suggested cut one cluster has most of the points.";
 const FORMS = [
   ["CSV", "csv"],
   ["NumPy (npy)", "npy"],
@@ -44,6 +44,9 @@ const CRITERIA = {
   modularity: "most confusions lie within",
   support: "clusters come back when resampled",
 };
+/** @param {Level} level */
+const chance = ({ p_value: p }) =>
+  p === null ? "not held against chance" : `p = ${number(p)} without structure`;
 /** @type {readonly Way[]} */
 const WAYS = ["k", "height"];
 
@@ -240,7 +243,7 @@ export function cutPanel(view, { onproblem }) {
     try {
       const answer = await source.levels();
       levels = answer.levels;
-      if ("reason" in answer && typeof answer.reason === "string") reason = answer.reason;
+      reason = answer.reason ?? UNBALANCED;
     } catch (error) {
       if (aborted(error)) return;
       if (!hasStatus(error, 404)) onproblem(error);
@@ -260,10 +263,7 @@ export function cutPanel(view, { onproblem }) {
       // Meanwhile the user may have chosen one.
       if (look.cut) return;
       if (k === null) {
-        replace(
-          noLevel,
-          `No level stands out${levels.length ? UNBALANCED : reason && `: ${reason}`}`,
-        );
+        replace(noLevel, `No level stands out. ${reason}`);
         noLevel.hidden = false;
         k = await fallback();
       }
@@ -303,7 +303,7 @@ export function cutPanel(view, { onproblem }) {
       levels.map((level) =>
         button(`${count(level.k)} · ${level.criterion}`, {
           kind: "ghost small cut-mark",
-          title: `${CRITERIA[level.criterion] ?? level.criterion}: ${number(level.score)}`,
+          title: `${CRITERIA[level.criterion] ?? level.criterion}: ${number(level.score)}; ${chance(level)}`,
           onclick: () => choose({ k: level.k }),
         }),
       ),
