@@ -39,7 +39,7 @@ def p_values(
 
     The same features give the same p-values. O(SAMPLE^2 (SAMPLE + n_features)).
     """
-    from scipy.stats import t
+    from scipy.special import stdtr
 
     apart = sampled_distances(n_points, features, SAMPLE)[1]
     tested = [(k, score) for k, score in curve if 3 * k <= len(apart)]
@@ -55,7 +55,7 @@ def p_values(
     error = values.std(axis=0, ddof=1) * np.sqrt(1.0 + 1.0 / _REFERENCES)
     # Without deviation, as of points that are all equal, chance gives nothing else.
     by_error = np.divide(above, error, out=np.zeros_like(above), where=error > 0)
-    p_value = np.minimum(len(KS) * t.sf(by_error, _REFERENCES - 1), 1.0)
+    p_value = np.minimum(len(KS) * stdtr(_REFERENCES - 1, -by_error), 1.0)
     return list(zip(ks, p_value.tolist(), strict=True))
 
 
