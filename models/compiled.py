@@ -20,8 +20,9 @@ def load() -> None:
 
     l2h = method("l2h")
     # Noise makes l2h read the logits again, equal scores make it decide in float64.
-    # Without its column a class has no points. Mapped files are arrays that cannot be written.
-    noise, equal = np.random.default_rng(0).normal(size=(400, 100)), np.eye(8)
+    # Few classes and many take different loops. Without its column a class has no points. Mapped
+    # files are arrays that cannot be written.
+    noise, equal = np.random.default_rng(0).normal(size=(400, 200)), np.eye(8)
     noise[:, 0] -= 9.0
     for values in (noise, equal):
         for dtype in (np.float64, np.float32, np.float16):
