@@ -2,8 +2,9 @@
 
 With the published momentum, 0.996, the teacher averages the last 250 of some 12,500 steps; a few
 thousand points make only some hundred steps in as many passes. `N_CLASSES` classes of TinyImageNet,
-drawn by the seed, and newsgroups; all else by default. The differences are from k-means of the same
-seed, with Student's interval of 95%.
+drawn by the seed, and newsgroups; all else by default. Differences are from the first row, k-means
+unless it is left out,
+with the same seeds, with Student's interval of 95%.
 
 Source: Adaloglou et al., "Exploring the Limits of Deep Image Clustering using Pretrained Models"
 (2023).
