@@ -10,14 +10,17 @@ shortfall.
 
 Beside them: flat conformal sets (`lac`) of the same scores, told by the number of their classes,
 and the same climb with the threshold 1 - alpha on masses alone, without calibration and with the
-temperature only. The generated set has 64 classes whose conditional probabilities are known;
-`true` is the expected coverage by these.
+temperature only. `trust_labels`: a twentieth of the labels is changed to another class at random;
+which of the labels called wrong were changed (precision), and which of the changed ones are called
+wrong (recall), beside cleanlab, where that is installed. The generated set has 64 classes whose
+conditional probabilities are known; `true` is the expected coverage by these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 import numpy as np
 
@@ -33,16 +36,21 @@ from models.calibration.climbing import (
     groups_at,
     scores,
 )
+from models.calibration.label_errors import label_errors
 from models.calibration.node_sets import class_scores, class_sets, fewest_nodes
 from models.calibration.quantiles import fewest_rows, group_quantiles, quantile
 from models.calibration.risk import RiskCurve, distance_losses
 from models.calibration.temperature import fitted_temperature
+from models.class_scores import ClassScores
 from models.data import Data
 from models.registry import method
 from models.tree.clusters import clusters
 
 _SPLITS: dict[Size, int] = {"quick": 5, "default": 100, "full": 1000}
 ALPHAS = (0.01, 0.05, 0.1)
+FLIPPED = 0.05
+N_FLIPS = 5
+"""The share of labels that are wrong on purpose, and how often others are drawn."""
 BOUNDS = (0.1, 0.5, 1.0)
 """Of the expected number of edges."""
 N_SUBTREES = 10
@@ -143,6 +151,8 @@ def _measure(report: Report, name: str, known: Known, n_splits: int) -> None:
     for alpha in ALPHAS:
         for promise, answer in PROMISES.items():
             _row(report, name, promise, alpha, trial, halves, answer)
+    scores_given = ClassScores(node, len(rest), lambda start, stop: known.logits[rest[start:stop]])
+    _flip_rows(report, name, trial, scores_given, temperature)
     loss = distance_losses(trial.classes)
     for bound in BOUNDS:
         _risk_row(report, name, bound, trial, halves, loss)
@@ -216,7 +226,12 @@ class Trial:
         true = None if self.truth is None else (self.truth[some] * within).sum(axis=1)
         held = within[np.arange(len(some)), self.label[some]]
         return Answered(
-            held, told, np.asarray(depth, float), np.asarray(n_nodes, float), n_classes + 0.0, true
+            held,
+            told,
+            np.asarray(depth, float),
+            np.asarray(n_nodes, float),
+            n_classes.astype(np.float64),
+            true,
         )
 
 
@@ -342,13 +357,56 @@ def _shares(held: Mask, group: Int, n_groups: int) -> Float:
     promised = group >= 0
     total = np.bincount(group[promised], minlength=n_groups)
     right = np.bincount(group[promised], held[promised], minlength=n_groups)
-    return np.divide(right, total, out=np.full(n_groups, np.nan), where=total > 0)
+    return np.asarray(np.divide(right, total, out=np.full(n_groups, np.nan), where=total > 0))
 
 
 def _means(answered: Answered) -> Iterator[float]:
     for column in (answered.told, answered.depth, answered.n_nodes, answered.n_classes):
         yield float(column.mean())
     yield np.nan if answered.true is None else float(answered.true.mean())
+
+
+def _flip_rows(
+    report: Report, name: str, trial: Trial, given: ClassScores, temperature: float
+) -> None:
+    """The mean over draws of the flipped labels."""
+    found: dict[str, list[tuple[float, float, float]]] = {}
+    for seed in range(N_FLIPS):
+        rng = np.random.default_rng(seed)
+        flipped = rng.random(len(trial.label)) < FLIPPED
+        other = rng.choice(np.unique(trial.label), len(trial.label))
+        flipped &= other != trial.label
+        label = np.where(flipped, other, trial.label)
+        own = label_errors(trial.classes.tree, given, label, temperature).row
+        called = {"confident joint": own, **_peers(label, trial.probability)}
+        for system, rows in called.items():
+            right = float(flipped[rows].sum())
+            share = right / max(1, len(rows))
+            found.setdefault(system, []).append((share, right / flipped.sum(), len(rows)))
+    for system, each in found.items():
+        precision, recall, n_rows = np.mean(each, axis=0)
+        report.row(
+            "trust_labels",
+            data=name,
+            what=system,
+            precision=float(precision),
+            recall=float(recall),
+            called=float(n_rows),
+        )
+
+
+def _peers(label: Int, probability: Float) -> dict[str, Int]:
+    """The rows that cleanlab calls wrong, by two of its rules; it knows only classes with rows."""
+    if find_spec("cleanlab") is None:
+        return {}
+    from cleanlab.filter import find_label_issues
+
+    present, code = np.unique(label, return_inverse=True)
+    own = probability[:, present] / probability[:, present].sum(axis=1, keepdims=True)
+    return {
+        f"cleanlab, {rule}": np.flatnonzero(find_label_issues(code, own, filter_by=rule, n_jobs=1))
+        for rule in ("confident_learning", "prune_by_noise_rate")
+    }
 
 
 def _risk_row(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel
 
 from app.forms.form import Form, mount, respond
 from app.forms.selective_curve import FORMS, CurveExport
@@ -25,11 +26,13 @@ from app.schemas.calibrations import (
     CURVE_EXAMPLE,
     EXAMPLE,
     GROUPS_EXAMPLE,
+    SUSPECTS_EXAMPLE,
     CalibrationBody,
     CalibrationRequest,
     CurveBody,
     CurveQuery,
     GroupsBody,
+    SuspectsBody,
 )
 from app.schemas.pages import Page
 from app.submission.inputs import resolve
@@ -51,6 +54,29 @@ _LOCATION = {
     "Location": {"description": "Address of the calibration.", "schema": {"type": "string"}}
 }
 _CHILDREN = {"level": 1}
+
+
+def _documented(
+    model: type[BaseModel], description: str, example: dict[str, Any], csv: str
+) -> dict[int | str, dict[str, Any]]:
+    """The responses with a table."""
+    etag = {"description": "ETag of this form.", "schema": {"type": "string"}}
+    return {
+        200: {
+            "model": model,
+            "description": description,
+            "headers": {"ETag": etag},
+            "content": {
+                "application/json": {"example": example},
+                "text/csv": {"schema": {"type": "string"}, "example": csv},
+                "application/vnd.apache.arrow.file": {
+                    "schema": {"type": "string", "format": "binary"}
+                },
+            },
+        },
+        304: {"description": "The client has the current version."},
+        **responses(*ANYWHERE, "not-found", "not-acceptable", "conflict"),
+    }
 
 
 @router.post(
@@ -268,27 +294,12 @@ async def get_selective_curve(
     "/calibrations/{calibration_id}/groups",
     TABLE,
     summary="Groups of a calibration",
-    responses={
-        200: {
-            "model": GroupsBody,
-            "description": "Each group's threshold.",
-            "headers": {
-                "ETag": {"description": "ETag of this form.", "schema": {"type": "string"}}
-            },
-            "content": {
-                "application/json": {"example": GROUPS_EXAMPLE},
-                "text/csv": {
-                    "schema": {"type": "string"},
-                    "example": "node,name,n_rows,threshold,promised\r\n3,rose,40,0.71,True\r\n",
-                },
-                "application/vnd.apache.arrow.file": {
-                    "schema": {"type": "string", "format": "binary"}
-                },
-            },
-        },
-        304: {"description": "The client has the current version."},
-        **responses(*ANYWHERE, "not-found", "not-acceptable", "conflict"),
-    },
+    responses=_documented(
+        GroupsBody,
+        "Each group's threshold.",
+        GROUPS_EXAMPLE,
+        "node,name,n_rows,threshold,promised\r\n3,rose,40,0.71,True\r\n",
+    ),
 )
 async def get_calibration_groups(
     request: Request,
@@ -300,12 +311,52 @@ async def get_calibration_groups(
     """The thresholds of a calibration at its `alpha`: one for all rows, or one for each subtree or
     class, with the number of its rows and whether that is enough for a promise.
     """
+    return await _table(request, service, tenant, calibration_id, form, results.GROUPS)
+
+
+@mount(
+    router,
+    "/calibrations/{calibration_id}/suspects",
+    TABLE,
+    summary="Labels that look wrong",
+    responses=_documented(
+        SuspectsBody,
+        "The rows, those that siblings are taken for first.",
+        SUSPECTS_EXAMPLE,
+        "row,label,label_name,likely,likely_name,meet,meet_name,of_label,of_likely,n_classes\r\n"
+        "17,3,rose,4,tulip,1,,0.02,0.95,2\r\n",
+    ),
+)
+async def get_suspected_labels(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    calibration_id: CalibrationId,
+    form: Form[Any],
+) -> Response:
+    """The calibration's rows whose labels look wrong, by confident learning: another class is at
+    least as probable as it is on average in the rows labelled so. First those whose label and
+    likely class part latest in the tree, siblings before all; among these the surest. Rows whose
+    most probable class is their label are left out.
+    """
+    return await _table(request, service, tenant, calibration_id, form, results.SUSPECTS)
+
+
+async def _table(
+    request: Request,
+    service: Service,
+    tenant: str,
+    calibration_id: str,
+    form: Form[Any],
+    name: str,
+) -> Response:
+    """A table that the calibration left."""
     await _succeeded(service, tenant, calibration_id)
 
     def load() -> tuple[pa.Table, dict[str, str]]:
-        return mapped(_file(service, tenant, calibration_id, results.GROUPS)), {}
+        return mapped(_file(service, tenant, calibration_id, name)), {}
 
-    etag = etag_of(f"{calibration_id} {form.suffix}".encode())
+    etag = etag_of(f"{calibration_id} {name} {form.suffix}".encode())
     return await respond(request, form, load, Turn("export", waits=False), etag=etag)
 
 

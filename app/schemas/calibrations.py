@@ -47,6 +47,7 @@ EXAMPLE: dict[str, Any] = {
         "likelihood": {"before": -0.41, "after": -0.37},
         "area": 0.011,
         "error": 0.12,
+        "n_suspects": 14,
     },
     "warnings": [],
     "error": None,
@@ -64,6 +65,23 @@ CURVE_EXAMPLE: dict[str, Any] = {
 }
 GROUPS_EXAMPLE: dict[str, Any] = {
     "items": [{"node": 3, "name": "rose", "n_rows": 40, "threshold": 0.71, "promised": True}]
+}
+
+SUSPECTS_EXAMPLE: dict[str, Any] = {
+    "items": [
+        {
+            "row": 17,
+            "label": 3,
+            "label_name": "rose",
+            "likely": 4,
+            "likely_name": "tulip",
+            "meet": 1,
+            "meet_name": "rose, tulip",
+            "of_label": 0.02,
+            "of_likely": 0.95,
+            "n_classes": 2,
+        }
+    ]
 }
 
 
@@ -134,6 +152,7 @@ class CalibrationResult(BaseModel):
     likelihood: Likelihood | None = Field(description="Null where the temperature was given.")
     area: float = Field(description="Under the selective curve; smaller is better.")
     error: float = Field(description="Share of rows whose most probable class is wrong.")
+    n_suspects: int = Field(description="Labelled rows whose label looks wrong.")
 
 
 class CalibrationBody(BaseModel):
@@ -234,3 +253,30 @@ class GroupsBody(BaseModel):
     )
 
     items: list[GroupBody]
+
+
+class SuspectBody(BaseModel):
+    """A row whose label looks wrong."""
+
+    model_config = ConfigDict(title="SuspectedLabel")
+
+    row: int = Field(description="Of the calibration's rows, from 0.")
+    label: int = Field(description="The node of the class that it is labelled.")
+    label_name: str | None
+    likely: int = Field(description="The node of the class that it likely is.")
+    likely_name: str | None
+    meet: int = Field(description="The node where the two classes part.")
+    meet_name: str | None
+    of_label: float = Field(description="The probability of the label.")
+    of_likely: float = Field(description="That of the likely class.")
+    n_classes: int = Field(description="Classes under `meet`: 2 for two that are siblings alone.")
+
+
+class SuspectsBody(BaseModel):
+    """Rows whose labels look wrong, siblings first."""
+
+    model_config = ConfigDict(
+        title="SuspectedLabels", json_schema_extra={"examples": [SUSPECTS_EXAMPLE]}
+    )
+
+    items: list[SuspectBody]

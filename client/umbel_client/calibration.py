@@ -13,13 +13,15 @@ class Calibration:
 
     body : the calibration as the service describes it. curve : a step for each threshold:
     `threshold`, `coverage`, `error`, `depth`; empty until it has succeeded. groups : its
-    thresholds, with `node`, `name`, `n_rows`, `promised`.
+    thresholds, with `node`, `name`, `n_rows`, `promised`. suspects : rows whose labels look wrong,
+    siblings first: `row`, `label_name`, `likely_name`, `of_label`, `of_likely` and more.
     """
 
     def __init__(self, body: Mapping[str, Any]) -> None:
         self.body = dict(body)
         self.curve: list[dict[str, Any]] = list(self.body.pop("curve", ()))
         self.groups: list[dict[str, Any]] = list(self.body.pop("groups", ()))
+        self.suspects: list[dict[str, Any]] = list(self.body.pop("suspects", ()))
 
     @property
     def id(self) -> str:

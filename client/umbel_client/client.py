@@ -267,7 +267,7 @@ class Umbel:
         return Comparison(body)
 
     def calibration(self, calibration_id: str) -> Calibration:
-        """A calibration, with its curve and groups if it has succeeded."""
+        """A calibration, with its curve, groups and suspects if it has succeeded."""
         return Calibration(self._driver.run(trees.calibration(calibration_id)))
 
     def jobs(
@@ -328,7 +328,7 @@ class Umbel:
         tags: Sequence[str] = (),
         limit: int = 50,
     ) -> list[Calibration]:
-        """The newest calibrations without curves and groups, with a status, with a name, whose
+        """The newest calibrations without curves and tables, with a status, with a name, whose
         jobs have all of the tags."""
         query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
         bodies = self._driver.run(trees.listed("/v1/calibrations", query, limit))

@@ -9,5 +9,5 @@ Start with `calibration`: what is kept, and how new rows are answered; `fit` mak
 - `node_sets`: sets of classes, told by the fewest nodes.
 - `risk`: an expected loss kept under a bound.
 - `selective`: what every threshold would answer, and how often that is wrong.
-- `labels`: the classes that labels name.
+- `labels`, `label_errors`: the classes that labels name, and labels that look wrong.
 """

@@ -22,6 +22,8 @@ calibration.safetensors
                     "temperature", "by_edges", "risk": {"worst", "n_rows"}}
 groups.arrow        a calibration's groups: node, name, n_rows, threshold, promised
 curve.arrow         its selective curve: threshold, coverage, error, depth
+suspects.arrow      its rows whose labels look wrong: row, label, likely and meet, each with its
+                    name; of_label, of_likely, n_classes
 """
 
 from __future__ import annotations
@@ -69,6 +71,7 @@ AGREEMENT = "agreement.npy"
 CALIBRATION = "calibration.safetensors"
 GROUPS = "groups.arrow"
 CURVE = "curve.arrow"
+SUSPECTS = "suspects.arrow"
 
 _FACTS = "umbel"
 

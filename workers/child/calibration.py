@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from models.arrays import Array
+from models.arrays import Array, Int
 from models.calibration.calibration import Calibration, NodeAnswers
 from models.calibration.class_rows import class_scores
 from models.calibration.fit import FittedCalibration, fitted_calibration
+from models.calibration.label_errors import LabelErrors, label_errors
 from models.calibration.labels import label_classes
 from models.calibration.options import CalibrationTerms
 from models.data import Data, Value
@@ -58,12 +59,12 @@ def calibrated(
     )
     progress(0.0, "scoring classes")
     scores = class_scores(method(stage.method), stage.model, tree, data)
-    labels = label_sets(given["labels"], scores.n_rows, None)
+    labels = label_classes(label_sets(given["labels"], scores.n_rows, None), tree, scores.node)
     cut = clusters(tree, **options["cut"]) if terms.per == "subtree" else None
     fitted = fitted_calibration(
         tree,
         scores,
-        label_classes(labels, tree, scores.node),
+        labels,
         terms,
         cut=None if cut is None else cut.nodes,
         costs=_costs(given["costs"]),
@@ -73,10 +74,17 @@ def calibrated(
     results.save_calibration(fitted.calibration, folder)
     thresholds = _save_groups(fitted.calibration, tree, folder)
     _save_curve(fitted, folder)
+    n_suspects = _save_suspects(
+        label_errors(tree, scores, labels, fitted.calibration.temperature),
+        tree,
+        scores.node,
+        folder,
+    )
     warnings = fitted.warnings
     if cut is not None and cut.warning is not None:
         warnings = (cut.warning, *warnings)
-    return Calibrated(_facts(fitted, thresholds), warnings)
+    facts = {**_facts(fitted, thresholds), "n_suspects": n_suspects}
+    return Calibrated(facts, warnings)
 
 
 def answered(
@@ -127,6 +135,24 @@ def _save_curve(fitted: FittedCalibration, folder: Path) -> None:
     names = ("threshold", "coverage", "error", "depth")
     columns = {name: pa.array(getattr(curve, name), pa.float64()) for name in names}
     save_arrow(pa.table(columns), folder / results.CURVE)
+
+
+def _save_suspects(found: LabelErrors, tree: Tree, node: Int, folder: Path) -> int:
+    """Write the rows whose labels look wrong; returns how many they are. node : of classes."""
+    import pyarrow as pa
+
+    nodes = {"label": node[found.label], "likely": node[found.likely], "meet": found.meet}
+    columns = {"row": pa.array(found.row, pa.int64())}
+    for name, at in nodes.items():
+        reached, code = np.unique(at, return_inverse=True)
+        names = np.array([*cluster_names(tree, reached), None], dtype=object)[:-1]
+        columns[name] = pa.array(at, pa.int64())
+        columns[f"{name}_name"] = pa.array(names[code].tolist(), pa.string())
+    columns["of_label"] = pa.array(found.of_label, pa.float64())
+    columns["of_likely"] = pa.array(found.of_likely, pa.float64())
+    columns["n_classes"] = pa.array(found.n_classes, pa.int64())
+    save_arrow(pa.table(columns), folder / results.SUSPECTS)
+    return int(found.row.shape[0])
 
 
 def _facts(fitted: FittedCalibration, thresholds: Array) -> dict[str, Any]:

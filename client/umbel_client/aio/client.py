@@ -277,7 +277,7 @@ class AsyncUmbel:
         return Comparison(body)
 
     async def calibration(self, calibration_id: str) -> Calibration:
-        """A calibration, with its curve and groups if it has succeeded."""
+        """A calibration, with its curve, groups and suspects if it has succeeded."""
         return Calibration(await self._driver.run(trees.calibration(calibration_id)))
 
     async def jobs(
@@ -338,7 +338,7 @@ class AsyncUmbel:
         tags: Sequence[str] = (),
         limit: int = 50,
     ) -> list[Calibration]:
-        """The newest calibrations without curves and groups, with a status, with a name, whose
+        """The newest calibrations without curves and tables, with a status, with a name, whose
         jobs have all of the tags."""
         query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
         bodies = await self._driver.run(trees.listed("/v1/calibrations", query, limit))

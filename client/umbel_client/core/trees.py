@@ -191,14 +191,21 @@ def calibrated(
 
 
 def calibration(calibration_id: str) -> Operation[dict[str, Any]]:
-    """A calibration and, once it has succeeded, the steps of its `curve` and its `groups`."""
+    """A calibration and, once it has succeeded, the steps of its `curve`, its `groups` and its
+    `suspects`."""
     path = f"/v1/calibrations/{calibration_id}"
     body = yield from described(path, "id", "status", "warnings")
     if body["status"] != "succeeded":
         return body
     curve = yield from described(f"{path}/curve", "steps")
     groups = yield from described(f"{path}/groups", "items")
-    return {**body, "curve": curve["steps"], "groups": groups["items"]}
+    suspects = yield from described(f"{path}/suspects", "items")
+    return {
+        **body,
+        "curve": curve["steps"],
+        "groups": groups["items"],
+        "suspects": suspects["items"],
+    }
 
 
 def transformed(

@@ -184,6 +184,25 @@ def test_the_curve_as_numbers_and_pictures(working: Working, tree: dict[str, Any
     problem_of(working.client.get(f"{base}.pdf"), 406, "not-acceptable")
 
 
+def test_labels_that_look_wrong(working: Working, tree: dict[str, Any]) -> None:
+    logits = (8.0 * np.eye(4)[np.arange(80) % 4] + np.arange(80)[:, None] / 1000).tolist()
+    labels = [NAMES[row % 4] for row in range(80)]
+    labels[4], labels[9] = "oak", "cat"
+    body = {"inputs": {"logits": logits}, "labels": labels, "temperature": 1}
+    path = f"/v1/trees/{tree['id']}/calibrations"
+    made = working.client.post(path, json=body, headers={"Prefer": "wait=30"}).json()
+    base = f"/v1/calibrations/{made['id']}/suspects"
+    items = working.client.get(base).json()["items"]
+    found = [(item["row"], item["label_name"], item["likely_name"]) for item in items]
+    # Row 9, a dog labelled cat, is between siblings; row 4 is a cat labelled oak.
+    assert found == [(9, "cat", "dog"), (4, "oak", "cat")]
+    assert [item["n_classes"] for item in items] == [2, 4]
+    assert items[1]["meet"] == 0
+    assert made["result"]["n_suspects"] == 2
+    rows = list(csv.DictReader(io.StringIO(working.client.get(f"{base}.csv").text)))
+    assert [int(row["row"]) for row in rows] == [9, 4]
+
+
 def test_a_classifier_and_a_partition_are_calibrated(working: Working) -> None:
     tree = classifier(working)
     rng = np.random.default_rng(0)
@@ -261,7 +280,7 @@ def test_predictions_with_a_calibration_that_does_not_fit(
     assert (newest["status"], newest["result"]) == ("failed", None)
     answer = predict(working, tree, {"logits": logits}, {"calibration": newest["id"]})
     assert "is failed" in problem_of(answer, 422, "wrong-input")["detail"]
-    for rest in ("curve", "groups"):
+    for rest in ("curve", "groups", "suspects"):
         path = f"/v1/calibrations/{newest['id']}/{rest}"
         problem_of(working.client.get(path), 409, "conflict")
 
@@ -273,7 +292,7 @@ def test_trees_and_calibrations_that_are_not_there(working: Working) -> None:
     answer = calibrate(working, {"id": UNKNOWN})
     problem_of(answer, 404, "not-found")
     for unknown in ("cal_" + "0" * 26, "cal_x", imported["id"]):
-        for rest in ("", "/curve", "/groups", "/curve.svg"):
+        for rest in ("", "/curve", "/groups", "/suspects", "/curve.svg"):
             path = f"/v1/calibrations/{unknown}{rest}"
             problem_of(working.client.get(path), 404, "not-found")
 
