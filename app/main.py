@@ -74,9 +74,9 @@ from workers.webhooks.sender import Sender
 _SENDING_S = 1.0
 """How long the end of the process waits for webhooks in flight, and for the last spans."""
 
-_CATALOGUE_S = 10.0
-"""When the methods that nobody has asked for are loaded: by then the processes that start beside
-this one no longer need the cores."""
+_CATALOGUE_S = 60.0
+"""When the methods that nobody has asked for are loaded: by then, on a busy machine too, the
+processes that start beside this one no longer need the cores."""
 
 _log = logging.getLogger("umbel")
 

@@ -45,6 +45,11 @@ _LOOK_S = 1.0
 """How often an embedded server whose disk is full is asked whether it can write again."""
 
 _READY_POLL_S = 0.1
+_READY_POLL_SHARE = 0.1
+"""The most of the time that the question whether all is ready takes, which writes to Redis and to
+the store: on a busy machine it is asked less often, though every `_LONGEST_READY_POLL_S`."""
+
+_LONGEST_READY_POLL_S = 0.5
 
 
 class CannotStart(Exception):
@@ -223,12 +228,14 @@ class _LocalService:
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self._host, self._host)  # noqa: S104
         began = time.monotonic()
         while not self._stop_requests:
+            asked = time.monotonic()
             connection = http.client.HTTPConnection(host, self._port, timeout=5.0)
             with contextlib.closing(connection), contextlib.suppress(OSError):
                 connection.request("GET", "/readyz")
                 if connection.getresponse().status == 200:
                     break
-            time.sleep(_READY_POLL_S)
+            pause_s = (time.monotonic() - asked) / _READY_POLL_SHARE
+            time.sleep(min(max(pause_s, _READY_POLL_S), _LONGEST_READY_POLL_S))
         else:
             return
         self._write_url()
