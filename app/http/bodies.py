@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, ClassVar
 
 from anyio import to_thread
 from fastapi import Request
@@ -14,17 +14,21 @@ from app.http.problems import Refused
 from app.http.streaming import Turn, in_turn
 from workers.child.json_body import body_apart
 from workers.formats import strict_json
-from workers.formats.strict_json import NotStrict
+from workers.formats.strict_json import Bound, NotStrict
 
 INLINE_BYTES = 64 << 10
 """Bodies up to this length are parsed on the event loop, in well under a millisecond."""
 
 APART_BYTES = 1 << 20
-"""A longer body is parsed in a process of its own, and so are the long lists of its inputs."""
+"""A longer body is parsed in a process of its own, and its inputs' long lists are checked there."""
 
 
 class StrictRequest(Request):
     """A request whose body is bounded and whose JSON is strict."""
+
+    def __init__(self, request: Request, bound: Bound) -> None:
+        super().__init__(request.scope, request.receive)
+        self._bound = bound
 
     async def body(self) -> bytes:
         if not hasattr(self, "_body"):
@@ -35,14 +39,16 @@ class StrictRequest(Request):
     async def json(self) -> Any:
         body = await self.body()
         if len(body) <= INLINE_BYTES:
-            return parse_json(body)
+            return parse_json(body, self._bound)
         if len(body) <= APART_BYTES:
-            return await to_thread.run_sync(parse_json, body)
-        return await in_turn(lambda: _parse_apart(body), Turn("json", waits=True))
+            return await to_thread.run_sync(parse_json, body, self._bound)
+        return await in_turn(lambda: _parse_apart(body, self._bound), Turn("json", waits=True))
 
 
 class StrictRoute(APIRoute):
     """The route class of every router with JSON bodies: `APIRouter(route_class=StrictRoute)`."""
+
+    bound: ClassVar = Bound()
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
@@ -51,9 +57,21 @@ class StrictRoute(APIRoute):
         async def strict(request: Request) -> Response:
             if takes_json:
                 require_json(request)
-            return await handler(StrictRequest(request.scope, request.receive))
+            return await handler(StrictRequest(request, self.bound))
 
         return strict
+
+
+class RowsRoute(StrictRoute):
+    """For bodies with long lists of rows; their models stop at the first that is wrong."""
+
+    bound: ClassVar = Bound(numbers=False)
+
+
+class PartsRoute(StrictRoute):
+    """For bodies with a number and a digest for each part of an upload."""
+
+    bound: ClassVar = Bound(40_000)
 
 
 def require_json(request: Request) -> None:
@@ -100,16 +118,22 @@ async def read_bounded(request: Request, limit: int, what: str) -> bytes:
     return b"".join(pieces)
 
 
-def parse_json(body: bytes) -> Any:
-    """The value of a JSON text. Raises Refused `malformed` (400) and `invalid-request` (422)."""
+def parse_json(body: bytes, bound: Bound | None = None) -> Any:
+    """The value of a JSON text, of no more values than `bound` allows, if it is given.
+
+    Raises Refused `malformed` (400) and `invalid-request` (422).
+    """
     try:
-        return strict_json.parse_json(body)
+        value = strict_json.parse_json(body)
+        if bound is not None:
+            strict_json.require_few(value, bound)
+        return value
     except NotStrict as error:
         raise Refused(error.code, error.detail) from None
 
 
-def _parse_apart(body: bytes) -> Any:
+def _parse_apart(body: bytes, bound: Bound) -> Any:
     try:
-        return body_apart(body)
+        return body_apart(body, bound)
     except NotStrict as error:
         raise Refused(error.code, error.detail) from None

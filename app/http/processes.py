@@ -30,6 +30,9 @@ _STABLE_S = 5.0
 
 _LONGEST_PAUSE_S = 2.0
 
+_TOLD_TO_END = (0, -signal.SIGTERM)
+"""Exit statuses of a process that somebody ended, to have it started anew."""
+
 
 class KeptProcess:
     """A process that is restarted when it ends, with growing pauses if it fails immediately."""
@@ -44,10 +47,10 @@ class KeptProcess:
     def keep(self) -> float:
         """Start the process if it does not run; the seconds until it should be checked again."""
         now = time.monotonic()
-        if self.process is not None and self.process.poll() is not None:
+        if self.process is not None and (status := self.process.poll()) is not None:
             processes.release(self.process)
             self.process = None
-            failed = now - self._started_at < _STABLE_S
+            failed = status not in _TOLD_TO_END and now - self._started_at < _STABLE_S
             self.failures = self.failures + 1 if failed else 0
             pause = min(0.1 * 2**self.failures, _LONGEST_PAUSE_S) if self.failures > 1 else 0.0
             self._next_at = now + pause

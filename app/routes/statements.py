@@ -11,7 +11,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
 from app.forms.stored import record_of, tree_of
-from app.http.bodies import StrictRoute
+from app.http.bodies import RowsRoute
 from app.http.dependencies import (
     Caller,
     DatasetId,
@@ -36,7 +36,7 @@ from workers.artifacts.trees import TreeRecord
 from workers.formats.json import MAX_JSON
 from workers.model import new_id, now
 
-router = APIRouter(route_class=StrictRoute)
+router = APIRouter(route_class=RowsRoute)
 
 _SUFFIX = ", known"
 _LONGEST = 1000

@@ -14,7 +14,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 
 from app.http.addresses import address
-from app.http.bodies import StrictRoute, content_length, too_large
+from app.http.bodies import PartsRoute, content_length, too_large
 from app.http.dependencies import (
     Caller,
     OnceDep,
@@ -38,7 +38,7 @@ from workers.artifacts.uploads import MOST_PARTS, Part, Upload
 from workers.errors import AlreadyThere, Missing
 from workers.model import new_id, now
 
-router = APIRouter(prefix="/v1/uploads", tags=["datasets"], route_class=StrictRoute)
+router = APIRouter(prefix="/v1/uploads", tags=["datasets"], route_class=PartsRoute)
 
 _DIGEST = re.compile(r"(?:^|,)\s*sha-256=:([A-Za-z0-9+/=]*):\s*(?:,|$)")
 _LOCATION = {

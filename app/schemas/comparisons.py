@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.schemas.annotations import Description, Tags
 from app.schemas.evaluations import CutBody
 from app.schemas.expiry import ExpiresAtField
-from app.schemas.jobs import AdvanceBody, Inputs, Name
+from app.schemas.jobs import AdvanceBody, Inputs, MaybeGiven, Name
 from app.schemas.results import ProblemDict, Row
 from app.schemas.steps import MethodId, NewStep, Params
 from models.parameters import Exact
@@ -78,10 +78,10 @@ class NewComparison(Exact):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [NEW_EXAMPLE]})
 
     inputs: Inputs
-    labels: str | list[Any] | None = Field(
+    labels: MaybeGiven = Field(
         None, description="The true class of every row, by id or as a list; for the metrics only."
     )
-    hierarchy: str | list[Any] | None = Field(
+    hierarchy: MaybeGiven = Field(
         None, description="A true hierarchy as for an evaluation; for the metrics only."
     )
     runs: list[RunBody] = Field(min_length=1, max_length=100)
@@ -94,6 +94,7 @@ class NewComparison(Exact):
     )
     metrics: list[str] | None = Field(
         None,
+        max_length=100,
         description="The metrics to compute; by default all that the labels allow or, without "
         "labels, the features.",
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.schemas.expiry import ExpiresAtField
-from app.schemas.jobs import Inputs
+from app.schemas.jobs import Inputs, MaybeGiven
 from app.schemas.results import CutDict, PlacedRows
 from models.parameters import Exact
 
@@ -63,27 +63,27 @@ class EvaluationRequest(Exact):
         "them in place of the rows of the fit. `labels` and all else are then of these rows. "
         "Metrics use `features` that are given here, too.",
     )
-    labels: str | list[Any] | None = Field(
+    labels: MaybeGiven = Field(
         None,
         description="The true class of every row, one each: a dataset's id or a list.",
     )
-    features: str | list[Any] | None = Field(
+    features: MaybeGiven = Field(
         None,
         description="The rows' features: for metrics that use distances or similarities, for "
         "metrics of clusters without labels, and for exemplars.",
     )
-    distances: str | list[Any] | None = Field(None, description="Pairwise distances of the rows.")
-    similarity: str | list[Any] | None = Field(
-        None, description="Pairwise similarities of the rows."
-    )
-    hierarchy: str | list[Any] | None = Field(
+    distances: MaybeGiven = Field(None, description="Pairwise distances of the rows.")
+    similarity: MaybeGiven = Field(None, description="Pairwise similarities of the rows.")
+    hierarchy: MaybeGiven = Field(
         None,
         description="Another tree to compare with, by id: a true hierarchy whose leaves the labels "
         "name, by name, by path of names (`animal/cat/lion`) or by row; or a tree over the same "
         "rows. Or the paths of all classes, as a list or a dataset's id.",
     )
     metrics: list[str] | None = Field(
-        None, description="The metrics to compute; by default all that the given inputs allow."
+        None,
+        max_length=100,
+        description="The metrics to compute; by default all that the given inputs allow.",
     )
     cut: CutBody | None = None
     kernel: Literal["cosine", "gaussian"] = Field(

@@ -54,9 +54,19 @@ def _id_or_list(value: object) -> object:
     return value
 
 
+def _input_or_none(value: object) -> object:
+    return value if value is None else _id_or_list(value)
+
+
+Given = Annotated[str | list[Any] | SkipJsonSchema[LongList], BeforeValidator(_id_or_list)]
+"""An id or a list."""
+MaybeGiven = Annotated[
+    str | list[Any] | SkipJsonSchema[LongList] | None, BeforeValidator(_input_or_none)
+]
 Inputs = Annotated[
-    dict[Role, Annotated[str | list[Any] | SkipJsonSchema[LongList], BeforeValidator(_id_or_list)]],
+    dict[Role, Given],
     Field(
+        max_length=100,
         description="For each role an id (`ds_...`, `tr_...`) or an inline list: of rows for a "
         "matrix, of values for labels and names, of ids if the method takes several inputs. A row "
         "of `labels` may be a list of several or none, or null where they are unknown; a "

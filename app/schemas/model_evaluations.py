@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from app.schemas.expiry import ExpiresAtField
-from app.schemas.jobs import Inputs
+from app.schemas.jobs import Given, Inputs
 from app.schemas.predictions import MOST_BEST
 from models.metrics.classification.scores import MetricId
 from models.metrics.classification.tables import DEFAULT_TABLES, TableId
@@ -67,7 +67,7 @@ class ModelEvaluationRequest(Exact):
     )
 
     inputs: Inputs
-    labels: str | list[Any] = Field(
+    labels: Given = Field(
         description="The true labels of every row, as for a fit: a dataset's id or a list. A label "
         "that the model does not know counts as missed; rows that are not labelled are left out."
     )

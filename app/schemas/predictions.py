@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import BaseModel, ConfigDict, Field, model_validator
-from pydantic.json_schema import SkipJsonSchema
 
 from app.schemas.expiry import ExpiresAtField
+from app.schemas.jobs import Given
 from models.parameters import Exact
-from workers.formats.inline import LongList
 
 MOST_BEST = 1000
 """The largest `top_k`."""
@@ -24,8 +21,8 @@ class PredictionRequest(Exact):
         json_schema_extra={"examples": [{"inputs": {"logits": [[2.0, 0.5], [0.1, 1.9]]}}]},
     )
 
-    inputs: dict[str, str | list[Any] | SkipJsonSchema[LongList]] = Field(
-        description="For each role a dataset's id or a list of rows."
+    inputs: dict[str, Given] = Field(
+        max_length=100, description="For each role a dataset's id or a list of rows."
     )
     top_k: int | None = Field(
         None,

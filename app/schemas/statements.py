@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, ConfigDict, FailFast, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.schemas.jobs import Name
@@ -19,7 +19,9 @@ class Points(BaseModel):
 
     model_config = _STRICT
 
-    rows: list[Number] = Field(min_length=1, description="Row numbers, counted from 0.")
+    rows: Annotated[list[Number], FailFast()] = Field(
+        min_length=1, description="Row numbers, counted from 0."
+    )
 
 
 Part = Annotated[Number | Points, Field(description="A node's id, for the rows under it, or rows.")]

@@ -6,5 +6,6 @@
 - `parts_kit`: Valkey, API and workers as processes that are started again when they die.
 - `faults_kit`: what is done to them.
 - `storm_kit`: clients, faults and the reckoning at the end.
-- `test_chaos`, `test_proxy`: a short storm; what the proxy does.
+- `rolling_kit`: restarts of every process in turn, under load.
+- `test_chaos`, `test_proxy`: short storms and rolls; what the proxy does.
 """

@@ -1,4 +1,4 @@
-"""`python -m tests.chaos`: storms one after the other until the time is over, and their table."""
+"""`python -m tests.chaos`: rolling restarts, a storm on S3, and storms until the time is over."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from tests.chaos.faults_kit import FAULTS, S3_FAULTS
 from tests.chaos.parts_kit import Parts
+from tests.chaos.rolling_kit import Rolled, roll
 from tests.chaos.storm_kit import Reckoning, Storm, failures
+from tests.e2e.topology_kit import weed
 
 
 @contextmanager
@@ -29,11 +32,16 @@ def small_disk(megabytes: int) -> Iterator[Path]:
                 subprocess.run(["umount", "--lazy", name], check=False)
 
 
-def storm(seed: int, n_jobs: int, pause_s: float) -> Reckoning:
-    with small_disk(256) as folder:
-        parts = Parts(folder)
+def storm(seed: int, n_jobs: int, pause_s: float, *, on_s3: bool) -> Reckoning:
+    with small_disk(256) as folder, ExitStack() as stack:
+        s3 = None
+        if on_s3:
+            # Its volumes are larger than the small disk.
+            own = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="umbel-chaos-")))
+            s3 = stack.enter_context(weed(own))
+        parts = Parts(folder, s3=s3)
         try:
-            result = Storm(parts, seed).run(n_jobs, pause_s)
+            result = Storm(parts, seed, S3_FAULTS if on_s3 else FAULTS).run(n_jobs, pause_s)
             if failures(result):
                 print(parts.log(), file=sys.stderr)
         finally:
@@ -42,28 +50,58 @@ def storm(seed: int, n_jobs: int, pause_s: float) -> Reckoning:
         return result
 
 
+def restarts(n_rolls: int) -> Rolled:
+    with tempfile.TemporaryDirectory(prefix="umbel-chaos-") as name:
+        parts = Parts(Path(name), api_processes=2)
+        try:
+            result = roll(parts, n_rolls)
+            if result.failures():
+                print(parts.log(), file=sys.stderr)
+        finally:
+            parts.stop()
+        return result
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--seconds", type=float, default=540.0, help="begin no storm after this")
-    parser.add_argument("--jobs", type=int, default=500, help="jobs of a storm")
+    parser.add_argument("--rolls", type=int, default=20, help="rolling restarts, before the storms")
+    parser.add_argument("--s3-jobs", type=int, default=100, help="jobs of the one storm on S3")
+    parser.add_argument("--jobs", type=int, default=500, help="jobs of every other storm")
     parser.add_argument("--pause", type=float, default=1.0, help="seconds between faults")
     parser.add_argument("--seed", type=int, default=0, help="of the first storm")
     asked = parser.parse_args()
     began, seed, bad = time.monotonic(), asked.seed, 0
     totals = dict.fromkeys(("jobs", "kills", "lost", "doubled"), 0)
-    while seed == asked.seed or time.monotonic() - began < asked.seconds:
-        result = storm(seed, asked.jobs, asked.pause)
-        print(f"seed {seed}\n{result}\n", flush=True)
-        for text in failures(result)[:20]:
-            print(f"  {text}", flush=True)
-        bad += len(failures(result))
-        totals["jobs"] += result.n_jobs
-        totals["kills"] += result.n_kills
-        totals["lost"] += len(result.lost)
-        totals["doubled"] += len(result.doubled)
+    if asked.rolls:
+        rolled = restarts(asked.rolls)
+        bad += told("rolling restarts", rolled, rolled.failures())
+    if asked.s3_jobs:
+        result = storm(seed, asked.s3_jobs, asked.pause, on_s3=True)
+        bad += told("storm on S3", result, failures(result))
+        add(totals, result)
+    while asked.jobs and time.monotonic() - began < asked.seconds:
+        result = storm(seed, asked.jobs, asked.pause, on_s3=False)
+        bad += told(f"seed {seed}", result, failures(result))
+        add(totals, result)
         seed += 1
     print(" / ".join(f"{n} {name}" for name, n in totals.items()))
     sys.exit(1 if bad else 0)
+
+
+def told(title: str, result: Reckoning | Rolled, wrong: Sequence[str]) -> int:
+    """Print what came of it; returns how much was wrong."""
+    print(f"{title}\n{result}\n", flush=True)
+    for text in wrong[:20]:
+        print(f"  {text}", flush=True)
+    return len(wrong)
+
+
+def add(totals: dict[str, int], result: Reckoning) -> None:
+    totals["jobs"] += result.n_jobs
+    totals["kills"] += result.n_kills
+    totals["lost"] += len(result.lost)
+    totals["doubled"] += len(result.doubled)
 
 
 if __name__ == "__main__":

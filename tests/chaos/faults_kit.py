@@ -63,7 +63,7 @@ def fill_memory(parts: Parts, dice: random.Random) -> bool:
 
 def fill_disk(parts: Parts, dice: random.Random) -> bool:
     """Only where the store has a small disk of its own."""
-    disk = parts.store.parent
+    disk = parts.folder
     if not disk.is_mount():
         return False
     path = disk / "filler"
@@ -78,12 +78,14 @@ def fill_disk(parts: Parts, dice: random.Random) -> bool:
 
 
 def connections(
-    mode: Mode, proxy_of: Callable[[Parts], Proxy] = lambda parts: parts.proxy
+    mode: Mode, proxy_of: Callable[[Parts], Proxy | None] = lambda parts: parts.proxy
 ) -> Fault:
     """The proxy does this for a while; "pass": it cuts all connections once."""
 
     def fault(parts: Parts, dice: random.Random) -> bool:
         proxy = proxy_of(parts)
+        if proxy is None:
+            return False
         proxy.mode = mode
         proxy.cut_all()
         time.sleep(0.0 if mode == "pass" else LONG_S)
@@ -123,6 +125,25 @@ FAULTS: dict[str, Fault] = {
     "connections silent": connections("swallow"),
     "clock jumps": move_clock,
 }
+
+
+def before_s3(parts: Parts) -> Proxy | None:
+    return parts.s3_proxy
+
+
+S3_FAULTS: dict[str, Fault] = {
+    "s3 fails": connections("error", before_s3),
+    "s3 is busy": connections("busy", before_s3),
+    "s3 bodies cut": connections("cut", before_s3),
+    "s3 connections cut": connections("pass", before_s3),
+    "s3 refuses": connections("refuse", before_s3),
+    "s3 slow": connections("delay", before_s3),
+    "s3 silent": connections("swallow", before_s3),
+    "kill worker": KILLS["kill worker"],
+    "kill child": KILLS["kill child"],
+    "redis flushed": flush,
+}
+"""What is done where the store is on S3."""
 
 
 def _kill_one(processes: list[psutil.Process], dice: random.Random) -> bool:

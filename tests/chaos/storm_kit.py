@@ -22,7 +22,7 @@ import httpx
 import numpy as np
 
 from tests.chaos.faults_kit import FAULTS, KILLS, Fault
-from tests.chaos.parts_kit import Parts
+from tests.chaos.parts_kit import START_S, Parts
 from tests.e2e.client import ENDED
 from workers.jobs.hints import sender
 from workers.settings import WorkerSettings
@@ -100,7 +100,7 @@ class Storm:
         """Faults until `n_jobs` jobs were accepted: each after a job has ended since the last one,
         and after about `pause_s`."""
         began = time.monotonic()
-        self._await_ready()
+        await_ready(self.parts)
         each = -(-n_jobs // n_clients)
         clients = [self._thread(self._submit, n, each) for n in range(n_clients)]
         watchers = [self._thread(self._read), self._thread(self._look_alive)]
@@ -133,19 +133,6 @@ class Storm:
         thread = threading.Thread(target=guarded, daemon=True)
         thread.start()
         return thread
-
-    def _await_ready(self) -> None:
-        deadline, last = time.monotonic() + 150.0, "no response"
-        with httpx.Client(base_url=self.parts.url) as client:
-            while True:
-                with contextlib.suppress(httpx.TransportError):
-                    answer = client.get("/readyz")
-                    if answer.status_code == 200:
-                        return
-                    last = answer.text
-                if time.monotonic() > deadline:
-                    raise AssertionError(f"{last}\n{self.parts.log()}")
-                time.sleep(0.1)
 
     def _await_end(self, at: float, clients: list[threading.Thread]) -> None:
         """Wait until a job has ended after a fault: the next one would only prolong the outage."""
@@ -259,31 +246,44 @@ class Storm:
                     answer = client.get(f"/v1/trees/{end['result']['tree']}.nwk")
                     if answer.status_code != 200 or not answer.text.strip().endswith(";"):
                         result.unreadable.append(f"{job_id}: {answer.status_code}")
-        if self.parts.store.exists():
-            deadline = time.monotonic() + 30.0
-            while (orphans := self._orphans()) and time.monotonic() < deadline:
-                time.sleep(0.5)
-            result.orphans += orphans
+        deadline = time.monotonic() + 30.0
+        while (orphans := self._orphans()) and time.monotonic() < deadline:
+            time.sleep(0.5)
+        result.orphans += orphans
 
     def _orphans(self) -> list[str]:
         """What the store has of no accepted job, or of an attempt that did not end its job."""
-        store = self.parts.store
-        paths = [*store.glob("open/*/*"), *store.glob("pieces/*/*/*")]
-        paths += [
-            path
-            for path in store.glob("jobs/*/*")
-            if path.name not in self._accepted and not self._refused(path / "end.json")
-        ]
-        for attempt in store.glob("attempts/*/*/*"):
-            tenant, job_id = attempt.parts[-3:-1]
-            end = store / "jobs" / tenant / job_id / "end.json"
-            if not end.exists() or json.loads(end.read_text())["fence"] != attempt.name:
-                paths.append(attempt)
-        return [str(path.relative_to(store)) for path in paths]
+        stored = self.parts.stored
+        keys = set(stored.keys())
+        orphans = {key for key in keys if key.startswith(("open/", "pieces/"))}
+        for key in keys:
+            room, *names = key.split("/")
+            if room not in ("jobs", "attempts"):
+                continue
+            tenant, job_id = names[:2]
+            end_key = f"jobs/{tenant}/{job_id}/end.json"
+            end = json.loads(stored.read(end_key)) if end_key in keys else {}
+            if room == "jobs" and job_id not in self._accepted:
+                # A refused one is the end of a submission that was answered with an error.
+                orphans |= {key} if end.get("status") != "rejected" else set()
+            if room == "attempts" and end.get("fence") != names[2]:
+                orphans.add(key)
+        return sorted(orphans)
 
-    def _refused(self, path: Any) -> bool:
-        """Whether this is the end of a submission that was answered with an error."""
-        return path.exists() and json.loads(path.read_text())["status"] == "rejected"
+
+def await_ready(parts: Parts) -> None:
+    """AssertionError if the service does not get ready."""
+    deadline, last = time.monotonic() + START_S, "no response"
+    with httpx.Client(base_url=parts.url) as client:
+        while True:
+            with contextlib.suppress(httpx.TransportError):
+                answer = client.get("/readyz")
+                if answer.status_code == 200:
+                    return
+                last = answer.text
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{last}\n{parts.log()}")
+            time.sleep(0.1)
 
 
 def failures(result: Reckoning) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""The running service checked against its own OpenAPI document by schemathesis.
+"""The running service checked against its own OpenAPI document by schemathesis, with two tenants.
 
 `schemathesis.toml` lists the omitted check and the reason.
 """
@@ -10,47 +10,64 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 import pytest
 
 from app.http.environment_keys import new_key
+from tests.app.tenants_kit import check_apart
 from tests.e2e.conftest import Service, running
 
 ROOT = Path(__file__).parent.parent.parent
 
 
-@pytest.fixture(scope="module")
-def key_of() -> tuple[str, str]:
-    return new_key("acme")
+@dataclass(frozen=True)
+class Tenants:
+    """A running service and the keys of two tenants."""
+
+    service: Service
+    key: str
+    other: str
+
+    def client(self, key: str) -> httpx.Client:
+        return httpx.Client(
+            base_url=self.service.url, headers={"Authorization": f"Bearer {key}"}, timeout=70.0
+        )
 
 
 @pytest.fixture(scope="module")
-def keyed(tmp_path_factory: pytest.TempPathFactory, key_of: tuple[str, str]) -> Iterator[Service]:
+def tenants(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
     """A separate service with keys, so that responses to missing keys are checked, too."""
     folder = tmp_path_factory.mktemp("schema") / "data"
-    with running(folder, workers=1, UMBEL_API_KEYS=key_of[1]) as service:
-        yield service
+    (key, line), (other, other_line) = new_key("acme"), new_key("other")
+    with running(folder, workers=1, UMBEL_API_KEYS=f"{line},{other_line}") as service:
+        yield Tenants(service, key, other)
 
 
 @pytest.mark.timeout(300)
-def test_the_service_matches_its_document(keyed: Service, key_of: tuple[str, str]) -> None:
+def test_the_service_matches_its_document(tenants: Tenants) -> None:
     check_against_document(
-        keyed,
-        key_of[0],
+        tenants.service,
+        tenants.key,
         "--max-examples=3",
         "--phases=examples,fuzzing",
         "--generation-deterministic",
     )
+    with tenants.client(tenants.key) as acme, tenants.client(tenants.other) as other:
+        check_apart(acme, other)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
-def test_the_service_matches_its_document_at_length(
-    keyed: Service, key_of: tuple[str, str]
-) -> None:
-    check_against_document(keyed, key_of[0], "--max-examples=200")
+def test_the_service_matches_its_document_at_length(tenants: Tenants) -> None:
+    """All phases, the stateful one among them, for each tenant."""
+    check_against_document(tenants.service, tenants.key, "--max-examples=200")
+    check_against_document(tenants.service, tenants.other, "--max-examples=20")
+    with tenants.client(tenants.key) as acme, tenants.client(tenants.other) as other:
+        check_apart(acme, other)
+        check_apart(other, acme)
 
 
 def check_against_document(service: Service, key: str, *options: str) -> None:

@@ -100,13 +100,7 @@ def running_topology(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topol
             )
             for k in (key, other_key)
         )
-        s3 = boto3.client(
-            "s3",
-            endpoint_url=endpoint,
-            aws_access_key_id=access["AWS_ACCESS_KEY_ID"],
-            aws_secret_access_key=access["AWS_SECRET_ACCESS_KEY"],
-            region_name=access["AWS_REGION"],
-        )
+        s3 = s3_client(endpoint, access)
         topology = Topology(address, client, other_tenant, workers, s3, folder)
         until(lambda: ready(client), 60.0, topology.log)
         yield topology
@@ -199,13 +193,7 @@ def weed(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
     ]
     endpoint = f"http://127.0.0.1:{ports['s3.port']}"
     with process(folder, "weed", command, {**os.environ, **access}):
-        s3 = boto3.client(
-            "s3",
-            endpoint_url=endpoint,
-            aws_access_key_id=access["AWS_ACCESS_KEY_ID"],
-            aws_secret_access_key=access["AWS_SECRET_ACCESS_KEY"],
-            region_name=access["AWS_REGION"],
-        )
+        s3 = s3_client(endpoint, access)
 
         def answers() -> bool:
             try:
@@ -218,6 +206,17 @@ def weed(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
 
         until(answers, 40.0, (folder / "weed.log").read_text)
         yield endpoint, access
+
+
+def s3_client(endpoint: str, access: dict[str, str]) -> Any:
+    """A client of an S3 store at this address, by the variables that `weed` gives."""
+    return boto3.client(
+        "s3",
+        endpoint_url=endpoint,
+        aws_access_key_id=access["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=access["AWS_SECRET_ACCESS_KEY"],
+        region_name=access["AWS_REGION"],
+    )
 
 
 def upload(topology: Topology, array: np.ndarray) -> str:

@@ -11,6 +11,7 @@ import gc
 import json
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic_core import to_json
@@ -19,18 +20,21 @@ from models.errors import UsageError
 from workers.child.apart import run_apart
 from workers.child.confinement import confine
 from workers.formats.inline import LongList, shapes_of_list
-from workers.formats.strict_json import NotStrict, parse_json
+from workers.formats.strict_json import INPUTS, Bound, NotStrict, parse_json, require_few
 
 LONG_BYTES = 64 << 10
 """A list of this many bytes of JSON is long."""
 
 
-def body_apart(body: bytes) -> Any:
-    """The value of the body; a long list in its `inputs` is a `LongList`. Blocks.
+def body_apart(body: bytes, bound: Bound | None = None) -> Any:
+    """The value of the body; a long list that is an input is a `LongList`. Blocks.
 
-    Raises NotStrict, and TransientError if the process is killed.
+    Raises NotStrict, also for more values than `bound` allows, and TransientError if the process is
+    killed.
     """
-    head, _, rest = run_apart("workers.child.json_body", body).partition(b"\n")
+    bound = bound or Bound()
+    arguments = (str(bound.values), str(int(bound.numbers)))
+    head, _, rest = run_apart("workers.child.json_body", body, *arguments).partition(b"\n")
     message = json.loads(head)
     if "detail" in message:
         raise NotStrict(message["code"], message["detail"])
@@ -39,7 +43,8 @@ def body_apart(body: bytes) -> Any:
     start = message["length"]
     for part in message["lists"]:
         error = part["error"]
-        value["inputs"][part["role"]] = LongList(
+        inputs = value if part["beside"] else value["inputs"]
+        inputs[part["role"]] = LongList(
             bytes(view[start : start + part["length"]]),
             {role: tuple(shape) for role, shape in part["shapes"].items()},
             None
@@ -59,6 +64,7 @@ def main() -> None:
     output = sys.stdout.buffer
     try:
         value = parse_json(sys.stdin.buffer.read())
+        require_few(value, Bound(int(sys.argv[1]), sys.argv[2] == "1"))
     except NotStrict as error:
         output.write(json.dumps({"code": error.code, "detail": error.detail}).encode() + b"\n")
     else:
@@ -71,20 +77,30 @@ def main() -> None:
 
 def _pieces(value: Any) -> list[bytes]:
     lists, pieces = [], []
-    inputs = value.get("inputs") if isinstance(value, dict) else None
-    if not isinstance(inputs, dict):
-        inputs = {}
-    for role, given in inputs.items():
+    for inputs, role, given in list(_inputs(value)):
         if not isinstance(given, list) or _are_ids(given):
             continue
         content = to_json(given)
         if len(content) > LONG_BYTES:
-            lists.append({"role": role, "length": len(content), **_checked(role, given)})
+            facts = {"role": role, "beside": inputs is value, "length": len(content)}
+            lists.append({**facts, **_checked(role, given)})
             pieces.append(content)
             inputs[role] = None
     rest = to_json(value)
     head = json.dumps({"length": len(rest), "lists": lists}).encode() + b"\n"
     return [head, rest, *pieces]
+
+
+def _inputs(value: Any) -> Iterator[tuple[dict[str, Any], str, Any]]:
+    """What is an input, in `inputs` and beside them: where it stands, its role, itself."""
+    if not isinstance(value, dict):
+        return
+    for role in INPUTS & value.keys():
+        yield value, role, value[role]
+    inputs = value.get("inputs")
+    if isinstance(inputs, dict):
+        for role, given in inputs.items():
+            yield inputs, role, given
 
 
 def _are_ids(value: list[Any]) -> bool:

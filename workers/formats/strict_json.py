@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic_core import from_json
@@ -11,8 +12,26 @@ from pydantic_core import from_json
 SHORT_BYTES = 64 << 10
 """A text up to this length is searched for huge numbers before its value is gone through."""
 
+_MOST_INPUTS = 100
+
 # A number that may be infinite as a float: a long exponent, or very many digits.
 _HUGE = re.compile(rb"[eE]\+?0*[1-9]\d{2,}|(?<!\d)\d{300}")
+
+
+INPUTS = frozenset({"labels", "features", "distances", "similarity", "hierarchy"})
+"""Fields of a body that may be inputs, beside those in `inputs`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """How many values a body may have, besides lists that are inputs: each may be wrong, and to say
+    so of each takes long.
+
+    numbers : whether lists of nothing but whole numbers count; if not, such a list is one value.
+    """
+
+    values: int = 10_000
+    numbers: bool = True
 
 
 class NotStrict(Exception):
@@ -43,6 +62,37 @@ def parse_json(body: bytes) -> Any:
             "finite.",
         )
     return value
+
+
+def require_few(value: Any, bound: Bound) -> None:
+    """Raises NotStrict (`invalid-request`) for a body with more values than `bound` allows."""
+    n_values = 0
+    stack: list[Any] = [value]
+    if isinstance(value, dict):
+        stack = [given for field, given in value.items() if not _is_input(field, given)]
+        n_values = len(value)
+    while stack and n_values <= bound.values:
+        item = stack.pop()
+        if isinstance(item, list) and not bound.numbers and all(type(part) is int for part in item):
+            continue
+        if isinstance(item, (list, dict)):
+            n_values += len(item)
+            if n_values <= bound.values:
+                stack.extend(item if isinstance(item, list) else item.values())
+    if n_values > bound.values:
+        raise NotStrict(
+            "invalid-request",
+            f"The body has more than {bound.values} values besides the lists of its inputs.",
+        )
+
+
+def _is_input(field: str, given: Any) -> bool:
+    """Whether it is a list that is an input, or has no others below `inputs`."""
+    if field == "inputs" and isinstance(given, dict):
+        return len(given) < _MOST_INPUTS and all(
+            isinstance(part, (str, list)) for part in given.values()
+        )
+    return field in INPUTS and isinstance(given, list)
 
 
 def _refusal(body: bytes, message: str) -> NotStrict:

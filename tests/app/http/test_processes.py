@@ -11,12 +11,14 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import httpx
 import psutil
 import pytest
 
+from app.http.processes import KeptProcess
 from tests.workers.waiting_kit import until
 from workers import processes
 from workers.embedded import EmbeddedServer
@@ -79,6 +81,27 @@ def apis(valkey: EmbeddedServer) -> Iterator[Apis]:
             yield started
         finally:
             processes.stop(started.process, 5.0)
+
+
+def test_a_process_that_is_told_to_end_has_not_failed() -> None:
+    """Rolling restarts may be quick; a process that ends by itself soon after its start is not
+    started again and again."""
+    waits, exits = ["sleep", "60"], ["false"]
+    for command, number, failures in ((waits, signal.SIGTERM, 0), (waits, signal.SIGKILL, 4),
+                                      (exits, None, 4)):  # fmt: skip
+        kept = KeptProcess(partial(processes.spawn, command))
+        try:
+            for _ in range(4):
+                until(lambda kept=kept: kept.keep() == 60.0)  # type: ignore[misc]
+                assert kept.process is not None
+                if number is not None:
+                    kept.signal(number)
+                kept.process.wait(5.0)
+            kept.keep()
+            assert kept.failures == failures
+        finally:
+            if kept.process is not None:
+                processes.stop(kept.process, 1.0)
 
 
 def test_they_serve_one_port_and_end_together(apis: Apis) -> None:

@@ -27,6 +27,8 @@ from tests.workers.stores.redis.records_kit import Job
 from tests.workers.stores.redis.scripts_kit import PREFIX, TimedScripts
 
 S = 1000
+KEPT = 3600 * S
+"""Keys that expire do so by the server's own clock: none may within a sequence."""
 JOBS = [f"job_{number}" for number in range(5)]
 TENANTS = ["ada", "bob"]
 KINDS = ["fit", "predict", "transform", "evaluate", "compare", "import", "inspect"]
@@ -61,6 +63,8 @@ expiries = st.sampled_from(["", "", "1700000002000"])
 few = st.sampled_from([1, 2, 100])
 usual = st.sampled_from([True, True, True, False])
 """Whether a caller says who it is, or what it no longer is."""
+seldom = st.sampled_from([False, False, False, False, True])
+"""Whether a call comes after the job's end."""
 
 
 class Machine(RuleBasedStateMachine):
@@ -206,7 +210,7 @@ class Machine(RuleBasedStateMachine):
             resend,
             key,
             body,
-            60 * S,
+            KEPT,
             to,
         )
         refs = json.dumps([ref for ref in needs if ref != id])
@@ -247,10 +251,10 @@ class Machine(RuleBasedStateMachine):
         row = (id, self.fence_of(id, holds), "line")
         self.call("log", self.book.log(*row), *row)
 
-    @rule(data=st.data(), owner=usual, within=seconds)
+    @rule(data=st.data(), owner=usual, within=seconds, late=seldom)
     @precondition(open)
-    def cancel(self, data: st.DataObject, owner: bool, within: int) -> None:
-        id = self.one_of(data, lambda job: not job.ended)
+    def cancel(self, data: st.DataObject, owner: bool, within: int, late: bool) -> None:
+        id = self.one_of(data, lambda job: job.ended == late)
         job = self.book.jobs.get(id)
         row = (id, job.tenant if owner and job else "eve", within)
         self.call("cancel", self.book.cancel(*row), *row)
@@ -283,10 +287,11 @@ class Machine(RuleBasedStateMachine):
     @rule(
         data=st.data(),
         status=st.sampled_from(["succeeded", "failed", "cancelled"]),
-        kept=st.sampled_from([0, 60 * S, 60 * S]),
+        kept=st.sampled_from([0, KEPT, KEPT]),
         tree=st.booleans(),
         delivery=st.sampled_from(["", "", "", "delivered", "failed"]),
         n_bytes=sizes,
+        late=seldom,
     )
     @precondition(open)
     def end(
@@ -297,8 +302,9 @@ class Machine(RuleBasedStateMachine):
         tree: bool,
         delivery: str,
         n_bytes: int,
+        late: bool,
     ) -> None:
-        id = self.one_of(data, lambda job: not job.ended)
+        id = self.one_of(data, lambda job: job.ended == late)
         texts = ("t0", "t1", "{r}", "[w]", "{e}")
         name, facts = (f"tr_{id}", "{facts}") if tree else ("", "")
         row = (id, status, 2, *texts, kept, name, facts, delivery, 3, "reason", n_bytes)
@@ -340,6 +346,12 @@ class Machine(RuleBasedStateMachine):
         )
         self.call("take", self.book.take(*row), *row)
         self.call("queues", self.book.queues(*LANES), *LANES)
+
+    @rule(id=jobs)
+    def due_too_early(self, id: str) -> None:
+        """A sweeper may find anything due: what has ended, is gone, or has its lease still."""
+        self.book.due[id] = self.book.now
+        self.scripts.command("ZADD", f"{PREFIX}due", self.book.now, id)
 
     @rule(most=few, resend=seconds)
     def sweep(self, most: int, resend: int) -> None:
@@ -582,14 +594,14 @@ class Machine(RuleBasedStateMachine):
     def rebuild(self, token: str, what: str, run_id: str) -> None:
         key = f"{PREFIX}rebuilding"
         if what == "begin":
-            if self.scripts.command("SET", key, token, "NX", "PX", 60 * S):
+            if self.scripts.command("SET", key, token, "NX", "PX", KEPT):
                 assert self.book.rebuilding is None
                 self.book.rebuilding, self.book.held = token, True
         elif what == "end":
             self.call("built", self.book.end_rebuild(token, run_id), token, run_id)
         elif self.book.rebuilding is not None:
             self.scripts.command("PERSIST", key)
-            self.call("hold", self.book.hold(token, 60 * S), token, 60 * S)
+            self.call("hold", self.book.hold(token, KEPT), token, KEPT)
 
 
 def machine(scripts: TimedScripts) -> type[Machine]:

@@ -1,0 +1,105 @@
+"""What one tenant has, asked for by another: by every operation of the document."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import httpx
+
+LOGITS = [[4.0, 1.0, 0.0], [0.5, 3.0, 2.0], [0.0, 2.0, 3.5]]
+ROWS = [[0.0, 0.1], [0.2, 0.0], [4.0, 4.1], [4.2, 4.0]]
+JOB = {"method": "l2h", "inputs": {"logits": LOGITS}}
+
+
+def check_apart(owner: httpx.Client, stranger: httpx.Client) -> None:
+    """No operation gives one tenant anything of what another has, or changes it."""
+    things = {**made(owner), **listed(owner)}
+    assert {"dataset", "upload", "job", "tree", "model", "comparison"} <= things.keys()
+    before = {path: owner.get(path).status_code for path in paths_of(things)}
+    assert set(before.values()) == {200}
+    document = owner.get("/openapi.json").json()
+    n_asked = 0
+    for path, operations in document["paths"].items():
+        kind = re.match(r"/v1/\w+/\{(\w+)_id\}", path)
+        for method in operations if kind and kind[1] != "method" else ():
+            for own_id in things[kind[1]]:
+                address = re.sub(r"\{\w+_id\}", own_id, path)
+                address = re.sub(r"\{\w+\}", "0", address)
+                query = needed_query(operations[method])
+                body = body_for(method, path)
+                answer = stranger.request(method, address, params=query, **body)
+                assert answer.status_code == 404, f"{method} {address}: {answer.text[:500]}"
+                n_asked += 1
+    own_ids = {own_id for ids in things.values() for own_id in ids}
+    for path in ("datasets", "jobs", "trees", "comparisons"):
+        seen = {item["id"] for item in pages(stranger, path)}
+        assert not seen & own_ids, path
+    assert {path: owner.get(path).status_code for path in before} == before
+    print(f"{n_asked} requests for {len(own_ids)} things of another tenant: each is unknown")
+
+
+def made(owner: httpx.Client) -> dict[str, list[str]]:
+    """One thing of each kind."""
+    wait = {"Prefer": "wait=30"}
+    job = owner.post("/v1/jobs", json=JOB, headers=wait).json()
+    runs = {"inputs": {"features": ROWS}, "runs": [{"method": "hac"}]}
+    dataset = owner.post("/v1/datasets", content="1,2\n", headers={"Content-Type": "text/csv"})
+    return {
+        "dataset": [dataset.json()["id"]],
+        "upload": [owner.post("/v1/uploads").json()["id"]],
+        "job": [job["id"]],
+        "tree": [job["result"]["tree"]],
+        "model": [job["result"]["model"]],
+        "comparison": [owner.post("/v1/comparisons", json=runs, headers=wait).json()["id"]],
+    }
+
+
+def listed(owner: httpx.Client) -> dict[str, list[str]]:
+    """The newest of what there is, for the kinds that have lists."""
+    return {
+        kind: [item["id"] for item in pages(owner, f"{kind}s")[:3]]
+        for kind in ("dataset", "tree", "comparison")
+    }
+
+
+def paths_of(things: dict[str, list[str]]) -> list[str]:
+    return [f"/v1/{kind}s/{own_id}" for kind, ids in things.items() for own_id in ids]
+
+
+def pages(client: httpx.Client, path: str) -> list[dict[str, Any]]:
+    """All that a list has."""
+    items: list[dict[str, Any]] = []
+    query: dict[str, Any] = {"limit": 100}
+    while True:
+        page = client.get(f"/v1/{path}", params=query).json()
+        items += page["items"]
+        if page["next_cursor"] is None:
+            return items
+        query["cursor"] = page["next_cursor"]
+
+
+def needed_query(operation: dict[str, Any]) -> dict[str, Any]:
+    """The parameters without which the operation does not look for the thing."""
+    parameters = operation.get("parameters", [])
+    needed = [each for each in parameters if each["in"] == "query" and each.get("required")]
+    return {each["name"]: each["example"] for each in needed}
+
+
+def body_for(method: str, path: str) -> dict[str, Any]:
+    """A body that the operation takes, so that it looks for the thing."""
+    if method == "patch":
+        merge = {"Content-Type": "application/merge-patch+json"}
+        return {"content": '{"name": "mine"}', "headers": merge}
+    if method == "put":
+        return {"content": b"1,2\n", "headers": {"Content-Type": "application/octet-stream"}}
+    bodies: dict[str, dict[str, Any]] = {
+        "evaluations": {"labels": [0, 1, 1]},
+        "predictions": {"inputs": {"logits": LOGITS}},
+        "transformations": {"inputs": {"features": ROWS}},
+        "labels": {"statements": [{"known": 0, "name": "mine"}]},
+    }
+    if path.startswith("/v1/models/"):
+        bodies["evaluations"]["inputs"] = {"features": ROWS}
+    name = path.rpartition("/")[2]
+    return {"json": bodies[name]} if method == "post" and name in bodies else {}
