@@ -12,7 +12,7 @@ Start with `client`, which has `Umbel`; `aio` has the same for asyncio, written 
 - `inputs`, `frames`, `encodings`, `imports`: from a value of the caller to bytes
 - `core`: operations, written once, and the two drivers that run them
 - `errors`, `progress`, `display`, `shapes`, `packages`, `settings`, `version`: what the rest uses
-- `commands`: the command line on files
+- `commands`: the command line on files; `assistants`: the same as tools for assistants
 - `local`, `keeper`: a service of one's own; `sklearn`: the face for scikit-learn
 """
 

@@ -47,6 +47,7 @@ def add_commands(parser: argparse.ArgumentParser, commands: Commands) -> None:
     _consensus(commands)
     _jobs(commands)
     _methods(commands)
+    _mcp(commands)
     _completion(parser, commands)
 
 
@@ -295,6 +296,16 @@ def _methods(commands: Commands) -> None:
     parser.add_argument("method", nargs="?", metavar="id", choices=(*METHODS,))
     parser.add_argument("--json", action="store_true", help="for other programs")
     parser.set_defaults(run=_late("methods"))
+
+
+def _mcp(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        "mcp",
+        "tools for assistants (Model Context Protocol), on standard input and output",
+    )
+    _service(parser)
+    parser.set_defaults(run=_late("mcp"))
 
 
 def _completion(parser: argparse.ArgumentParser, commands: Commands) -> None:

@@ -32,6 +32,7 @@ from umbel_client.errors import (
     UmbelWarning,
     WaitTimeout,
 )
+from umbel_client.packages import package
 from umbel_client.tree import Tree
 
 Forms: TypeAlias = tuple[Mapping[str, Any], Mapping[str, Any]]
@@ -370,6 +371,15 @@ def jobs(arguments: Namespace) -> None:
             for body in bodies
         ]
         put(bodies, arguments.json, outputs.shown(rows) if rows else "No jobs.")
+
+
+def mcp(arguments: Namespace) -> None:
+    """`umbel mcp`: until standard input ends."""
+    package("mcp", "umbel mcp")
+    from umbel_client.assistants import server
+
+    with service(arguments) as umbel:
+        server(umbel).run()
 
 
 def methods(arguments: Namespace) -> None:
