@@ -10,7 +10,7 @@ from app.pictures.palette import Palette, Theme
 from app.schemas.annotations import Description, Tags
 from app.schemas.evaluations import CutBody
 from app.schemas.expiry import ExpiresAtField
-from app.schemas.jobs import AdvanceBody, Inputs, Name
+from app.schemas.jobs import AdvanceBody, Given, Inputs, MaybeGiven, Name
 from app.schemas.results import ProblemDict
 from models.calibration.node_sets import SetScore
 from models.calibration.options import Answer, CalibrationTerms, Loss, Per
@@ -96,11 +96,11 @@ class CalibrationRequest(CalibrationTerms):
     )
 
     inputs: Inputs
-    labels: str | list[Any] = Field(
+    labels: Given = Field(
         description="The class of each row, by the name of its leaf or its path of names, or by "
         "number from 0 where no leaf is named so; null or -1 where it is unknown."
     )
-    costs: str | list[Any] | None = Field(
+    costs: MaybeGiven = Field(
         None,
         description="With `loss` cost: a matrix with a row for each true class and a column for "
         "the class that it is taken for, in the order of the model's classes; 0 on the diagonal.",

@@ -18,7 +18,7 @@ _MOST_INPUTS = 100
 _HUGE = re.compile(rb"[eE]\+?0*[1-9]\d{2,}|(?<!\d)\d{300}")
 
 
-INPUTS = frozenset({"labels", "features", "distances", "similarity", "hierarchy"})
+INPUTS = frozenset({"costs", "labels", "features", "distances", "similarity", "hierarchy"})
 """Fields of a body that may be inputs, beside those in `inputs`."""
 
 
