@@ -63,7 +63,11 @@ def test_openapi_python_client(service: Service, folder: Path) -> None:
         *("--path", DOCUMENT, "--config", "settings.yaml", "--output-path", "generated_client"),
     )
     shutil.copy(PROGRAMS / "main_job.py", folder)
-    done(folder, sys.executable, "-m", "mypy", "--config-file=", "main_job.py")
+    # What the program calls; all 700 modules together take minutes.
+    api = folder / "generated_client" / "api"
+    called = (api / "datasets" / "create_dataset.py", api / "jobs" / "create_job.py")
+    options = ("--config-file=", "--follow-imports=silent")
+    done(folder, sys.executable, "-m", "mypy", *options, "main_job.py", *called)
     check(done(folder, sys.executable, "main_job.py", service.url, "logits.npy"))
 
 
