@@ -32,7 +32,7 @@ def check_apart(owner: httpx.Client, stranger: httpx.Client) -> None:
                 assert answer.status_code == 404, f"{method} {address}: {answer.text[:500]}"
                 n_asked += 1
     own_ids = {own_id for ids in things.values() for own_id in ids}
-    for path in ("datasets", "jobs", "trees", "comparisons"):
+    for path in ("datasets", "jobs", "trees", "comparisons", "calibrations"):
         seen = {item["id"] for item in pages(stranger, path)}
         assert not seen & own_ids, path
     assert {path: owner.get(path).status_code for path in before} == before
@@ -45,11 +45,15 @@ def made(owner: httpx.Client) -> dict[str, list[str]]:
     job = owner.post("/v1/jobs", json=JOB, headers=wait).json()
     runs = {"inputs": {"features": ROWS}, "runs": [{"method": "hac"}]}
     dataset = owner.post("/v1/datasets", content="1,2\n", headers={"Content-Type": "text/csv"})
+    rows = {"inputs": {"logits": 20 * LOGITS}, "labels": 20 * [0, 1, 2], "alpha": 0.2}
+    tree = job["result"]["tree"]
+    calibration = owner.post(f"/v1/trees/{tree}/calibrations", json=rows, headers=wait)
     return {
+        "calibration": [calibration.json()["id"]],
         "dataset": [dataset.json()["id"]],
         "upload": [owner.post("/v1/uploads").json()["id"]],
         "job": [job["id"]],
-        "tree": [job["result"]["tree"]],
+        "tree": [tree],
         "model": [job["result"]["model"]],
         "comparison": [owner.post("/v1/comparisons", json=runs, headers=wait).json()["id"]],
     }
@@ -59,7 +63,7 @@ def listed(owner: httpx.Client) -> dict[str, list[str]]:
     """The newest of what there is, for the kinds that have lists."""
     return {
         kind: [item["id"] for item in pages(owner, f"{kind}s")[:3]]
-        for kind in ("dataset", "tree", "comparison")
+        for kind in ("dataset", "tree", "comparison", "calibration")
     }
 
 
@@ -95,6 +99,7 @@ def body_for(method: str, path: str) -> dict[str, Any]:
         return {"content": b"1,2\n", "headers": {"Content-Type": "application/octet-stream"}}
     bodies: dict[str, dict[str, Any]] = {
         "evaluations": {"labels": [0, 1, 1]},
+        "calibrations": {"inputs": {"logits": LOGITS}, "labels": [0, 1, 2], "alpha": 0.5},
         "predictions": {"inputs": {"logits": LOGITS}},
         "transformations": {"inputs": {"features": ROWS}},
         "labels": {"statements": [{"known": 0, "name": "mine"}]},

@@ -32,7 +32,6 @@ def test_no_job_is_lost_and_none_ends_twice(
     storm(parts, {name: FAULTS[name] for name in names}, n_jobs)
 
 
-@pytest.mark.xfail(reason="A submission refused while S3 fails may leave its request.json behind.")
 @pytest.mark.timeout(600)
 def test_nor_over_an_object_store_that_fails(tmp_path: Path) -> None:
     with weed(tmp_path) as s3:

@@ -59,7 +59,7 @@ def test_pairs_are_listed_shown_and_lead_to_the_tree(look: Open, tree: str, axe:
         left = 168.0  # The tree and the names.
         side = box["width"] - left
         canvas.hover(position={"x": left + side * column, "y": left + side * row})
-        texts.append(region.locator(".tree-tip").inner_text())
+        texts.append(region.locator(".matrix-tip").inner_text())
     assert any("<b>cat</b> taken for dog" in text and first[2] in text for text in texts), texts
     axe(page)
     region.locator("tbody button").first.click()
@@ -71,13 +71,19 @@ def test_pairs_are_listed_shown_and_lead_to_the_tree(look: Open, tree: str, axe:
 
 def test_labels_tell_it_too_and_files_hold_all(look: Open, tree: str) -> None:
     region = panel(look(f"/trees/{tree}"))
+    opener = region.get_by_role("button", name="Save what is taken for what")
+    opener.scroll_into_view_if_needed()
+    # Scrolling would close the menu, so wait until it ends.
+    region.page.evaluate(
+        "() => new Promise(on => requestAnimationFrame(() => requestAnimationFrame(on)))"
+    )
+    opener.click()
     with region.page.expect_download() as waiting:
-        region.get_by_role("button", name="Save what is taken for what").click()
         region.page.get_by_role("menuitem", name="All pairs (CSV)").click()
     assert waiting.value.suggested_filename == "living-confusions.csv"
     rows = list(csv.DictReader(waiting.value.path().read_text().splitlines()))
     assert [rows[0]["name"], rows[0]["taken_for_name"]] == NAMES[:2]
-    region.get_by_label("By").select_option(label="what they are")
+    region.get_by_label("According to").select_option(label="what they are")
     region.get_by_text("lie in the leaf of their own class").wait_for()
     assert pairs(region)[0][:2] == NAMES[:2]
 

@@ -1,4 +1,5 @@
-"""Submissions that a process began and did not finish: the request is stored, the record missing.
+"""Submissions that a process began and did not finish: the request is stored, the record missing;
+and those that were refused while the store refused to remove their objects.
 
 Their clients got no response. A repeat with the same idempotency key, or else a sweep, finishes
 such a submission: its job runs within a minute or never. It must not come to life when Redis is
@@ -11,6 +12,8 @@ from collections.abc import Callable
 
 from workers.jobs.rebuild import Rebuild, age_s, batches
 from workers.model import ENDED, Record, made_at
+from workers.stores.erasure import erase_files
+from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.redis.records import Records
 
@@ -52,6 +55,7 @@ class Interrupted:
         """
         if not self._records.only_one("interrupted", EVERY_S):
             return 0
+        self._clear()
         n_finished = 0
         for keys in batches(self._blobs.keys("open/")):
             jobs = [(tenant, job_id) for _, tenant, job_id in (key.split("/", 2) for key in keys)]
@@ -64,3 +68,14 @@ class Interrupted:
                     # The process that ended it died before it removed the marker.
                     self._rebuild.close(tenant, job_id)
         return n_finished
+
+    def _clear(self) -> None:
+        """Remove the objects of refused submissions, as far as the store allows it by now."""
+        left = [job for job in self._records.left() if age_s(made_at(job[1])) > SUBMISSION_S]
+        statuses = self._records.statuses(job_id for _, job_id in left)
+        for (tenant, job_id), status in zip(left, statuses, strict=True):
+            # One that has a record runs after all: its open marker was stored, and found.
+            if status is None:
+                self._blobs.delete(layout.open_marker(tenant, job_id))
+                erase_files(self._blobs, tenant, job_id)
+            self._records.forget_left(tenant, job_id)

@@ -151,9 +151,13 @@ class Intake:
             _log.error("job %s was refused but may still run: %s", request.id, error)
 
     def _discard(self, request: Request) -> None:
-        with suppress(TransientError):
+        """Remove what was stored; where the store refuses that too, a sweep does it later."""
+        try:
             self._blobs.delete(layout.open_marker(request.tenant, request.id))
             self._blobs.delete_under(layout.job(request.tenant, request.id))
+        except TransientError:
+            with suppress(TransientError):
+                self._records.leave(request.tenant, request.id)
 
 
 def _refusal(created: Created) -> UsageError | OverLimit:

@@ -25,6 +25,7 @@ def folder(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("UMBEL_URL", service.url)
     np.save("x.npy", RNG.normal(size=(30, 4)) + 8 * TRUE[:, None])
+    Path("one.nwk").write_text("((a,b),(c,d));")
     Path("y.txt").write_text("\n".join("abc"[label] for label in TRUE))
     return tmp_path
 
@@ -125,7 +126,6 @@ def test_evaluate_predict_compare_and_jobs(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_a_tree_from_a_file_is_evaluated(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("one.nwk").write_text("((a,b),(c,d));")
     Path("two.nwk").write_text("((a,c),(b,d));")
     output, _ = umbel(capsys, "evaluate", "one.nwk", "--hierarchy", "one.nwk", "--json")
     same = json.loads(output)["metrics"]["robinson_foulds"]

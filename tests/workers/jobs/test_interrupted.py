@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -9,10 +11,12 @@ import pytest
 from tests.workers.conftest import Server
 from tests.workers.jobs_kit import Sent, end, everything, request
 from workers.assembly import Assembly
+from workers.errors import StoreUnavailable
 from workers.jobs import interrupted
 from workers.model import Request
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
+from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import bare_end, write_end
 
 
@@ -100,6 +104,39 @@ def test_a_refused_or_partly_stored_submission_never_runs(
     valkey.start()
     assembly.ledger.rebuild()
     assert assembly.ledger.page("ada") == ([], None)
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("stored", [0, 1, 2])
+def test_what_a_failing_store_keeps_of_a_refused_submission_goes_later(
+    assembly: Assembly, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch, stored: int
+) -> None:
+    """The store fails after `stored` of the three objects, and while they are removed again."""
+    job = request()
+    store = type(assembly.blobs)
+    put_all = store.put_all
+
+    def fail(*_: object, **__: object) -> None:
+        raise StoreUnavailable("the store fails")
+
+    def put_some(self: Blobs, objects: Mapping[str, bytes]) -> None:
+        put_all(self, dict(list(objects.items())[:stored]))
+        fail()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "put_all", put_some)
+        patch.setattr(store, "delete", fail)
+        with pytest.raises(StoreUnavailable):
+            assembly.ledger.submit(job, {"features": b"some rows"})
+    assert len(list(assembly.blobs.keys(layout.job("ada", job.id)))) == stored
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "delete_under", fail)
+        with contextlib.suppress(StoreUnavailable):
+            sweep(assembly, settings)
+    assert sweep(assembly, settings) == 0
+    assert list(assembly.blobs.keys(layout.job("ada", job.id))) == []
+    assert assembly.ledger.get("ada", job.id) is None
+    assert assembly.ledger._records.left() == []
 
 
 @pytest.mark.usefixtures("at_once")

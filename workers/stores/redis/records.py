@@ -444,6 +444,22 @@ class Records:
         with translated():
             return bool(self.client.set(f"{self.prefix}only:{task}", 1, nx=True, px=_ms(for_s)))
 
+    def leave(self, tenant: str, job_id: str) -> None:
+        """Remember a submission that was refused and whose objects could not be removed."""
+        with translated():
+            self.client.sadd(f"{self.prefix}left", f"{tenant}/{job_id}")
+
+    def left(self) -> list[tuple[str, str]]:
+        """The tenant and job of each submission that `leave` remembers."""
+        with translated():
+            members = self.client.smembers(f"{self.prefix}left")
+        return [tuple(member.split("/", 1)) for member in members]
+
+    def forget_left(self, tenant: str, job_id: str) -> None:
+        """Its objects are removed, or it runs after all."""
+        with translated():
+            self.client.srem(f"{self.prefix}left", f"{tenant}/{job_id}")
+
     def rebuild_begin(self, token: str, hold_s: float) -> bool:
         """Acquire the right to rebuild; False while another process holds it."""
         key = f"{self.prefix}rebuilding"

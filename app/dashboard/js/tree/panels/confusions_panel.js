@@ -38,7 +38,7 @@ export function confusionsPanel(view, { onchoose }) {
   const title = unique("confusions");
   const summary = el("p", { class: "quiet" });
   const cautions = el("ul", { class: "quiet" });
-  const tip = el("div", { class: "tree-tip", hidden: true });
+  const tip = el("div", { class: "matrix-tip", hidden: true });
   const place = el("div", { class: "matrix-place" });
   const list = el("div");
   const trouble = el("div");
@@ -65,7 +65,7 @@ export function confusionsPanel(view, { onchoose }) {
   place.append(matrix.element, tip);
 
   const labels = el("select", { onchange: () => load() });
-  const labelsRow = field("By", labels);
+  const labelsRow = field("According to", labels);
   const paint = () => {
     if (!shown) return;
     const theme = document.documentElement.dataset.theme === "dark" ? "dark" : "light";
