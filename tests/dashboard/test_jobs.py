@@ -126,6 +126,11 @@ def test_an_unreachable_service_shows_a_banner(
     page = open_page("/jobs")
     page.watch.expected += ["ERR_", "Failed to load resource"]
     page.get_by_role("link", name="Three blobs").first.wait_for()
+    # The other pages are loaded when the first one has been shown for a while.
+    page.wait_for_function(
+        "() => performance.getEntriesByType('resource').some(e => /start.js$/.test(e.name))"
+    )
+    page.evaluate("import('./dashboard/js/pages/start.js')")
     page.context.set_offline(True)
     page.get_by_label("Status").select_option("failed")
     page.locator("#banner").get_by_text("does not answer").wait_for()
