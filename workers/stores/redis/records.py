@@ -452,8 +452,8 @@ class Records:
     def left(self) -> list[tuple[str, str]]:
         """The tenant and job of each submission that `leave` remembers."""
         with translated():
-            members = self.client.smembers(f"{self.prefix}left")
-        return [tuple(member.split("/", 1)) for member in members]
+            members = cast("set[str]", self.client.smembers(f"{self.prefix}left"))
+        return [(tenant, job_id) for tenant, _, job_id in (one.partition("/") for one in members)]
 
     def forget_left(self, tenant: str, job_id: str) -> None:
         """Its objects are removed, or it runs after all."""
