@@ -55,7 +55,6 @@ class Interrupted:
         """
         if not self._records.only_one("interrupted", EVERY_S):
             return 0
-        self._clear()
         n_finished = 0
         for keys in batches(self._blobs.keys("open/")):
             jobs = [(tenant, job_id) for _, tenant, job_id in (key.split("/", 2) for key in keys)]
@@ -67,6 +66,7 @@ class Interrupted:
                 elif status in ENDED:
                     # The process that ended it died before it removed the marker.
                     self._rebuild.close(tenant, job_id)
+        self._clear()
         return n_finished
 
     def _clear(self) -> None:

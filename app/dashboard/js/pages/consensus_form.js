@@ -30,11 +30,11 @@ export function consensusForm(trees) {
       make.disabled = true;
       try {
         /** @type {Consensus | Job} */
-        const made = await send("POST", "/v1/consensus", {
+        const answer = await send("POST", "/v1/consensus", {
           trees: trees.map(({ id }) => id),
           rule: rule.value,
         });
-        router.navigate("tree" in made ? `/trees/${made.tree}` : `/jobs/${made.id}`);
+        router.navigate("tree" in answer ? `/trees/${answer.tree}` : `/jobs/${answer.id}`);
       } catch (error) {
         if (!aborted(error)) toastError(error);
       } finally {

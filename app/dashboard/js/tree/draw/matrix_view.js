@@ -21,7 +21,7 @@ const NAMED_PX = 12;
 const GAP = 4;
 const CLICK_PX = 4;
 const STEP = 1.5;
-/** Shares are drawn by their square root, in so many steps. */
+/** Number of shades; a share has that of its square root. */
 const SHADES = 32;
 
 export class MatrixView {
