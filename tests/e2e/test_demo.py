@@ -9,14 +9,16 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import psutil
+import pytest
 
 
+@pytest.mark.timeout(240)
 def test_the_demo_shows_every_step(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "app.cli", "demo", "--out", str(tmp_path / "out")],
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=230,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -77,7 +77,9 @@ def test_kmeans_then_l2h(api: Api, real_data: Callable[[str], Path]) -> None:
     )
     assert answer.json()["metrics"]["dendrogram_purity"] > 0.6
     placed = api.client.post(
-        f"/v1/trees/{tree['id']}/predictions", json={"inputs": {"features": points[:50].tolist()}}
+        f"/v1/trees/{tree['id']}/predictions",
+        json={"inputs": {"features": points[:50].tolist()}},
+        headers={"Prefer": "wait=60"},
     ).json()["items"]
     leaves = api.client.get(f"/v1/trees/{tree['id']}/assignments").json()
     node_of = {cluster["id"]: cluster["node"] for cluster in leaves["clusters"]}
