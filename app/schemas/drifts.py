@@ -120,11 +120,12 @@ class AspectBody(BaseModel):
     moved: bool = Field(description="Whether it changed somewhere.")
     p_value: float = Field(description="That nothing of it has changed.")
     n_tested: int = Field(description="Nodes with rows enough to be tested.")
-    n_moved: int = Field(description="Nodes where it changed.")
+    n_moved: int = Field(description="Nodes where a change was found.")
 
 
 class MoveBody(BaseModel):
-    """A change that was found at a node."""
+    """Where something moved. A change of confidence or purity is found at the nodes above and below
+    as well; of nodes one above another the surest stands for the others."""
 
     model_config = ConfigDict(title="DriftMove", json_schema_extra={"examples": [_MOVE]})
 

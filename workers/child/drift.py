@@ -158,10 +158,10 @@ def _new_labels(labels: Mapping[str, LabelSets]) -> list[str]:
 
 
 def _moves(found: Drift, tree: Tree, label_names: Sequence[str]) -> pa.Table:
-    """A row for each change that was found, the surest first."""
+    """A row for each place where something moved, the surest first."""
     import pyarrow as pa
 
-    moves = found.moves()
+    moves = found.moves(tree)
     at = np.array([node for _, node in moves], dtype=np.int64)
     parent = np.maximum(tree.parent[at], 0)
     tests = [(found.nodes[aspect], node) for aspect, node in moves]

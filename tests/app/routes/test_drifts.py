@@ -116,16 +116,15 @@ def test_confidence_and_purity(working: Working, tree: dict[str, Any]) -> None:
     unsure = rows([30, 30, 0, 0]) + rows([0, 0, 30, 30], sure=0.5)
     body = drift(working, tree, before, sample(unsure, labels=mixed)).json()
     assert body["warnings"] == ["Labels that only the batch has: 'fern'."]
-    found = {
-        (move["aspect"], move["name"]): move
-        for move in body["result"]["moves"]
-        if move["name"] in NAMES
-    }
-    assert set(found) == {("confidence", "rose"), ("confidence", "oak"), ("purity", "rose")}
+    found = {(move["aspect"], move["name"]): move for move in body["result"]["moves"]}
+    assert set(found) == {("confidence", "rose, oak"), ("purity", "rose")}
     purity = found["purity", "rose"]
     assert (purity["before"], purity["after"]) == (1.0, 0.5)
     assert (purity["direction"], purity["label"]) == ("lost", "rose")
-    assert found["confidence", "oak"]["direction"] == "lost"
+    assert found["confidence", "rose, oak"]["direction"] == "lost"
+    items = working.client.get(f"/v1/drifts/{body['id']}/nodes").json()["items"]
+    moved = {item["name"] for item in items if item["confidence_moved"]}
+    assert moved & set(NAMES) == {"rose", "oak"}
 
 
 def test_the_same_rows_have_not_moved(working: Working, tree: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from scipy import stats
 
 from models.arrays import Float, Int
 from models.drift import drift as module
-from models.drift.drift import Sample, drift
+from models.drift.drift import Drift, Sample, drift
 from models.drift.shares import Tables, share_tests
 from models.errors import UsageError
 from models.tree.build import from_parents
@@ -132,9 +132,9 @@ def test_a_planted_change_of_mass_is_found_at_its_split(
     before = drawn(PLANTED, rng, 3000, weights())
     after = drawn(PLANTED, rng, 3000, weights(**changed))
     found = drift(PLANTED, before, after, LEVEL)
-    mass = {PLANTED.name[node] for aspect, node in found.moves() if aspect == "mass"}
+    mass = {PLANTED.name[node] for aspect, node in found.moves(PLANTED) if aspect == "mass"}
     assert mass == expected
-    at = {int(PLANTED.parent[node]) for aspect, node in found.moves() if aspect == "mass"}
+    at = {int(PLANTED.parent[node]) for aspect, node in found.moves(PLANTED) if aspect == "mass"}
     assert len(at) == 1
     assert found.split_p_value[at.pop()] < 1e-6
 
@@ -145,15 +145,33 @@ def test_a_planted_change_of_confidence() -> None:
     before = drawn(PLANTED, rng, 2000, weights())
     after = drawn(PLANTED, rng, 2000, weights(), lower=node)
     found = drift(PLANTED, before, after, LEVEL)
-    aspects = {aspect for aspect, _ in found.moves()}
-    assert aspects == {"confidence"}
-    where = [node for _, node in found.moves()]
     # At the node, at the leaves below, and diluted above, where the mean falls as well.
+    where = np.flatnonzero(found.nodes["confidence"].rejected)
     above = int(PLANTED.parent[node])
-    assert set(where) == {node, NODE["e"], NODE["f"], above, 0}
-    assert where[0] == node
+    assert set(where.tolist()) == {node, NODE["e"], NODE["f"], above, 0}
     assert (found.nodes["confidence"].direction[where] == -1).all()
+    assert found.moves(PLANTED) == [("confidence", node)]
     assert found.moved == {"mass": False, "confidence": True, "purity": False}
+
+
+def test_the_surest_node_of_each_path_stands_for_the_others() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(30):
+        tree = random_tree(rng, 12)
+        p_value = rng.choice([1e-9, 1e-6, 1e-3, 0.01], tree.n_nodes)
+        rejected = rng.random(tree.n_nodes) < 0.6
+        tests = module.NodeTests(*[p_value] * 4, np.ones(tree.n_nodes, int), p_value, rejected)
+        found = Drift({"confidence": tests}, {}, {}, p_value, *[tree.size] * 2, None, ())
+        leaves = {node: set(under(tree, node)) for node in np.flatnonzero(rejected).tolist()}
+        left = sorted(leaves, key=lambda node: (p_value[node], -tree.depth[node], node))
+        expected = set()
+        while left:
+            surest = left[0]
+            expected.add(surest)
+            left = [node for node in left if not leaves[node] & leaves[surest]]
+        moves = found.moves(tree)
+        assert {node for _, node in moves} == expected
+        assert [p_value[node] for _, node in moves] == sorted(p_value[list(expected)])
 
 
 def test_where_nothing_moved_hardly_anything_is_found() -> None:
@@ -162,7 +180,7 @@ def test_where_nothing_moved_hardly_anything_is_found() -> None:
     n_runs, n_found = 100, 0
     for _ in range(n_runs):
         before, after = drawn(tree, rng, 150), drawn(tree, rng, 100)
-        n_found += bool(drift(tree, before, after, 0.1).moves())
+        n_found += bool(drift(tree, before, after, 0.1).moves(tree))
     assert n_found / n_runs < 0.1 + 3 * np.sqrt(0.1 * 0.9 / n_runs)
     assert n_found > 0
 
@@ -199,7 +217,7 @@ def test_nodes_with_too_few_rows_are_not_tested() -> None:
     other = np.array([NODE["d"]] * 6)
     found = drift(PLANTED, Sample(leaf, np.ones(6)), Sample(other, np.ones(6)), LEVEL)
     children = [int(PLANTED.parent[NODE[name]]) for name in "ad"]
-    assert [node for _, node in found.moves()] == sorted(children)
+    assert [node for _, node in found.moves(PLANTED)] == sorted(children)
     assert "confidence is not compared" in " ".join(found.warnings)
 
 
@@ -231,7 +249,7 @@ def test_a_deep_tree_is_compared_from_the_root_down_as_far_as_there_is_time(
     samples = [Sample(leaf, rng.random(leaf.size)) for _ in range(2)]
     monkeypatch.setattr(module, "MOST_RANKED", 10 * 2 * leaf.size)
     found = drift(tree, samples[0], samples[1], LEVEL)
-    assert not found.moves()
+    assert not found.moves(tree)
     (warning,) = (each for each in found.warnings if "too long" in each)
     tested = np.flatnonzero(np.isfinite(found.nodes["confidence"].p_value))
     assert f"at {tested.size} of" in warning
