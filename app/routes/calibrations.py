@@ -26,12 +26,14 @@ from app.schemas.calibrations import (
     CURVE_EXAMPLE,
     EXAMPLE,
     GROUPS_EXAMPLE,
+    PAIRS_EXAMPLE,
     SUSPECTS_EXAMPLE,
     CalibrationBody,
     CalibrationRequest,
     CurveBody,
     CurveQuery,
     GroupsBody,
+    PairsBody,
     SuspectsBody,
 )
 from app.schemas.pages import Page
@@ -340,6 +342,36 @@ async def get_suspected_labels(
     most probable class is their label are left out.
     """
     return await _table(request, service, tenant, calibration_id, form, results.SUSPECTS)
+
+
+@mount(
+    router,
+    "/calibrations/{calibration_id}/pairs",
+    TABLE,
+    summary="Pairs that need more data",
+    responses=_documented(
+        PairsBody,
+        "The pairs, those that would gain most first.",
+        PAIRS_EXAMPLE,
+        "of,node,node_name,other,other_name,meet,meet_name,n_rows,n_confused,rate,low,high,"
+        "expected,gain,sure\r\n"
+        'classes,3,rose,4,tulip,1,"rose, tulip",60,15,0.25,0.154,0.37,0.08,0.167,0.9999\r\n',
+    ),
+)
+async def get_pairs_needing_data(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    calibration_id: CalibrationId,
+    form: Form[Any],
+) -> Response:
+    """Which classes, and which sibling subtrees, more data would tell apart better. Of two that
+    overlap by nature a part of the rows is taken for the other whatever the data, and a model that
+    has seen enough expects that part by its probabilities; one that has seen too few rows is wrong
+    more often than it expects. Pairs are ordered by this excess, for which an excess in few rows
+    counts less. Pairs without confused rows are left out.
+    """
+    return await _table(request, service, tenant, calibration_id, form, results.PAIRS)
 
 
 async def _table(

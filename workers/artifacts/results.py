@@ -72,6 +72,7 @@ CALIBRATION = "calibration.safetensors"
 GROUPS = "groups.arrow"
 CURVE = "curve.arrow"
 SUSPECTS = "suspects.arrow"
+PAIRS = "pairs.arrow"
 
 _FACTS = "umbel"
 
