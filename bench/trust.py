@@ -13,7 +13,8 @@ and the same climb with the threshold 1 - alpha on masses alone, without calibra
 temperature only. `trust_labels`: a twentieth of the labels is changed to another class at random;
 which of the labels called wrong were changed (precision), and which of the changed ones are called
 wrong (recall), beside cleanlab, where that is installed. The generated set has 64 classes whose
-conditional probabilities are known; `true` is the expected coverage by these.
+conditional probabilities are known; `true` is the expected coverage by these. `trust_pairs` is that
+of `bench.trust_pairs`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import numpy as np
 
 from bench import Size, real_data
 from bench.report import Report
+from bench.trust_pairs import pairs_table
 from models.arrays import Float, Int, Mask
 from models.calibration.calibration import probabilities
 from models.calibration.climbing import (
@@ -85,6 +87,7 @@ def table(report: Report, size: Size) -> None:
             report.left_out("trust", name)
             continue
         _measure(report, name, known, _SPLITS[size])
+    pairs_table(report, size)
 
 
 def _languages(_: Size) -> Known | None:

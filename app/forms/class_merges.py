@@ -11,6 +11,7 @@ from app.forms.confusions import Source
 from app.forms.form import Chunks, Form
 from app.forms.parts import ITEMS, json_object, slices
 from models.class_merges import Merges
+from models.tree.cluster_names import cluster_names
 from models.tree.tree import Tree
 from workers.formats.table_writers import Piece, csv_chunks, json_rows
 
@@ -40,11 +41,11 @@ class Merged:
                 "nodes": [
                     {
                         "node": node,
-                        "name": tree.name[node],
+                        "name": name,
                         "gain": float(merges.gain[node]),
                         "lost_bits": float(merges.lost[node]),
                     }
-                    for node in best.tolist()
+                    for node, name in zip(best.tolist(), cluster_names(tree, best), strict=True)
                 ],
                 "warnings": list(self.warnings),
             }
@@ -61,7 +62,8 @@ class Merged:
             begun = node >= 0
             numbers = np.empty(len(node), dtype=object)
             numbers[:] = [None if each < 0 else each for each in node.tolist()]
-            names = np.where(begun, self.tree.name[np.maximum(node, 0)], None)
+            names = np.full(len(node), None, dtype=object)
+            names[begun] = cluster_names(self.tree, node[begun])
             ratio = np.where(np.isfinite(merges.ratio[some]), merges.ratio[some], np.nan)
             yield [
                 *(numbers, names, merges.n_classes[some]),

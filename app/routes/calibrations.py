@@ -20,11 +20,13 @@ from app.schemas.calibrations import (
     CURVE_EXAMPLE,
     EXAMPLE,
     GROUPS_EXAMPLE,
+    PAIRS_EXAMPLE,
     SUSPECTS_EXAMPLE,
     CalibrationBody,
     CalibrationRequest,
     CurveBody,
     GroupsBody,
+    PairsBody,
     SuspectsBody,
 )
 from app.schemas.queries import PictureQuery
@@ -235,3 +237,33 @@ async def get_suspected_labels(
     return await CALIBRATIONS.table(
         request, service, tenant, calibration_id, form, results.SUSPECTS
     )
+
+
+@mount(
+    router,
+    "/calibrations/{calibration_id}/pairs",
+    TABLE,
+    summary="Pairs that need more data",
+    responses=documented_table(
+        PairsBody,
+        "The pairs, those that would gain most first.",
+        PAIRS_EXAMPLE,
+        "of,node,node_name,other,other_name,meet,meet_name,n_rows,n_confused,rate,low,high,"
+        "expected,gain,sure\r\n"
+        'classes,3,rose,4,tulip,1,"rose, tulip",60,15,0.25,0.154,0.37,0.08,0.167,0.9999\r\n',
+    ),
+)
+async def get_pairs_needing_data(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    calibration_id: CalibrationId,
+    form: Form[Any],
+) -> Response:
+    """Which classes, and which sibling subtrees, more data would tell apart better. Of two that
+    overlap by nature a part of the rows is taken for the other whatever the data, and a model that
+    has seen enough expects that part by its probabilities; one that has seen too few rows is wrong
+    more often than it expects. Pairs are ordered by this excess, for which an excess in few rows
+    counts less. Pairs without confused rows are left out.
+    """
+    return await CALIBRATIONS.table(request, service, tenant, calibration_id, form, results.PAIRS)

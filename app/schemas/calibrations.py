@@ -43,6 +43,7 @@ EXAMPLE: dict[str, Any] = {
         "area": 0.011,
         "error": 0.12,
         "n_suspects": 14,
+        "n_pairs": 6,
     },
     "warnings": [],
 }
@@ -71,6 +72,28 @@ SUSPECTS_EXAMPLE: dict[str, Any] = {
             "of_label": 0.02,
             "of_likely": 0.95,
             "n_classes": 2,
+        }
+    ]
+}
+
+PAIRS_EXAMPLE: dict[str, Any] = {
+    "items": [
+        {
+            "of": "classes",
+            "node": 3,
+            "node_name": "rose",
+            "other": 4,
+            "other_name": "tulip",
+            "meet": 1,
+            "meet_name": "rose, tulip",
+            "n_rows": 60,
+            "n_confused": 15,
+            "rate": 0.25,
+            "low": 0.154,
+            "high": 0.37,
+            "expected": 0.08,
+            "gain": 0.167,
+            "sure": 0.9999,
         }
     ]
 }
@@ -144,6 +167,7 @@ class CalibrationResult(BaseModel):
     area: float = Field(description="Under the selective curve; smaller is better.")
     error: float = Field(description="Share of rows whose most probable class is wrong.")
     n_suspects: int = Field(description="Labelled rows whose label looks wrong.")
+    n_pairs: int = Field(description="Pairs of classes and of subtrees with confused rows.")
 
 
 class CalibrationBody(NamedJobBody):
@@ -239,3 +263,41 @@ class SuspectsBody(BaseModel):
     )
 
     items: list[SuspectBody]
+
+
+class PairBody(BaseModel):
+    """Two classes, or two sibling subtrees, of which rows are taken for the other."""
+
+    model_config = ConfigDict(title="ConfusedPairNeed")
+
+    of: Literal["classes", "subtrees"]
+    node: int
+    node_name: str | None
+    other: int
+    other_name: str | None
+    meet: int = Field(description="The node where the two part.")
+    meet_name: str | None
+    n_rows: int = Field(description="Rows labelled as one of the two.")
+    n_confused: int = Field(description="Those whose most probable class is of the other.")
+    rate: float = Field(description="Their share.")
+    low: float = Field(description="The lower end of its 95 % interval (Jeffreys).")
+    high: float
+    expected: float = Field(
+        description="The share that the model's own probabilities expect: what overlaps by nature "
+        "as far as the model knows, and stays with more data. 0 for methods without probabilities."
+    )
+    gain: float = Field(
+        description="The mean excess of the share over `expected`, given these rows: how much "
+        "more data could take away."
+    )
+    sure: float = Field(description="The probability that there is an excess.")
+
+
+class PairsBody(BaseModel):
+    """Pairs that more data would tell apart better, by falling `gain`."""
+
+    model_config = ConfigDict(
+        title="PairsNeedingData", json_schema_extra={"examples": [PAIRS_EXAMPLE]}
+    )
+
+    items: list[PairBody]

@@ -160,8 +160,8 @@ class NewJob(BaseModel):
     )
     support: Support | None = Field(
         None,
-        description="Run the method repeatedly on resampled inputs. The share of runs with the "
-        "same cluster becomes the column `support` of the tree's nodes.",
+        description="Run the method repeatedly on resampled or disturbed inputs. The share of runs "
+        "with the same cluster becomes the column `support` of the tree's nodes.",
         examples=[{"replicates": 100, "resample": "rows"}],
     )
     name_by: Literal["labels", "feature_names"] | None = Field(

@@ -122,6 +122,20 @@ class ConsensusFacts(TypedDict):
     ]
 
 
+class SupportFacts(TypedDict):
+    """The runs that the support of a tree's nodes is from."""
+
+    replicates: Annotated[int, Field(description="Runs that count.")]
+    failed: Annotated[int, Field(description="Runs that could not be fitted.")]
+    halves: Annotated[
+        dict[str, float] | None,
+        Field(
+            description="With `stop`: how alike the support by random halves of the runs is, as "
+            "their mean `correlation`, and the share of halves that are `alike` (by .99)."
+        ),
+    ]
+
+
 class JobResult(TypedDict, total=False):
     """What a job has left. A member that its kind of job does not leave is absent."""
 
@@ -138,6 +152,9 @@ class JobResult(TypedDict, total=False):
     curves: Annotated[
         dict[str, list[tuple[float, float]]],
         Field(description="`fit`: points (x, y) by the curve's name, such as a loss by epoch."),
+    ]
+    support: Annotated[
+        SupportFacts, Field(description="`fit`: the runs of its `support`, if requested.")
     ]
     predictions: Annotated[str, Field(description="`predict`: the address of the predictions.")]
     dataset: Annotated[

@@ -14,7 +14,9 @@ class Calibration:
     body : the calibration as the service describes it. curve : a step for each threshold:
     `threshold`, `coverage`, `error`, `depth`; empty until it has succeeded. groups : its
     thresholds, with `node`, `name`, `n_rows`, `promised`. suspects : rows whose labels look wrong,
-    siblings first: `row`, `label_name`, `likely_name`, `of_label`, `of_likely` and more.
+    siblings first: `row`, `label_name`, `likely_name`, `of_label`, `of_likely` and more. pairs :
+    classes and sibling subtrees that more data would tell apart better, by falling `gain`:
+    `node_name`, `other_name`, `n_rows`, `n_confused`, `rate`, `expected` and more.
     """
 
     def __init__(self, body: Mapping[str, Any]) -> None:
@@ -22,6 +24,7 @@ class Calibration:
         self.curve: list[dict[str, Any]] = list(self.body.pop("curve", ()))
         self.groups: list[dict[str, Any]] = list(self.body.pop("groups", ()))
         self.suspects: list[dict[str, Any]] = list(self.body.pop("suspects", ()))
+        self.pairs: list[dict[str, Any]] = list(self.body.pop("pairs", ()))
 
     @property
     def id(self) -> str:

@@ -268,7 +268,7 @@ class Umbel:
         return Comparison(body)
 
     def calibration(self, calibration_id: str) -> Calibration:
-        """A calibration, with its curve, groups and suspects if it has succeeded."""
+        """A calibration, with its curve, groups, suspects and pairs if it has succeeded."""
         return Calibration(self._driver.run(trees.calibration(calibration_id)))
 
     def drift(self, drift_id: str) -> Drift:

@@ -5,8 +5,8 @@ deepest node, on the path from the most probable class to the root, that has mas
 where none has. This is the climbing rule of Goren, Galil and El-Yaniv, "Hierarchical selective
 classification", NeurIPS 2024, section 3, but for masses that equal q. The score of a row is the
 smallest q whose answer holds the label, so the quantile of scores (`quantiles`) makes it split
-conformal prediction with nested sets (Angelopoulos and Bates, "A gentle introduction to conformal
-prediction", 2021): the answer holds the label exactly if the score is at most q. Ties are
+conformal prediction with nested sets (Angelopoulos and Bates, "Conformal prediction: a gentle
+introduction", 2023): the answer holds the label exactly if the score is at most q. Ties are
 conservative: answers hold the label with at least the probability promised, and with more where a
 leaf alone is right more often.
 """

@@ -9,6 +9,7 @@ Start with `rules`, which makes the tree.
 - `orders`: items from left to right.
 - `heights`: at which heights the nodes of a consensus meet.
 - `reference`: how much of a given tree the others have.
+- `support`: the same by runs on resampled rows, counted one after the other.
 - `stopping`: whether more trees would change the counts.
 - `loops`: compiled loops.
 """

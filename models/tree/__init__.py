@@ -7,8 +7,8 @@ Start with `tree`, the frozen table of columns, and `build`, the ways to make on
 - Cuts: `cut`, `clusters`, `nested_cuts` (all cuts from coarse to fine), `suggested_cuts` (those
   that stand out), `silhouette` (the curve of cuts by features); `height_gaps` and
   `silhouette_chance` hold both against chance.
-- Attributes of nodes: `labels`, `categories`, `cluster_names`, `features`, `support`, `search`,
-  `named` (the node that a label means).
+- Attributes of nodes: `labels`, `categories`, `cluster_names`, `features`, `search`, `named` (the
+  node that a label means).
 - Pictures: `layout`, `window` (a part small enough to draw), `tangle` (two trees side by side).
 - Rows: `rows` (which row a leaf holds, by names; other rows), `sets` (rows as a number).
 - Formats: `nested` and `json_fields` (JSON), `newick`, `nexus`, `linkage`, `columns` (Arrow),

@@ -79,6 +79,7 @@ CURVE = "curve.arrow"
 SUSPECTS = "suspects.arrow"
 MOVES = "moves.arrow"
 DRIFT = "drift.arrow"
+PAIRS = "pairs.arrow"
 
 _FACTS = "umbel"
 

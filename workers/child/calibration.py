@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from models.calibration.fit import FittedCalibration, fitted_calibration
 from models.calibration.label_errors import LabelErrors, label_errors
 from models.calibration.labels import label_classes
 from models.calibration.options import CalibrationTerms
+from models.calibration.pair_needs import PairNeeds, pair_needs
 from models.data import Data, Value
 from models.label_sets import label_sets
 from models.progress import Progress
@@ -25,6 +26,9 @@ from models.tree.clusters import clusters
 from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.formats.table_writers import save_arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MOST_STEPS = 1000
 """Points of the selective curve that are kept."""
@@ -47,7 +51,7 @@ def calibrated(
     folder: Path,
     progress: Progress,
 ) -> Calibrated:
-    """Write a calibration, its groups and its curve into `folder`.
+    """Write a calibration, its groups, its curve and its lists into `folder`.
 
     options : `CalibrationTerms`, and `cut` for subtrees. stage : the step that places rows, data :
     its inputs. given : `labels` of the rows, and `costs` or None.
@@ -80,10 +84,12 @@ def calibrated(
         scores.node,
         folder,
     )
+    pairs = pair_needs(tree, scores, labels, fitted.calibration.temperature)
+    _save_pairs(pairs, tree, folder)
     warnings = fitted.warnings
     if cut is not None and cut.warning is not None:
         warnings = (cut.warning, *warnings)
-    facts = {**_facts(fitted, thresholds), "n_suspects": n_suspects}
+    facts = {**_facts(fitted, thresholds), "n_suspects": n_suspects, "n_pairs": len(pairs.node)}
     return Calibrated(facts, warnings)
 
 
@@ -142,17 +148,44 @@ def _save_suspects(found: LabelErrors, tree: Tree, node: Int, folder: Path) -> i
     import pyarrow as pa
 
     nodes = {"label": node[found.label], "likely": node[found.likely], "meet": found.meet}
-    columns = {"row": pa.array(found.row, pa.int64())}
+    columns = {
+        "row": pa.array(found.row, pa.int64()),
+        **_named(tree, nodes),
+        "of_label": pa.array(found.of_label, pa.float64()),
+        "of_likely": pa.array(found.of_likely, pa.float64()),
+        "n_classes": pa.array(found.n_classes, pa.int64()),
+    }
+    save_arrow(pa.table(columns), folder / results.SUSPECTS)
+    return int(found.row.shape[0])
+
+
+def _save_pairs(found: PairNeeds, tree: Tree, folder: Path) -> None:
+    """Write the pairs that more rows would tell apart better."""
+    import pyarrow as pa
+
+    kinds = np.where(found.classes, "classes", "subtrees")
+    columns = {
+        "of": pa.array(kinds.tolist(), pa.string()),
+        **_named(tree, {"node": found.node, "other": found.other, "meet": found.meet}),
+    }
+    for name in ("n_rows", "n_confused"):
+        columns[name] = pa.array(getattr(found, name), pa.int64())
+    for name in ("rate", "low", "high", "expected", "gain", "sure"):
+        columns[name] = pa.array(getattr(found, name), pa.float64())
+    save_arrow(pa.table(columns), folder / results.PAIRS)
+
+
+def _named(tree: Tree, nodes: Mapping[str, Int]) -> dict[str, pa.Array]:
+    """Columns of nodes, each with one of their names."""
+    import pyarrow as pa
+
+    columns = {}
     for name, at in nodes.items():
         reached, code = np.unique(at, return_inverse=True)
         names = np.array([*cluster_names(tree, reached), None], dtype=object)[:-1]
         columns[name] = pa.array(at, pa.int64())
         columns[f"{name}_name"] = pa.array(names[code].tolist(), pa.string())
-    columns["of_label"] = pa.array(found.of_label, pa.float64())
-    columns["of_likely"] = pa.array(found.of_likely, pa.float64())
-    columns["n_classes"] = pa.array(found.n_classes, pa.int64())
-    save_arrow(pa.table(columns), folder / results.SUSPECTS)
-    return int(found.row.shape[0])
+    return columns
 
 
 def _facts(fitted: FittedCalibration, thresholds: Array) -> dict[str, Any]:

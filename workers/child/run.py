@@ -162,19 +162,23 @@ def _fit(spec: Spec, report: Report, coordinator: Coordinator | None) -> Outcome
         _checkpoint(spec, coordinator),
     )
     tree, warnings = result.fitted.tree, result.warnings
+    members: dict[str, Any] = {}
     if request.support is not None:
         options = Support.model_validate(request.support)
         replicates = Replicates(options, plan, method_inputs, spec.threads)
-        within = StepProgress(progress, 1, 2).within
-        crew = Crew(replicates.compute, within, coordinator=coordinator)
-        tree, support_warnings = replicates.supported(tree, crew)
+        tree, members["support"], support_warnings = replicates.supported(
+            tree,
+            lambda part: Crew(replicates.compute, part, coordinator=coordinator),
+            StepProgress(progress, 1, 2).within,
+        )
         warnings = [*warnings, *support_warnings]
     if request.name_by is not None:
         naming = result.preparation.with_words(given, result.inputs)
         tree = _named(tree, naming, request.name_by)
 
     report(Advance(fraction=0.99, stage="writing"))
-    return _with_tree(spec, tree, request.method, _write_fit(spec, result, method_inputs), warnings)
+    members |= _write_fit(spec, result, method_inputs)
+    return _with_tree(spec, tree, request.method, members, warnings)
 
 
 def _write_fit(spec: Spec, result: PlanResult, given: Mapping[str, Value]) -> dict[str, Any]:

@@ -278,7 +278,7 @@ class AsyncUmbel:
         return Comparison(body)
 
     async def calibration(self, calibration_id: str) -> Calibration:
-        """A calibration, with its curve, groups and suspects if it has succeeded."""
+        """A calibration, with its curve, groups, suspects and pairs if it has succeeded."""
         return Calibration(await self._driver.run(trees.calibration(calibration_id)))
 
     async def drift(self, drift_id: str) -> Drift:

@@ -222,6 +222,12 @@ def _calibrate(commands: Commands) -> None:
     parser.add_argument("--seed", type=int, help="of the rows that fit the temperature")
     parser.add_argument("--title", help="the calibration's name")
     parser.add_argument("--out", metavar="FILE", help="the selective curve, as .json or .csv")
+    parser.add_argument(
+        "--suspects", metavar="FILE", help="rows whose labels look wrong, as .json or .csv"
+    )
+    parser.add_argument(
+        "--pairs", metavar="FILE", help="pairs that need more data, as .json or .csv"
+    )
     _service(parser)
     parser.set_defaults(run=_late("calibrate"))
 

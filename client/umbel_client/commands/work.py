@@ -293,7 +293,8 @@ def calibrate(arguments: Namespace) -> None:
         raise InputError("rows", "no file is given.")
     labels = input_of("labels", arguments.labels)
     costs = None if arguments.costs is None else input_of("costs", arguments.costs)
-    _require_table(arguments.out)
+    for path in (arguments.out, arguments.suspects, arguments.pairs):
+        _require_table(path)
     with service(arguments, kept=True) as umbel:
         calibration = umbel.tree(arguments.tree).calibrate(
             labels,
@@ -310,8 +311,14 @@ def calibrate(arguments: Namespace) -> None:
             name=arguments.title,
             **inputs,
         )
-        if arguments.out:
-            outputs.table(calibration.curve, arguments.out)
+        tables = (
+            (arguments.out, calibration.curve),
+            (arguments.suspects, calibration.suspects),
+            (arguments.pairs, calibration.pairs),
+        )
+        for path, rows_of in tables:
+            if path:
+                outputs.table(rows_of, path)
         shown = [{"fact": name, "value": own} for name, own in calibration.body["result"].items()]
         put(calibration.body, arguments.json, f"{calibration.id}\n\n{outputs.shown(shown)}")
         for sentence in calibration.warnings:

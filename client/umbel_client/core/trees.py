@@ -191,8 +191,8 @@ def calibrated(
 
 
 def calibration(calibration_id: str) -> Operation[dict[str, Any]]:
-    """A calibration and, once it has succeeded, the steps of its `curve`, its `groups` and its
-    `suspects`."""
+    """A calibration and, once it has succeeded, the steps of its `curve`, its `groups`, `suspects`
+    and `pairs`."""
     path = f"/v1/calibrations/{calibration_id}"
     body = yield from described(path, "id", "status", "warnings")
     if body["status"] != "succeeded":
@@ -200,11 +200,13 @@ def calibration(calibration_id: str) -> Operation[dict[str, Any]]:
     curve = yield from described(f"{path}/curve", "steps")
     groups = yield from described(f"{path}/groups", "items")
     suspects = yield from described(f"{path}/suspects", "items")
+    pairs = yield from described(f"{path}/pairs", "items")
     return {
         **body,
         "curve": curve["steps"],
         "groups": groups["items"],
         "suspects": suspects["items"],
+        "pairs": pairs["items"],
     }
 
 

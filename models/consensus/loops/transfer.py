@@ -15,7 +15,8 @@ _MADE = types.int64[::1]
 def least_moves(order, start, size, parent, leaf, other_size):
     """(n_splits,) the least, over the nodes B of the other tree, of min(|A ^ B|, n - |A ^ B|).
 
-    A are the items `order[start[i] : start[i] + size[i]]`.
+    A are the items `order[start[i] : start[i] + size[i]]`. Single items are splits of every tree,
+    so that it is at most min(|A|, n - |A|) - 1.
 
     order : (n_items,) items. parent, other_size : (n_nodes,) of the other tree. leaf : (n_items,)
     the other tree's node of each item. O(n_splits n_nodes).
@@ -27,7 +28,7 @@ def least_moves(order, start, size, parent, leaf, other_size):
         inside[:] = 0
         for place in range(start[split], start[split] + size[split]):
             inside[leaf[order[place]]] += 1
-        best = n_items
+        best = min(size[split], n_items - size[split]) - 1
         for node in range(n_nodes - 1, 0, -1):
             moved = size[split] + other_size[node] - 2 * inside[node]
             best = min(best, moved, n_items - moved)

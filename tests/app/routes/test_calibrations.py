@@ -203,6 +203,32 @@ def test_labels_that_look_wrong(working: Working, tree: dict[str, Any]) -> None:
     assert [int(row["row"]) for row in rows] == [9, 4]
 
 
+def test_pairs_that_need_more_data(working: Working, tree: dict[str, Any]) -> None:
+    # Cats and dogs are as often taken for each other as the model expects; of roses, which it is
+    # sure of, half are oaks.
+    even, sure = np.log([0.5, 0.4, 0.05, 0.05]), np.log([0.01, 0.01, 0.97, 0.01])
+    logits = [even.tolist()] * 40 + [sure.tolist()] * 20
+    labels = ["cat"] * 20 + ["dog"] * 20 + ["rose", "oak"] * 10
+    body = {"inputs": {"logits": logits}, "labels": labels, "temperature": 1}
+    path = f"/v1/trees/{tree['id']}/calibrations"
+    made = working.client.post(path, json=body, headers={"Prefer": "wait=30"}).json()
+    base = f"/v1/calibrations/{made['id']}/pairs"
+    items = working.client.get(base).json()["items"]
+    assert made["result"]["n_pairs"] == len(items) == 2
+    found = [({item["node_name"], item["other_name"]}, item["n_confused"]) for item in items]
+    assert found == [({"rose", "oak"}, 10), ({"cat", "dog"}, 20)]
+    assert [item["of"] for item in items] == ["classes", "classes"]
+    assert [item["rate"] for item in items] == [0.5, 0.5]
+    assert [item["expected"] for item in items] == pytest.approx([0.01, 0.4])
+    assert items[0]["gain"] > 0.4 > 0.2 > items[1]["gain"]
+    assert all(item["low"] < 0.5 < item["high"] for item in items)
+    text = working.client.get(f"{base}.csv").text
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [float(row["gain"]) for row in rows] == [item["gain"] for item in items]
+    arrow = working.client.get(f"{base}.arrow").content
+    assert pa.ipc.open_file(arrow).read_all().to_pylist() == items
+
+
 def test_a_classifier_and_a_partition_are_calibrated(working: Working) -> None:
     tree = classifier(working)
     rng = np.random.default_rng(0)
@@ -280,7 +306,7 @@ def test_predictions_with_a_calibration_that_does_not_fit(
     assert (newest["status"], newest["result"]) == ("failed", None)
     answer = predict(working, tree, {"logits": logits}, {"calibration": newest["id"]})
     assert "is failed" in problem_of(answer, 422, "wrong-input")["detail"]
-    for rest in ("curve", "groups", "suspects"):
+    for rest in ("curve", "groups", "suspects", "pairs"):
         path = f"/v1/calibrations/{newest['id']}/{rest}"
         problem_of(working.client.get(path), 409, "conflict")
 
@@ -292,7 +318,7 @@ def test_trees_and_calibrations_that_are_not_there(working: Working) -> None:
     answer = calibrate(working, {"id": UNKNOWN})
     problem_of(answer, 404, "not-found")
     for unknown in ("cal_" + "0" * 26, "cal_x", imported["id"]):
-        for rest in ("", "/curve", "/groups", "/suspects", "/curve.svg"):
+        for rest in ("", "/curve", "/groups", "/suspects", "/pairs", "/curve.svg"):
             path = f"/v1/calibrations/{unknown}{rest}"
             problem_of(working.client.get(path), 404, "not-found")
 

@@ -87,6 +87,8 @@ def test_support_in_json_and_newick(working: Working) -> None:
          "support": {"replicates": 5, "resample": "seeds"}},
         {"method": "kmeans", "params": {"n_clusters": 4, "n_init": 1}, "then": "l2h",
          "preprocess": [{"step": "standardize"}], "support": {"replicates": 5}},
+        {"support": {"replicates": 5, "resample": "noise", "noise": 0.2, "measure": "transfer"}},
+        {"support": {"replicates": 5, "resample": "subsamples", "share": 0.8, "stop": True}},
     ],
 )  # fmt: skip
 def test_support_of_further_fits(working: Working, changes: dict[str, Any]) -> None:
@@ -96,6 +98,7 @@ def test_support_of_further_fits(working: Working, changes: dict[str, Any]) -> N
     nodes = working.client.get(f"/v1/trees/{job['result']['tree']}").json()["nodes"]
     assert all(node["support"] is None or 0.0 <= node["support"] <= 1.0 for node in nodes)
     assert any(node["support"] is not None for node in nodes)
+    assert job["result"]["support"]["replicates"] == 5
 
 
 def test_classes_have_support_by_rows(working: Working) -> None:
@@ -125,7 +128,9 @@ def test_impossible_support(working: Working, changes: dict[str, Any], message: 
     assert message in job["error"]["detail"]
 
 
-@pytest.mark.parametrize("support", [{"replicates": 0}, {"resample": "jackknife"}, {"x": 1}, 5])
+@pytest.mark.parametrize(
+    "support", [{"replicates": 0}, {"resample": "jackknife"}, {"noise": 0.2}, {"x": 1}, 5]
+)
 def test_invalid_support(working: Working, support: Any) -> None:
     answer = working.client.post("/v1/jobs", json=new_job(support=support))
     problem_of(answer, 422, "invalid-request")

@@ -146,6 +146,7 @@ def test_calibrations(tree: Tree, umbel: Umbel) -> None:
     assert calibration.curve[-1]["error"] == 0
     assert [group["n_rows"] for group in calibration.groups] == [48]
     assert len(calibration.suspects) == calibration.body["result"]["n_suspects"]
+    assert len(calibration.pairs) == calibration.body["result"]["n_pairs"]
     assert len(calibration.to_pandas()) == len(calibration.curve)
     assert "miss at most 0.2, all, 48 rows" in repr(calibration)
     again = umbel.calibration(calibration.id)

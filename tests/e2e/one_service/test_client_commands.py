@@ -104,7 +104,10 @@ def test_evaluate_predict_compare_and_jobs(capsys: pytest.CaptureFixture[str]) -
     output, _ = umbel(capsys, *calibrated, "--out", "curve.csv", "--json")
     calibration = json.loads(output)["id"]
     assert Path("curve.csv").read_text().startswith("threshold,coverage,error,depth")
-    output, _ = umbel(capsys, *calibrated)
+    lists = ("--suspects", "suspects.csv", "--pairs", "pairs.json")
+    output, _ = umbel(capsys, *calibrated, *lists)
+    assert Path("suspects.csv").exists()
+    assert json.loads(Path("pairs.json").read_text()) == []
     assert "n_rows" in output
     output, _ = umbel(capsys, "predict", tree, "new.npy", "--calibration", calibration, "--json")
     assert [row["nodes"] for row in json.loads(output)] == [[int(leaf)] for leaf in leaves]

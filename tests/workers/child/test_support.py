@@ -1,4 +1,4 @@
-"""Which rows of each input a replicate of a fit gets."""
+"""What each replicate of a fit gets, and when replicates end."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from models.errors import UsageError
 from models.label_sets import LabelSets
+from models.method import Alone
 from models.progress import silent
+from models.rows import ArrayRows, Rows
+from models.tree.build import from_parents
 from workers.child import support
 from workers.child.fit import Plan
 
@@ -78,3 +82,144 @@ def test_pairs_of_rows_are_those_of_the_drawn_rows(monkeypatch: pytest.MonkeyPat
     ]
     assert len(set(chosen)) < 12
     assert sorted(map(tuple, drawn["must_link"].tolist())) == sorted(expected)
+
+
+def captured(monkeypatch: pytest.MonkeyPatch, values: dict[str, Any], **options: Any) -> Any:
+    """The values that a replicate is fitted to, and the arrays that it gives."""
+    drawn: dict[str, Any] = {}
+
+    def run_plan(plan: Plan, values: dict[str, Any], *rest: Any) -> None:
+        drawn.update(values)
+        raise UsageError("Not fitted.")
+
+    monkeypatch.setattr(support, "run_plan", run_plan)
+    replicates = support.Replicates(support.Support(**options), Plan("hac", {}), values, 1)
+    return drawn, replicates.compute({"replicate": 3}, silent)
+
+
+def test_subsamples_are_a_share_of_the_rows_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {"features": np.arange(20.0).reshape(20, 1)}
+    drawn, _ = captured(monkeypatch, values, resample="subsamples", share=0.3)
+    assert len(drawn["features"]) == len(np.unique(drawn["features"])) == 6
+
+
+@pytest.mark.parametrize("kind", ["array", "rows", "float16", "bfloat16"])
+def test_noise_is_that_of_each_column(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    rng = np.random.default_rng(0)
+    scale = np.array([1.0, 10.0, 0.0])
+    values = (scale * rng.normal(size=(3000, 3))).astype(np.float32)
+    given: Any = values
+    if kind == "bfloat16":
+        bits = (values.view(np.uint32) >> 16).astype(np.uint16)
+        given = ArrayRows(bits, bfloat16=True)
+    elif kind != "array":
+        given = ArrayRows(values.astype(np.float16 if kind == "float16" else np.float64))
+    drawn, _ = captured(monkeypatch, {"logits": given}, resample="noise", noise=0.5)
+    noisy = drawn["logits"]
+    if isinstance(noisy, Rows):
+        assert noisy.shape == (3000, 3)
+        own = noisy.read(0, 3000)
+        assert own.dtype == noisy.dtype
+        # The noise of a row does not depend on how it is read.
+        np.testing.assert_array_equal(noisy.read(1000, 1100), own[1000:1100])
+        some = np.array([0, 5, 1023, 1024, 2999])
+        np.testing.assert_array_equal(noisy.take(some), own[some])
+        noisy = own
+    apart = noisy - values
+    np.testing.assert_allclose(apart.std(axis=0), 0.5 * scale, rtol=0.1, atol=0.01)
+    assert np.abs(apart.mean(axis=0)).max() < 0.5
+    again, _ = captured(monkeypatch, {"logits": given}, resample="noise", noise=0.5, seed=1)
+    other = again["logits"]
+    other = other.read(0, 3000) if isinstance(other, Rows) else other
+    assert not np.array_equal(other, noisy)
+
+
+def test_noise_needs_dense_features_or_logits(monkeypatch: pytest.MonkeyPatch) -> None:
+    sparse = sp.csr_array(np.eye(4))
+    for values, message in (
+        ({"features": sparse}, "zeros it would fill"),
+        ({"distances": np.ones((4, 4))}, "has neither"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            captured(monkeypatch, values, resample="noise")
+
+
+class Fitted:
+    """Replicates whose trees are given: the pair (0, 1) recurs where `recurs` of the number."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, recurs: Any, **options: Any) -> None:
+        values = {"features": np.zeros((4, 1))}
+        self.replicates = support.Replicates(
+            support.Support(resample="noise", **options), Plan("hac", {}), values, 1
+        )
+        self.recurs = recurs
+        monkeypatch.setattr(self.replicates, "compute", self.compute)
+        self.fractions: list[float] = []
+
+    def compute(self, piece: Any, _: Any) -> Any:
+        number = int(piece["replicate"])
+        recurs = self.recurs(number)
+        if recurs is None:
+            none = np.empty(0, dtype=np.int32)
+            why = np.frombuffer(b"Too few rows.", dtype=np.uint8)
+            return {"parent": none, "leaf_of_point": none, "row": none.astype(np.int64), "why": why}
+        leaf = np.array([3, 4, 5, 6] if recurs else [3, 5, 4, 6], dtype=np.int32)
+        parent = np.array([-1, 0, 0, 1, 1, 2, 2], dtype=np.int32)
+        return {"parent": parent, "leaf_of_point": leaf, "row": np.arange(4)}
+
+    def supported(self) -> Any:
+        tree = from_parents(
+            np.array([-1, 0, 0, 1, 1, 2, 2]),
+            np.array([2.0, 1, 1, 0, 0, 0, 0]),
+            [None] * 7,
+            leaf_of_point=np.array([3, 4, 5, 6]),
+        )
+
+        def progress(fraction: float, stage: str, message: str = "") -> None:
+            self.fractions.append(fraction)
+
+        def crew_of(part: Any) -> Alone:
+            def piece(piece: Any, own: Any) -> Any:
+                own(1.0, "fitting")
+                return self.replicates.compute(piece, own)
+
+            return Alone(piece, progress=part)
+
+        return self.replicates.supported(tree, crew_of, progress)
+
+
+def test_replicates_stop_when_more_would_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted = Fitted(monkeypatch, lambda number: True, stop=True, replicates=1000)
+    tree, facts, warnings = fitted.supported()
+    assert facts == {
+        "replicates": 50,
+        "failed": 0,
+        "halves": {"correlation": 1.0, "alike": 1.0},
+    }
+    assert warnings == []
+    assert tree.extra["support"][1:3].tolist() == [1.0, 1.0]
+    assert fitted.fractions == sorted(fitted.fractions)
+
+
+def test_replicates_that_disagree_are_all_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted = Fitted(monkeypatch, lambda number: number % 2, stop=True, replicates=120)
+    tree, facts, (warning,) = fitted.supported()
+    assert facts["replicates"] == 120
+    assert "would still change" in warning
+    assert tree.extra["support"][1] == 0.5
+    assert max(fitted.fractions) == pytest.approx(1.0)
+
+
+def test_replicates_that_failed_are_counted_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted = Fitted(monkeypatch, lambda number: None if number < 3 else True, replicates=5)
+    tree, facts, (warning,) = fitted.supported()
+    assert (facts["replicates"], facts["failed"], facts["halves"]) == (2, 3, None)
+    assert warning.startswith("3 of 5 replicates could not be fitted")
+    assert warning.endswith("Too few rows.")
+    assert tree.extra["support"][1] == 1.0
+
+
+def test_a_large_tree_takes_no_transfer_support(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(support, "TRANSFER_STEPS", 100)
+    with pytest.raises(UsageError, match="takes hours"):
+        Fitted(monkeypatch, lambda number: True, measure="transfer").supported()

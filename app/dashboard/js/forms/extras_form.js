@@ -344,7 +344,7 @@ function supportPart(schema, initial, onchange) {
   draw(isObject(initial) ? initial : {});
   const row = asCheckbox(
     field("Bootstrap support", box, {
-      help: "Runs the method repeatedly on resampled data; every node states how often its cluster comes back.",
+      help: "Runs the method repeatedly on resampled or noisy data; every node states how often its cluster comes back.",
     }),
   );
   return {

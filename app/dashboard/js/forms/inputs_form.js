@@ -7,7 +7,7 @@ import { distinct, moment, plural } from "../ui/format.js";
 import { fitting, labelOf, roleTitle } from "./roles.js";
 import { hintOf, isTyped, textOf, typedInput } from "./typed_input.js";
 
-/** @import { Dataset, Job, Page, TreeSummary } from "../net/answers.js" */
+/** @import { Dataset, Job, Method, Model, Page, TreeSummary } from "../net/answers.js" */
 /** @import { FieldRow, Option } from "../ui/controls.js" */
 
 /**
@@ -133,6 +133,24 @@ export function inputsForm(
       for (const { role, input } of entries) input.refresh(next, chosen[role]);
     },
   };
+}
+
+/**
+ * The inputs that predictions need; the time of a row is optional.
+ *
+ * @param {Method} method
+ * @param {Model} model
+ * @returns {Record<string, Role>}
+ */
+export function rolesOf(method, model) {
+  const roles = new Set(model.inputs);
+  if ("timestamps" in method.inputs) roles.add("timestamps");
+  return Object.fromEntries(
+    [...roles].map((role) => [
+      role,
+      { ...method.inputs[role], required: model.inputs.includes(role), many: false },
+    ]),
+  );
 }
 
 /**

@@ -62,6 +62,7 @@
  * @typedef {Schemas["ConfusionsBody"]} Confusions which classes are taken for which
  * @typedef {Schemas["ConfusedClass"]} ConfusedClass
  * @typedef {Schemas["ConfusedPair"]} ConfusedPair
+ * @typedef {Schemas["MergesBody"]} Merges what merging classes gains and loses
  * @typedef {Schemas["AgreementBody"]} Agreement which trees have a node of a consensus
  * @typedef {Schemas["ConsensusBody"]} Consensus
  * @typedef {Schemas["Hits"]} Hits
@@ -72,6 +73,15 @@
  * @typedef {Schemas["ClustersBody"]} Clusters
  * @typedef {Schemas["Assignments"]} Assignments
  * @typedef {Schemas["StatementsBody"]} Statements
+ */
+
+/**
+ * @typedef {Omit<Schemas["CalibrationBody"], "error"> & { error: ProblemDetails | null }} Calibration
+ * @typedef {Schemas["CalibrationResult"]} CalibrationResult
+ * @typedef {Schemas["CurveBody"]} SelectiveCurve
+ * @typedef {Schemas["CurveStep"]} CurveStep
+ * @typedef {Schemas["SuspectBody"]} Suspect a row whose label looks wrong
+ * @typedef {Schemas["PairBody"]} PairNeed two classes, or subtrees, that need more data
  */
 
 /**

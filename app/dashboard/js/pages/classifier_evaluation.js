@@ -2,7 +2,7 @@
 
 import { methodOf } from "../forms/catalogue.js";
 import { usableDatasets } from "../forms/datasets.js";
-import { inputsForm } from "../forms/inputs_form.js";
+import { inputsForm, rolesOf } from "../forms/inputs_form.js";
 import { isLabelled } from "../forms/roles.js";
 import { evaluate, evaluationsOf } from "../net/classifier_evaluations.js";
 import { aborted, hasStatus, Problem, problemOf } from "../net/problem.js";
@@ -12,7 +12,6 @@ import { button } from "../ui/controls.js";
 import { bdi, el, focusFirst, replace } from "../ui/dom.js";
 import { ago, number } from "../ui/format.js";
 import { problemBox, waiting } from "../ui/notices.js";
-import { rolesOf } from "./predictions.js";
 
 /** @import { Dataset, Job, Method, Model } from "../net/answers.js" */
 /** @import { Role } from "../forms/inputs_form.js" */

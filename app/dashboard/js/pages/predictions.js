@@ -3,7 +3,7 @@
 
 import { methodOf, schemas } from "../forms/catalogue.js";
 import { usableDatasets } from "../forms/datasets.js";
-import { inputsForm } from "../forms/inputs_form.js";
+import { inputsForm, rolesOf } from "../forms/inputs_form.js";
 import { readable } from "../forms/schema.js";
 import { schemaForm } from "../forms/schema_form.js";
 import { aborted, hasStatus, Problem, problemOf } from "../net/problem.js";
@@ -19,7 +19,6 @@ import { table } from "../ui/tables.js";
 import { nodeNames } from "./clusters_card.js";
 
 /** @import { Job, Method, Model, Prediction } from "../net/answers.js" */
-/** @import { Role } from "../forms/inputs_form.js" */
 /** @import { Child } from "../ui/dom.js" */
 /** @import { Column } from "../ui/tables.js" */
 
@@ -159,24 +158,6 @@ async function optionsForm() {
       }),
     ),
   });
-}
-
-/**
- * The inputs that predictions need; the time of a row is optional.
- *
- * @param {Method} method
- * @param {Model} model
- * @returns {Record<string, Role>}
- */
-export function rolesOf(method, model) {
-  const roles = new Set(model.inputs);
-  if ("timestamps" in method.inputs) roles.add("timestamps");
-  return Object.fromEntries(
-    [...roles].map((role) => [
-      role,
-      { ...method.inputs[role], required: model.inputs.includes(role), many: false },
-    ]),
-  );
 }
 
 /**

@@ -1,9 +1,11 @@
 // The page of one tree: the picture in the middle, surrounded by its controls.
 
+import { calibrationForm } from "../forms/calibration_form.js";
 import { methodOf } from "../forms/catalogue.js";
 import { evaluationsOf, siblingOf } from "../net/classifier_evaluations.js";
 import { connection } from "../net/connection.js";
 import { aborted, hasStatus, isAway, messageOf, problemOf } from "../net/problem.js";
+import { get } from "../net/requests.js";
 import * as router from "../router.js";
 import { button } from "../ui/controls.js";
 import { copy, toast } from "../ui/dialogs.js";
@@ -30,9 +32,10 @@ import { pathsPanel } from "./panels/paths_panel.js";
 import { searchBox } from "./panels/search_box.js";
 import { statementsPanel } from "./panels/statements_panel.js";
 import { tooltip } from "./panels/tooltip.js";
+import { trustPanel } from "./panels/trust_panel.js";
 import { runAgain } from "./run_again.js";
 
-/** @import { NodeDetails, Tree } from "../net/answers.js" */
+/** @import { Method, Model, NodeDetails, Tree } from "../net/answers.js" */
 /** @import { Mounted, PageContext } from "../router.js" */
 /** @import { Hover, Trouble } from "./draw/view.js" */
 /** @import { Look } from "./model/look.js" */
@@ -284,27 +287,48 @@ function build(root, view, stage) {
   /** @param {Hover} detail */
   const onhover = ({ row, x }) =>
     row !== NONE && x === null && replace(spoken, rowText(view.scene, view.store, row));
-  const confusions = confusionsPanel(view, {
-    onchoose: async (id) => {
-      try {
-        const { path } = await source.node(id, null);
-        stage.scrollIntoView({ block: "center" });
-        await goTo(id, path);
-      } catch (error) {
-        complain(error);
-      }
+  /** @param {number} id */
+  const bringUp = async (id) => {
+    try {
+      const { path } = await source.node(id, null);
+      stage.scrollIntoView({ block: "center" });
+      await goTo(id, path);
+    } catch (error) {
+      complain(error);
+    }
+  };
+  const confusions = confusionsPanel(view, { onchoose: bringUp });
+  /** @type {Method | undefined} */
+  let ofTree;
+  const trust = trustPanel(view, {
+    onchoose: bringUp,
+    form: async (onmade) => {
+      if (!ofTree) throw new TypeError("The panel starts with a method.");
+      /** @type {Model} */
+      const model = await get(`/v1/models/${siblingOf(source.tree, "md")}`, {
+        signal,
+        quiet: true,
+      });
+      return calibrationForm(ofTree, model, { tree: source.tree, signal, onmade });
     },
   });
   /**
-   * Show what is taken for what, where the method knows; offer the errors of a classifier as colours.
+   * Show what is taken for what, where the method knows, and how far its answers can be trusted; offer
+   * the errors of a classifier as colours.
    *
    * @param {Tree} head
    */
   const offerErrors = async ({ job, method: id }) => {
     try {
       const method = job ? await methodOf(id) : undefined;
-      if (method?.outputs.includes("confusions")) await confusions.start();
-      if (!method?.classifies) return;
+      if (!method) return;
+      ofTree = method;
+      const confuses = method.outputs.includes("confusions");
+      await Promise.all([
+        confuses && confusions.start(),
+        trust.start({ predicts: method.predicts, confuses }),
+      ]);
+      if (!method.classifies) return;
       const model = siblingOf(source.tree, "md");
       const evaluations = await evaluationsOf({ method: id, model }, signal);
       colours.offer(
@@ -348,7 +372,7 @@ function build(root, view, stage) {
         },
       });
       root.append(moved);
-      root.append(confusions);
+      root.append(confusions, trust);
       const paths = pathsPanel(view, head.method);
       if (paths) root.append(paths);
     },

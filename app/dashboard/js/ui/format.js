@@ -35,6 +35,13 @@ export function number(value) {
   return size < 1e-4 || size >= 1e9 ? value.toExponential(3) : short.format(value);
 }
 
+/**
+ * "12.3 %" of a share, to the hundredth of a percent.
+ *
+ * @param {number} share
+ */
+export const percent = (share) => `${number(Math.round(share * 1e4) / 100)}\u00a0%`;
+
 const UNITS = ["bytes", "kB", "MB", "GB", "TB"];
 
 /**

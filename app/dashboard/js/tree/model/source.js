@@ -5,7 +5,7 @@ import { Problem } from "../../net/problem.js";
 import { get } from "../../net/requests.js";
 import { errorsIn } from "./errors.js";
 
-/** @import { Agreement, Clusters, Confusions, Dataset, Hits, Job, Levels, Members, NodeDetails, Page, Tangle, Tree, View } from "../../net/answers.js" */
+/** @import { Agreement, Clusters, Confusions, Dataset, Hits, Job, Levels, Members, Merges, NodeDetails, Page, Tangle, Tree, View } from "../../net/answers.js" */
 /** @import { Cut } from "./cut.js" */
 
 /** @typedef {Record<string, string | number | null | undefined>} QueryValues */
@@ -122,6 +122,12 @@ export function treeSource(tree, signal) {
     confusions: (labels) =>
       get(`${base}/confusions.json${query({ labels, limit: 10_000 })}`, { signal, quiet: true }),
     /**
+     * What merging classes gains and loses, by what the method knows of confusions.
+     *
+     * @returns {Promise<Merges>}
+     */
+    merges: () => get(`${base}/merges.json`, { signal, quiet: true }),
+    /**
      * The errors of a classifier on this tree.
      *
      * @param {string} job of its evaluation
@@ -145,6 +151,7 @@ export function treeSource(tree, signal) {
 
     featuresPath: `${base}/features.csv`,
     leavesPath: `${base}/assignments.csv`,
+    mergesPath: `${base}/merges.csv`,
     /**
      * @param {string} suffix
      * @param {QueryValues} values

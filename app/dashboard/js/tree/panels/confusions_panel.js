@@ -4,7 +4,7 @@ import { aborted, problemOf } from "../../net/problem.js";
 import { button, field, optionElements } from "../../ui/controls.js";
 import { bdi, el, replace, unique } from "../../ui/dom.js";
 import { download } from "../../ui/downloads.js";
-import { count, number, plural } from "../../ui/format.js";
+import { count, number, percent, plural } from "../../ui/format.js";
 import { menu } from "../../ui/menus.js";
 import { problemBox, waiting } from "../../ui/notices.js";
 import { table } from "../../ui/tables.js";
@@ -242,9 +242,6 @@ function spotText(one, other, pair, { source, pairs, n_pairs: nPairs }) {
     el("span", {}, share ? `${percent(share)} of its ${rows}; they meet at height ${number(pair.height)}` : unknown), // prettier-ignore
   ];
 }
-
-/** @param {number} share */
-const percent = (share) => `${number(Math.round(share * 1e4) / 100)}\u00a0%`;
 
 const ALT =
   "A matrix of the classes in the order of the tree: each row is a class, each column what it is " +

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.consensus.support import SupportCount, support
 from models.tree import newick
 from models.tree.build import from_parents, from_partition
-from models.tree.support import support
 from models.tree.tree import Tree
 
 
@@ -76,6 +76,57 @@ def test_support_is_the_share_of_replicates_with_the_same_set(seed: int) -> None
         replicates.append((drawn(rng, n, int(rng.integers(1, 12))), row))
     supported = support(tree, replicates)
     np.testing.assert_allclose(supported, literal(tree, replicates))
+
+
+def literal_transfer(tree: Tree, replicates: list[tuple[Tree, np.ndarray]]) -> list[float]:
+    """Rows that move until a node is one of the replicate's; single rows are splits of any tree."""
+    values = []
+    for node in range(tree.n_nodes):
+        shares = []
+        for replicate, row in replicates:
+            rows = set(row.tolist())
+            own = set(members(tree, node)) & rows
+            smaller = min(len(own), len(rows) - len(own))
+            if smaller < 2:
+                continue
+            stands = {int(np.argmax(row == r)): r for r in rows}
+            theirs = [{r} for r in rows] + [
+                {stands[p] for p in members(replicate, v) if p in stands}
+                for v in range(1, replicate.n_nodes)
+            ]
+            moves = min(min(len(own ^ each), len(own ^ (rows - each))) for each in theirs)
+            shares.append(1 - moves / (smaller - 1))
+        values.append(float(np.mean(shares)) if shares else np.nan)
+    return values
+
+
+@settings(max_examples=150)
+@given(st.integers(0, 1 << 30))
+def test_transfer_support_is_as_defined(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 10))
+    tree = drawn(rng, n, int(rng.integers(1, 12)))
+    replicates = []
+    for _ in range(3):
+        row = np.sort(rng.integers(0, n, n))
+        replicates.append((drawn(rng, n, int(rng.integers(1, 12))), row))
+    supported = support(tree, replicates, "transfer")
+    np.testing.assert_allclose(supported, literal_transfer(tree, replicates), atol=1e-12)
+
+
+def test_halves_agree_where_replicates_do() -> None:
+    rng = np.random.default_rng(0)
+    rows = np.arange(12)
+    whole = shaped([-1, 0, 0, 1, 1, 1, 2, 2, 2], rng.integers(3, 9, 12))
+    count = SupportCount(whole, keep=True)
+    assert count.halves(rng) is None
+    for _ in range(6):
+        count.add(whole, rows)
+    assert count.halves(rng) == (1.0, 1.0)
+    for _ in range(8):
+        count.add(drawn(rng, 12, 9), rows)
+    halves = count.halves(rng)
+    assert halves is None or halves[1] < 0.99
 
 
 def test_the_same_tree_again_has_all_support() -> None:

@@ -1,0 +1,101 @@
+// The form of a calibration: the rows held out, their labels, and what is to be promised.
+
+import { calibrate } from "../net/calibrations.js";
+import { aborted, Problem, problemOf } from "../net/problem.js";
+import { button } from "../ui/controls.js";
+import { el, focusFirst, replace } from "../ui/dom.js";
+import { problemBox, waiting } from "../ui/notices.js";
+import { schemas } from "./catalogue.js";
+import { usableDatasets } from "./datasets.js";
+import { inputsForm, rolesOf } from "./inputs_form.js";
+import { schemaForm } from "./schema_form.js";
+
+/** @import { Calibration, Method, Model, Schema } from "../net/answers.js" */
+/** @import { Role } from "./inputs_form.js" */
+
+/** @type {Role} */
+const LABELS = {
+  required: true,
+  many: false,
+  description: "The class of each of these rows: the name of its leaf, or its number.",
+};
+/**
+ * What is to be promised, in the order of the form; other promises are the API's.
+ *
+ * @type {Record<string, Partial<Schema>>}
+ */
+const TERMS = {
+  alpha: {
+    maximum: 0.99,
+    description: "How often an answer may miss the class: 0.05 is once in twenty rows.",
+  },
+  per: {
+    description:
+      "For whom that holds: over `all` rows, for each `subtree` below the root, or for each `class` " +
+      "with rows enough.",
+  },
+  answer: {},
+};
+
+/**
+ * @param {Method} method
+ * @param {Model} model
+ * @param {{ tree: string, signal: AbortSignal, onmade: (made: Calibration) => unknown }} options
+ */
+export async function calibrationForm(method, model, { tree, signal, onmade }) {
+  const [datasets, { CalibrationRequest }] = await Promise.all([
+    usableDatasets([], { signal }),
+    schemas(),
+  ]);
+  const properties = CalibrationRequest.properties ?? {};
+  const inputs = inputsForm(
+    { ...rolesOf(method, model), labels: LABELS },
+    { datasets, method: method.id },
+  );
+  const terms = schemaForm({
+    properties: Object.fromEntries(
+      Object.entries(TERMS).map(([name, term]) => [name, { ...properties[name], ...term }]),
+    ),
+  });
+  const results = el("div", { class: "stack", "aria-live": "polite" });
+  const run = async () => {
+    const { inputs: chosen, errors } = inputs.read();
+    const { values, errors: wrong } = terms.read();
+    replace(results);
+    if (Object.keys({ ...errors, ...wrong }).length) return;
+    const { labels, ...given } = chosen;
+    go.disabled = true;
+    replace(results, waiting("Calibrating…"));
+    try {
+      const made = await calibrate(tree, { ...values, inputs: given, labels }, { signal });
+      replace(results);
+      onmade(made);
+    } catch (error) {
+      if (aborted(error)) return;
+      const problem = problemOf(error);
+      const { role, parameter } = error instanceof Problem ? (error.body.where ?? {}) : {};
+      const row =
+        inputs.setError(role, problem.detail ?? "") ??
+        terms.setError(parameter, problem.detail ?? "");
+      replace(results, !row && problemBox(problem, { level: "h3" }));
+      focusFirst(row, "select, input");
+    } finally {
+      go.disabled = false;
+    }
+  };
+  const go = button("Calibrate", { kind: "primary", onclick: () => run() });
+  return el(
+    "div",
+    { class: "stack" },
+    el(
+      "p",
+      { class: "quiet" },
+      "From rows that the model has not seen, whose classes are known: how deep answers to new rows " +
+        "may go and still hold the class as often as promised.",
+    ),
+    inputs.element,
+    terms.element,
+    el("div", { class: "row" }, go),
+    results,
+  );
+}

@@ -1,0 +1,219 @@
+// How far answers of the tree can be trusted: calibrations from rows held out, what they promise and
+// found, and what merging classes would gain.
+
+import { calibrationsOf, foundBy, pathOf } from "../../net/calibrations.js";
+import { aborted, problemOf } from "../../net/problem.js";
+import { lineChart } from "../../ui/charts.js";
+import { field, optionElements } from "../../ui/controls.js";
+import { el, replace, unique } from "../../ui/dom.js";
+import { download } from "../../ui/downloads.js";
+import { number, percent, plural } from "../../ui/format.js";
+import { menu } from "../../ui/menus.js";
+import { problemBox, waiting, warningBox } from "../../ui/notices.js";
+import { mergeFigures, pairTable, suspectTable } from "./trust_tables.js";
+import { curvePoints, depthText, labelOf, promiseText, stepAt } from "./trust_words.js";
+
+/** @import { Calibration } from "../../net/answers.js" */
+/** @import { TreeView } from "../draw/view.js" */
+
+const FILES = [
+  ["curve.csv", "Curve (CSV)"],
+  ["curve.svg", "Curve (SVG)"],
+  ["curve.png", "Curve (PNG)"],
+  ["groups.csv", "Thresholds (CSV)"],
+  ["suspects.csv", "Labels that look wrong (CSV)"],
+  ["pairs.csv", "Pairs that need more data (CSV)"],
+];
+
+/**
+ * The panel, hidden until `start`.
+ *
+ * @param {TreeView} view
+ * @param {{
+ *   onchoose: (node: number) => unknown,
+ *   form: (onmade: (made: Calibration) => unknown) => Promise<HTMLElement>,
+ * }} handlers `onchoose`: a node to be shown; `form` makes that of a new calibration
+ */
+export function trustPanel(view, { onchoose, form }) {
+  const { source, signal } = view;
+  const title = unique("trust");
+  /** @type {Calibration[]} */
+  let known = [];
+  const chosen = el("select", { onchange: () => show() });
+  const chosenRow = field("Calibration", chosen);
+  const body = el("div", { class: "stack" });
+  const merging = el("div", { class: "stack tight", hidden: true });
+  const place = el("div");
+  const making = el(
+    "details",
+    { class: "more", ontoggle: () => fillForm() },
+    el("summary", {}, "A new calibration"),
+    place,
+  );
+  const current = () => known.find(({ id }) => id === chosen.value);
+  const save = menu(
+    "Save",
+    () =>
+      FILES.map(([file, label]) => ({
+        label,
+        onselect: () =>
+          download(`${pathOf(chosen.value)}/${file}`, `${view.fileName()}-${file}`, { signal }),
+      })),
+    { iconName: "download", kind: "small", "aria-label": "Save what the calibration found" },
+  );
+  const element = el(
+    "section",
+    { class: "card tree-trust", "aria-labelledby": title, hidden: true },
+    el("header", { class: "row apart" }, el("h2", { id: title }, "Trust"), save),
+    chosenRow,
+    body,
+    making,
+    merging,
+  );
+  const fillForm = async () => {
+    if (!making.open || place.childElementCount) return;
+    replace(place, waiting());
+    try {
+      replace(place, await form(made));
+    } catch (error) {
+      if (aborted(error)) return;
+      const retry = () => (replace(place), fillForm());
+      replace(place, problemBox(problemOf(error), { level: "h3", retry }));
+    }
+  };
+  /** @param {Calibration} calibration */
+  const made = (calibration) => {
+    known = [calibration, ...known];
+    making.open = false;
+    draw();
+    element.scrollIntoView({ block: "start" });
+  };
+  const show = async () => {
+    const calibration = current();
+    if (!calibration?.result) return;
+    replace(body, waiting());
+    try {
+      const found = await foundBy(calibration.id, signal);
+      if (current() === calibration) replace(body, ...contents(calibration, found, onchoose));
+    } catch (error) {
+      if (aborted(error) || current() !== calibration) return;
+      replace(body, problemBox(problemOf(error), { level: "h3", retry: show }));
+    }
+  };
+  const draw = () => {
+    replace(chosen, optionElements(known.map((one) => [one.id, labelOf(one)])));
+    chosenRow.hidden = known.length < 2;
+    save.hidden = known.length === 0;
+    if (known.length) return show();
+    replace(body, el("p", { class: "quiet" }, NONE));
+    return null;
+  };
+  const merge = async () => {
+    const heading = el("h3", {}, "What merging classes would gain");
+    try {
+      const merges = await source.merges();
+      const saving = menu(
+        "Save",
+        [
+          {
+            label: "All steps (CSV)",
+            onselect: () =>
+              download(source.mergesPath, `${view.fileName()}-merges.csv`, { signal }),
+          },
+        ],
+        { iconName: "download", kind: "small", "aria-label": "Save what merging classes gains" },
+      );
+      replace(
+        merging,
+        el("div", { class: "row apart" }, heading, saving),
+        el("p", { class: "quiet" }, MERGING),
+        el("div", { class: "trust-pair" }, mergeFigures(merges, onchoose)),
+      );
+    } catch (error) {
+      if (aborted(error)) return;
+      replace(merging, heading, problemBox(problemOf(error), { level: "h4", retry: merge }));
+    }
+    merging.hidden = false;
+  };
+
+  /** @param {{ predicts: boolean, confuses: boolean }} method what the tree's method can do */
+  const start = async ({ predicts, confuses }) => {
+    element.hidden = !predicts && !confuses;
+    making.hidden = !predicts;
+    if (confuses) merge();
+    if (!predicts) {
+      chosenRow.hidden = true;
+      save.hidden = true;
+      return;
+    }
+    known = await calibrationsOf(source.tree, signal);
+    making.open = known.length === 0 && making.open;
+    draw();
+  };
+  return Object.assign(element, { start });
+}
+
+/**
+ * @param {Calibration} calibration
+ * @param {Awaited<ReturnType<typeof foundBy>>} found
+ * @param {(node: number) => unknown} onchoose
+ */
+function contents({ result, warnings }, { curve, suspects, pairs }, onchoose) {
+  if (!result) return [];
+  const step = stepAt(curve);
+  const depth = step && result.loss === "miss" ? depthText(step, curve.steps[0]) : null;
+  const fit = result.likelihood
+    ? `, a temperature of ${number(result.temperature)} by ${plural(result.n_temperature, "other row")}`
+    : `, at a temperature of ${number(result.temperature)}`;
+  return [
+    el("p", {}, el("strong", {}, promiseText(result))),
+    el(
+      "p",
+      { class: "quiet" },
+      `Set by ${plural(result.n_rows, "row")}${fit}; for new rows like these. `,
+      depth,
+    ),
+    warningBox(warnings),
+    el(
+      "div",
+      { class: "trust-pair" },
+      lineChart({
+        title: "How often answers are wrong",
+        points: curvePoints(curve.steps),
+        across: "how much they tell: 0 the root, 1 a class",
+        up: "share of rows, by every threshold",
+      }),
+      el(
+        "div",
+        { class: "stack tight" },
+        el("h3", {}, "Labels that look wrong"),
+        el("p", { class: "quiet" }, suspectText(suspects.length, result.n_rows + result.n_temperature)), // prettier-ignore
+        suspectTable(suspects, onchoose),
+      ),
+    ),
+    el(
+      "div",
+      { class: "stack tight" },
+      el("h3", {}, "Pairs that need more data"),
+      el("p", { class: "quiet" }, PAIRS),
+      pairTable(pairs, onchoose),
+    ),
+  ];
+}
+
+/**
+ * @param {number} n
+ * @param {number} nRows
+ */
+const suspectText = (n, nRows) =>
+  `${percent(n / nRows)} of the rows: another class is as probable as in the rows labelled so. Siblings come first.`;
+
+const NONE =
+  "Nothing is known yet of how far its answers can be trusted. Rows that the model has not seen, with " +
+  "their classes, tell.";
+const PAIRS =
+  "More is confused of them than the model's own probabilities expect, as after learning from too few " +
+  "rows. What is expected stays: there the classes overlap.";
+const MERGING =
+  "If all classes under a node were one, rows that are taken for another of them would be right, and what " +
+  "tells them apart would be lost.";

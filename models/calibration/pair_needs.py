@@ -1,0 +1,230 @@
+"""Pairs of classes, and of sibling subtrees, that more data would tell apart better.
+
+Of what is taken for something else, a part stays however many rows a model learns from, where
+classes overlap by nature; the rest is error of the model, which shrinks as rows are added. Rows
+held out tell the two apart: a model that knows how probable classes are expects its own confusions,
+sum of P(a | x) over the rows that it takes for b, and is wrong exactly that often. A model that
+learned from too few rows places the border between two classes wrongly and is sure of it, so it is
+wrong more often than it expects. The excess is the loss by calibration of Kull and Flach, "Novel
+decompositions of proper scoring rules for classification" (ECML PKDD 2015), counted in decisions
+and pair by pair, beyond what one temperature for all classes has mended.
+
+The share of a pair's rows that are confused has a beta distribution after k of n were: a priori its
+mean is the expected share, as if that had been seen in one row, the weight of Jeffreys' prior. The
+gain is the mean of its excess, nothing where it falls short of what is expected: an excess seen in
+few rows counts for less, and one that nothing was seen of hardly. It is an estimate of what more
+rows could take away, not a bound. What it cannot see (the grouping loss: Perez-Lebel, Le Morvan and
+Varoquaux, "Beyond calibration", ICLR 2023) are the errors of a model that hedges: one held back by
+regularisation expects its confusions although more rows would spare them. The interval of the share
+is Jeffreys' (Brown, Cai and DasGupta, "Interval estimation for a binomial proportion", 2001).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.special import betainc, betaincinv
+
+from models.arrays import Float, Int, Mask
+from models.calibration.calibration import probability_blocks
+from models.calibration.climbing import ClassTree, Rows
+from models.class_scores import ClassScores
+from models.tree.tree import Tree
+from models.tree.walk import lca
+
+LEVEL = 0.95
+"""Of the interval of a share."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairNeeds:
+    """Pairs with confused rows, by falling gain.
+
+    node, other : (n_pairs,) nodes without a class in common, the earlier one first. meet :
+    (n_pairs,) the lowest node over both. classes : (n_pairs,) whether both are a class, not sibling
+    subtrees. n_rows : (n_pairs,) rows labelled as one of the two. n_confused : (n_pairs,) those
+    taken for the other. rate, low, high : (n_pairs,) their share, and its 95 % interval. expected :
+    (n_pairs,) the share that the model expects. gain : (n_pairs,) the mean excess. sure :
+    (n_pairs,) the probability that there is one.
+    """
+
+    node: Int
+    other: Int
+    meet: Int
+    classes: Mask
+    n_rows: Int
+    n_confused: Int
+    rate: Float
+    low: Float
+    high: Float
+    expected: Float
+    gain: Float
+    sure: Float
+
+
+def pair_needs(tree: Tree, scores: ClassScores, label: Int, temperature: float) -> PairNeeds:
+    """label : (n_rows,) classes, -1 for rows that are not labelled, which are left out.
+
+    Subtrees are children of one node, of which at least one has several classes; a class at an
+    inner node is in no child. Without probabilities (`ClassScores.by_edges`) nothing is expected.
+    O(n (n_classes + depth) + n_pairs log n_pairs); below a node with many children a row counts
+    once for each of those that its own is confused with.
+    """
+    classes = ClassTree.of(tree, scores.node)
+    n_classes, known = scores.n_classes, label >= 0
+    taken_for = _taken_for(tree, scores, temperature)
+    wrong = known & (taken_for != label)
+    node, other = scores.node[label[wrong]], scores.node[taken_for[wrong]]
+    of_classes = _Pairs.between(label[wrong], taken_for[wrong], n_classes)
+    meet = lca(tree, node, other)
+    node, other = _child_towards(tree, meet, node), _child_towards(tree, meet, other)
+    apart = (node != meet) & (other != meet)
+    apart &= (classes.n_under[node] > 1) | (classes.n_under[other] > 1)
+    of_subtrees = _Pairs.between(node[apart], other[apart], tree.n_nodes)
+    if not scores.by_edges:
+        for probability, block in probability_blocks(scores, temperature, tree.n_nodes):
+            own = np.flatnonzero(known[block])
+            rows = Rows.of(classes, probability[own])
+            of_classes.expect(own, taken_for[block][own], _cells(probability))
+            for row, at, _ in rows.steps():
+                of_subtrees.expect(row, at, rows.mass)
+    count = np.bincount(label[known], minlength=n_classes)
+    before = np.append(0, np.cumsum(count[classes.order]))
+    under = before[classes.end] - before[classes.start]
+    return _ranked(
+        tree,
+        np.concatenate([scores.node[of_classes.first], of_subtrees.first]),
+        np.concatenate([scores.node[of_classes.second], of_subtrees.second]),
+        np.repeat([True, False], [of_classes.n_pairs, of_subtrees.n_pairs]),
+        np.concatenate(
+            [
+                count[of_classes.first] + count[of_classes.second],
+                under[of_subtrees.first] + under[of_subtrees.second],
+            ]
+        ),
+        np.concatenate([of_classes.n_confused, of_subtrees.n_confused]),
+        np.concatenate([of_classes.expected, of_subtrees.expected]),
+    )
+
+
+def gains(n_confused: Int, n_rows: Int, expected: Float) -> tuple[Float, Float]:
+    """(n,) the mean excess, and the probability of one: E max(0, s - e) and P(s > e), where the
+    share s has the density Beta(k + e, n - k + 1 - e) and e is the expected share.
+
+    With m the mean of s and I the regularised incomplete beta function, the first is
+    m (1 - I_e(k + e + 1, n - k + 1 - e)) - e (1 - I_e(k + e, n - k + 1 - e)).
+    """
+    a, b = n_confused + expected, n_rows - n_confused + 1.0 - expected
+    # An expected share of 1 leaves no room for an excess, and of all rows no parameter.
+    b = np.maximum(b, np.finfo(np.float64).tiny)
+    sure = 1.0 - betainc(a, b, expected)
+    gain = a / (n_rows + 1.0) * (1.0 - betainc(a + 1.0, b, expected)) - expected * sure
+    return np.maximum(gain, 0.0), sure
+
+
+def interval(n_confused: Int, n_rows: Int) -> tuple[Float, Float]:
+    """(n,) the ends of Jeffreys' interval of a share: quantiles of Beta(k + 1/2, n - k + 1/2), but
+    0 where k is 0 and 1 where it is n.
+    """
+    a, b, tail = n_confused + 0.5, n_rows - n_confused + 0.5, (1.0 - LEVEL) / 2
+    low = np.where(n_confused == 0, 0.0, betaincinv(a, b, tail))
+    return low, np.where(n_confused == n_rows, 1.0, betaincinv(a, b, 1.0 - tail))
+
+
+def _taken_for(tree: Tree, scores: ClassScores, temperature: float) -> Int:
+    """(n_rows,) the most probable class of each row, of equal ones the first."""
+    classes = [
+        probability.argmax(axis=1)
+        for probability, _ in probability_blocks(scores, temperature, tree.n_nodes)
+    ]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *classes])
+
+
+def _cells(matrix: Float) -> Callable[[Int, Int], Float]:
+    """The values of a matrix by row and column."""
+    return lambda row, column: matrix[row, column]
+
+
+def _child_towards(tree: Tree, above: Int, node: Int) -> Int:
+    """(n,) the child of `above[i]` over `node[i]`, or `above[i]` if that is it. O(n depth)."""
+    node = node.copy()
+    climbs = np.flatnonzero(node != above)
+    while climbs.size:
+        climbs = climbs[tree.parent[node[climbs]] != above[climbs]]
+        node[climbs] = tree.parent[node[climbs]]
+    return node
+
+
+@dataclass(slots=True)
+class _Pairs:
+    """Unordered pairs of classes or of nodes, and what is expected of them so far.
+
+    first, second : (n_pairs,) the smaller number first. n_confused : (n_pairs,) rows. at, of, pair
+        : (2 n_pairs,) a row taken for `at` counts by the probability of `of`; `at` rises.
+    """
+
+    first: Int
+    second: Int
+    n_confused: Int
+    at: Int
+    of: Int
+    pair: Int
+    expected: Float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.expected = np.zeros(self.n_pairs)
+
+    @property
+    def n_pairs(self) -> int:
+        return int(self.first.shape[0])
+
+    @classmethod
+    def between(cls, one: Int, other: Int, number: int) -> _Pairs:
+        """one, other : (n,) what a confused row is and what it is taken for, below `number`."""
+        key = np.minimum(one, other) * number + np.maximum(one, other)
+        pair, n_confused = np.unique(key, return_counts=True)
+        first, second = np.divmod(pair.astype(np.int64), number)
+        at, of = np.append(first, second), np.append(second, first)
+        order = np.argsort(at, kind="stable")
+        return cls(first, second, n_confused, at[order], of[order], order % max(1, len(first)))
+
+    def expect(self, row: Int, at: Int, mass: Callable[[Int, Int], Float]) -> None:
+        """Count rows that are taken for `at`. mass : the probability of a class or node in rows."""
+        begin = np.searchsorted(self.at, at)
+        count = np.searchsorted(self.at, at, side="right") - begin
+        total = np.repeat(begin - np.append(0, np.cumsum(count)[:-1]), count)
+        entry = total + np.arange(len(total))
+        self.expected += np.bincount(
+            self.pair[entry], mass(np.repeat(row, count), self.of[entry]), self.n_pairs
+        )
+
+
+def _ranked(
+    tree: Tree,
+    node: Int,
+    other: Int,
+    classes: Mask,
+    n_rows: Int,
+    n_confused: Int,
+    expected_rows: Float,
+) -> PairNeeds:
+    expected = np.minimum(expected_rows / n_rows, 1.0)
+    gain, sure = gains(n_confused, n_rows, expected)
+    low, high = interval(n_confused, n_rows)
+    rank = np.lexsort((other, node, ~classes, -gain))
+    return PairNeeds(
+        node=node[rank],
+        other=other[rank],
+        meet=lca(tree, node, other)[rank],
+        classes=classes[rank],
+        n_rows=n_rows[rank],
+        n_confused=n_confused[rank],
+        rate=(n_confused / n_rows)[rank],
+        low=low[rank],
+        high=high[rank],
+        expected=expected[rank],
+        gain=gain[rank],
+        sure=sure[rank],
+    )

@@ -1,0 +1,150 @@
+"""Support of a tree's nodes: how often its clusters recur when its method runs again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from models.arrays import Array, Float, Int, Mask
+from models.consensus.loops import transfer
+from models.consensus.options import Support
+from models.consensus.orders import ordered
+from models.consensus.stopping import halves_alike
+from models.tree.sets import random_keys, set_hashes
+from models.tree.tree import Tree, sizes
+
+
+@dataclass(slots=True)
+class SupportCount:
+    """The support that replicates give to the nodes of a tree, counted one after the other.
+
+    A replicate is a tree, and for each of its points the row of `tree`'s data; a row may occur
+    several times (its first point then represents it) or not at all.
+
+    measure : of a hierarchy. `share`: the share of replicates with a node that holds exactly the
+        same rows, among the rows of the replicate (Felsenstein, "Confidence limits on phylogenies",
+        1985); nodes that hold fewer than two of these, or all, are left out. `transfer`: the mean
+        over replicates of 1 - d / (p - 1), d the least number of rows that must move for the node
+        to be one of the replicate's, p the rows on its smaller side (Lemoine et al., "Renewing
+        Felsenstein's phylogenetic bootstrap in the era of big data", 2018); as published it is of
+        splits, and here of the rows that the replicate has. Nodes with p < 2 are left out.
+
+    The support of a partition's clusters is the mean, over the replicates, of the greatest Jaccard
+    index of the cluster with one of theirs (Hennig, "Cluster-wise assessment of cluster stability",
+    2007).
+
+    keep : whether the values of single replicates are kept, which `settled` needs: 4 bytes for each
+    node and replicate.
+
+    Sets are compared by sums of random keys of 64 bits. A replicate takes O(n_nodes log depth +
+    n_points), by `transfer` O(n_nodes^2 + n_nodes n_points).
+    """
+
+    tree: Tree
+    measure: Support = "share"
+    keep: bool = False
+    _total: Float = field(init=False)
+    _counted: Float = field(init=False)
+    _kept: list[npt.NDArray[np.float32]] = field(init=False, default_factory=list)
+    _keys: Int = field(init=False)
+    _order: tuple[Int, Int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._total, self._counted = np.zeros(self.tree.n_nodes), np.zeros(self.tree.n_nodes)
+        self._keys, self._order = random_keys(self.tree.n_points), ordered(self.tree)
+
+    def add(self, other: Tree, row: Int) -> None:
+        """Count one more replicate."""
+        first = np.zeros(len(row), dtype=bool)
+        first[np.unique(row, return_index=True)[1]] = True
+        if self.tree.kind == "partition":
+            value, counts = _jaccard(self.tree, other, row[first], other.leaf_of_point[first])
+        elif self.measure == "transfer":
+            value, counts = self._moves(other, row, first)
+        else:
+            value, counts = self._same_sets(other, row, first)
+        self._total += np.where(counts, value, 0.0)
+        self._counted += counts
+        if self.keep:
+            self._kept.append(np.where(counts, value, np.nan).astype(np.float32))
+
+    @property
+    def support(self) -> Float:
+        """(n_nodes,) NaN where no replicate bears on a node."""
+        none = np.full(self.tree.n_nodes, np.nan)
+        share: Float = np.divide(self._total, self._counted, out=none, where=self._counted > 0)
+        return share
+
+    def halves(self, rng: np.random.Generator) -> tuple[float, float] | None:
+        """The mean correlation of the support by two halves of the replicates, and the share of
+        ways to halve them in which it is at least `models.consensus.stopping.ENOUGH`: the frequency
+        criterion of Pattengale et al., "How many bootstrap replicates are necessary?" (2010), for
+        the nodes of one tree. None as of `halves_alike`.
+        """
+        values = np.array(self._kept)
+        known = np.isfinite(values)
+        values = np.where(known, values, 0.0)
+
+        def of_halves(chosen: Array) -> Float:
+            counted = chosen @ known
+            both = (counted > 0).all(axis=0)
+            shares: Float = (chosen @ values)[:, both] / counted[:, both]
+            return shares
+
+        return halves_alike(len(values), of_halves, rng)
+
+    def _same_sets(self, other: Tree, row: Int, first: Mask) -> tuple[Float, Mask]:
+        present = np.zeros(self.tree.n_points, dtype=bool)
+        present[row] = True
+        own, n_own = set_hashes(self.tree, np.where(present, self._keys, 0), present)
+        theirs, _ = set_hashes(other, np.where(first, self._keys[:, row], 0), first)
+        counts = (n_own >= 2) & (n_own < np.count_nonzero(present))
+        return np.isin(own, theirs).astype(np.float64), counts
+
+    def _moves(self, other: Tree, row: Int, first: Mask) -> tuple[Float, Mask]:
+        order, start = self._order
+        present = np.zeros(self.tree.n_points, dtype=bool)
+        present[row] = True
+        # Rows of the replicate have numbers of their own, `item`.
+        item, kept = np.cumsum(present) - 1, present[order]
+        before = np.append(0, np.cumsum(kept))
+        begin = before[start]
+        size = before[start + self.tree.size] - begin
+        leaf = np.empty(int(present.sum()), dtype=np.int32)
+        leaf[item[row[first]]] = other.leaf_of_point[first]
+        smaller = np.minimum(size, len(leaf) - size)
+        tested = np.flatnonzero(smaller >= 2)
+        moves = transfer.least_moves(
+            *(item[order[kept]], begin[tested], size[tested]),
+            *(other.parent, leaf, sizes(other.parent, leaf)),
+        )
+        value = np.zeros(self.tree.n_nodes)
+        value[tested] = 1.0 - moves / (smaller[tested] - 1)
+        return value, smaller >= 2
+
+
+def support(
+    tree: Tree, replicates: Iterable[tuple[Tree, Int]], measure: Support = "share"
+) -> Float:
+    """(n_nodes,) support of each node by `SupportCount`, NaN where no replicate bears on it."""
+    count = SupportCount(tree, measure)
+    for other, row in replicates:
+        count.add(other, row)
+    return count.support
+
+
+def _jaccard(
+    tree: Tree, other: Tree, row: Int, leaf: npt.NDArray[np.int32]
+) -> tuple[Float, npt.NDArray[np.bool_]]:
+    """The best index of each node with one of `other`'s leaves, and the nodes that it bears on."""
+    own = tree.leaf_of_point[row].astype(np.int64)
+    pair, both = np.unique(own * other.n_nodes + leaf, return_counts=True)
+    a, b = pair // other.n_nodes, pair % other.n_nodes
+    n_own, n_other = np.bincount(own, minlength=tree.n_nodes), np.bincount(leaf)
+    index = both / (n_own[a] + n_other[b] - both)
+    best = np.zeros(tree.n_nodes)
+    np.maximum.at(best, a, index)
+    return best, (n_own > 0) & (np.arange(tree.n_nodes) > 0)

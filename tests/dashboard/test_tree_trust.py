@@ -1,0 +1,113 @@
+"""How far the answers of a tree can be trusted, on its page."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from tests.dashboard.conftest import Axe, Open
+from tests.dashboard.planted import SMALL, imported
+from tests.e2e.client import Api, npy
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+NAMES = ["<b>cat</b>", "dog", "oak", "rose"]
+LABELLED = [*np.arange(199) % 4, 2]
+"""The last row looks like a rose (3), and is labelled oak."""
+
+
+@pytest.fixture(scope="module")
+def tree(api: Api) -> str:
+    rng = np.random.default_rng(0)
+    own = np.arange(200) % 4
+    logits = rng.normal(size=(200, 4)) + 6.0 * np.eye(4)[own]
+    logits[own == 0, 1] += 4.0
+    logits[own == 1, 0] += 2.0
+    # Half of the oaks are surely taken for roses.
+    logits[2:100:8, 3] += 12.0
+    job = api.run("l2h", {"logits": logits.tolist(), "names": NAMES}, name="Living")
+    assert job["status"] == "succeeded", job
+    api.upload(npy(logits), role="logits", name="held out")
+    api.upload(npy(np.array(LABELLED, dtype=np.int64)), role="labels", name="their classes")
+    api.upload(npy(np.zeros(3, dtype=np.int64)), role="labels", name="three labels")
+    return str(job["result"]["tree"])
+
+
+def panel(page: Page) -> Locator:
+    region = page.get_by_role("region", name="Trust", exact=True)
+    region.get_by_text("What merging classes would gain").wait_for()
+    return region
+
+
+def choose(region: Locator, role: str, name: str) -> None:
+    option = region.locator(f"[data-role={role}] option", has_text=name)
+    region.locator(f"[data-role={role}] select").first.select_option(option.get_attribute("value"))
+
+
+def saved(region: Locator, opener: str, item: str) -> list[dict[str, str]]:
+    """The rows of the CSV file that a menu saves."""
+    button = region.get_by_role("button", name=opener)
+    button.scroll_into_view_if_needed()
+    # Scrolling would close the menu, so wait until it ends.
+    region.page.evaluate(
+        "() => new Promise(on => requestAnimationFrame(() => requestAnimationFrame(on)))"
+    )
+    button.click()
+    with region.page.expect_download() as waiting:
+        region.page.get_by_role("menuitem", name=item).click()
+    return list(csv.DictReader(waiting.value.path().read_text().splitlines()))
+
+
+def test_a_tree_is_calibrated_and_tells_what_was_found(look: Open, tree: str, axe: Axe) -> None:
+    page = look(f"/trees/{tree}")
+    region = panel(page)
+    region.get_by_text("Nothing is known yet").wait_for()
+    region.get_by_text("A new calibration").click()
+    go = region.get_by_role("button", name="Calibrate")
+    go.wait_for()
+    choose(region, "logits", "held out")
+    choose(region, "labels", "three labels")
+    page.watch.expected.append("422")  # type: ignore[attr-defined]
+    go.click()
+    region.locator(".field.is-wrong").get_by_text("3 labels for 200 rows").wait_for()
+    choose(region, "labels", "their classes")
+    go.click()
+    region.get_by_text("with a probability of at least 90").wait_for()
+    suspects = region.get_by_role("region", name="Rows whose labels look wrong")
+    assert "199" in suspects.inner_text()
+    pairs = region.get_by_role("region", name="Pairs that need more data")
+    first = pairs.locator("tbody tr").first
+    assert set(first.locator("button").all_inner_texts()) == {"oak", "rose"}
+    axe(page)
+    rows = saved(region, "Save what the calibration found", "Pairs that need more data (CSV)")
+    assert {rows[0]["node_name"], rows[0]["other_name"]} == {"oak", "rose"}
+    assert saved(region, "Save what merging", "All steps (CSV)")[0]["n_classes"] == "4"
+    first.get_by_role("button", name="oak").click()
+    page.locator(".tree-node").get_by_text("oak").first.wait_for()
+
+
+def test_it_fits_a_phone_and_the_dark(open_page: Open, api: Api, tree: str, axe: Axe) -> None:
+    body = {
+        "inputs": {"logits": (6.0 * np.eye(4)[np.arange(100) % 4]).tolist()},
+        "labels": [NAMES[each] for each in np.arange(100) % 4],
+        "alpha": 0.2,
+        "per": "class",
+    }
+    api.client.post(f"/v1/trees/{tree}/calibrations", json=body).raise_for_status()
+    page = open_page(f"/trees/{tree}", theme="dark", width=390, height=844)
+    region = panel(page)
+    region.get_by_text("for the rows of each of 4 classes").wait_for()
+    axe(page, "color-contrast")
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= 390
+
+
+def test_a_tree_that_places_no_rows_has_no_panel(look: Open, api: Api) -> None:
+    page = look(f"/trees/{imported(api, SMALL, 'Life')}")
+    page.get_by_role("heading", name="Life").wait_for()
+    page.wait_for_load_state("networkidle")
+    assert page.get_by_role("region", name="Trust", exact=True).count() == 0
