@@ -42,6 +42,7 @@ from app.routes import (
     health,
     imports,
     jobs,
+    maps,
     methods,
     model_evaluations,
     models,
@@ -110,6 +111,7 @@ ROUTERS = (
     paths.router,
     predictions.router,
     calibrations.router,
+    maps.router,
     changes.router,
     dashboard.router,
 )

@@ -3,7 +3,7 @@
 Start with `form`: `mount` makes the pair of routes by suffix and by `Accept`.
 
 - `form`: a form, the choice of one, the routes and the response.
-- `assignments`: the forms of the clusters of rows.
+- `assignments`, `positions`: the forms of the clusters of rows, and of a map.
 - `confusions`, `class_merges`: the forms of classes that are taken for others, or merged.
 - `tree`: the forms of a tree, Newick to PNG.
 - `paths`: the forms of clusters over time.
@@ -13,5 +13,5 @@ Start with `form`: `mount` makes the pair of routes by suffix and by `Accept`.
 - `parts`: parts of a tree as JSON, written piece by piece.
 - `coloring`: the categories that colour a tree.
 - `tables`, `selective_curve`: the forms of a stored table, and of a calibration's curve.
-- `stored`: stored trees, models and calibrations for routes.
+- `stored`: stored trees, models, calibrations and maps for routes.
 """

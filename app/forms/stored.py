@@ -1,5 +1,5 @@
-"""Stored trees, models and calibrations for routes: records, the tree, the turn of work on it; else
-404."""
+"""Stored trees, models, calibrations and maps for routes: records, the tree, the turn of work on
+it; else 404."""
 
 from __future__ import annotations
 
@@ -66,6 +66,12 @@ def require_calibration(service: Service, tenant: str, calibration_id: str, tree
             f"Calibration {calibration_id!r} is of tree {made_for!r}, not of {tree_id!r}.",
             "calibration",
         )
+
+
+def map_record(service: Service, tenant: str, map_id: str) -> Record | None:
+    """The job of a map; None if there is none. Blocks."""
+    record = service.ledger.get(tenant, sibling(map_id, "job"))
+    return record if record is not None and record.kind == "map" else None
 
 
 async def look_turn(service: Service, tenant: str, tree_id: str) -> Turn:

@@ -204,7 +204,7 @@ class JobBody(BaseModel):
     id: str
     kind: str = Field(
         description="`fit`, `predict`, `transform`, `evaluate`, `compare`, `consensus`, "
-        "`calibrate` or `import`."
+        "`calibrate`, `map` or `import`."
     )
     method: str
     name: str | None

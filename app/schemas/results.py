@@ -154,6 +154,7 @@ class JobResult(TypedDict, total=False):
         str, Field(description="`evaluate`, of a classifier: the address of its tables.")
     ]
     calibration: Annotated[str, Field(description="`calibrate`: the id of the calibration.")]
+    map: Annotated[str, Field(description="`map`: the id of the map.")]
     comparison: Annotated[ComparisonTable, Field(description="`compare`: the table.")]
     consensus: Annotated[
         ConsensusFacts, Field(description="`consensus`: the trees beside the new one.")

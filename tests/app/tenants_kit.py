@@ -50,6 +50,7 @@ def made(owner: httpx.Client) -> dict[str, list[str]]:
     calibration = owner.post(f"/v1/trees/{tree}/calibrations", json=rows, headers=wait)
     return {
         "calibration": [calibration.json()["id"]],
+        "map": [owner.post(f"/v1/trees/{tree}/maps", json={}, headers=wait).json()["id"]],
         "dataset": [dataset.json()["id"]],
         "upload": [owner.post("/v1/uploads").json()["id"]],
         "job": [job["id"]],
@@ -100,6 +101,7 @@ def body_for(method: str, path: str) -> dict[str, Any]:
     bodies: dict[str, dict[str, Any]] = {
         "evaluations": {"labels": [0, 1, 1]},
         "calibrations": {"inputs": {"logits": LOGITS}, "labels": [0, 1, 2], "alpha": 0.5},
+        "maps": {"by": "pca"},
         "predictions": {"inputs": {"logits": LOGITS}},
         "transformations": {"inputs": {"features": ROWS}},
         "labels": {"statements": [{"known": 0, "name": "mine"}]},

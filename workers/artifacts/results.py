@@ -22,6 +22,7 @@ calibration.safetensors
                     "temperature", "by_edges", "risk": {"worst", "n_rows"}}
 groups.arrow        a calibration's groups: node, name, n_rows, threshold, promised
 curve.arrow         its selective curve: threshold, coverage, error, depth
+positions.npy       a map: (n_points, 2) float32, in the order of rows
 suspects.arrow      its rows whose labels look wrong: row, label, likely and meet, each with its
                     name; of_label, of_likely, n_classes
 """
@@ -72,6 +73,7 @@ CALIBRATION = "calibration.safetensors"
 GROUPS = "groups.arrow"
 CURVE = "curve.arrow"
 SUSPECTS = "suspects.arrow"
+POSITIONS = "positions.npy"
 
 _FACTS = "umbel"
 
@@ -503,6 +505,11 @@ def _mapped(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         if name != "__metadata__"
     }
     return entries, arrays
+
+
+def save_positions(positions: Array, folder: Path) -> None:
+    """Write a map, (n_points, 2)."""
+    _save_npy(positions, folder / POSITIONS)
 
 
 def save_transformed(rows: Array, folder: Path) -> None:

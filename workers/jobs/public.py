@@ -17,6 +17,8 @@ def public(record: Record) -> dict[str, Any]:
         job["result"] = {**result, "predictions": f"/v1/jobs/{record.id}/predictions"}
     if record.kind == "calibrate" and result is not None:
         job["result"] = {**result, "calibration": sibling(record.id, "cal")}
+    if record.kind == "map" and result is not None:
+        job["result"] = {**result, "map": sibling(record.id, "map")}
     if record.kind == "evaluate" and "nodes" in (result or {}):
         job["result"] = {**(result or {}), "nodes": f"/v1/jobs/{record.id}/nodes"}
     if record.kind == "evaluate" and "tables" in (result or {}):
