@@ -43,6 +43,7 @@ from app.routes import (
     health,
     imports,
     jobs,
+    maps,
     methods,
     model_evaluations,
     models,
@@ -112,6 +113,7 @@ ROUTERS = (
     predictions.router,
     calibrations.router,
     drifts.router,
+    maps.router,
     changes.router,
     dashboard.router,
 )

@@ -266,7 +266,8 @@ class Method(ABC, Generic[P]):
     one_of : roles of which exactly one must be present; empty where there is no such choice.
     some_of : roles of which a fit needs at least one; all of them are `fit_only`.
     outputs : what a job of it produces: "tree", "model", "logits", "transformation",
-        "pictures" of nodes where rows are images, and "confusions" of classes.
+        "pictures" of nodes where rows are images, "confusions" of classes, and "ball" where points
+        lie in the Poincaré ball.
     queue : "cpu" or "gpu"; `queue_for` gives that of a job's parameters.
     advice : what to use instead, for the message that refuses data that are too large.
     resumes : whether it uses `Run.checkpoint`.
@@ -516,6 +517,14 @@ class Method(ABC, Generic[P]):
         Not called unless `outputs` has "pictures".
         """
         return None
+
+    def ball(self, model: Model, data: Data) -> Array:
+        """Hook: (n_points, d) the points of the fit in the Poincaré ball, d >= 2.
+
+        data : the inputs of the fit that predictions need, prepared as there. Not called unless
+        `outputs` has "ball". Raises UsageError for rows that are not those of the fit.
+        """
+        raise NotImplementedError(f"method {self.id!r} places no points in a ball")
 
     def confusions(self, model: Model, tree: Tree) -> Confusions | None:
         """Hook: which classes of the model's tree are taken for which; None where that is unknown.

@@ -28,17 +28,18 @@ Kind = Literal[
     "consensus",
     "calibrate",
     "drift",
+    "map",
     "import",
     "inspect",
 ]
 """`fit` runs a method; `predict` and `evaluate` use a tree; `transform` makes a dataset by a model;
 `compare` measures several methods; `consensus` makes one tree of several; `calibrate` learns from
-held-out rows how sure answers are; `drift` compares two samples in a tree; `import` parses an
-uploaded tree; `inspect` opens an uploaded dataset. `import` and `inspect` are not listed to
-clients."""
+held-out rows how sure answers are; `drift` compares two samples in a tree; `map` lays out the
+points of a tree; `import` parses an uploaded tree; `inspect` opens an uploaded dataset. `import`
+and `inspect` are not listed to clients."""
 
 LISTED: frozenset[str] = frozenset(
-    {"fit", "predict", "transform", "evaluate", "compare", "consensus", "calibrate", "drift"}
+    {"fit", "predict", "transform", "evaluate", "compare", "consensus", "calibrate", "drift", "map"}
 )
 
 MOST_PIECES = 4096
@@ -47,7 +48,7 @@ MOST_PIECES = 4096
 _REFERENCES = ("dataset", "tree", "model", "calibration")
 """The options of a request that hold ids."""
 
-_OF_JOBS = ("tr_", "md_", "cal_", "dr_", "job_")
+_OF_JOBS = ("tr_", "md_", "cal_", "dr_", "map_", "job_")
 """What ids of jobs, and of what jobs make, begin with."""
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -83,7 +84,9 @@ def made_at(own_id: str) -> datetime | None:
         return None
 
 
-def sibling(job_id: str, prefix: Literal["tr", "md", "ds", "job", "cmp", "cal", "dr"]) -> str:
+def sibling(
+    job_id: str, prefix: Literal["tr", "md", "ds", "job", "cmp", "cal", "dr", "map"]
+) -> str:
     """The id of what a job made, or back: the same suffix, another prefix."""
     return f"{prefix}_{job_id.partition('_')[2]}"
 
@@ -130,7 +133,9 @@ class Request(_Frozen):
         `workers.child.comparison.ComparisonOptions`; `consensus` a
         `workers.child.consensus.ConsensusOptions`; `calibrate` {"tree": id, "cut"} and
         `models.calibration.options.CalibrationTerms`; `drift` {"tree": id} and
-        `models.drift.options.DriftTerms`; `import` {"format"}, its content lying at
+        `models.drift.options.DriftTerms`; `map` {"tree": id, "of_fit", "preprocess",
+        "ball"} and `models.maps.options.MapTerms`, where `of_fit` is the role of the fit's input
+        that is mapped, null for one of its own; `import` {"format"}, its content lying at
         `layout.inline(..., "content")`; `inspect` {"dataset": id}.
     webhook : the address to notify when the job has ended; checked by
         `workers.webhooks.addresses.parse`.
@@ -196,7 +201,7 @@ class End(_Frozen):
     """How a job ended: the terminal object, written once, create-only; the first one wins.
 
     result : on success, what the API shows: {"tree": id | None, "model": id | None, "metrics":
-        {...}} and, by kind, "predictions", "evaluation", "calibration", "drift" or "dataset".
+        {...}} and, by kind, "predictions", "evaluation", "calibration", "drift", "map" or "dataset".
     tree : facts of the tree for lists: {"method", "kind", "n_points", "n_nodes", "n_leaves",
         "max_depth", "monotone", "name"}; None where there is no tree.
     files : everything the attempt published, under `layout.attempt(tenant, id, fence)`.

@@ -20,6 +20,7 @@ from app.schemas.annotations import NameFilter, TagFilter
 from app.schemas.pages import Page
 from app.schemas.queries import FormQuery
 from app.schemas.trees import TREE_EXAMPLE, NestedTreeBody, TreeBody, TreeSummary
+from workers.model import sibling
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
 
@@ -147,11 +148,12 @@ async def get_tree(
 async def delete_tree(
     service: ServiceDep, tenant: Tenant, tree_id: TreeId, if_match: IfMatch = None
 ) -> None:
-    """Removes the tree and its model; the job's record stays. `If-Match` takes the ETag of any form
-    of the whole tree.
+    """Removes the tree, its model and its maps; the job's record stays. `If-Match` takes the ETag
+    of any form of the whole tree.
     """
     if if_match is not None:
         record = await record_of(service, tenant, tree_id)
         require_match(if_match, *(form_etag(record, each) for each in FORMS))
     if not await to_thread.run_sync(service.trees.delete, tenant, tree_id):
         raise not_found("tree", tree_id)
+    await to_thread.run_sync(service.ledger.delete_maps, tenant, sibling(tree_id, "job"))

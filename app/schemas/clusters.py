@@ -27,6 +27,7 @@ class ClusterBody(CutNode):
     """One cluster of a cut."""
 
     category: int = Field(description="The cluster's number from left to right, as in `color_by`.")
+    points_before: int = Field(description="Points in clusters to the left of it.")
 
 
 class ClustersBody(BaseModel):
@@ -45,8 +46,22 @@ class ClustersBody(BaseModel):
                     "largest": 720,
                     "warnings": [],
                     "clusters": [
-                        {"id": 1, "node": 2, "size": 720, "name": "tulip", "category": 1},
-                        {"id": 0, "node": 1, "size": 480, "name": "rose", "category": 0},
+                        {
+                            "id": 1,
+                            "node": 2,
+                            "size": 720,
+                            "name": "tulip",
+                            "category": 1,
+                            "points_before": 480,
+                        },
+                        {
+                            "id": 0,
+                            "node": 1,
+                            "size": 480,
+                            "name": "rose",
+                            "category": 0,
+                            "points_before": 0,
+                        },
                     ],
                 }
             ]

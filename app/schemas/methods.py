@@ -85,7 +85,9 @@ class MethodBody(BaseModel):
     some_of: list[str] = Field(description="Roles of which a fit needs at least one; often empty.")
     params: dict[str, Any] = Field(description="JSON Schema of `params`, with defaults.")
     outputs: list[str] = Field(
-        description="What a job of the method produces: tree, model, logits, transformation."
+        description="What a job of the method produces: tree, model, logits, "
+        "transformation; pictures of nodes, confusions of classes; ball where `POST "
+        "/v1/trees/{tree_id}/maps` can show the points in the Poincaré disc."
     )
     predicts: bool = Field(description="Whether it can place new rows.")
     placing: str | None = Field(

@@ -1,4 +1,4 @@
-"""Calibrations, comparisons and drifts: jobs with an id, a list and an address of their own."""
+"""Calibrations, comparisons, drifts and maps: jobs with id, list and address of their own."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from app.schemas.annotations import NameFilter, TagFilter
 from app.schemas.calibrations import CalibrationBody
 from app.schemas.comparisons import Comparison
 from app.schemas.drifts import DriftBody
+from app.schemas.maps import MapBody
 from app.schemas.named_jobs import NamedJobBody
 from app.schemas.pages import Page
 from app.submission.jobs import Headers, Present, Submission, presented
@@ -219,6 +220,7 @@ class NamedJobs(Generic[Body]):
 CALIBRATIONS = NamedJobs("calibrate", "calibration", CalibrationBody)
 COMPARISONS = NamedJobs("compare", "comparison", Comparison)
 DRIFTS = NamedJobs("drift", "drift", DriftBody)
+MAPS = NamedJobs("map", "map", MapBody)
 
 
 def require_calibration(service: Service, tenant: str, calibration_id: str, tree_id: str) -> None:

@@ -438,6 +438,50 @@ class Tree:
         )
         return Drift(self._driver.run(operation))
 
+    def map(
+        self,
+        by: Literal["pca", "umap", "tsne", "disc"] = "pca",
+        *,
+        features: Input | None = None,
+        metric: Literal["euclidean", "cosine"] | None = None,
+        n_neighbors: int | None = None,
+        min_dist: float | None = None,
+        perplexity: float | None = None,
+        n_components: int | None = None,
+        seed: int | None = None,
+        name: str | None = None,
+        expires_at: Expiry = None,
+        wait_s: float | None = None,
+    ) -> npt.NDArray[np.float32]:
+        """(n_points, 2) positions of the points in the plane, by row.
+
+        by : principal components, a layout that keeps neighbours together, or for trees of `ghhc`
+        and `hyphc` where the method placed the points in the Poincaré disc. features : a row for
+        each point; by default those of the fit. metric, n_neighbors, min_dist, perplexity,
+        n_components, seed : of the layouts, see `POST /v1/trees/{id}/maps`.
+
+        UmbelWarning for what was changed or approximated. Raises InputError, WaitTimeout,
+        JobCancelled.
+        """
+        fields = {
+            "by": by,
+            "metric": metric,
+            "n_neighbors": n_neighbors,
+            "min_dist": min_dist,
+            "perplexity": perplexity,
+            "n_components": n_components,
+            "seed": seed,
+            "name": name,
+            "expires_at": expiry(expires_at),
+        }
+        operation = trees.mapped(
+            f"/v1/trees/{self.id}",
+            runs.converted_inputs({"features": features}),
+            fields,
+            Waiting(wait_s, title="mapping"),
+        )
+        return self._driver.run(operation)
+
     def model(self) -> Model:
         """The model that was fitted with the tree. Raises InputError where there is none."""
         if self.facts.model is None:

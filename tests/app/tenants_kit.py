@@ -55,6 +55,7 @@ def made(owner: httpx.Client) -> dict[str, list[str]]:
     return {
         "calibration": [calibration.json()["id"]],
         "drift": [drift.json()["id"]],
+        "map": [owner.post(f"/v1/trees/{tree}/maps", json={}, headers=wait).json()["id"]],
         "dataset": [dataset.json()["id"]],
         "upload": [owner.post("/v1/uploads").json()["id"]],
         "job": [job["id"]],
@@ -106,6 +107,7 @@ def body_for(method: str, path: str) -> dict[str, Any]:
         "evaluations": {"labels": [0, 1, 1]},
         "calibrations": {"inputs": {"logits": LOGITS}, "labels": [0, 1, 2], "alpha": 0.5},
         "drifts": {name: {"inputs": {"logits": LOGITS}} for name in ("reference", "batch")},
+        "maps": {"by": "pca"},
         "predictions": {"inputs": {"logits": LOGITS}},
         "transformations": {"inputs": {"features": ROWS}},
         "labels": {"statements": [{"known": 0, "name": "mine"}]},

@@ -112,6 +112,7 @@ def run(spec: Spec, report: Report, coordinator: Coordinator | None = None) -> O
             "consensus": _consensus,
             "calibrate": _calibrate,
             "drift": _drift,
+            "map": _map,
             "import": _import,
             "inspect": _inspect,
         }[kind]
@@ -380,6 +381,16 @@ def _drift(spec: Spec, report: Report) -> Outcome:
     return Outcome(
         result={"tree": options["tree"], "drift": result.facts}, warnings=result.warnings
     )
+
+
+def _map(spec: Spec, report: Report) -> Outcome:
+    from workers.child.mapping import mapped_points
+
+    report(Advance(stage="reading"))
+    options = spec.request.options
+    result = mapped_points(options, spec.sources, spec.threads, _progress(report))
+    results.save_positions(result.positions, spec.folder)
+    return Outcome(result={"tree": options["tree"], "map": result.facts}, warnings=result.warnings)
 
 
 def _transform(spec: Spec, report: Report) -> Outcome:

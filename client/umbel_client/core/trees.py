@@ -106,11 +106,15 @@ def text(tree_id: str, suffix: str, query: Mapping[str, Any]) -> Operation[str]:
 
 def array(tree_id: str, suffix: str, query: Mapping[str, Any]) -> Operation[npt.NDArray[Any]]:
     """As `content`, of a .npy form, as an array."""
-    file = yield from content(tree_id, suffix, query)
+    return _loaded((yield from content(tree_id, suffix, query)), f"{tree_id}{suffix}")
+
+
+def _loaded(file: bytes, what: str) -> npt.NDArray[Any]:
+    """The array of a .npy file. Raises UnexpectedResponse for anything else."""
     try:
         loaded: npt.NDArray[Any] = np.load(io.BytesIO(file), allow_pickle=False)
     except ValueError:
-        raise UnexpectedResponse(f"{tree_id}{suffix} is no .npy file", 200) from None
+        raise UnexpectedResponse(f"{what} is no .npy file", 200) from None
     return loaded
 
 
@@ -248,6 +252,27 @@ def drift(drift_id: str) -> Operation[dict[str, Any]]:
     nodes = yield from described(f"{path}/nodes", "items")
     picture = yield from raw(f"{path}.svg")
     return {**body, "nodes": nodes["items"], "svg": picture.decode()}
+
+
+def mapped(
+    path: str, inputs: Inputs, fields: Mapping[str, Any], waiting: Waiting
+) -> Operation[npt.NDArray[np.float32]]:
+    """The positions of the points of the tree at `path`; UmbelWarning for each warning of the map.
+    Raises as `evaluated`."""
+
+    def use(given: dict[str, Any]) -> Operation[dict[str, Any]]:
+        body = {name: value for name, value in fields.items() if value is not None}
+        body |= {"inputs": given} if given else {}
+        answer = yield from awaited(f"{path}/maps", body, waiting)
+        if isinstance(answer, Reply):
+            return json_of(answer, "id", "warnings")
+        return (yield from described(f"/v1/maps/{answer.accepted['id']}", "id", "warnings"))
+
+    made = yield from supplied(inputs, use, waiting.progress, keep=False)
+    for sentence in made["warnings"]:
+        warnings.warn(sentence, UmbelWarning, stacklevel=2)
+    positions = f"/v1/maps/{made['id']}/positions.npy"
+    return _loaded((yield from raw(positions)), positions)
 
 
 def transformed(

@@ -64,7 +64,7 @@ class HyperbolicMethods(Generic[R]):
     ) -> R:
         """gHHC: a hierarchy as points of the Poincaré ball, moved by gradient steps.
 
-        Leaves: tree, model.
+        Leaves: tree, model, ball.
 
         Source: Gradient-based Hierarchical Clustering using Continuous Representations of Trees
         in Hyperbolic Space (2019, KDD).
@@ -390,7 +390,7 @@ class HyperbolicMethods(Generic[R]):
     ) -> R:
         """HypHC: leaves move in the Poincaré ball so that their tree has a low Dasgupta cost.
 
-        Leaves: tree, model. Exactly one of features, similarity must be given.
+        Leaves: tree, model, ball. Exactly one of features, similarity must be given.
 
         Source: From Trees to Continuous Embeddings and Back: Hyperbolic Hierarchical Clustering
         (2020, NeurIPS).

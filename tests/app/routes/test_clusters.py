@@ -26,8 +26,15 @@ def test_a_cut_by_k(working: Working, tree: dict[str, Any]) -> None:
         "largest": 2,
         "warnings": [],
         "clusters": [
-            {"id": 0, "node": 1, "size": 2, "name": "flower", "category": 0},
-            {"id": 1, "node": 4, "size": 1, "name": "oak", "category": 1},
+            {
+                "id": 0,
+                "node": 1,
+                "size": 2,
+                "name": "flower",
+                "category": 0,
+                "points_before": 0,
+            },
+            {"id": 1, "node": 4, "size": 1, "name": "oak"} | {"category": 1, "points_before": 2},
         ],
     }
 
@@ -40,7 +47,8 @@ def test_clusters_are_those_of_the_assignments(working: Working, cut: str) -> No
     assert body["cut"] == assignments["cut"]
     assert body["warnings"] == assignments["warnings"]
     assert body["n_clusters"] == len(assignments["clusters"])
-    plain = [{k: v for k, v in cluster.items() if k != "category"} for cluster in body["clusters"]]
+    own = ("category", "points_before")
+    plain = [{k: v for k, v in cluster.items() if k not in own} for cluster in body["clusters"]]
     assert sorted(plain, key=lambda cluster: cluster["id"]) == assignments["clusters"]
     sizes = [cluster["size"] for cluster in body["clusters"]]
     assert sizes == sorted(sizes, reverse=True)
@@ -57,6 +65,10 @@ def test_categories_are_those_of_the_view(working: Working) -> None:
             cluster["node"]: category[cluster["node"]] for cluster in clusters
         }
         assert sorted(cluster["category"] for cluster in clusters) == list(range(len(clusters)))
+        before = 0
+        for cluster in sorted(clusters, key=lambda cluster: cluster["category"]):
+            assert cluster["points_before"] == before
+            before += cluster["size"]
 
 
 def test_only_the_largest_clusters_are_listed(working: Working, tree: dict[str, Any]) -> None:

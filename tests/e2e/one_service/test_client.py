@@ -190,6 +190,20 @@ def test_drifts(tree: Tree, umbel: Umbel) -> None:
         tree.drift(LOGITS[:1], LOGITS[:1])
 
 
+def test_maps(tree: Tree) -> None:
+    plane = tree.map()
+    assert (plane.shape, plane.dtype) == ((60, 2), np.float32)
+    with pytest.warns(UserWarning, match="`perplexity` is 19.6667 and not 25"):
+        laid_out = tree.map("tsne", perplexity=25, wait_s=60)
+    assert laid_out.shape == (60, 2)
+    doubled = np.hstack([LOGITS, LOGITS])
+    np.testing.assert_allclose(
+        np.abs(tree.map(features=doubled)), np.sqrt(2) * np.abs(plane), rtol=1e-3
+    )
+    with pytest.raises(refusals.InvalidRequest, match="perplexity is no term of pca"):
+        tree.map("pca", perplexity=25)
+
+
 @pytest.mark.parametrize(
     "value",
     [

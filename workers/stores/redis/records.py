@@ -192,6 +192,16 @@ class Records:
                 pipe.hget(self._key(job_id), "status")
             return cast("list[str | None]", pipe.execute())
 
+    def needing(self, job_id: str) -> list[Record]:
+        """The jobs that refer to this one, or to what it made, newest first."""
+        with translated():
+            ids = cast("set[str]", self.client.smembers(f"{self.prefix}needed:{job_id}"))
+            pipe = self.client.pipeline(transaction=False)
+            for other in sorted((each for each in ids if each.startswith("job_")), reverse=True):
+                pipe.hgetall(self._key(other))
+            found = [record_of(fields) for fields in pipe.execute()]
+        return [record for record in found if record is not None]
+
     def count(self, request: Request, n_bytes: int) -> bool:
         """Count a job in what its tenant uses, and in what it needs; False if it was already.
 
