@@ -201,7 +201,8 @@ class End(_Frozen):
     """How a job ended: the terminal object, written once, create-only; the first one wins.
 
     result : on success, what the API shows: {"tree": id | None, "model": id | None, "metrics":
-        {...}} and, by kind, "predictions", "evaluation", "calibration", "drift", "map" or "dataset".
+        {...}} and, by kind, "predictions", "evaluation", "calibration", "drift", "map" or
+        "dataset".
     tree : facts of the tree for lists: {"method", "kind", "n_points", "n_nodes", "n_leaves",
         "max_depth", "monotone", "name"}; None where there is no tree.
     files : everything the attempt published, under `layout.attempt(tenant, id, fence)`.
