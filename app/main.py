@@ -37,6 +37,7 @@ from app.routes import (
     consensus,
     dashboard,
     datasets,
+    drifts,
     evaluations,
     features,
     health,
@@ -110,6 +111,7 @@ ROUTERS = (
     paths.router,
     predictions.router,
     calibrations.router,
+    drifts.router,
     changes.router,
     dashboard.router,
 )

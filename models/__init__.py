@@ -10,7 +10,7 @@ Start with `method`, the contract of every method, and `methods/partitions/kmean
 - `arrays`, `progress`, `device`, `compiled`: array types, progress, torch's device, numba's cache.
 - `tree`: the one result of all methods, and everything that is done with it; `naming` names nodes.
 - `cluster_paths`, `stretches`, `node_pictures`, `confusions`, `class_merges`, `class_scores`: what
-  models tell. `calibration`: answers as deep as they are sure.
+  models tell. `calibration`: answers as deep as they are sure. `drift`: what moved in a tree.
 - `metrics`, `consensus`: the metrics that evaluate a tree; one tree from several.
 - `preprocess`, `documents`: features prepared before a fit, and words of documents.
 - `clusters`, `graphs`, `numerics`: what methods of several families share.

@@ -8,8 +8,15 @@ beside the source, or in the user's cache where that cannot be written.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
+
+from models.data import Data
+from models.registry import method
+from models.tree import paths
 
 
 def load() -> None:
@@ -37,9 +44,6 @@ def load() -> None:
 
 def compile_graph() -> None:
     """Compile the functions of `hac` on a graph. Not before a fork: the libraries start threads."""
-    from models.data import Data
-    from models.registry import method
-
     points, hac = np.random.default_rng(0).normal(size=(400, 3)), method("hac")
     params = hac.Params.model_validate({"connectivity": "knn"})
     hac.fit(Data({"features": points}), params)
@@ -47,25 +51,39 @@ def compile_graph() -> None:
 
 def compile_all() -> None:
     """Compile the functions of single methods."""
-    from models.data import Data
-    from models.registry import method
+    for name, inputs, params in (*_clusterings(), *_classifiers()):
+        used = method(name)
+        used.fit(Data(inputs), used.Params.model_validate(params))
 
+
+def _clusterings() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Methods on features: their id, inputs and parameters."""
     points = np.random.default_rng(0).normal(size=(400, 3))
     sphere = points / np.linalg.norm(points, axis=1, keepdims=True)
-    for name, features, params in (
-        ("perch", points, {}),
-        ("perch", points.astype(np.float32), {}),
-        ("hmmc", points, {"max_leaves": 3}),
-        ("hmmc", points, {"max_leaves": 3, "branching": 3}),
-        ("vmf", sphere, {"n_clusters": 3}),
-        ("bvmf", sphere, {"n_clusters": 3}),
-        ("bvmf", sphere, {"n_clusters": 3, "inference": "gibbs"}),
-    ):
-        used = method(name)
-        used.fit(Data({"features": features}), used.Params.model_validate(params))
-    glove = method("ghhc-glove")
-    few = glove.Params.model_validate({"n_internal": 3, "max_iter": 0})
-    glove.fit(Data({"graph": np.ones((8, 8))}), few)
+    for features in (points, points.astype(np.float32)):
+        yield "perch", {"features": features}, {}
+    yield "hmmc", {"features": points}, {"max_leaves": 3}
+    yield "hmmc", {"features": points}, {"max_leaves": 3, "branching": 3}
+    for features in (sphere, sphere.astype(np.float32), csr_array(sphere)):
+        yield "vmf", {"features": features}, {"n_clusters": 3}
+        for inference in ("variational-sampling", "gibbs"):
+            yield "bvmf", {"features": features}, {"n_clusters": 3, "inference": inference}
+    yield "ghhc-glove", {"graph": np.ones((8, 8))}, {"n_internal": 3, "max_iter": 0}
+
+
+def _classifiers() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Classifiers that are fitted by compiled loops: their id, inputs and parameters."""
+    rng = np.random.default_rng(0)
+    points, labels = rng.normal(size=(60, 4)), np.arange(60) % 3
+    hierarchy = paths.read("near/0\nnear/1\n2")
+    graph = np.array([["0", "1"], ["1", "2"]], dtype=object)
+    for features in (points, csr_array(points)):
+        inputs = {"features": features, "labels": labels}
+        for name in ("hsvm", "msvm", "bsvm", "td-svm"):
+            yield name, {**inputs, "hierarchy": hierarchy}, {}
+        for name in ("rr-svm", "rr-lr"):
+            yield name, {**inputs, "hierarchy": hierarchy}, {}
+            yield name, {**inputs, "graph": graph}, {}
 
 
 if __name__ == "__main__":

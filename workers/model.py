@@ -27,16 +27,18 @@ Kind = Literal[
     "compare",
     "consensus",
     "calibrate",
+    "drift",
     "import",
     "inspect",
 ]
 """`fit` runs a method; `predict` and `evaluate` use a tree; `transform` makes a dataset by a model;
 `compare` measures several methods; `consensus` makes one tree of several; `calibrate` learns from
-held-out rows how sure answers are; `import` parses an uploaded tree; `inspect` opens an uploaded
-dataset. `import` and `inspect` are not listed to clients."""
+held-out rows how sure answers are; `drift` compares two samples in a tree; `import` parses an
+uploaded tree; `inspect` opens an uploaded dataset. `import` and `inspect` are not listed to
+clients."""
 
 LISTED: frozenset[str] = frozenset(
-    {"fit", "predict", "transform", "evaluate", "compare", "consensus", "calibrate"}
+    {"fit", "predict", "transform", "evaluate", "compare", "consensus", "calibrate", "drift"}
 )
 
 MOST_PIECES = 4096
@@ -45,7 +47,7 @@ MOST_PIECES = 4096
 _REFERENCES = ("dataset", "tree", "model", "calibration")
 """The options of a request that hold ids."""
 
-_OF_JOBS = ("tr_", "md_", "cal_", "job_")
+_OF_JOBS = ("tr_", "md_", "cal_", "dr_", "job_")
 """What ids of jobs, and of what jobs make, begin with."""
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -81,7 +83,7 @@ def made_at(own_id: str) -> datetime | None:
         return None
 
 
-def sibling(job_id: str, prefix: Literal["tr", "md", "ds", "job", "cmp", "cal"]) -> str:
+def sibling(job_id: str, prefix: Literal["tr", "md", "ds", "job", "cmp", "cal", "dr"]) -> str:
     """The id of what a job made, or back: the same suffix, another prefix."""
     return f"{prefix}_{job_id.partition('_')[2]}"
 
@@ -113,8 +115,9 @@ class MethodStep(_Frozen):
 class Request(_Frozen):
     """A job as it was submitted. Written to the store before the client is answered; never changed.
 
-    inputs : by role an id (`ds_`, `tr_`, ...), a list of ids, or "inline" where the value lies at
-        `layout.inline(tenant, id, role)` as JSON.
+    inputs : by role (of `drift` by sample and role, as "batch.logits") an id (`ds_`, `tr_`, ...),
+        a list of ids, or "inline" where the value lies at `layout.inline(tenant, id, role)` as
+        JSON.
     preprocess : steps of `models.preprocess` for the features.
     name_by : the input by which the tree's nodes are named; the method may not take it.
     support : a `workers.child.support.Support`, if support is requested.
@@ -126,7 +129,8 @@ class Request(_Frozen):
         "top_k", "threshold", "bootstrap", "seed"}; `compare` a
         `workers.child.comparison.ComparisonOptions`; `consensus` a
         `workers.child.consensus.ConsensusOptions`; `calibrate` {"tree": id, "cut"} and
-        `models.calibration.options.CalibrationTerms`; `import` {"format"}, its content lying at
+        `models.calibration.options.CalibrationTerms`; `drift` {"tree": id} and
+        `models.drift.options.DriftTerms`; `import` {"format"}, its content lying at
         `layout.inline(..., "content")`; `inspect` {"dataset": id}.
     webhook : the address to notify when the job has ended; checked by
         `workers.webhooks.addresses.parse`.
@@ -192,7 +196,7 @@ class End(_Frozen):
     """How a job ended: the terminal object, written once, create-only; the first one wins.
 
     result : on success, what the API shows: {"tree": id | None, "model": id | None, "metrics":
-        {...}} and, by kind, "predictions", "evaluation", "calibration" or "dataset".
+        {...}} and, by kind, "predictions", "evaluation", "calibration", "drift" or "dataset".
     tree : facts of the tree for lists: {"method", "kind", "n_points", "n_nodes", "n_leaves",
         "max_depth", "monotone", "name"}; None where there is no tree.
     files : everything the attempt published, under `layout.attempt(tenant, id, fence)`.

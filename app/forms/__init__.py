@@ -12,6 +12,6 @@ Start with `form`: `mount` makes the pair of routes by suffix and by `Accept`.
 - `node_pictures`: images that a model made of nodes.
 - `parts`: parts of a tree as JSON, written piece by piece.
 - `coloring`: the categories that colour a tree.
-- `tables`, `selective_curve`: the forms of a stored table, and of a calibration's curve.
-- `stored`: stored trees, models and calibrations for routes.
+- `tables`, `selective_curve`, `drift`: of a stored table, a calibration's curve, what moved.
+- `stored`: stored trees and models for routes.
 """

@@ -10,7 +10,7 @@ import numpy as np
 from app.forms.form import Chunks, Form
 from app.forms.parts import json_object
 from app.forms.tables import table_csv
-from app.schemas.calibrations import CurveQuery
+from app.schemas.queries import PictureQuery
 from workers.formats.table_writers import json_rows, pieces_of_arrow
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class CurveExport:
     table: pa.Table
     area: float
     threshold: float | None
-    query: CurveQuery
+    query: PictureQuery
 
 
 def _json(export: CurveExport) -> Chunks:

@@ -1,17 +1,16 @@
-"""Stored trees, models and calibrations for routes: records, the tree, the turn of work on it; else
-404."""
+"""Stored trees and models for routes: records, the tree, the turn of work on it; else 404."""
 
 from __future__ import annotations
 
 from anyio import to_thread
 
-from app.http.dependencies import Service, is_id
-from app.http.problems import not_found, refused_at
+from app.http.dependencies import Service
+from app.http.problems import not_found
 from app.http.streaming import Turn, turn
 from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.artifacts.trees import TreeRecord
-from workers.model import Record, sibling
+from workers.model import sibling
 
 
 async def record_of(service: Service, tenant: str, tree_id: str) -> TreeRecord:
@@ -35,37 +34,6 @@ def tree_of(service: Service, tenant: str, tree_id: str) -> Tree:
     if tree is None:
         raise not_found("tree", tree_id)
     return tree
-
-
-def calibration_record(service: Service, tenant: str, calibration_id: str) -> Record | None:
-    """The job of a calibration; None if there is none. Blocks."""
-    if not is_id(calibration_id, "cal"):
-        return None
-    record = service.ledger.get(tenant, sibling(calibration_id, "job"))
-    return record if record is not None and record.kind == "calibrate" else None
-
-
-def require_calibration(service: Service, tenant: str, calibration_id: str, tree_id: str) -> None:
-    """Blocks. Raises Refused for a calibration that is not there, has not succeeded, or is of
-    another tree."""
-    record = calibration_record(service, tenant, calibration_id)
-    if record is None:
-        raise refused_at(
-            "unknown-input", f"There is no calibration {calibration_id!r}.", "calibration"
-        )
-    if record.status != "succeeded" or record.result is None:
-        raise refused_at(
-            "wrong-input",
-            f"Calibration {calibration_id!r} is {record.status}; it must have succeeded.",
-            "calibration",
-        )
-    made_for = record.result["tree"]
-    if made_for != tree_id:
-        raise refused_at(
-            "wrong-input",
-            f"Calibration {calibration_id!r} is of tree {made_for!r}, not of {tree_id!r}.",
-            "calibration",
-        )
 
 
 async def look_turn(service: Service, tenant: str, tree_id: str) -> Turn:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
 
 from app.forms.form import Chunks, Form
 from app.forms.parts import json_object
+from app.http.problems import ANYWHERE, responses
 from workers.formats.table_writers import arrow_chunks, csv_chunks, json_rows, pieces_of_arrow
 
 if TYPE_CHECKING:
@@ -36,3 +39,29 @@ TABLE: tuple[Form[pa.Table], ...] = (
     Form("arrow", "application/vnd.apache.arrow.file", arrow_chunks),
     Form("csv", "text/csv", table_csv),
 )
+
+
+def documented_table(
+    model: type[BaseModel], description: str, example: dict[str, Any], csv: str
+) -> dict[int | str, dict[str, Any]]:
+    """The responses of a route with the table of something that has ended, for the document.
+
+    csv : the example as CSV.
+    """
+    etag = {"description": "ETag of this form.", "schema": {"type": "string"}}
+    return {
+        200: {
+            "model": model,
+            "description": description,
+            "headers": {"ETag": etag},
+            "content": {
+                "application/json": {"example": example},
+                "text/csv": {"schema": {"type": "string"}, "example": csv},
+                "application/vnd.apache.arrow.file": {
+                    "schema": {"type": "string", "format": "binary"}
+                },
+            },
+        },
+        304: {"description": "The client has the current version."},
+        **responses(*ANYWHERE, "not-found", "not-acceptable", "conflict"),
+    }

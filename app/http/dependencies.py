@@ -137,7 +137,7 @@ def is_id(text: object, *prefixes: str) -> bool:
     return prefix in prefixes and _SUFFIX.fullmatch(suffix) is not None
 
 
-def _checked(what: str, prefix: str) -> Any:
+def checked(what: str, prefix: str) -> Any:
     """An id in the path as a dependency. Raises Refused `not-found` for one of another form."""
     name = f"{what}_id"
     in_path = Path(
@@ -154,10 +154,11 @@ def _checked(what: str, prefix: str) -> Any:
     return Depends(checked)
 
 
-DatasetId = Annotated[str, _checked("dataset", "ds")]
-UploadId = Annotated[str, _checked("upload", "up")]
-JobId = Annotated[str, _checked("job", "job")]
-TreeId = Annotated[str, _checked("tree", "tr")]
-ModelId = Annotated[str, _checked("model", "md")]
-CalibrationId = Annotated[str, _checked("calibration", "cal")]
-ComparisonId = Annotated[str, _checked("comparison", "cmp")]
+DatasetId = Annotated[str, checked("dataset", "ds")]
+UploadId = Annotated[str, checked("upload", "up")]
+JobId = Annotated[str, checked("job", "job")]
+TreeId = Annotated[str, checked("tree", "tr")]
+ModelId = Annotated[str, checked("model", "md")]
+CalibrationId = Annotated[str, checked("calibration", "cal")]
+ComparisonId = Annotated[str, checked("comparison", "cmp")]
+DriftId = Annotated[str, checked("drift", "dr")]

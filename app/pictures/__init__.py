@@ -6,7 +6,7 @@ Start with `svg`, the picture of a tree, or `stream`, that of clusters over time
 - `circular`, `rectangular`, `icicle`: the three shapes of a tree.
 - `part`: the folded part of a tree with places, labels and colours.
 - `stream`, `panels`, `moving`, `timeline`: the picture of clusters over time.
-- `bars`, `selective`: numbers by name; a selective curve.
+- `bars`, `selective`, `moves`: numbers by name; a selective curve; what moved.
 - `mosaic`: images of a node side by side.
 - `marks`, `lettering`: SVG elements, text inside them.
 - `palette`: colours.

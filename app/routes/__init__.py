@@ -8,7 +8,7 @@ Start with `jobs`.
 - `imports`, `trees`, `consensus`: imported trees, whole trees to download, one from several.
 - `statements`: what a user says of a tree, as labels of its rows.
 - `views`, `nodes`, `clusters`, `tangles`, `features`, `confusions`, `class_merges`: parts of trees.
-- `assignments`, `evaluations`, `predictions`, `calibrations`: rows, quality, new rows, how surely.
+- `assignments`, `evaluations`, `predictions`: rows, quality, new rows; `calibrations`, `drifts`.
 - `models`, `model_evaluations`, `paths`: fitted models, what they do on rows with known labels,
   and clusters over time.
 - `transformations`, `stretches`: rows transformed by a model, and the features that it stretches.

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
-from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import BaseModel
 
 from app.forms.form import Form, mount, respond
 from app.forms.selective_curve import FORMS, CurveExport
-from app.forms.stored import calibration_record, record_of
-from app.forms.tables import TABLE, mapped
-from app.http import problems
+from app.forms.stored import record_of
+from app.forms.tables import TABLE, documented_table, mapped
 from app.http.bodies import StrictRoute
-from app.http.dependencies import CalibrationId, Service, ServiceDep, Tenant, TreeId
-from app.http.etags import IfMatch, answer, body_etag, etag_of, require_match
-from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
-from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
+from app.http.dependencies import CalibrationId, ServiceDep, Tenant, TreeId
+from app.http.etags import answer, etag_of
+from app.http.problems import ANYWHERE, refused_at, responses
 from app.http.streaming import Turn
 from app.http.waiting import Prefer
-from app.schemas.annotations import NameFilter, TagFilter
 from app.schemas.calibrations import (
     CURVE_EXAMPLE,
     EXAMPLE,
@@ -31,54 +25,25 @@ from app.schemas.calibrations import (
     CalibrationBody,
     CalibrationRequest,
     CurveBody,
-    CurveQuery,
     GroupsBody,
     PairsBody,
     SuspectsBody,
 )
-from app.schemas.pages import Page
+from app.schemas.queries import PictureQuery
 from app.submission.inputs import resolve
-from app.submission.jobs import Draft, Headers, SubmissionDep, presented, submitted
+from app.submission.jobs import Draft, SubmissionDep, submitted
+from app.submission.named_jobs import CALIBRATIONS, LOCATION
 from app.submission.steps import image_roles
 from app.submission.tree_jobs import REFUSALS
 from models.calibration.options import CalibrationTerms
 from workers.artifacts import results
-from workers.model import Record, Status, sibling
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 router = APIRouter(prefix="/v1", tags=["predictions"], route_class=StrictRoute)
 
-_METHOD = "calibrate"
-"""What jobs of calibrations have as their method."""
-_LOCATION = {
-    "Location": {"description": "Address of the calibration.", "schema": {"type": "string"}}
-}
 _CHILDREN = {"level": 1}
-
-
-def _documented(
-    model: type[BaseModel], description: str, example: dict[str, Any], csv: str
-) -> dict[int | str, dict[str, Any]]:
-    """The responses with a table."""
-    etag = {"description": "ETag of this form.", "schema": {"type": "string"}}
-    return {
-        200: {
-            "model": model,
-            "description": description,
-            "headers": {"ETag": etag},
-            "content": {
-                "application/json": {"example": example},
-                "text/csv": {"schema": {"type": "string"}, "example": csv},
-                "application/vnd.apache.arrow.file": {
-                    "schema": {"type": "string", "format": "binary"}
-                },
-            },
-        },
-        304: {"description": "The client has the current version."},
-        **responses(*ANYWHERE, "not-found", "not-acceptable", "conflict"),
-    }
 
 
 @router.post(
@@ -88,11 +53,11 @@ def _documented(
     status_code=201,
     response_model=CalibrationBody,
     responses={
-        201: {"headers": _LOCATION, "content": {"application/json": {"example": EXAMPLE}}},
+        201: {"headers": LOCATION, "content": {"application/json": {"example": EXAMPLE}}},
         202: {
             "model": CalibrationBody,
             "description": "It takes longer; ask for it again, or follow its job.",
-            "headers": _LOCATION,
+            "headers": LOCATION,
         },
         **responses(*REFUSALS),
     },
@@ -124,7 +89,7 @@ async def create_calibration(
             cut = body.cut
             options["cut"] = _CHILDREN if cut is None else cut.model_dump(exclude_none=True)
         fields = {
-            "method": _METHOD,
+            "method": CALIBRATIONS.kind,
             "inputs": inputs.refs,
             "options": options,
             "name": body.name,
@@ -132,67 +97,16 @@ async def create_calibration(
         }
         return Draft(fields, inputs.inline)
 
-    async def present(status: Literal[201, 202], done: Record, headers: Headers) -> Response:
-        if done.status == "failed" and done.error is not None:
-            return problems.respond(submission.request_id, done.error)
-        calibration = CalibrationBody.of(done)
-        path = f"/v1/calibrations/{calibration.id}"
-        return presented(submission, calibration, path, status, headers)
-
     content = await submission.request.body()
     return await submitted(
         "calibrate",
         submission,
         content,
         draft,
-        present,
+        CALIBRATIONS.present(submission, problem=True),
         prefer=prefer,
         default_wait_s=service.settings.default_wait_s,
     )
-
-
-@router.get(
-    "/calibrations",
-    operation_id="list_calibrations",
-    summary="Calibrations, newest first",
-    response_model=Page[CalibrationBody],
-    responses={
-        200: {
-            "headers": LINK_HEADER,
-            "content": {"application/json": {"example": {"items": [EXAMPLE], "next_cursor": None}}},
-        },
-        **responses(*ANYWHERE),
-    },
-)
-async def list_calibrations(
-    request: Request,
-    response: Response,
-    service: ServiceDep,
-    tenant: Tenant,
-    status: Annotated[
-        Status | None, Query(description="Only calibrations with this status.")
-    ] = None,
-    name: NameFilter = None,
-    tags: TagFilter = (),
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> Page[CalibrationBody]:
-    """One page of the caller's calibrations. Their names and tags are those of their jobs (`PATCH
-    /v1/jobs/{job_id}`).
-    """
-    records, following = await to_thread.run_sync(
-        lambda: service.ledger.page(
-            tenant,
-            status=status,
-            method=_METHOD,
-            name=name,
-            tags=tags,
-            limit=limit,
-            cursor=cursor,
-        )
-    )
-    response.headers.update(next_link(request, following))
-    return Page(items=[CalibrationBody.of(record) for record in records], next_cursor=following)
 
 
 @router.get(
@@ -210,32 +124,11 @@ async def get_calibration(
     request: Request, service: ServiceDep, tenant: Tenant, calibration_id: CalibrationId
 ) -> Response:
     """The state of a calibration, and what it learned once it has succeeded."""
-    return answer(request, CalibrationBody.of(await _find(service, tenant, calibration_id)))
+    record = await CALIBRATIONS.find(service, tenant, calibration_id)
+    return answer(request, CalibrationBody.of(record))
 
 
-@router.delete(
-    "/calibrations/{calibration_id}",
-    operation_id="delete_calibration",
-    summary="Remove a calibration",
-    status_code=204,
-    responses={
-        204: {"description": "The calibration was removed."},
-        **responses(
-            "unauthenticated", "forbidden", "not-found", "precondition-failed", "unavailable"
-        ),
-    },
-)
-async def delete_calibration(
-    service: ServiceDep, tenant: Tenant, calibration_id: CalibrationId, if_match: IfMatch = None
-) -> Response:
-    """Removes the calibration and its job, which is cancelled first if it is running. Predictions
-    that were made with it stay.
-    """
-    calibration = CalibrationBody.of(await _find(service, tenant, calibration_id))
-    if if_match is not None:
-        require_match(if_match, body_etag(calibration))
-    await to_thread.run_sync(service.ledger.delete, tenant, sibling(calibration_id, "job"))
-    return Response(status_code=204)
+CALIBRATIONS.mount(router, EXAMPLE)
 
 
 @mount(
@@ -270,15 +163,15 @@ async def get_selective_curve(
     tenant: Tenant,
     calibration_id: CalibrationId,
     form: Form[CurveExport],
-    query: Annotated[CurveQuery, Query()],
+    query: Annotated[PictureQuery, Query()],
 ) -> Response:
     """What every threshold of single nodes would answer to the calibration's rows, and how often
     that would be wrong: the whole trade between depth and errors.
     """
-    record = await _succeeded(service, tenant, calibration_id)
+    record = await CALIBRATIONS.succeeded(service, tenant, calibration_id)
 
     def load() -> tuple[CurveExport, dict[str, str]]:
-        path = _file(service, tenant, calibration_id, results.CURVE)
+        path = CALIBRATIONS.file(service, tenant, calibration_id, results.CURVE)
         facts = CalibrationBody.of(record).result
         assert facts is not None
         threshold = facts.threshold if facts.answer == "node" else None
@@ -296,7 +189,7 @@ async def get_selective_curve(
     "/calibrations/{calibration_id}/groups",
     TABLE,
     summary="Groups of a calibration",
-    responses=_documented(
+    responses=documented_table(
         GroupsBody,
         "Each group's threshold.",
         GROUPS_EXAMPLE,
@@ -313,7 +206,7 @@ async def get_calibration_groups(
     """The thresholds of a calibration at its `alpha`: one for all rows, or one for each subtree or
     class, with the number of its rows and whether that is enough for a promise.
     """
-    return await _table(request, service, tenant, calibration_id, form, results.GROUPS)
+    return await CALIBRATIONS.table(request, service, tenant, calibration_id, form, results.GROUPS)
 
 
 @mount(
@@ -321,7 +214,7 @@ async def get_calibration_groups(
     "/calibrations/{calibration_id}/suspects",
     TABLE,
     summary="Labels that look wrong",
-    responses=_documented(
+    responses=documented_table(
         SuspectsBody,
         "The rows, those that siblings are taken for first.",
         SUSPECTS_EXAMPLE,
@@ -341,7 +234,9 @@ async def get_suspected_labels(
     likely class part latest in the tree, siblings before all; among these the surest. Rows whose
     most probable class is their label are left out.
     """
-    return await _table(request, service, tenant, calibration_id, form, results.SUSPECTS)
+    return await CALIBRATIONS.table(
+        request, service, tenant, calibration_id, form, results.SUSPECTS
+    )
 
 
 @mount(
@@ -349,7 +244,7 @@ async def get_suspected_labels(
     "/calibrations/{calibration_id}/pairs",
     TABLE,
     summary="Pairs that need more data",
-    responses=_documented(
+    responses=documented_table(
         PairsBody,
         "The pairs, those that would gain most first.",
         PAIRS_EXAMPLE,
@@ -371,45 +266,4 @@ async def get_pairs_needing_data(
     more often than it expects. Pairs are ordered by this excess, for which an excess in few rows
     counts less. Pairs without confused rows are left out.
     """
-    return await _table(request, service, tenant, calibration_id, form, results.PAIRS)
-
-
-async def _table(
-    request: Request,
-    service: Service,
-    tenant: str,
-    calibration_id: str,
-    form: Form[Any],
-    name: str,
-) -> Response:
-    """A table that the calibration left."""
-    await _succeeded(service, tenant, calibration_id)
-
-    def load() -> tuple[pa.Table, dict[str, str]]:
-        return mapped(_file(service, tenant, calibration_id, name)), {}
-
-    etag = etag_of(f"{calibration_id} {name} {form.suffix}".encode())
-    return await respond(request, form, load, Turn("export", waits=False), etag=etag)
-
-
-async def _find(service: Service, tenant: str, calibration_id: str) -> Record:
-    record = await to_thread.run_sync(calibration_record, service, tenant, calibration_id)
-    if record is None:
-        raise not_found("calibration", calibration_id)
-    return record
-
-
-async def _succeeded(service: Service, tenant: str, calibration_id: str) -> Record:
-    record = await _find(service, tenant, calibration_id)
-    if record.status != "succeeded":
-        raise Refused(
-            "conflict", f"Calibration {calibration_id!r} is {record.status}; it has no results."
-        )
-    return record
-
-
-def _file(service: Service, tenant: str, calibration_id: str, name: str) -> Path:
-    path = service.trees.file(tenant, calibration_id, name)
-    if path is None:
-        raise not_found("calibration", calibration_id)
-    return path
+    return await CALIBRATIONS.table(request, service, tenant, calibration_id, form, results.PAIRS)

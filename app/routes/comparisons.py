@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from anyio import to_thread
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from app.forms.form import Chunks, Form, mount, respond
 from app.http import waiting
 from app.http.bodies import StrictRoute
 from app.http.dependencies import ComparisonId, Service, ServiceDep, Tenant
-from app.http.etags import IfMatch, etag_of, require_match
-from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
-from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
+from app.http.etags import etag_of
+from app.http.problems import Refused, refused_at, responses
 from app.http.streaming import Turn
-from app.schemas.annotations import NameFilter, TagFilter
 from app.schemas.comparisons import EXAMPLE, MOST_FITS, Comparison, NewComparison, RunBody
 from app.schemas.jobs import NewJob
-from app.schemas.pages import Page
 from app.schemas.results import Row
 from app.submission.inputs import resolve
 from app.submission.jobs import (
     REFUSALS,
     Draft,
-    Headers,
     SubmissionDep,
-    presented,
     submitted,
 )
+from app.submission.named_jobs import COMPARISONS, LOCATION
 from app.submission.steps import (
     check_shapes,
     check_steps,
@@ -40,18 +35,12 @@ from app.submission.steps import (
 )
 from workers.child.comparison import MEASURED_ON, ComparisonOptions, Contender
 from workers.formats.table_writers import csv_chunks, pieces_of_rows
-from workers.model import Record, Status, sibling
 
 router = APIRouter(prefix="/v1/comparisons", tags=["comparisons"], route_class=StrictRoute)
 
-_METHOD = "compare"
-"""What jobs of comparisons have as their method."""
 
 _DONE: dict[str, Any] = {"application/json": {"example": EXAMPLE}}
 _WAITING = {**EXAMPLE, "status": "queued", "table": None, "best": None, "finished_at": None}
-_LOCATION = {
-    "Location": {"description": "Address of the comparison.", "schema": {"type": "string"}}
-}
 
 
 @router.post(
@@ -64,12 +53,12 @@ _LOCATION = {
         201: {
             "description": "The comparison has ended within the wait that `Prefer` requests.",
             "model": Comparison,
-            "headers": _LOCATION,
+            "headers": LOCATION,
             "content": _DONE,
         },
         202: {
             "description": "The comparison was accepted.",
-            "headers": _LOCATION,
+            "headers": LOCATION,
             "content": {"application/json": {"example": _WAITING}},
         },
         **responses(*REFUSALS, "unknown-metric"),
@@ -86,57 +75,9 @@ async def create_comparison(
     def draft() -> Draft:
         return _draft(submission.service, submission.tenant, body)
 
-    async def present(status: Literal[201, 202], record: Record, headers: Headers) -> Response:
-        comparison = Comparison.of(record)
-        path = f"/v1/comparisons/{comparison.id}"
-        return presented(submission, comparison, path, status, headers)
-
     content = await submission.request.body()
+    present = COMPARISONS.present(submission)
     return await submitted("compare", submission, content, draft, present, prefer=prefer)
-
-
-@router.get(
-    "",
-    operation_id="list_comparisons",
-    summary="Comparisons, newest first",
-    response_model=Page[Comparison],
-    responses={
-        200: {
-            "headers": LINK_HEADER,
-            "content": {"application/json": {"example": {"items": [EXAMPLE], "next_cursor": None}}},
-        },
-        **responses(*ANYWHERE),
-    },
-)
-async def list_comparisons(
-    request: Request,
-    response: Response,
-    service: ServiceDep,
-    tenant: Tenant,
-    status: Annotated[
-        Status | None, Query(description="Only comparisons with this status.")
-    ] = None,
-    name: NameFilter = None,
-    tags: TagFilter = (),
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> Page[Comparison]:
-    """One page of the caller's comparisons. Their tags are those of their jobs (`PATCH
-    /v1/jobs/{job_id}`).
-    """
-    records, following = await to_thread.run_sync(
-        lambda: service.ledger.page(
-            tenant,
-            status=status,
-            method=_METHOD,
-            name=name,
-            tags=tags,
-            limit=limit,
-            cursor=cursor,
-        )
-    )
-    response.headers.update(next_link(request, following))
-    return Page(items=[Comparison.of(record) for record in records], next_cursor=following)
 
 
 def _json(comparison: Comparison) -> Chunks:
@@ -225,45 +166,17 @@ async def get_comparison(
     form: Form[Comparison],
 ) -> Response:
     """The state of a comparison, and its table once it has ended; as CSV, one row for each run."""
-    comparison = Comparison.of(await _find(service, tenant, comparison_id))
+    comparison = Comparison.of(await COMPARISONS.find(service, tenant, comparison_id))
     etag = _etag(comparison, form)
     turn = Turn("look", waits=False)
     return await respond(request, form, lambda: (comparison, {}), turn, etag=etag)
-
-
-@router.delete(
-    "/{comparison_id}",
-    operation_id="delete_comparison",
-    summary="Remove a comparison",
-    status_code=204,
-    responses={
-        204: {"description": "The comparison was removed."},
-        **responses(
-            "unauthenticated", "forbidden", "not-found", "precondition-failed", "unavailable"
-        ),
-    },
-)
-async def delete_comparison(
-    service: ServiceDep, tenant: Tenant, comparison_id: ComparisonId, if_match: IfMatch = None
-) -> Response:
-    """Removes the comparison and its job, which is cancelled first if it is running."""
-    comparison = Comparison.of(await _find(service, tenant, comparison_id))
-    if if_match is not None:
-        require_match(if_match, *(_etag(comparison, form) for form in FORMS))
-    await to_thread.run_sync(service.ledger.delete, tenant, sibling(comparison_id, "job"))
-    return Response(status_code=204)
 
 
 def _etag(comparison: Comparison, form: Form[Comparison]) -> str:
     return etag_of(b"".join(form.write(comparison)))
 
 
-async def _find(service: Service, tenant: str, comparison_id: str) -> Record:
-    job_id = sibling(comparison_id, "job")
-    record = await to_thread.run_sync(service.ledger.get, tenant, job_id)
-    if record is None or record.kind != "compare":
-        raise not_found("comparison", comparison_id)
-    return record
+COMPARISONS.mount(router, EXAMPLE, lambda one: [_etag(one, form) for form in FORMS])
 
 
 def _draft(service: Service, tenant: str, body: NewComparison) -> Draft:
@@ -307,7 +220,7 @@ def _draft(service: Service, tenant: str, body: NewComparison) -> Draft:
     for run in plan.runs:
         check_shapes(service, run.method, run.params, run.preprocess, inputs)
     fields = {
-        "method": _METHOD,
+        "method": COMPARISONS.kind,
         "name": body.name,
         "expires_at": body.expires_at,
         "queue": queue_of(*(step for run in plan.runs for step in run.plan(0).steps)),

@@ -78,7 +78,7 @@ _JOB = {"application/json": {"example": EXAMPLE}}
         },
         **responses(*REFUSALS),
     },
-    callbacks=webhooks.callbacks.routes,
+    callbacks=webhooks.callbacks("job_ended"),
 )
 async def create_job(
     body: NewJob, submission: SubmissionDep, prefer: waiting.Prefer = None

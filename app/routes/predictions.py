@@ -14,7 +14,7 @@ from fastapi import APIRouter, Header, Request, Response
 
 from app.forms.form import Chunks, Form, by_accept, respond, warning
 from app.forms.parts import json_object
-from app.forms.stored import record_of, require_calibration
+from app.forms.stored import record_of
 from app.http.bodies import StrictRoute
 from app.http.dependencies import JobId, Service, ServiceDep, Tenant, TreeId
 from app.http.problems import ANYWHERE, Refused, not_found, responses
@@ -24,6 +24,7 @@ from app.schemas.jobs import JobBody
 from app.schemas.predictions import PredictionRequest, Predictions
 from app.submission.inputs import resolve
 from app.submission.jobs import Draft, Headers, SubmissionDep
+from app.submission.named_jobs import require_calibration
 from app.submission.steps import image_roles
 from app.submission.tree_jobs import REFUSALS, result_of
 from workers import model

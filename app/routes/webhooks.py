@@ -6,6 +6,7 @@ from typing import Annotated
 
 from anyio import to_thread
 from fastapi import APIRouter, Header, Response
+from starlette.routing import BaseRoute
 
 from app.http.dependencies import Caller, ServiceDep
 from app.http.problems import Refused, responses
@@ -14,9 +15,6 @@ from app.schemas.webhooks import SecretBody
 from workers.jobs.webhook_keys import encoded
 
 router = APIRouter(prefix="/v1/webhook-secret", tags=["jobs"])
-
-callbacks = APIRouter()
-"""Not served: documents the request that a job's webhook receives."""
 
 
 @router.get(
@@ -41,22 +39,29 @@ async def get_webhook_secret(response: Response, service: ServiceDep, caller: Ca
     return SecretBody(secret=encoded(keys[0]), former=encoded(keys[1]) if keys[1:] else None)
 
 
-@callbacks.post(
-    "{$request.body#/webhook}",
-    operation_id="job_ended",
-    summary="A job has ended",
-    status_code=204,
-    responses={
-        204: {"description": "Any 2xx: the request has arrived."},
-        410: {"description": "The receiver does not want it; it is not sent again."},
-        "default": {
-            "description": "Any other answer, or none within 15 s: the request is sent again after "
-            "5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h, or later if `Retry-After` says so. "
-            "Redirects are not followed."
+def callbacks(operation_id: str) -> list[BaseRoute]:
+    """The request that the webhook of an operation receives, for the document; it is not served."""
+    router = APIRouter()
+    router.post(
+        "{$request.body#/webhook}",
+        operation_id=operation_id,
+        name="job_ended",
+        summary="A job has ended",
+        status_code=204,
+        responses={
+            204: {"description": "Any 2xx: the request has arrived."},
+            410: {"description": "The receiver does not want it; it is not sent again."},
+            "default": {
+                "description": "Any other answer, or none within 15 s: the request is sent again "
+                "after 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h, or later if `Retry-After` "
+                "says so. Redirects are not followed."
+            },
         },
-    },
-)
-async def job_ended(
+    )(_job_ended)
+    return router.routes
+
+
+async def _job_ended(
     body: EndedBody,
     webhook_id: Annotated[
         str, Header(description="The same at every attempt: requests with the same id are repeats.")

@@ -1,7 +1,7 @@
 """Bodies and queries of the API; records of the floors below are converted to these; start with
 `jobs`.
 
-- `jobs`, `comparisons`, `webhooks`: jobs and what belongs to them.
+- `jobs`, `named_jobs`, `comparisons`, `webhooks`: jobs and what belongs to them.
 - `datasets`, `uploads`: data that come in.
 - `methods`: entries of the catalogue; `steps`: methods with params.
 - `results`: what jobs leave; `documented`: schemas of what is sent as it was stored.
@@ -9,7 +9,7 @@
 - `views`, `nodes`, `features`, `clusters`, `tangles`: parts of trees.
 - `confusions`, `class_merges`, `consensus`: of classes, and of several trees.
 - `statements`: what a user says of a tree.
-- `evaluations`, `predictions`, `calibrations`: measured trees, placed rows, and how surely.
+- `evaluations`, `predictions`: measured trees, placed rows; `calibrations`, `drifts`.
 - `models`, `model_evaluations`, `paths`: models, measured classifiers, clusters over time.
 - `transformations`, `stretches`: rows transformed, and the features that are stretched.
 - `pages`, `problems`, `health`: pages of lists, problems, health.

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from app.pictures.palette import Palette, Theme
-from app.schemas.annotations import Description, Tags
 from app.schemas.evaluations import CutBody
 from app.schemas.expiry import ExpiresAtField
-from app.schemas.jobs import AdvanceBody, Given, Inputs, MaybeGiven, Name
-from app.schemas.results import ProblemDict
+from app.schemas.jobs import Given, Inputs, MaybeGiven, Name
+from app.schemas.named_jobs import EXAMPLE as SHARED
+from app.schemas.named_jobs import NamedJobBody
 from models.calibration.node_sets import SetScore
 from models.calibration.options import Answer, CalibrationTerms, Loss, Per
-from workers.model import Record, Status, sibling
+from workers.model import Record
 
 _REQUEST: dict[str, Any] = {
     "inputs": {"logits": "ds_01kamjx5w0n5zr4v8cqe2t7h3f"},
@@ -22,14 +21,10 @@ _REQUEST: dict[str, Any] = {
     "alpha": 0.05,
 }
 EXAMPLE: dict[str, Any] = {
+    **SHARED,
     "id": "cal_01kamjx5w0n5zr4v8cqe2t7h3f",
     "job": "job_01kamjx5w0n5zr4v8cqe2t7h3f",
     "tree": "tr_01kamjx5w0ahwbcuvh3mqsx4fb",
-    "name": None,
-    "description": None,
-    "tags": [],
-    "status": "succeeded",
-    "progress": {"fraction": 1.0, "stage": "done", "message": "", "eta_s": 0.0},
     "result": {
         "loss": "miss",
         "per": "all",
@@ -51,10 +46,6 @@ EXAMPLE: dict[str, Any] = {
         "n_pairs": 6,
     },
     "warnings": [],
-    "error": None,
-    "expires_at": None,
-    "created_at": "2026-11-21T17:00:00.000000Z",
-    "finished_at": "2026-11-21T17:00:01.000000Z",
 }
 CURVE_EXAMPLE: dict[str, Any] = {
     "area": 0.011,
@@ -179,56 +170,24 @@ class CalibrationResult(BaseModel):
     n_pairs: int = Field(description="Pairs of classes and of subtrees with confused rows.")
 
 
-class CalibrationBody(BaseModel):
+class CalibrationBody(NamedJobBody):
     """The state of a calibration, and what it learned once it has succeeded."""
 
     model_config = ConfigDict(title="Calibration", json_schema_extra={"examples": [EXAMPLE]})
+    prefix: ClassVar[Literal["cal"]] = "cal"
 
-    id: str
-    job: str = Field(description="The job that makes it: follow or cancel that job.")
     tree: str | None = Field(description="Null until it has succeeded.")
-    name: str | None
-    description: Description
-    tags: Tags
-    status: Status
-    progress: AdvanceBody
     result: CalibrationResult | None = Field(description="Null until it has succeeded.")
     warnings: list[str] = Field(description="What is not promised, and why.")
-    error: ProblemDict | None
-    expires_at: str | None = Field(
-        description="When it is removed, as RFC 3339 in UTC; null if that was not requested."
-    )
-    created_at: str
-    finished_at: str | None
 
     @classmethod
-    def of(cls, record: Record) -> CalibrationBody:
+    def left(cls, record: Record) -> dict[str, Any]:
         result = record.result or {}
-        return cls.model_validate(
-            {
-                **record.model_dump(
-                    include={
-                        *("name", "description", "tags", "status", "progress", "error"),
-                        *("warnings", "expires_at", "created_at", "finished_at"),
-                    }
-                ),
-                "id": sibling(record.id, "cal"),
-                "job": record.id,
-                "tree": result.get("tree"),
-                "result": result.get("calibration"),
-            }
-        )
-
-
-class CurveQuery(BaseModel):
-    """How the curve is drawn."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    px: int = Field(1000, ge=100, le=4096, description="Pictures: width in pixels.")
-    palette: Palette = Field("okabe-ito", description="Pictures: the colour of the curve.")
-    theme: Theme = Field("light", description="Pictures: the colours of the page.")
-    title: str | None = Field(None, max_length=300, description="Pictures: a title above.")
+        return {
+            "tree": result.get("tree"),
+            "result": result.get("calibration"),
+            "warnings": record.warnings,
+        }
 
 
 class CurveStep(BaseModel):

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.schemas.annotations import Description, Tags
 from app.schemas.evaluations import CutBody
 from app.schemas.expiry import ExpiresAtField
-from app.schemas.jobs import AdvanceBody, Inputs, MaybeGiven, Name
-from app.schemas.results import ProblemDict, Row
+from app.schemas.jobs import Inputs, MaybeGiven, Name
+from app.schemas.named_jobs import EXAMPLE as SHARED
+from app.schemas.named_jobs import NamedJobBody
+from app.schemas.results import Row
 from app.schemas.steps import MethodId, NewStep, Params
 from models.parameters import Exact
 from models.preprocess.steps import Step
-from workers.model import Record, Status, run_id, sibling
+from workers.model import Record, run_id, sibling
 
 MOST_FITS = 1000
 """Runs times seeds."""
@@ -30,13 +31,9 @@ NEW_EXAMPLE: dict[str, Any] = {
     "metrics": ["nmi", "ari"],
 }
 EXAMPLE: dict[str, Any] = {
+    **SHARED,
     "id": "cmp_01kamjx5w0n5zr4v8cqe2t7h3f",
     "job": "job_01kamjx5w0n5zr4v8cqe2t7h3f",
-    "name": None,
-    "description": None,
-    "tags": [],
-    "status": "succeeded",
-    "progress": {"fraction": 1.0, "stage": "done", "message": "", "eta_s": 0.0},
     "table": [
         {
             "method": "kmeans",
@@ -54,10 +51,6 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
     "best": {"nmi": 0},
-    "error": None,
-    "expires_at": None,
-    "created_at": "2026-11-21T17:00:00.000000Z",
-    "finished_at": "2026-11-21T17:00:01.000000Z",
 }
 
 
@@ -108,48 +101,23 @@ class NewComparison(Exact):
     expires_at: ExpiresAtField = None
 
 
-class Comparison(BaseModel):
+class Comparison(NamedJobBody):
     """The state of a comparison, and its table once it has ended."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
+    prefix: ClassVar[Literal["cmp"]] = "cmp"
 
-    id: str
-    job: str = Field(description="The job that runs it: follow or cancel that job.")
-    name: str | None
-    description: Description
-    tags: Tags
-    status: Status
-    progress: AdvanceBody
     table: list[Row] | None = Field(
         description="A row for each run, in order; null until the comparison has ended."
     )
     best: dict[str, int] | None = Field(
         description="The number of the row with the best mean, by metric."
     )
-    error: ProblemDict | None
-    expires_at: str | None = Field(
-        description="When it is removed, as RFC 3339 in UTC; null if that was not requested."
-    )
-    created_at: str
-    finished_at: str | None
 
     @classmethod
-    def of(cls, record: Record) -> Comparison:
+    def left(cls, record: Record) -> dict[str, Any]:
         result = {} if record.result is None else record.result["comparison"]
-        return cls.model_validate(
-            {
-                **record.model_dump(
-                    include={
-                        *("name", "description", "tags", "status", "progress", "error"),
-                        *("expires_at", "created_at", "finished_at"),
-                    }
-                ),
-                "id": sibling(record.id, "cmp"),
-                "job": record.id,
-                "table": _linked(record.id, result.get("table")),
-                "best": result.get("best"),
-            }
-        )
+        return {"table": _linked(record.id, result.get("table")), "best": result.get("best")}
 
 
 def _linked(job_id: str, table: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:

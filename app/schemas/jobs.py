@@ -126,6 +126,18 @@ QUEUED_EXAMPLE: dict[str, Any] = {
 }
 
 
+Webhook = Annotated[
+    WebhookAddress | None,
+    Field(
+        description="An https:// or http:// address that receives a signed POST when the job has "
+        "ended (see the callback): at least once, and again over three days until the answer is "
+        "2xx. It has no user name, password or fragment; private addresses are refused unless the "
+        "service allows them.",
+        examples=["https://example.org/hooks/umbel"],
+    ),
+]
+
+
 class NewJob(BaseModel):
     """One run of one method."""
 
@@ -159,14 +171,7 @@ class NewJob(BaseModel):
         "their words, if `preprocess` begins with 'words' and keeps the columns.",
     )
     name: Name = None
-    webhook: WebhookAddress | None = Field(
-        None,
-        description="An https:// or http:// address that receives a signed POST when the job has "
-        "ended (see the callback): at least once, and again over three days until the answer is "
-        "2xx. It has no user name, password or fragment; private addresses are refused unless the "
-        "service allows them.",
-        examples=["https://example.org/hooks/umbel"],
-    )
+    webhook: Webhook = None
     expires_at: ExpiresAtField = None
 
 
@@ -204,7 +209,7 @@ class JobBody(BaseModel):
     id: str
     kind: str = Field(
         description="`fit`, `predict`, `transform`, `evaluate`, `compare`, `consensus`, "
-        "`calibrate` or `import`."
+        "`calibrate`, `drift` or `import`."
     )
     method: str
     name: str | None

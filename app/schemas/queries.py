@@ -7,7 +7,19 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.pictures.palette import Palette, Theme
 from models.errors import UsageError
+
+
+class PictureQuery(BaseModel):
+    """How a picture is drawn."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    px: int = Field(1000, ge=100, le=4096, description="Pictures: width in pixels.")
+    palette: Palette = Field("okabe-ito", description="Pictures: the colours of what is shown.")
+    theme: Theme = Field("light", description="Pictures: the colours of the page.")
+    title: str | None = Field(None, max_length=300, description="Pictures: a title above.")
 
 
 class FormQuery(BaseModel):

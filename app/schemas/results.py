@@ -171,6 +171,8 @@ class JobResult(TypedDict, total=False):
         str, Field(description="`evaluate`, of a classifier: the address of its tables.")
     ]
     calibration: Annotated[str, Field(description="`calibrate`: the id of the calibration.")]
+    drift: Annotated[str, Field(description="`drift`: the id of the drift.")]
+    n_moves: Annotated[int, Field(description="`drift`: the number of changes that were found.")]
     comparison: Annotated[ComparisonTable, Field(description="`compare`: the table.")]
     consensus: Annotated[
         ConsensusFacts, Field(description="`consensus`: the trees beside the new one.")

@@ -6,13 +6,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.pictures.palette import Palette, Theme
+from app.schemas.queries import PictureQuery
 
 
-class StretchesQuery(BaseModel):
+class StretchesQuery(PictureQuery):
     """Which features, and how they are drawn."""
-
-    model_config = ConfigDict(extra="ignore")
 
     by: Literal["stretch", "reach"] = Field(
         "stretch", description="What features are ranked by, and what pictures show."
@@ -20,10 +18,6 @@ class StretchesQuery(BaseModel):
     limit: int = Field(
         20, ge=1, le=10_000, description="The most features; pictures show at most 60."
     )
-    px: int = Field(1000, ge=100, le=4096, description="Pictures: width in pixels.")
-    palette: Palette = Field("okabe-ito", description="Pictures: the colours of the bars.")
-    theme: Theme = Field("light", description="Pictures: the colours of the page.")
-    title: str | None = Field(None, max_length=300, description="Pictures: a title above.")
 
 
 class StretchedFeature(BaseModel):

@@ -4,6 +4,7 @@ Start with `jobs`: `submitted` is the one way in which routes submit work.
 
 - `jobs`: submitted once per idempotency key, awaited, answered.
 - `tree_jobs`: the same for work on a tree, answered with its result if it is quick.
+- `named_jobs`: jobs with an id, a list and an address of their own.
 - `steps`: the steps of a fit, checked.
 - `inputs`: inputs by role, looked up and checked.
 - `statements`: what a user says of a tree, as labels of its rows.

@@ -88,7 +88,15 @@ Present = Callable[[Literal[201, 202], Record, Headers], Awaitable[Response]]
 
 async def submitted(
     kind: Literal[
-        "fit", "compare", "predict", "transform", "evaluate", "consensus", "calibrate", "import"
+        "fit",
+        "compare",
+        "predict",
+        "transform",
+        "evaluate",
+        "consensus",
+        "calibrate",
+        "drift",
+        "import",
     ],
     submission: Submission,
     fingerprint: bytes,

@@ -6,8 +6,8 @@
 
 Start with `client`, which has `Umbel`; `aio` has the same for asyncio, written by a script.
 
-- `client`, `tree`, `job`, `dataset`, `model`, `comparison`, `calibration`, `results`: what a user
-  holds
+- `client`, `tree`, `job`, `dataset`, `model`, `comparison`, `calibration`, `drift`, `results`: what
+  a user holds
 - `methods`, `catalogue`, `problems`: written from the service's catalogue and its problems
 - `inputs`, `frames`, `encodings`, `imports`: from a value of the caller to bytes
 - `core`: operations, written once, and the two drivers that run them
@@ -25,6 +25,7 @@ from umbel_client.calibration import Calibration
 from umbel_client.client import Umbel
 from umbel_client.comparison import Comparison
 from umbel_client.dataset import Dataset
+from umbel_client.drift import Drift
 from umbel_client.errors import (
     CannotStart,
     ConnectionFailed,
@@ -59,6 +60,7 @@ __all__ = [
     "ConnectionFailed",
     "Cut",
     "Dataset",
+    "Drift",
     "Evaluation",
     "File",
     "Input",

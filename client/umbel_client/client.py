@@ -16,6 +16,7 @@ from umbel_client.core.expiry import Expiry, expiry
 from umbel_client.core.runs import Run, RunOptions
 from umbel_client.core.waiting import Waiting
 from umbel_client.dataset import Dataset
+from umbel_client.drift import Drift
 from umbel_client.errors import InputError
 from umbel_client.inputs import Input, Reference, converted
 from umbel_client.job import Job
@@ -270,6 +271,10 @@ class Umbel:
         """A calibration, with its curve, groups, suspects and pairs if it has succeeded."""
         return Calibration(self._driver.run(trees.calibration(calibration_id)))
 
+    def drift(self, drift_id: str) -> Drift:
+        """A drift, with its nodes and its picture if it has succeeded."""
+        return Drift(self._driver.run(trees.drift(drift_id)))
+
     def jobs(
         self,
         *,
@@ -333,6 +338,20 @@ class Umbel:
         query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
         bodies = self._driver.run(trees.listed("/v1/calibrations", query, limit))
         return [Calibration(body) for body in bodies]
+
+    def drifts(
+        self,
+        *,
+        status: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        limit: int = 50,
+    ) -> list[Drift]:
+        """The newest drifts without nodes and pictures, with a status, with a name, whose jobs have
+        all of the tags."""
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
+        bodies = self._driver.run(trees.listed("/v1/drifts", query, limit))
+        return [Drift(body) for body in bodies]
 
     def usage(self) -> dict[str, Any]:
         """What the tenant (`tenant`) and this key (`key`) use of what they may: `bytes`,

@@ -32,7 +32,7 @@ def check_apart(owner: httpx.Client, stranger: httpx.Client) -> None:
                 assert answer.status_code == 404, f"{method} {address}: {answer.text[:500]}"
                 n_asked += 1
     own_ids = {own_id for ids in things.values() for own_id in ids}
-    for path in ("datasets", "jobs", "trees", "comparisons", "calibrations"):
+    for path in ("datasets", "jobs", "trees", "comparisons", "calibrations", "drifts"):
         seen = {item["id"] for item in pages(stranger, path)}
         assert not seen & own_ids, path
     assert {path: owner.get(path).status_code for path in before} == before
@@ -48,8 +48,13 @@ def made(owner: httpx.Client) -> dict[str, list[str]]:
     rows = {"inputs": {"logits": 20 * LOGITS}, "labels": 20 * [0, 1, 2], "alpha": 0.2}
     tree = job["result"]["tree"]
     calibration = owner.post(f"/v1/trees/{tree}/calibrations", json=rows, headers=wait)
+    sample = {"inputs": {"logits": LOGITS}}
+    drift = owner.post(
+        f"/v1/trees/{tree}/drifts", json={"reference": sample, "batch": sample}, headers=wait
+    )
     return {
         "calibration": [calibration.json()["id"]],
+        "drift": [drift.json()["id"]],
         "dataset": [dataset.json()["id"]],
         "upload": [owner.post("/v1/uploads").json()["id"]],
         "job": [job["id"]],
@@ -63,7 +68,7 @@ def listed(owner: httpx.Client) -> dict[str, list[str]]:
     """The newest of what there is, for the kinds that have lists."""
     return {
         kind: [item["id"] for item in pages(owner, f"{kind}s")[:3]]
-        for kind in ("dataset", "tree", "comparison", "calibration")
+        for kind in ("dataset", "tree", "comparison", "calibration", "drift")
     }
 
 
@@ -100,6 +105,7 @@ def body_for(method: str, path: str) -> dict[str, Any]:
     bodies: dict[str, dict[str, Any]] = {
         "evaluations": {"labels": [0, 1, 1]},
         "calibrations": {"inputs": {"logits": LOGITS}, "labels": [0, 1, 2], "alpha": 0.5},
+        "drifts": {name: {"inputs": {"logits": LOGITS}} for name in ("reference", "batch")},
         "predictions": {"inputs": {"logits": LOGITS}},
         "transformations": {"inputs": {"features": ROWS}},
         "labels": {"statements": [{"known": 0, "name": "mine"}]},

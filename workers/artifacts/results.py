@@ -22,6 +22,11 @@ calibration.safetensors
                     "temperature", "by_edges", "risk": {"worst", "n_rows"}}
 groups.arrow        a calibration's groups: node, name, n_rows, threshold, promised
 curve.arrow         its selective curve: threshold, coverage, error, depth
+moves.arrow         what two samples differ in, the surest first: aspect, node, name, parent,
+                    parent_name, direction, before, after, low, high, p_value, n_before, n_after,
+                    label
+drift.arrow         the same comparison, one row per node: node, parent, name, n_before, n_after,
+                    mass, share, confidence and purity, each before and after with low and high
 suspects.arrow      its rows whose labels look wrong: row, label, likely and meet, each with its
                     name; of_label, of_likely, n_classes
 """
@@ -72,6 +77,8 @@ CALIBRATION = "calibration.safetensors"
 GROUPS = "groups.arrow"
 CURVE = "curve.arrow"
 SUSPECTS = "suspects.arrow"
+MOVES = "moves.arrow"
+DRIFT = "drift.arrow"
 PAIRS = "pairs.arrow"
 
 _FACTS = "umbel"

@@ -20,7 +20,14 @@ from models.errors import UsageError
 from workers.child.apart import run_apart
 from workers.child.confinement import confine
 from workers.formats.inline import LongList, shapes_of_list
-from workers.formats.strict_json import INPUTS, Bound, NotStrict, parse_json, require_few
+from workers.formats.strict_json import (
+    INPUTS,
+    Bound,
+    NotStrict,
+    parse_json,
+    parts_with_inputs,
+    require_few,
+)
 
 LONG_BYTES = 64 << 10
 """A list of this many bytes of JSON is long."""
@@ -43,7 +50,9 @@ def body_apart(body: bytes, bound: Bound | None = None) -> Any:
     start = message["length"]
     for part in message["lists"]:
         error = part["error"]
-        inputs = value if part["beside"] else value["inputs"]
+        inputs = value
+        for field in part["way"]:
+            inputs = inputs[field]
         inputs[part["role"]] = LongList(
             bytes(view[start : start + part["length"]]),
             {role: tuple(shape) for role, shape in part["shapes"].items()},
@@ -77,12 +86,12 @@ def main() -> None:
 
 def _pieces(value: Any) -> list[bytes]:
     lists, pieces = [], []
-    for inputs, role, given in list(_inputs(value)):
+    for way, inputs, role, given in list(_inputs(value)):
         if not isinstance(given, list) or _are_ids(given):
             continue
         content = to_json(given)
         if len(content) > LONG_BYTES:
-            facts = {"role": role, "beside": inputs is value, "length": len(content)}
+            facts = {"role": role, "way": way, "length": len(content)}
             lists.append({**facts, **_checked(role, given)})
             pieces.append(content)
             inputs[role] = None
@@ -91,16 +100,18 @@ def _pieces(value: Any) -> list[bytes]:
     return [head, rest, *pieces]
 
 
-def _inputs(value: Any) -> Iterator[tuple[dict[str, Any], str, Any]]:
-    """What is an input, in `inputs` and beside them: where it stands, its role, itself."""
+def _inputs(value: Any) -> Iterator[tuple[tuple[str, ...], dict[str, Any], str, Any]]:
+    """What is an input, in `inputs` and beside them: the way to the object with it, that object,
+    its role, itself."""
     if not isinstance(value, dict):
         return
-    for role in INPUTS & value.keys():
-        yield value, role, value[role]
-    inputs = value.get("inputs")
-    if isinstance(inputs, dict):
-        for role, given in inputs.items():
-            yield inputs, role, given
+    for way, part in parts_with_inputs(value):
+        for role in INPUTS & part.keys():
+            yield way, part, role, part[role]
+        inputs = part.get("inputs")
+        if isinstance(inputs, dict):
+            for role, given in inputs.items():
+                yield (*way, "inputs"), inputs, role, given
 
 
 def _are_ids(value: list[Any]) -> bool:

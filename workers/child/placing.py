@@ -9,7 +9,7 @@ from typing import Any
 
 from models.data import Data, Value
 from models.errors import UsageError
-from models.method import PredictionOptions, handed_on
+from models.method import PredictionOptions, Predictions, handed_on
 from models.preprocess.inputs import Preparation
 from models.registry import method
 from models.tree.rows import over_rows
@@ -59,6 +59,12 @@ def placing_data(model: results.FittedModel, values: Mapping[str, Value]) -> Dat
     return data
 
 
+def placed(tree: Tree, model: results.FittedModel, values: Mapping[str, Value]) -> Predictions:
+    """Rows placed in a tree by its model. Raises UsageError as `placing_data`, `Method.predict`."""
+    last = model.stages[-1]
+    return method(last.method).predict(last.model, tree, placing_data(model, values))
+
+
 @dataclass(frozen=True, slots=True)
 class NewRows:
     """Rows that were not in the fit, placed in its tree for an evaluation.
@@ -84,9 +90,8 @@ class NewRows:
         fitted, model = fitted_of(sources)
         values = values_of(sources, but=("tree",), many=many_of(model.stages[0].method))
         given = {role: value for role, value in values.items() if role in roles}
-        last = model.stages[-1]
-        predicts = method(last.method)
-        predictions = predicts.predict(last.model, fitted, placing_data(model, given))
+        predicts = method(model.stages[-1].method)
+        predictions = placed(fitted, model, given)
         others = {role: value for role, value in values.items() if role not in roles}
         if "features" in given and not isinstance(given["features"], tuple):
             others["features"] = given["features"]

@@ -111,6 +111,7 @@ def run(spec: Spec, report: Report, coordinator: Coordinator | None = None) -> O
             "evaluate": _evaluate,
             "consensus": _consensus,
             "calibrate": _calibrate,
+            "drift": _drift,
             "import": _import,
             "inspect": _inspect,
         }[kind]
@@ -367,6 +368,17 @@ def _calibrate(spec: Spec, report: Report) -> Outcome:
     return Outcome(
         result={"tree": spec.request.options["tree"], "calibration": result.facts},
         warnings=result.warnings,
+    )
+
+
+def _drift(spec: Spec, report: Report) -> Outcome:
+    from workers.child.drift import compared
+
+    report(Advance(stage="reading"))
+    options = spec.request.options
+    result = compared(options, spec.sources, spec.folder, _progress(report))
+    return Outcome(
+        result={"tree": options["tree"], "drift": result.facts}, warnings=result.warnings
     )
 
 

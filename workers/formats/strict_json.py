@@ -20,6 +20,8 @@ _HUGE = re.compile(rb"[eE]\+?0*[1-9]\d{2,}|(?<!\d)\d{300}")
 
 INPUTS = frozenset({"costs", "labels", "features", "distances", "similarity", "hierarchy"})
 """Fields of a body that may be inputs, beside those in `inputs`."""
+SAMPLES = ("reference", "batch")
+"""Fields of a body that may be objects with inputs of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +71,14 @@ def require_few(value: Any, bound: Bound) -> None:
     n_values = 0
     stack: list[Any] = [value]
     if isinstance(value, dict):
-        stack = [given for field, given in value.items() if not _is_input(field, given)]
-        n_values = len(value)
+        parts = [part for _, part in parts_with_inputs(value)]
+        n_values = sum(map(len, parts))
+        stack = [
+            given
+            for part in parts
+            for field, given in part.items()
+            if not _is_input(field, given) and not any(given is other for other in parts)
+        ]
     while stack and n_values <= bound.values:
         item = stack.pop()
         if isinstance(item, list) and not bound.numbers and all(type(part) is int for part in item):
@@ -84,6 +92,13 @@ def require_few(value: Any, bound: Bound) -> None:
             "invalid-request",
             f"The body has more than {bound.values} values besides the lists of its inputs.",
         )
+
+
+def parts_with_inputs(body: dict[str, Any]) -> list[tuple[tuple[str, ...], dict[str, Any]]]:
+    """The objects of a body that may have `inputs`, and inputs beside these, each with the way to
+    it: the body itself, and its samples."""
+    samples = [((name,), body[name]) for name in SAMPLES if isinstance(body.get(name), dict)]
+    return [((), body), *samples]
 
 
 def _is_input(field: str, given: Any) -> bool:

@@ -17,6 +17,9 @@ def public(record: Record) -> dict[str, Any]:
         job["result"] = {**result, "predictions": f"/v1/jobs/{record.id}/predictions"}
     if record.kind == "calibrate" and result is not None:
         job["result"] = {**result, "calibration": sibling(record.id, "cal")}
+    if record.kind == "drift" and result is not None:
+        n_moves = result["drift"]["n_moves"]
+        job["result"] = {**result, "drift": sibling(record.id, "dr"), "n_moves": n_moves}
     if record.kind == "evaluate" and "nodes" in (result or {}):
         job["result"] = {**(result or {}), "nodes": f"/v1/jobs/{record.id}/nodes"}
     if record.kind == "evaluate" and "tables" in (result or {}):

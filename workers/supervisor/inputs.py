@@ -94,7 +94,7 @@ class _Inputs:
         names = [results.TREE, results.LEAF_OF_POINT]
         kind, options = self.request.kind, self.request.options
         if model and (
-            kind in ("predict", "calibrate") or "model" in options or options.get("inputs")
+            kind in ("predict", "calibrate", "drift") or "model" in options or options.get("inputs")
         ):
             names.append(results.MODEL)
         for name in names:
@@ -207,13 +207,13 @@ class _Inputs:
         match self.request.kind:
             case "fit":
                 method_id = self.request.method
-            case "predict" | "calibrate":
+            case "predict" | "calibrate" | "drift":
                 record = self.trees.record(self.request.tenant, self.request.options["tree"])
                 method_id = "" if record is None else record.method
             case _:
                 return False
-        used = known(method_id)
-        return used is not None and role in used.inputs and used.inputs[role].by_rows
+        used, own = known(method_id), role.rpartition(".")[2]
+        return used is not None and own in used.inputs and used.inputs[own].by_rows
 
 
 def _deleted(role: str, what: str) -> UsageError:

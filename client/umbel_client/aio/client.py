@@ -23,6 +23,7 @@ from umbel_client.core.drivers import AsyncDriver
 from umbel_client.core.expiry import Expiry, expiry
 from umbel_client.core.runs import Run, RunOptions
 from umbel_client.core.waiting import Waiting
+from umbel_client.drift import Drift
 from umbel_client.errors import InputError
 from umbel_client.inputs import Input, Reference, converted
 from umbel_client.local import LocalService
@@ -280,6 +281,10 @@ class AsyncUmbel:
         """A calibration, with its curve, groups, suspects and pairs if it has succeeded."""
         return Calibration(await self._driver.run(trees.calibration(calibration_id)))
 
+    async def drift(self, drift_id: str) -> Drift:
+        """A drift, with its nodes and its picture if it has succeeded."""
+        return Drift(await self._driver.run(trees.drift(drift_id)))
+
     async def jobs(
         self,
         *,
@@ -343,6 +348,20 @@ class AsyncUmbel:
         query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
         bodies = await self._driver.run(trees.listed("/v1/calibrations", query, limit))
         return [Calibration(body) for body in bodies]
+
+    async def drifts(
+        self,
+        *,
+        status: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        limit: int = 50,
+    ) -> list[Drift]:
+        """The newest drifts without nodes and pictures, with a status, with a name, whose jobs have
+        all of the tags."""
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
+        bodies = await self._driver.run(trees.listed("/v1/drifts", query, limit))
+        return [Drift(body) for body in bodies]
 
     async def usage(self) -> dict[str, Any]:
         """What the tenant (`tenant`) and this key (`key`) use of what they may: `bytes`,

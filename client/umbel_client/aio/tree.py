@@ -23,6 +23,7 @@ from umbel_client.core.drivers import AsyncDriver
 from umbel_client.core.expiry import Expiry, expiry
 from umbel_client.core.trees import TreeFacts
 from umbel_client.core.waiting import Waiting
+from umbel_client.drift import Drift
 from umbel_client.errors import InputError, UmbelError
 from umbel_client.inputs import Input
 from umbel_client.results import Confusions, Cut, Evaluation, Level, Merges, Predictions
@@ -398,6 +399,47 @@ class AsyncTree:
             Waiting(wait_s, title="calibrating"),
         )
         return Calibration(await self._driver.run(operation))
+
+    async def drift(
+        self,
+        reference: Input | Mapping[str, Input],
+        batch: Input | Mapping[str, Input],
+        *,
+        reference_labels: Input | None = None,
+        batch_labels: Input | None = None,
+        level: float | None = None,
+        name: str | None = None,
+        webhook: str | None = None,
+        expires_at: Expiry = None,
+        wait_s: float | None = None,
+    ) -> Drift:
+        """Which nodes gained or lost mass, confidence or, with labels, purity from the reference to
+        the batch.
+
+        reference : rows as they should be, not those of the fit. batch : new rows. A method that
+        needs several inputs takes them by role. level : the accepted rate of false discoveries,
+        0.05 by default. webhook : an address that is told of the end. expires_at : when the job may
+        be removed.
+
+        UmbelWarning for what could not be compared. Raises InputError, CannotPredict, WaitTimeout,
+        JobCancelled.
+        """
+        given = {"reference": (reference, reference_labels), "batch": (batch, batch_labels)}
+        samples = {}
+        for sample, (rows, labels) in given.items():
+            if not isinstance(rows, Mapping):
+                rows = {await self._driver.run(trees.only_role(self.facts.model, ())): rows}
+            samples[sample] = runs.converted_inputs({**rows, "labels": labels})
+        fields = {
+            "level": level,
+            "name": name,
+            "webhook": webhook,
+            "expires_at": expiry(expires_at),
+        }
+        operation = trees.drifted(
+            f"/v1/trees/{self.id}", samples, fields, Waiting(wait_s, title="comparing")
+        )
+        return Drift(await self._driver.run(operation))
 
     async def model(self) -> AsyncModel:
         """The model that was fitted with the tree. Raises InputError where there is none."""

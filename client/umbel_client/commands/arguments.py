@@ -43,6 +43,7 @@ def add_commands(parser: argparse.ArgumentParser, commands: Commands) -> None:
     _evaluate(commands)
     _predict(commands)
     _calibrate(commands)
+    _drift(commands)
     _compare(commands)
     _consensus(commands)
     _jobs(commands)
@@ -229,6 +230,24 @@ def _calibrate(commands: Commands) -> None:
     )
     _service(parser)
     parser.set_defaults(run=_late("calibrate"))
+
+
+def _drift(commands: Commands) -> None:
+    parser = _command(commands, "drift", "find what moved in a tree from a reference to a batch")
+    parser.add_argument("tree", help="the id of a tree (tr_...)")
+    parser.add_argument("reference", help="rows as they should be: a file, or an id")
+    parser.add_argument("batch", help="new rows: a file, or an id")
+    parser.add_argument("--reference-labels", metavar="FILE", help="the label of each row")
+    parser.add_argument("--batch-labels", metavar="FILE", help="the label of each row")
+    parser.add_argument(
+        "--level", type=float, help="the accepted rate of false discoveries; default: 0.05"
+    )
+    parser.add_argument("--title", help="the drift's name")
+    parser.add_argument(
+        "--out", metavar="FILE", help="every node, as .json or .csv, or the picture, as .svg"
+    )
+    _service(parser)
+    parser.set_defaults(run=_late("drift"))
 
 
 def _compare(commands: Commands) -> None:

@@ -325,6 +325,37 @@ def calibrate(arguments: Namespace) -> None:
             say(f"warning: {sentence}", arguments.quiet)
 
 
+def drift(arguments: Namespace) -> None:
+    """`umbel drift`."""
+    labels = {
+        name: None if text is None else input_of("labels", text)
+        for name in ("reference_labels", "batch_labels")
+        for text in (getattr(arguments, name),)
+    }
+    reference, batch = (
+        input_of("rows", getattr(arguments, name)) for name in ("reference", "batch")
+    )
+    picture = arguments.out is not None and arguments.out.lower().endswith(".svg")
+    if picture:
+        outputs.require_place(arguments.out)
+    else:
+        _require_table(arguments.out)
+    with service(arguments, kept=True) as umbel:
+        drifted = umbel.tree(arguments.tree).drift(
+            reference, batch, **labels, level=arguments.level, name=arguments.title
+        )
+        if picture:
+            outputs.saved(drifted.svg.encode(), arguments.out)
+        elif arguments.out:
+            outputs.table(drifted.nodes, arguments.out)
+        columns = ("aspect", "name", "direction", "before", "after", "p_value")
+        shown = [{name: move[name] for name in columns} for move in drifted.moves]
+        told = outputs.shown(shown) if shown else "Nothing moved."
+        put(drifted.body, arguments.json, f"{drifted.id}\n\n{told}")
+        for sentence in drifted.warnings:
+            say(f"warning: {sentence}", arguments.quiet)
+
+
 def compare(arguments: Namespace) -> None:
     """`umbel compare`."""
     runs = [compared(text) for text in arguments.methods]

@@ -210,6 +210,46 @@ def calibration(calibration_id: str) -> Operation[dict[str, Any]]:
     }
 
 
+def drifted(
+    path: str,
+    samples: Mapping[str, Inputs],
+    fields: Mapping[str, Any],
+    waiting: Waiting,
+) -> Operation[dict[str, Any]]:
+    """A drift in the tree at `path`, as `drift` gives it; UmbelWarning for each of its warnings.
+
+    samples : by name the inputs and maybe labels of each. Raises as `evaluated`.
+    """
+    roles = {f"{name}.{role}": (name, role) for name, inputs in samples.items() for role in inputs}
+
+    def use(given: dict[str, Any]) -> Operation[dict[str, Any]]:
+        body = {name: value for name, value in fields.items() if value is not None}
+        for name in samples:
+            own = {role: given[key] for key, (of, role) in roles.items() if of == name}
+            labels = {"labels": own.pop("labels")} if "labels" in own else {}
+            body[name] = {"inputs": own, **labels}
+        answer = yield from awaited(f"{path}/drifts", body, waiting)
+        made = json_of(answer, "id") if isinstance(answer, Reply) else answer.accepted
+        return (yield from drift(str(made["id"])))
+
+    inputs = {key: samples[name][role] for key, (name, role) in roles.items()}
+    result = yield from supplied(inputs, use, waiting.progress, keep=False)
+    for sentence in result["warnings"]:
+        warnings.warn(sentence, UmbelWarning, stacklevel=2)
+    return result
+
+
+def drift(drift_id: str) -> Operation[dict[str, Any]]:
+    """A drift and, once it has succeeded, its `nodes` and its picture, `svg`."""
+    path = f"/v1/drifts/{drift_id}"
+    body = yield from described(path, "id", "status", "warnings")
+    if body["status"] != "succeeded":
+        return body
+    nodes = yield from described(f"{path}/nodes", "items")
+    picture = yield from raw(f"{path}.svg")
+    return {**body, "nodes": nodes["items"], "svg": picture.decode()}
+
+
 def transformed(
     path: str, inputs: Inputs, fields: Mapping[str, Any], waiting: Waiting
 ) -> Operation[dict[str, Any]]:

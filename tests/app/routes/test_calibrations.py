@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from app.forms.stored import calibration_record, require_calibration
 from app.http.problems import Refused
+from app.submission.named_jobs import CALIBRATIONS, require_calibration
 from tests.app.conftest import Working, problem_of
 from tests.app.tree_kit import NEWICK, UNKNOWN, classifier, fit, post, predict
 from workers.stores.objects.job_files import read_request
@@ -336,9 +336,9 @@ def test_a_long_calibration_is_followed(working: Working, tree: dict[str, Any]) 
 
 def test_a_calibration_belongs_to_its_tenant(working: Working, tree: dict[str, Any]) -> None:
     made = calibrate(working, tree).json()
-    record = calibration_record(working.service, "local", made["id"])
+    record = CALIBRATIONS.record(working.service, "local", made["id"])
     assert record is not None
-    assert calibration_record(working.service, "bob", made["id"]) is None
+    assert CALIBRATIONS.record(working.service, "bob", made["id"]) is None
     with pytest.raises(Refused, match="There is no calibration"):
         require_calibration(working.service, "bob", made["id"], tree["id"])
 

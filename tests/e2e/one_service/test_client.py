@@ -19,7 +19,16 @@ import scipy.sparse as sp
 import torch
 
 from tests.e2e.conftest import Service, until
-from umbel_client import AsyncUmbel, InputError, Job, JobCancelled, Tree, Umbel, WaitTimeout
+from umbel_client import (
+    AsyncUmbel,
+    InputError,
+    Job,
+    JobCancelled,
+    Tree,
+    Umbel,
+    UmbelWarning,
+    WaitTimeout,
+)
 from umbel_client import problems as refusals
 from umbel_client.core import uploads
 
@@ -153,6 +162,32 @@ def test_calibrations(tree: Tree, umbel: Umbel) -> None:
         tree.calibrate(labels, LOGITS, alpha=0.01)
     with pytest.raises(refusals.UnknownLabel):
         tree.calibrate(["lion"] * 60, LOGITS)
+
+
+def test_drifts(tree: Tree, umbel: Umbel) -> None:
+    labels = [NAMES[c] for c in np.arange(60) % 4]
+    batch = np.concatenate([np.tile(LOGITS[::4], (4, 1)), LOGITS])
+    drift = tree.drift(
+        np.tile(LOGITS, (3, 1)),
+        {"logits": batch},
+        reference_labels=labels * 3,
+        batch_labels=[*labels[::4] * 4, *labels],
+        level=0.01,
+        name="Monday",
+    )
+    # Each ant is there five times.
+    assert drift.moved
+    assert "ant" in {move["name"] for move in drift.moves if move["direction"] == "gained"}
+    assert len(drift.nodes) == len(drift.to_pandas()) == len(tree.nodes())
+    assert drift.nodes[0]["n_after"] == 120
+    assert drift._repr_svg_() == drift.svg
+    assert drift.svg.startswith("<svg")
+    assert "from 180 to 120 rows" in repr(drift)
+    again = umbel.drift(drift.id)
+    assert (again.body, again.nodes) == (drift.body, drift.nodes)
+    assert [each.id for each in umbel.drifts(name="Monday")] == [drift.id]
+    with pytest.warns(UmbelWarning, match="not even a total change"):
+        tree.drift(LOGITS[:1], LOGITS[:1])
 
 
 @pytest.mark.parametrize(

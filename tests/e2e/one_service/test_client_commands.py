@@ -111,6 +111,11 @@ def test_evaluate_predict_compare_and_jobs(capsys: pytest.CaptureFixture[str]) -
     assert "n_rows" in output
     output, _ = umbel(capsys, "predict", tree, "new.npy", "--calibration", calibration, "--json")
     assert [row["nodes"] for row in json.loads(output)] == [[int(leaf)] for leaf in leaves]
+    output, _ = umbel(capsys, "drift", tree, "x.npy", "x.npy", "--out", "nodes.csv")
+    assert "Nothing moved." in output
+    assert Path("nodes.csv").read_text().startswith("node,parent,name,n_before,n_after")
+    umbel(capsys, "drift", tree, "x.npy", "new.npy", "--out", "moves.svg", "--json")
+    assert Path("moves.svg").read_text().startswith("<svg")
     _, error = umbel(capsys, *calibrated, "--alpha", "0.001", status=1)
     assert "at least 999 labelled rows" in error
 

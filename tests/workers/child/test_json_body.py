@@ -51,6 +51,22 @@ def test_long_lists_come_back_as_they_were_sent() -> None:
     assert apart["labels"].checked() == {"labels": (N + 3,)}
 
 
+def test_long_lists_of_samples() -> None:
+    rows = [[number, 0.5] for number in range(N)]
+    body = {
+        "reference": {"inputs": {"logits": rows}, "labels": ["a"] * N},
+        "batch": {"inputs": {"logits": [[1, 2]]}, "labels": "ds_1"},
+        "level": 0.1,
+    }
+    value = body_apart(json.dumps(body).encode())
+    assert (value["batch"], value["level"]) == (body["batch"], 0.1)
+    reference = value["reference"]
+    assert parse_json(reference["inputs"]["logits"].json) == rows
+    assert reference["labels"].checked() == {"labels": (N,)}
+    with pytest.raises(NotStrict, match="more than 10000 values"):
+        body_apart(json.dumps({**body, "batch": {"other": [0] * 10_000}}).encode())
+
+
 @pytest.mark.parametrize(
     ("body", "code"),
     [

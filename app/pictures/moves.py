@@ -1,0 +1,139 @@
+"""What moved between two samples as SVG: for each change a line from before to after, with its
+interval, the surest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.pictures.lettering import clip, width
+from app.pictures.marks import Marks, number, page, points
+from app.pictures.palette import Palette, Theme, style
+
+MOST_SHOWN = 60
+COLUMNS = ("aspect", "node", "name", "parent_name", "direction", "before", "after", "low", "high")
+
+_FONT, _SMALL = 12.5, 10.5
+_ROW = 26.0
+_MARGIN = 12.0
+_TICKS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A change at a node. before, after : shares or probabilities. low, high : the interval of the
+    change, None where there is none. The others are as `models.drift.drift` and names have them."""
+
+    aspect: str
+    node: int
+    name: str | None
+    parent_name: str | None
+    direction: str
+    before: float
+    after: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """What to draw, from top to bottom. n_moves : how many there are. n_before, n_after : rows."""
+
+    shown: Sequence[Move]
+    n_moves: int
+    n_before: int
+    n_after: int
+    level: float
+
+
+def svg(
+    moves: Moves,
+    *,
+    px: int = 1000,
+    palette: Palette = "okabe-ito",
+    theme: Theme = "light",
+    title: str | None = None,
+) -> str:
+    """A picture of the first `MOST_SHOWN` changes, `px` pixels wide; its height follows from
+    them. What was gained is in the palette's first colour, what was lost in its second."""
+    own, unit = style(theme, palette), px / 1000
+    shown = moves.shown[:MOST_SHOWN]
+    marks = Marks(own)
+    font, small, margin = _FONT * unit, _SMALL * unit, _MARGIN * unit
+    row = _ROW * unit
+    head = 46 * unit if title else 0.0
+    if title:
+        marks.heading(title, px, head)
+    texts = [_told(move) for move in shown]
+    labels = [clip(text, font, 0.36 * px) for text in texts]
+    left = 2 * margin + max((width(text, font) for text in labels), default=0.0)
+    right = px - 2 * margin - width("100% to 100%", font)
+    top = head + 46 * unit
+    bottom = top + max(len(shown), 1) * row
+    caption = _caption(moves, len(shown))
+    marks.text(margin, head + 16 * unit, caption, small, colour=own.faint)
+
+    def across(share: float) -> float:
+        return left + (right - left) * min(max(share, 0.0), 1.0)
+
+    for tick in range(_TICKS + 1 if shown else 0):
+        share = tick / _TICKS
+        marks.stroke(f"M{points(across(share), top)}V{number(bottom)}", own.guide, 0.6 * unit)
+        marks.text(
+            across(share), top - 9 * unit, f"{100 * share:.0f}%", small,
+            colour=own.faint, anchor="middle",
+        )  # fmt: skip
+    for place, (move, text, label) in enumerate(zip(shown, texts, labels, strict=True)):
+        y = top + (place + 0.5) * row
+        colour = own.colours[0 if move.direction == "gained" else 1]
+        begin, end = across(move.before), across(move.after)
+        marks.text(left - margin, y, label, font, anchor="end", whole=text)
+        if move.low is not None and move.high is not None:
+            low, high = across(move.before + move.low), across(move.before + move.high)
+            marks.area(_bar(low, high, y, 0.3 * row), own.tint(colour, 0.7))
+        marks.stroke(f"M{points(begin, y)}H{number(end)}", colour, 2.0 * unit)
+        marks.area(_disc(begin, y, 4 * unit), own.paper, colour, 1.6 * unit)
+        marks.area(_disc(end, y, 4.6 * unit), colour)
+        told = f"{_percent(move.before)} to {_percent(move.after)}"
+        marks.text(right + margin, y, told, font, colour=own.legible(colour))
+    described = f"{title or caption}"[:200]
+    return page(px, bottom + margin, described, own, _discs_on_top(marks))
+
+
+def _told(move: Move) -> str:
+    name = move.name or f"node {move.node}"
+    if move.aspect == "mass":
+        of = f" of {move.parent_name}" if move.parent_name else ""
+        return f"share: {name}{of}"
+    return f"{move.aspect}: {name}"
+
+
+def _caption(moves: Moves, n_shown: int) -> str:
+    rows = f"{moves.n_before:,} rows before (ring), {moves.n_after:,} after (disc)"
+    if not moves.n_moves:
+        return f"Nothing moved, at the level {moves.level:g}; {rows}"
+    which = f"The {n_shown} surest of {moves.n_moves:,}" if n_shown < moves.n_moves else "All"
+    return (
+        f"{which} changes at the level {moves.level:g}: {rows}; bars are 95% intervals of the "
+        "change"
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g}%"
+
+
+def _bar(left: float, right: float, y: float, half: float) -> str:
+    return f"M{points(left, y - half)}H{number(right)}V{number(y + half)}H{number(left)}Z"
+
+
+def _disc(x: float, y: float, radius: float) -> str:
+    turn = f"a{points(radius, radius)} 0 1 0"
+    return f"M{points(x - radius, y)}{turn} {points(2 * radius, 0)}{turn} {points(-2 * radius, 0)}Z"
+
+
+def _discs_on_top(marks: Marks) -> list[str]:
+    """The elements, with discs over the lines between them."""
+    discs = [area for area in marks.areas if " 0 1 0" in area]
+    marks.areas = [area for area in marks.areas if " 0 1 0" not in area]
+    return [*marks.write(), *discs]

@@ -1,0 +1,232 @@
+"""Two samples of rows compared in a tree, as the work of a child."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from models.arrays import Int
+from models.drift.drift import Drift, Sample, drift
+from models.drift.options import DriftTerms
+from models.errors import UsageError
+from models.label_sets import LabelSets, label_sets
+from models.progress import Progress
+from models.tree.cluster_names import cluster_names
+from models.tree.tree import Tree
+from workers.artifacts import results
+from workers.child.placing import fitted_of, placed
+from workers.child.sources import Source, many_of, values_of
+from workers.formats.strict_json import SAMPLES
+from workers.formats.table_writers import save_arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_SHOWN = 20
+"""Moves that the facts have; the file has all."""
+MOST_NAMED = 5
+"""Labels that a warning names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """facts : of the answer. warnings : of the job."""
+
+    facts: dict[str, Any]
+    warnings: tuple[str, ...]
+
+
+def compared(
+    options: Mapping[str, Any], sources: Sequence[Source], folder: Path, progress: Progress
+) -> Compared:
+    """Write the moves and the report on every node into `folder`.
+
+    options : `DriftTerms`. sources : the tree, and the inputs and maybe labels of each sample, with
+    roles like `batch.logits`.
+
+    Raises UsageError as `fitted_of`, `placed`, `label_sets` and `drift`; it names the sample.
+    """
+    terms = DriftTerms.model_validate({"level": options["level"]})
+    tree, model = fitted_of(sources)
+    many = many_of(model.stages[0].method)
+    samples: dict[str, Sample] = {}
+    labels: dict[str, LabelSets] = {}
+    warnings: dict[str, None] = {}
+    for place, name in enumerate(SAMPLES):
+        progress(0.3 * place, f"placing the {name}")
+        with naming(name):
+            values = values_of(_of_sample(sources, name), many=many)
+            given = values.pop("labels", None)
+            predictions = placed(tree, model, values)
+            n_rows = int(predictions.leaf.shape[0])
+            if not n_rows:
+                raise UsageError("There are no rows.", code="empty")
+            if given is not None:
+                labels[name] = label_sets(given, n_rows, None)
+                labels[name].require_at_most_one()
+        last = np.asarray(predictions.probability)[predictions.start[1:] - 1]
+        samples[name] = Sample(predictions.leaf.astype(np.int64), last.astype(np.float64))
+        warnings |= dict.fromkeys(predictions.warnings)
+    label_names: list[str] = []
+    if labels:
+        label_names, numbers = _numbered(labels)
+        warnings |= dict.fromkeys(_new_labels(labels) if len(labels) == len(SAMPLES) else ())
+        samples = {
+            name: Sample(sample.leaf, sample.confidence, numbers.get(name))
+            for name, sample in samples.items()
+        }
+    before, after = (samples[name] for name in SAMPLES)
+
+    def comparing(fraction: float, stage: str, message: str = "") -> None:
+        progress(0.6 + 0.35 * fraction, stage, message)
+
+    found = drift(tree, before, after, terms.level, comparing)
+    progress(0.95, "writing")
+    moves = _moves(found, tree, label_names)
+    save_arrow(moves, folder / results.MOVES)
+    save_arrow(_nodes(found, tree, label_names), folder / results.DRIFT)
+    facts = {
+        "level": terms.level,
+        "n_reference": before.n_rows,
+        "n_batch": after.n_rows,
+        "aspects": [
+            {
+                "aspect": aspect,
+                "moved": found.moved[aspect],
+                "p_value": found.p_value[aspect],
+                "n_tested": tests.n_tested,
+                "n_moved": tests.n_moved,
+            }
+            for aspect, tests in found.nodes.items()
+            if aspect in found.moved
+        ],
+        "n_moves": moves.num_rows,
+        "moves": moves.slice(0, MOST_SHOWN).to_pylist(),
+    }
+    return Compared(facts, (*warnings, *found.warnings))
+
+
+@contextmanager
+def naming(sample: str) -> Iterator[None]:
+    """Errors name the sample."""
+    try:
+        yield
+    except UsageError as error:
+        detail = f"In the {sample}: {error.detail}"
+        raise UsageError(detail, code=error.code, **{**error.where, "sample": sample}) from error
+
+
+def _of_sample(sources: Sequence[Source], name: str) -> list[Source]:
+    prefix = f"{name}."
+    return [
+        source.model_copy(update={"role": source.role.removeprefix(prefix)})
+        for source in sources
+        if source.role.startswith(prefix)
+    ]
+
+
+def _numbered(labels: Mapping[str, LabelSets]) -> tuple[list[str], dict[str, Int]]:
+    """The names of all labels, and the number of each row's, -1 for none."""
+    names = sorted(set().union(*(sets.names for sets in labels.values())))
+    number_of = {name: number for number, name in enumerate(names)}
+    numbers = {}
+    for sample, sets in labels.items():
+        own = np.array([number_of[name] for name in sets.names], dtype=np.int64)
+        number = np.full(sets.n_rows, -1, dtype=np.int64)
+        number[np.diff(sets.start) == 1] = own[sets.code]
+        numbers[sample] = number
+    return names, numbers
+
+
+def _new_labels(labels: Mapping[str, LabelSets]) -> list[str]:
+    """A warning of labels that the batch alone has, which the reference has not."""
+    before, after = (
+        {labels[name].names[code] for code in np.unique(labels[name].code).tolist()}
+        for name in SAMPLES
+    )
+    new = sorted(after - before)
+    if not new:
+        return []
+    shown = ", ".join(repr(name[:80]) for name in new[:MOST_NAMED])
+    rest = f" and {len(new) - MOST_NAMED} more" if len(new) > MOST_NAMED else ""
+    return [f"Labels that only the batch has: {shown}{rest}."]
+
+
+def _moves(found: Drift, tree: Tree, label_names: Sequence[str]) -> pa.Table:
+    """A row for each place where something moved, the surest first."""
+    import pyarrow as pa
+
+    moves = found.moves(tree)
+    at = np.array([node for _, node in moves], dtype=np.int64)
+    parent = np.maximum(tree.parent[at], 0)
+    tests = [(found.nodes[aspect], node) for aspect, node in moves]
+    columns: dict[str, pa.Array] = {
+        "aspect": pa.array([aspect for aspect, _ in moves], pa.string()),
+        "node": pa.array(at, pa.int64()),
+        "name": pa.array(cluster_names(tree, at), pa.string()),
+        "parent": pa.array(parent, pa.int64(), mask=at == 0),
+        "parent_name": pa.array(cluster_names(tree, parent), pa.string()),
+        "direction": pa.array(
+            ["gained" if own.direction[node] > 0 else "lost" for own, node in tests], pa.string()
+        ),
+    }
+    for name in ("before", "after", "low", "high", "p_value"):
+        values = np.array([getattr(own, name)[node] for own, node in tests], dtype=np.float64)
+        columns[name] = _numbers(values)
+    columns["n_before"] = pa.array(found.count_before[at], pa.int64())
+    columns["n_after"] = pa.array(found.count_after[at], pa.int64())
+    majority = np.full(at.size, -1)
+    if found.majority is not None:
+        of_purity = np.array([aspect == "purity" for aspect, _ in moves], dtype=bool)
+        majority = np.where(of_purity, found.majority[at], -1)
+    columns["label"] = _labels(majority, label_names)
+    return pa.table(columns)
+
+
+def _nodes(found: Drift, tree: Tree, label_names: Sequence[str]) -> pa.Table:
+    """A row for each node."""
+    import pyarrow as pa
+
+    from models.drift.shares import newcombe
+
+    mass = found.mass
+    low, high = newcombe(mass)
+    columns: dict[str, pa.Array] = {
+        "node": pa.array(np.arange(tree.n_nodes)),
+        "parent": pa.array(tree.parent.astype(np.int64), mask=tree.parent < 0),
+        "name": pa.array(tree.name.tolist(), pa.string()),
+        "n_before": pa.array(found.count_before),
+        "n_after": pa.array(found.count_after),
+        "mass_before": _numbers(mass.share_before),
+        "mass_after": _numbers(mass.share_after),
+        "mass_low": _numbers(low),
+        "mass_high": _numbers(high),
+        "split_p_value": _numbers(found.split_p_value),
+    }
+    for aspect, tests in found.nodes.items():
+        prefix = "share" if aspect == "mass" else aspect
+        for name in ("before", "after", "low", "high", "p_value"):
+            columns[f"{prefix}_{name}"] = _numbers(getattr(tests, name))
+        columns[f"{prefix}_moved"] = pa.array(tests.rejected)
+    if found.majority is not None:
+        columns["label"] = _labels(found.majority, label_names)
+    return pa.table(columns)
+
+
+def _numbers(values: Any) -> pa.Array:
+    """Null where it is not a number."""
+    import pyarrow as pa
+
+    return pa.array(values, pa.float64(), from_pandas=True)
+
+
+def _labels(number: Int, names: Sequence[str]) -> pa.Array:
+    import pyarrow as pa
+
+    texts = [*names, None]
+    return pa.array([texts[each] for each in number.tolist()], pa.string())
