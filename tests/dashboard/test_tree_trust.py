@@ -111,3 +111,20 @@ def test_a_tree_that_places_no_rows_has_no_panel(look: Open, api: Api) -> None:
     page.get_by_role("heading", name="Life").wait_for()
     page.wait_for_load_state("networkidle")
     assert page.get_by_role("region", name="Trust", exact=True).count() == 0
+
+
+def test_nodes_are_coloured_by_their_support(look: Open, api: Api) -> None:
+    rng = np.random.default_rng(1)
+    points = rng.normal(size=(24, 3)) + 30.0 * np.eye(3)[np.arange(24) % 3]
+    support = {"replicates": 10, "resample": "noise"}
+    job = api.run("hac", {"features": points.tolist()}, support=support, name="Three groups")
+    page = look(f"/trees/{job['result']['tree']}")
+    colours = page.get_by_role("region", name="Colour", exact=True)
+    colours.get_by_label("By").select_option(label="Support")
+    best = colours.get_by_role("button", name="95–100 %")
+    best.wait_for()
+    # The three groups come back whatever the noise.
+    assert int(best.locator(".tree-key-size").inner_text()) >= 3
+    page.wait_for_url("**color=support**")
+    page = look(f"/trees/{job['result']['tree']}?color=support")
+    page.get_by_role("button", name="95–100 %").wait_for()

@@ -175,3 +175,20 @@ def test_nodes_are_named_by_terms(working: Working) -> None:
 def test_invalid_names_are_refused(working: Working, changes: dict[str, Any], code: str) -> None:
     answer = working.client.post("/v1/jobs", json=new_job(**changes))
     problem_of(answer, 422, code)
+
+
+def test_replicates_that_failed_are_told_with_a_reason(working: Working) -> None:
+    job = fit(
+        working,
+        method="kmeans",
+        inputs={"features": np.arange(7.0).reshape(7, 1).tolist()},
+        params={"n_clusters": 6, "n_init": 1},
+        support={"replicates": 4},
+    )
+    assert job["status"] == "succeeded", job
+    facts = job["result"]["support"]
+    assert facts["failed"] > 0
+    assert facts["replicates"] + facts["failed"] == 4
+    (told,) = (each for each in job["warnings"] if "could not be fitted" in each)
+    assert told.startswith(f"{facts['failed']} of 4 replicates")
+    assert "6" in told.partition(": ")[2]

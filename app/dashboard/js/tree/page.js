@@ -19,6 +19,7 @@ import { readLook, writeLook } from "./model/look.js";
 import { INNER } from "./model/scene.js";
 import { FIRST, treeSource } from "./model/source.js";
 import { NONE } from "./model/store.js";
+import { SUPPORT } from "./model/support.js";
 import { breadcrumbs } from "./panels/breadcrumbs.js";
 import { colourPanel } from "./panels/colour_panel.js";
 import { confusionsPanel } from "./panels/confusions_panel.js";
@@ -363,6 +364,7 @@ function build(root, view, stage) {
       replace(facts, job || (isImport ? "imported" : head.method), extent);
       // A node that a link names is shown before the method is known.
       if (head.method === "consensus" && look.node !== null) node.show(look.node, { anew: true });
+      if (SUPPORT in head.nodes[0]) colours.offerSupport();
       offerErrors(head);
       known.start(head, said);
       const moved = movedPanel(view, head, {

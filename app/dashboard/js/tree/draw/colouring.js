@@ -1,4 +1,5 @@
-// The colouring of a tree view: by the clusters of its cut, by a labels dataset, or none.
+// The colouring of a tree view: by the clusters of its cut, by a labels dataset, by the errors of a
+// classifier, by the support of its nodes, or none.
 
 import { clusterNames } from "../model/cluster_names.js";
 import { categories, cutColour, heightOf } from "../model/cut.js";
@@ -10,6 +11,7 @@ import {
 } from "../model/errors.js";
 import { UNSEEN } from "../model/scene.js";
 import { NONE } from "../model/store.js";
+import * as support from "../model/support.js";
 import { errorScale } from "./palettes.js";
 import { colourOf, tint } from "./tint.js";
 
@@ -19,6 +21,7 @@ import { colourOf, tint } from "./tint.js";
 /** @import { Look } from "../model/look.js" */
 /** @import { Drawn } from "../model/scene.js" */
 /** @import { Store } from "../model/store.js" */
+/** @import { Support } from "../model/support.js" */
 /** @import { CutMarks } from "./composition.js" */
 /** @import { Theme } from "./palettes.js" */
 
@@ -41,6 +44,7 @@ import { colourOf, tint } from "./tint.js";
  *   byNode: Map<number, number>,
  *   labels: Labels | null,
  *   errors: Errors | null,
+ *   support: Support | null,
  *   coarse: boolean,
  * }} Coloured what of a view its colours depend on. `byNode`: category of each cluster's node;
  *   `coarse`: the store holds the clusters of folded nodes as the service reports them
@@ -62,6 +66,17 @@ export const byLabels = (look) => look.color.startsWith("ds_");
 export const byErrors = (look) => look.color.startsWith("job_");
 
 /**
+ * The support that the view is coloured by, once it is loaded.
+ *
+ * @param {Coloured} view
+ */
+export const shownSupport = ({ look, support: known }) =>
+  look.color === support.SUPPORT ? known : null;
+
+/** @param {Look} look */
+const isByNode = (look) => byErrors(look) || look.color === support.SUPPORT;
+
+/**
  * Whether the tips have a ring of colours.
  *
  * @param {Look} look
@@ -81,7 +96,7 @@ export const shownErrors = ({ look, errors }) => (errors?.job === look.color ? e
  * @param {Coloured} view
  */
 export function colorBy({ look, coarse, cut }) {
-  if (look.color === "none" || byErrors(look)) return null;
+  if (look.color === "none" || isByNode(look)) return null;
   if (look.color !== "cut") return look.color;
   return coarse && cut ? cutColour(cut.cut) : null;
 }
@@ -92,7 +107,7 @@ export function colorBy({ look, coarse, cut }) {
  * @param {Coloured} view
  */
 export function pictureColor({ look, cut }) {
-  if (look.color === "none" || byErrors(look)) return null;
+  if (look.color === "none" || isByNode(look)) return null;
   if (look.color !== "cut") return look.color;
   return cut ? cutColour(cut.cut) : null;
 }
@@ -143,6 +158,15 @@ export function tinted(view, scene) {
       },
     );
   }
+  const supported = shownSupport(view);
+  if (supported) {
+    const series = errorScale(theme, look.palette, support.N_CATEGORIES);
+    return tint(
+      scene,
+      { ...theme, series },
+      { by: "support", alone, category: (row) => support.categoryOf(supported.get(scene.id[row])) },
+    );
+  }
   if (look.color !== "cut" || !view.cut) return tint(scene, theme, { by: "none", alone });
   const ofCut = categories(scene, store, view.byNode);
   /** @param {number} row */
@@ -185,6 +209,8 @@ export function categoryText(view, scene, row) {
   const slot = scene.slot[row];
   if (slot === NONE) return "";
   if (byErrors(look)) return ratesText(shownErrors(view)?.rates.get(scene.id[row]));
+  const supported = shownSupport(view);
+  if (supported) return support.supportText(supported.get(scene.id[row]));
   if (byLabels(look)) {
     const text = labels?.texts[store.category[slot]];
     if (text === undefined) return "";
@@ -217,6 +243,8 @@ export function legendEntries(view, theme = view.theme) {
   const nothing = { list: [], others: 0, cycles: false };
   const errors = shownErrors(view);
   if (errors) return { ...nothing, list: errorEntries(errors, look, theme) };
+  const supported = shownSupport(view);
+  if (supported) return { ...nothing, list: supportEntries(supported, look, theme) };
   if (byLabels(look)) {
     if (labels?.dataset !== look.color) return nothing;
     const list = labels.texts.slice(0, theme.series.length).map((text, category) => ({
@@ -247,16 +275,41 @@ export function legendEntries(view, theme = view.theme) {
  * @param {Theme} theme
  * @returns {Entry[]}
  */
-function errorEntries({ rates }, { measure, palette }, theme) {
-  const sizes = new Array(N_CATEGORIES).fill(0);
-  for (const one of rates.values()) {
-    const category = errorCategory(one, measure);
-    if (category !== NONE) sizes[category] += 1;
-  }
-  return errorScale(theme, palette, N_CATEGORIES)
+const errorEntries = ({ rates }, { measure, palette }, theme) =>
+  scaleEntries(
+    errorScale(theme, palette, N_CATEGORIES),
+    [...rates.values()].map((one) => errorCategory(one, measure)),
+    (category) => categoryName(category, measure),
+  );
+
+/**
+ * The categories of support from the most to the least, each with its number of nodes.
+ *
+ * @param {Support} supported
+ * @param {Look} look
+ * @param {Theme} theme
+ * @returns {Entry[]}
+ */
+const supportEntries = (supported, { palette }, theme) =>
+  scaleEntries(
+    errorScale(theme, palette, support.N_CATEGORIES),
+    [...supported.values()].map(support.categoryOf),
+    support.categoryName,
+  );
+
+/**
+ * @param {string[]} colours of the categories, the worst first
+ * @param {number[]} nodes the category of each
+ * @param {(category: number) => string} textOf
+ * @returns {Entry[]}
+ */
+function scaleEntries(colours, nodes, textOf) {
+  const sizes = colours.map(() => 0);
+  for (const category of nodes) if (category !== NONE) sizes[category] += 1;
+  return colours
     .map((colour, category) => ({
       category,
-      text: categoryName(category, measure),
+      text: textOf(category),
       size: sizes[category],
       colour,
     }))

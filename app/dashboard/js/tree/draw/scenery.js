@@ -14,6 +14,7 @@ import { tint } from "./tint.js";
 
 /** @import { CutClusters } from "../model/cut.js" */
 /** @import { Errors } from "../model/errors.js" */
+/** @import { Support } from "../model/support.js" */
 /** @import { Look, PortableCamera } from "../model/look.js" */
 /** @import { Drawn, Scene } from "../model/scene.js" */
 /** @import { TreeSource } from "../model/source.js" */
@@ -50,6 +51,8 @@ export class Scenery extends EventTarget {
   labels = null;
   /** @type {Errors | null} */
   errors = null;
+  /** @type {Support | null} */
+  support = null;
   coarse = false;
   hovered = NONE; // A row.
   /** @type {number[] | null} Ids that are marked from outside. */

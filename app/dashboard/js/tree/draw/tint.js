@@ -13,7 +13,7 @@ const STEPS = 5;
 
 /**
  * @typedef {{
- *   by: "none" | "cut" | "labels" | "errors",
+ *   by: "none" | "cut" | "labels" | "errors" | "support",
  *   cycles?: boolean,
  *   category?: (row: number) => number,
  *   share?: (row: number) => number,

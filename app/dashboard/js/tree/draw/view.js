@@ -6,6 +6,7 @@ import { cutColour } from "../model/cut.js";
 import { FOLDED, INNER, LEAF, REST } from "../model/scene.js";
 import { FIRST } from "../model/source.js";
 import { NONE } from "../model/store.js";
+import { SUPPORT } from "../model/support.js";
 import { fromPortable, home } from "./camera.js";
 import { byLabels, colorBy, labelsIn } from "./colouring.js";
 import { Detail, MOST_NODES } from "./detail.js";
@@ -360,7 +361,7 @@ export class TreeView extends Scenery {
   }
 
   /**
-   * Colour by "cut", "none", a labels dataset or the errors of an evaluation. Throws the Problem of
+   * Colour by "cut", "none", "support", a labels dataset or the errors of an evaluation. Throws the Problem of
    * labels or errors that do not fit, and leaves everything as it was.
    *
    * @param {string} color
@@ -369,6 +370,7 @@ export class TreeView extends Scenery {
     if (color.startsWith("ds_")) await this.#loadColours(color, this.signal);
     else {
       if (color.startsWith("job_")) this.errors = await this.source.errors(color);
+      if (color === SUPPORT) this.support ??= await this.source.support();
       this.coarse = false;
     }
     this.look.color = color;

@@ -38,7 +38,7 @@ export const PALETTES = [
  *   labels: boolean,
  *   measure: Measure,
  *   links: boolean,
- * }} Look `root`, `folded` and `node` are ids; `color`: "cut", "none", the id of a dataset of labels or of
+ * }} Look `root`, `folded` and `node` are ids; `color`: "cut", "none", "support", the id of a dataset of labels or of
  *   a classifier's evaluation; `cut`: null for the first suggestion; `alone`: the one category that is
  *   coloured; `measure` and `links`: of errors
  */
@@ -69,7 +69,9 @@ export function readLook(params) {
         .slice(0, MOST_FOLDED)
         .map(Number),
     ),
-    color: /^(none|(ds|job)_[a-z0-9]{8,40})$/.test(params.color ?? "") ? params.color : "cut",
+    color: /^(none|support|(ds|job)_[a-z0-9]{8,40})$/.test(params.color ?? "")
+      ? params.color
+      : "cut",
     cut: cutOf(params.cut),
     alone: nodeId(params.only),
     node: nodeId(params.node),

@@ -4,6 +4,7 @@ import { tablesOf } from "../../net/classifier_evaluations.js";
 import { Problem } from "../../net/problem.js";
 import { get } from "../../net/requests.js";
 import { errorsIn } from "./errors.js";
+import { supportIn } from "./support.js";
 
 /** @import { Agreement, Clusters, Confusions, Dataset, Hits, Job, Levels, Members, Merges, NodeDetails, Page, Tangle, Tree, View } from "../../net/answers.js" */
 /** @import { Cut } from "./cut.js" */
@@ -139,6 +140,12 @@ export function treeSource(tree, signal) {
         throw new Problem({ title: "These are not the errors of a classifier on this tree.", status: 422 }); // prettier-ignore
       }
       return errorsIn(job, await tablesOf(job, signal));
+    },
+    /** The support of all nodes. */
+    support: async () => {
+      /** @type {Tree} */
+      const { nodes } = await get(`${base}.json`, { signal, quiet: true });
+      return supportIn(nodes);
     },
     /** @returns {Promise<Page<Dataset>>} */
     datasets: () => get("/v1/datasets?limit=200", { signal, quiet: true }),

@@ -4,9 +4,10 @@ import { aborted, isAway } from "../../net/problem.js";
 import { field, optionElements, select } from "../../ui/controls.js";
 import { toastError } from "../../ui/dialogs.js";
 import { el, replace } from "../../ui/dom.js";
-import { byErrors, shownErrors } from "../draw/colouring.js";
+import { byErrors, shownErrors, shownSupport } from "../draw/colouring.js";
 import { MEASURES } from "../model/errors.js";
 import { PALETTES } from "../model/look.js";
+import { MOST_LEAVES, SUPPORT } from "../model/support.js";
 import { legend } from "./legend.js";
 
 /** @import { Dataset } from "../../net/answers.js" */
@@ -32,8 +33,11 @@ export function colourPanel(view, { onproblem, onchange }) {
   let datasets = [];
   /** @type {Option[]} */
   let evaluations = [];
+  let isSupported = false;
   const options = () => {
-    const known = [...OWN, ...datasets, ...evaluations];
+    /** @type {Option[]} */
+    const supported = isSupported || look.color === SUPPORT ? [[SUPPORT, "Support"]] : []; // prettier-ignore
+    const known = [...OWN, ...supported, ...datasets, ...evaluations];
     if (known.some(([value]) => value === look.color)) return known;
     return [...known, /** @type {Option} */ ([look.color, `${byErrors(look) ? "Errors" : "Labels"} of the link`])]; // prettier-ignore
   };
@@ -135,12 +139,15 @@ export function colourPanel(view, { onproblem, onchange }) {
     }
     draw();
   };
-  /** The errors that a link names are loaded once the tree is shown; the tree is shown without them if that fails. */
-  const startErrors = async () => {
-    if (!byErrors(look)) return;
+  /**
+   * The errors or the support that a link names are loaded once the tree is shown; the tree is shown
+   * without them if that fails.
+   */
+  const startNodes = async () => {
+    if (!byErrors(look) && look.color !== SUPPORT) return;
     const { alone } = look;
     await choose(look.color);
-    if (shownErrors(view)) look.alone = alone;
+    if (shownErrors(view) ?? shownSupport(view)) look.alone = alone;
     else look.color = "cut";
     view.recolour();
     draw();
@@ -154,6 +161,11 @@ export function colourPanel(view, { onproblem, onchange }) {
     evaluations = found;
     draw();
   };
+  /** Offer the support of the nodes too, if the tree is not so large that they cannot all be read. */
+  const offerSupport = () => {
+    isSupported = view.total.leaves <= MOST_LEAVES;
+    draw();
+  };
   view.on("drawn", () => key.draw());
   const element = el(
     "section",
@@ -164,10 +176,11 @@ export function colourPanel(view, { onproblem, onchange }) {
     key,
   );
   return Object.assign(element, {
-    start: () => Promise.all([start(), startErrors()]),
+    start: () => Promise.all([start(), startNodes()]),
     draw,
     choose,
     offer,
+    offerSupport,
   });
 }
 

@@ -35,17 +35,17 @@ const link = (node, name, onchoose) =>
 export function suspectTable(suspects, onchoose) {
   /** @type {Column<Suspect>[]} */
   const columns = [
-    { label: "Row", head: true, numeric: true, cell: ({ row }) => number(row), sort: ({ row }) => row }, // prettier-ignore
+    { label: "Row", head: true, cell: ({ row }) => number(row), sort: ({ row }) => row }, // prettier-ignore
     { label: "Labelled", cell: ({ label, label_name: name }) => bdi(name ?? `node ${label}`) },
     { label: "Likely", cell: ({ likely, likely_name: name }) => bdi(name ?? `node ${likely}`) },
     {
-      label: "Probability of both",
+      label: "Probabilities",
       numeric: true,
       cell: ({ of_label: own, of_likely: other }) => `${percent(own)}, ${percent(other)}`,
       sort: ({ of_label: own, of_likely: other }) => other - own,
     },
     {
-      label: "Node over both",
+      label: "They part at",
       numeric: true,
       cell: ({ meet }) => link(meet, `${meet}`, onchoose),
     },
@@ -121,7 +121,7 @@ export function mergeFigures(merges, onchoose) {
       title: "Accuracy by what is still told apart",
       points: mergePoints(merges),
       across: "bits of the class that remain",
-      up: "share of rows in the right class",
+      up: "share of rows",
     }),
     table({
       caption: "Nodes whose classes gain most as one",
