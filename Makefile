@@ -10,7 +10,7 @@ PAGE := app/dashboard/js tests/dashboard/js *.config.js
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo serve check check-page check-contract format test test-page test-slow node chaos fuzz mutants audit sbom bench bench-quality docs client openapi sample clean
+.PHONY: help setup dev demo serve check check-page check-contract format test test-page test-slow node chaos fuzz mutants audit sbom bench bench-quality docs notebooks client openapi sample clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -118,6 +118,9 @@ sbom: setup  ## what is installed, with versions and licences, in build/sbom.jso
 docs: setup  ## write what is generated from the code: pages of docs, the page's list of metrics
 	PYTHONPATH=. $(BIN)/python scripts/write_docs.py
 	PYTHONPATH=. $(BIN)/python scripts/write_metrics.py
+
+notebooks: dev  ## run the notebooks of docs, and write what they show into them
+	PYTHONPATH=. $(BIN)/python scripts/write_notebooks.py
 
 client: dev  ## write what the Python client has of the code: functions of methods, exceptions, asyncio
 	PYTHONPATH=. $(BIN)/python scripts/write_client.py
