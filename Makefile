@@ -18,8 +18,14 @@ help:  ## this list
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
+# The index of PyTorch's CPU wheels, where the usual one has PyTorch for CUDA alone.
+TORCH_INDEX ?=
 $(VENV)/.setup: $(BIN)/python pyproject.toml client/pyproject.toml constraints.txt
-	$(PIP) install -q -c constraints.txt -e . -e './client[shell]'
+	$(if $(TORCH_INDEX),$(PIP) install -q -c constraints.txt --no-deps --index-url $(TORCH_INDEX) torch)
+	$(PIP) install -q -c constraints.txt -e '.[torch]' -e './client[shell]' || { \
+	  echo "If torch and triton are in conflict: this index has PyTorch for CUDA (2.7 GB), which" >&2; \
+	  echo "constraints.txt refuses. Give the index of its CPU wheels, which PyTorch's page of the" >&2; \
+	  echo "installation names: make setup TORCH_INDEX=https://..." >&2; exit 1; }
 	$(BIN)/python -m models.compiled
 	@touch $@
 
