@@ -7,7 +7,7 @@ Start with `method`, the contract of every method, and `methods/partitions/kmean
 - `data`, `rows`, `images`, `label_sets`: inputs by role, matrices read by rows, images as rows,
   labels where a row may have several; `label_nodes`, `known_clusters`: what labels mean.
 - `checks`, `errors`, `memory`: checks of points, errors, and jobs refused for lack of memory.
-- `arrays`, `progress`, `device`, `compiled`: array types, progress, torch's device, numba's cache.
+- `arrays`, `progress`, `device`, `packages`, `compiled`: array types, progress, torch, numba.
 - `tree`: the one result of all methods, and everything that is done with it; `naming` names nodes.
 - `cluster_paths`, `stretches`, `node_pictures`, `confusions`, `class_merges`, `class_scores`: what
   models tell. `calibration`, `drift`, `maps`: sure answers, what moved, points in the plane.

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from models import memory
+from models import memory, packages
 from models.arrays import Array, Arrays, Float, Int
 from models.class_scores import ClassScores
 from models.cluster_paths import ClusterPaths
@@ -269,6 +269,7 @@ class Method(ABC, Generic[P]):
         "pictures" of nodes where rows are images, "confusions" of classes, and "ball" where points
         lie in the Poincaré ball.
     queue : "cpu" or "gpu"; `queue_for` gives that of a job's parameters.
+    needs : optional packages (`models.packages`) of a fit; `needs_for` gives those of parameters.
     advice : what to use instead, for the message that refuses data that are too large.
     resumes : whether it uses `Run.checkpoint`.
     placing : where a model puts a new row, to be read after "a row goes to".
@@ -286,6 +287,7 @@ class Method(ABC, Generic[P]):
     some_of: ClassVar[tuple[str, ...]] = ()
     outputs: ClassVar[tuple[str, ...]] = ("tree",)
     queue: ClassVar[Literal["cpu", "gpu"]] = "cpu"
+    needs: ClassVar[tuple[str, ...]] = ()
     advice: ClassVar[str] = ""
     resumes: ClassVar[bool] = False
     placing: ClassVar[str] = ""
@@ -325,6 +327,11 @@ class Method(ABC, Generic[P]):
         """The queue of a job with these parameters."""
         return "gpu" if params.get("device") == "cuda" else self.queue
 
+    def needs_for(self, params: Mapping[str, Any]) -> tuple[str, ...]:
+        """The optional packages without which a fit with these parameters fails."""
+        on_gpu = ("torch",) if params.get("device") == "cuda" else ()
+        return tuple(dict.fromkeys((*self.needs, *on_gpu)))
+
     def opens_sockets(self, params: Mapping[str, Any]) -> bool:
         """Whether a fit with these parameters has processes that meet on the loopback interface;
         to any other fit the worker's kernel refuses all sockets."""
@@ -354,7 +361,8 @@ class Method(ABC, Generic[P]):
         self._check_inputs(data)
         progress(0.0, "checking")
         self.check_size(data.shapes(), params, memory.available())
-        self._check(data, params)
+        with packages.refusing(self.id):
+            self._check(data, params)
         if crew is None:
 
             def compute(piece: Piece, within: Progress) -> Arrays:
@@ -363,7 +371,8 @@ class Method(ABC, Generic[P]):
             crew = Alone(compute, progress=progress)
         rng = np.random.default_rng(getattr(params, "seed", 0))
         run = Run(rng, progress, threads, crew, checkpoint or Checkpoint())
-        fitted = self._fit(data, params, run)
+        with packages.refusing(self.id):
+            fitted = self._fit(data, params, run)
         tree = fitted.tree.validate()
         progress(1.0, "done")
         doubled_names = doubled(tree.name[tree.leaves].tolist())
@@ -388,7 +397,7 @@ class Method(ABC, Generic[P]):
     ) -> Predictions:
         """Place new rows in the tree that `fit` gave with `model`.
 
-        Raises UsageError for options where the method is no classifier.
+        Raises UsageError for options where the method is no classifier, and for a missing package.
         """
         if not self.predicts:
             raise UsageError(f"Method {self.id!r} does not predict.", code="cannot-predict")
@@ -401,7 +410,8 @@ class Method(ABC, Generic[P]):
                 "'threshold' and 'confidence'.",
                 code="cannot-predict",
             )
-        return self._predict(model, tree, data)
+        with packages.refusing(self.id):
+            return self._predict(model, tree, data)
 
     @final
     def logits(self, model: Model, data: Data) -> Array:

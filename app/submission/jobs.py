@@ -35,6 +35,7 @@ REFUSALS = (
     "unsupported-format",
     "invalid-request",
     "unknown-method",
+    "method-unavailable",
     "unknown-input",
     "wrong-input",
     "wrong-role",

@@ -116,6 +116,7 @@ class GHHC(Method[GHHCParams]):
         ),
     }
     outputs = ("tree", "model", "ball")
+    needs = ("torch",)
     placing = "the leaf of its most probable parent, or of the nearest point below that"
     advice = (
         "Lower 'n_internal', 'batch_size' or 'processes', or use the ranking objective, "

@@ -158,6 +158,7 @@ class HypHC(Method[HypHCParams]):
     }
     one_of = ("features", "similarity")
     outputs = ("tree", "model", "ball")
+    needs = ("torch",)
     placing = "the leaf of the most similar point of the fit"
     advice = "Lower 'batch_size', or give 'features' instead of a matrix."
     resumes = True
