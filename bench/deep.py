@@ -35,9 +35,10 @@ from bench.deep_vae import latent_means
 from bench.quality import present
 from bench.report import Report
 from models.arrays import Array, Single
+from models.crew import Alone
 from models.data import Data
 from models.device import computing
-from models.method import Alone, Run
+from models.method import Run
 from models.methods.deep.deepect import DeepECT, effort_of
 from models.methods.deep.networks.scaling import measure_scaling
 from models.methods.deep.trees.training import ScaledRows, Trainer

@@ -2,16 +2,17 @@
 
 Start with `method`, the contract of every method, and `methods/partitions/kmeans.py`, a whole one.
 
-- `method`: the contract of a method; `registry` finds all methods; `methods` holds them by family.
+- `method`: the contract of a method; `registry` finds all methods, those of `methods/<family>`.
 - `parameters`: the base of all parameters, and fields that several methods share.
 - `data`, `rows`, `images`, `label_sets`: inputs by role, matrices read by rows, images as rows,
   labels where a row may have several; `label_nodes`, `known_clusters`: what labels mean.
 - `checks`, `errors`, `memory`: checks of points, errors, and jobs refused for lack of memory.
-- `arrays`, `progress`, `device`, `packages`, `compiled`: array types, progress, torch, numba.
+- `arrays`, `progress`, `crew`: array types, progress, who computes the pieces of a fit.
+- `device`, `packages`, `compiled`: torch's device, optional packages, numba's cache.
 - `tree`: the one result of all methods, and everything that is done with it; `naming` names nodes.
 - `cluster_paths`, `stretches`, `node_pictures`, `confusions`, `class_merges`, `class_scores`: what
   models tell. `calibration`, `drift`, `maps`: sure answers, what moved, points in the plane.
-- `metrics`, `consensus`: the metrics that evaluate a tree; one tree from several.
-- `preprocess`, `documents`: features prepared before a fit, and words of documents.
+- `metrics`, `consensus`, `preprocess`, `documents`: evaluations of a tree; one tree from several;
+  features prepared before a fit; words of documents.
 - `clusters`, `graphs`, `numerics`: what methods of several families share.
 """

@@ -16,11 +16,12 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from models.arrays import Arrays
+from models.crew import SHARED, Piece
 from models.data import Data, Value, doubled
 from models.errors import UsageError
 from models.images import as_matrix
 from models.label_sets import LabelSets
-from models.method import SHARED, Method, Piece
+from models.method import Method
 from models.naming import by_labels, by_terms
 from models.parameters import Params
 from models.preprocess.inputs import Preparation
