@@ -3,10 +3,9 @@
 Start with `method`, the contract of every method, and `methods/partitions/kmeans.py`, a whole one.
 
 - `method`: the contract of a method; `registry` finds all methods, those of `methods/<family>`.
-- `parameters`: the base of all parameters, and fields that several methods share.
 - `data`, `rows`, `images`, `label_sets`: inputs by role, matrices read by rows, images as rows,
   labels where a row may have several; `label_nodes`, `known_clusters`: what labels mean.
-- `checks`, `errors`, `memory`: checks of points, errors, and jobs refused for lack of memory.
+- `parameters`: fields that several methods share; `checks`, `errors`, `memory`: what is refused.
 - `arrays`, `progress`, `crew`: array types, progress, who computes the pieces of a fit.
 - `device`, `packages`, `compiled`: torch's device, optional packages, numba's cache.
 - `tree`: the one result of all methods, and everything that is done with it; `naming` names nodes.
