@@ -1,12 +1,12 @@
 // The form of a calibration: the rows held out, their labels, and what is to be promised.
 
 import { calibrate } from "../net/calibrations.js";
-import { aborted, Problem, problemOf } from "../net/problem.js";
 import { button } from "../ui/controls.js";
-import { el, focusFirst, replace } from "../ui/dom.js";
-import { problemBox, waiting } from "../ui/notices.js";
+import { el, replace } from "../ui/dom.js";
+import { waiting } from "../ui/notices.js";
 import { schemas } from "./catalogue.js";
 import { usableDatasets } from "./datasets.js";
+import { showProblem } from "./form_problem.js";
 import { inputsForm, rolesOf } from "./inputs_form.js";
 import { schemaForm } from "./schema_form.js";
 
@@ -71,14 +71,7 @@ export async function calibrationForm(method, model, { tree, signal, onmade }) {
       replace(results);
       onmade(made);
     } catch (error) {
-      if (aborted(error)) return;
-      const problem = problemOf(error);
-      const { role, parameter } = error instanceof Problem ? (error.body.where ?? {}) : {};
-      const row =
-        inputs.setError(role, problem.detail ?? "") ??
-        terms.setError(parameter, problem.detail ?? "");
-      replace(results, !row && problemBox(problem, { level: "h3" }));
-      focusFirst(row, "select, input");
+      showProblem(error, results, { inputs, params: terms });
     } finally {
       go.disabled = false;
     }

@@ -2,14 +2,15 @@
 
 import { methodOf } from "../forms/catalogue.js";
 import { usableDatasets } from "../forms/datasets.js";
+import { showProblem } from "../forms/form_problem.js";
 import { inputsForm, rolesOf } from "../forms/inputs_form.js";
 import { isLabelled } from "../forms/roles.js";
 import { evaluate, evaluationsOf } from "../net/classifier_evaluations.js";
-import { aborted, hasStatus, Problem, problemOf } from "../net/problem.js";
+import { aborted, hasStatus, problemOf } from "../net/problem.js";
 import { get } from "../net/requests.js";
 import * as router from "../router.js";
 import { button } from "../ui/controls.js";
-import { bdi, el, focusFirst, replace } from "../ui/dom.js";
+import { bdi, el, replace } from "../ui/dom.js";
 import { ago, number } from "../ui/format.js";
 import { problemBox, waiting } from "../ui/notices.js";
 
@@ -93,12 +94,7 @@ function evaluationForm(method, model, datasets, signal) {
       const job = await evaluate({ method: method.id, model: model.id }, chosen, { signal });
       router.navigate(`/jobs/${job.id}`);
     } catch (error) {
-      if (aborted(error)) return;
-      const problem = problemOf(error);
-      const role = error instanceof Problem ? error.body.where?.role : undefined;
-      const row = inputs.setError(role, problem.detail ?? "");
-      replace(results, !row && problemBox(problem, { level: "h3" }));
-      focusFirst(row, "select");
+      showProblem(error, results, { inputs });
     } finally {
       go.disabled = false;
     }

@@ -3,15 +3,16 @@
 
 import { methodOf, schemas } from "../forms/catalogue.js";
 import { usableDatasets } from "../forms/datasets.js";
+import { showProblem } from "../forms/form_problem.js";
 import { inputsForm, rolesOf } from "../forms/inputs_form.js";
 import { readable } from "../forms/schema.js";
 import { schemaForm } from "../forms/schema_form.js";
-import { aborted, hasStatus, Problem, problemOf } from "../net/problem.js";
+import { aborted, hasStatus, problemOf } from "../net/problem.js";
 import { get, raw, send } from "../net/requests.js";
 import * as router from "../router.js";
 import { button } from "../ui/controls.js";
 import { csvOf, rowsOf } from "../ui/csv.js";
-import { bdi, el, focusFirst, replace } from "../ui/dom.js";
+import { bdi, el, replace } from "../ui/dom.js";
 import { download, saveBlob } from "../ui/downloads.js";
 import { capitalized, count, number, plural } from "../ui/format.js";
 import { problemBox, waiting } from "../ui/notices.js";
@@ -118,11 +119,7 @@ async function predictionForm(job, method, model, signal) {
       if ("items" in answer) replace(results, await inlineResults(answer.items, model, signal));
       else router.navigate(`/jobs/${answer.id}`);
     } catch (error) {
-      if (aborted(error)) return;
-      if (!(error instanceof Problem)) throw error;
-      const row = inputs.setError(error.body.where?.role, error.detail);
-      replace(results, !row && problemBox(error, { level: "h3" }));
-      focusFirst(row, "select");
+      showProblem(error, results, { inputs, params: options });
     } finally {
       go.disabled = false;
     }
