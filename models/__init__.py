@@ -2,7 +2,7 @@
 
 Start with `method`, the contract of every method, and `methods/partitions/kmeans.py`, a whole one.
 
-- `method`: the contract of a method; `registry` finds all methods, those of `methods/<family>`.
+- `method`: the contract of a method; `registry` finds all in `methods`, by family.
 - `data`, `rows`, `images`, `label_sets`: inputs by role, matrices read by rows, images as rows,
   labels where a row may have several; `label_nodes`, `known_clusters`: what labels mean.
 - `parameters`: fields that several methods share; `checks`, `errors`, `memory`: what is refused.
