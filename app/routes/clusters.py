@@ -70,6 +70,9 @@ def _largest(tree: Tree, cut: Clusters, limit: int) -> list[dict[str, Any]]:
     largest = np.argsort(-size, kind="stable")[:limit]
     before = points_before(tree)
     names = cluster_names(tree, nodes[largest])
+    support = None
+    if "support" in tree.extra:
+        support = np.asarray(tree.extra["support"], dtype=np.float64)[nodes]
     return [
         {
             "id": number,
@@ -78,6 +81,7 @@ def _largest(tree: Tree, cut: Clusters, limit: int) -> list[dict[str, Any]]:
             "name": name,
             "category": int(category[number]),
             "points_before": int(before[nodes[number]]),
+            "support": None if support is None or np.isnan(support[number]) else support[number],
         }
         for number, name in zip(largest.tolist(), names, strict=True)
     ]

@@ -28,6 +28,9 @@ class ClusterBody(CutNode):
 
     category: int = Field(description="The cluster's number from left to right, as in `color_by`.")
     points_before: int = Field(description="Points in clusters to the left of it.")
+    support: float | None = Field(
+        description="The support of its node; null without, or where no replicate bears on it."
+    )
 
 
 class ClustersBody(BaseModel):
@@ -53,6 +56,7 @@ class ClustersBody(BaseModel):
                             "name": "tulip",
                             "category": 1,
                             "points_before": 480,
+                            "support": 0.97,
                         },
                         {
                             "id": 0,
@@ -61,6 +65,7 @@ class ClustersBody(BaseModel):
                             "name": "rose",
                             "category": 0,
                             "points_before": 0,
+                            "support": 0.88,
                         },
                     ],
                 }
