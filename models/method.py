@@ -496,6 +496,11 @@ class Method(ABC, Generic[P]):
         them; see `models.calibration.class_rows`."""
         return None
 
+    def ungrown(self, data: Data) -> Data | None:
+        """Hook: the inputs without `base`, of which a fit gives the same tree as growing from it;
+        None where it gives another. Raises UsageError where rows of `base` are gone."""
+        return None
+
     def _memory(self, shapes: Shapes, params: P) -> int:
         """Hook: about how many bytes a fit takes besides its inputs as they are stored.
 

@@ -19,11 +19,12 @@ from models.arrays import Arrays, Float
 from models.consensus import options
 from models.consensus.stopping import ENOUGH
 from models.crew import Crew, Piece
-from models.data import Value
+from models.data import Data, Value
 from models.errors import UsageError
 from models.label_sets import LabelSets
 from models.parameters import Exact
 from models.progress import Progress, subprogress
+from models.registry import method
 from models.rows import Rows, widened
 from models.tree.tree import Tree, sizes
 from workers.child.fit import Plan, run_plan
@@ -95,11 +96,15 @@ class Replicates:
         self, options: Support, plan: Plan, values: Mapping[str, Value], threads: int
     ) -> None:
         if "base" in values:
-            raise UsageError(
-                "Support cannot be found for a job that goes on from an earlier one.",
-                code="wrong-input",
-                role="base",
-            )
+            whole = method(plan.method).ungrown(Data(values))
+            if whole is None:
+                raise UsageError(
+                    f"Support cannot be found for a job of {plan.method!r} that goes on from an "
+                    "earlier one: a fit on all rows at once gives another tree.",
+                    code="wrong-input",
+                    role="base",
+                )
+            values = whole.values
         if "documents" in values:
             raise UsageError(
                 "Support cannot be found from documents, whose words change with them; it can from "

@@ -326,6 +326,24 @@ class L2H(Method[L2HParams]):
             probability[part] = mass[node[part], row]
         return Predictions(leaf, start, node, probability)
 
+    def ungrown(self, data: Data) -> Data:
+        """The logits of all rows: growing is exact."""
+        from models.methods.logits.merging import resume
+
+        earlier = data.earlier()
+        assert earlier is not None
+        if not earlier.state:
+            return data
+        rows = resume.stacked(earlier, data.rows("logits"))
+        if rows.readable_from:
+            raise UsageError(
+                "Rows of the earlier job in 'base' are gone, and the fit on all rows needs them.",
+                code="wrong-input",
+                role="base",
+            )
+        values = {role: value for role, value in data.values.items() if role != "base"}
+        return Data({**values, "logits": rows})
+
     def class_scores(self, model: Model, data: Data) -> ClassScores:
         """The logits as they are, at the temperature of the fit."""
         self._check_inputs(data, predicting=True)

@@ -192,3 +192,25 @@ def test_replicates_that_failed_are_told_with_a_reason(working: Working) -> None
     (told,) = (each for each in job["warnings"] if "could not be fitted" in each)
     assert told.startswith(f"{facts['failed']} of 4 replicates")
     assert "6" in told.partition(": ")[2]
+
+
+def test_support_of_a_job_that_grows_is_that_of_all_rows(working: Working) -> None:
+    logits = (RNG.normal(size=(120, 6)) + 3 * np.repeat(np.eye(6), 20, axis=0)).tolist()
+
+    def run(rows: list[list[float]], **changes: Any) -> dict[str, Any]:
+        job = fit(
+            working, method="l2h", inputs={"logits": rows, **changes.pop("more", {})}, **changes
+        )
+        assert job["status"] == "succeeded", job
+        return job
+
+    def supports(job: dict[str, Any]) -> list[float | None]:
+        nodes = working.client.get(f"/v1/trees/{job['result']['tree']}").json()["nodes"]
+        return [node["support"] for node in nodes]
+
+    support = {"replicates": 6}
+    whole = run(logits, support=support)
+    first = run(logits[:70], params={"growable": True})
+    grown = run(logits[70:], more={"base": first["id"]}, support=support)
+    assert supports(grown) == supports(whole)
+    assert any(each is not None for each in supports(grown))

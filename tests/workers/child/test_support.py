@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from models.crew import Alone
+from models.data import Earlier
 from models.errors import UsageError
 from models.label_sets import LabelSets
 from models.progress import silent
@@ -223,3 +224,23 @@ def test_a_large_tree_takes_no_transfer_support(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(support, "TRANSFER_STEPS", 100)
     with pytest.raises(UsageError, match="takes hours"):
         Fitted(monkeypatch, lambda number: True, measure="transfer").supported()
+
+
+def test_growing_that_is_not_exact_has_no_support() -> None:
+    whole = from_parents(
+        np.array([-1, 0, 0]), np.array([1.0, 0, 0]), [None] * 3, leaf_of_point=np.array([1, 2])
+    )
+    base = Earlier("perch", {}, whole, {}, {})
+    values = {"features": np.zeros((4, 1)), "base": base}
+    with pytest.raises(UsageError, match="another tree"):
+        support.Replicates(support.Support(), Plan("perch", {}), values, 1)
+
+
+def test_growing_from_rows_that_are_gone_has_no_support() -> None:
+    whole = from_parents(
+        np.array([-1, 0, 0]), np.array([1.0, 0, 0]), [None] * 3, leaf_of_point=np.array([1, 2])
+    )
+    base = Earlier("l2h", {}, whole, {"parts": np.array([2])}, {"logits": [None]})
+    values = {"logits": np.zeros((4, 2)), "base": base}
+    with pytest.raises(UsageError, match="are gone"):
+        support.Replicates(support.Support(), Plan("l2h", {}), values, 1)
