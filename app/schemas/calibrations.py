@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.pictures.palette import Palette, Theme
-from app.schemas.annotations import Description, Tags
+from app.schemas.annotations import Description, NewDescription, NewTags, Tags
 from app.schemas.evaluations import CutBody
 from app.schemas.expiry import ExpiresAtField
 from app.schemas.jobs import AdvanceBody, Given, Inputs, MaybeGiven, Name
@@ -111,6 +111,8 @@ class CalibrationRequest(CalibrationTerms):
         "the root by default.",
     )
     name: Name = None
+    description: NewDescription = None
+    tags: NewTags = []
     expires_at: ExpiresAtField = None
 
     @model_validator(mode="after")

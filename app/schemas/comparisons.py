@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.schemas.annotations import Description, Tags
+from app.schemas.annotations import Description, NewDescription, NewTags, Tags
 from app.schemas.evaluations import CutBody
 from app.schemas.expiry import ExpiresAtField
 from app.schemas.jobs import AdvanceBody, Inputs, MaybeGiven, Name
@@ -105,6 +105,8 @@ class NewComparison(Exact):
         "own. These stay when the comparison is removed.",
     )
     name: Name = None
+    description: NewDescription = None
+    tags: NewTags = []
     expires_at: ExpiresAtField = None
 
 
