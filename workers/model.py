@@ -108,6 +108,32 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+class Annotation(_Frozen):
+    """What a user says of a thing.
+
+    revision : its number; 0: as the thing was made.
+    changes : random names of the last changes that it holds, its own last.
+    """
+
+    name: str | None = None
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+    revision: int = 0
+    changes: tuple[str, ...] = ()
+
+    def shown(self) -> str:
+        """As Redis has it, JSON."""
+        return self.model_dump_json(exclude={"changes"})
+
+    def says_the_same(self, other: Annotation) -> bool:
+        """Whether a user sees no difference."""
+        return (self.name, self.description, self.tags) == (
+            other.name,
+            other.description,
+            other.tags,
+        )
+
+
 class MethodStep(_Frozen):
     """A method with its parameters, already validated and with defaults filled in."""
 
@@ -168,6 +194,13 @@ class Request(_Frozen):
     inline_bytes: int = 0
     expires_at: str | None = None
     trace: str | None = None
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+
+    @property
+    def annotation(self) -> Annotation:
+        """What was said of it when it was submitted; its tree and model begin with the same."""
+        return Annotation(name=self.name, description=self.description, tags=self.tags)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -251,7 +284,7 @@ class Delivery(_Frozen):
 class Record(_Frozen):
     """A job as Redis holds it: the visible part of its request, and its state.
 
-    name, description, tags : as changed since; `submitted_name` is that of the request.
+    name, description, tags : as changed since; `submitted` has those of the request.
     """
 
     id: str
@@ -279,7 +312,7 @@ class Record(_Frozen):
     expires_at: str | None = None
     description: str | None = None
     tags: tuple[str, ...] = ()
-    submitted_name: str | None = None
+    submitted: Annotation = Annotation()
     trace: str | None = None
     version: int
     """Grows with every change; the job's ETag."""

@@ -98,6 +98,8 @@ async def create_map(
                 **body.own(),
             },
             "name": body.name,
+            "description": body.description,
+            "tags": tuple(body.tags),
             "expires_at": body.expires_at or mapped.expires_at,
         }
         return Draft(fields, inputs.inline)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from app.schemas.annotations import NewDescription, NewTags
 from app.schemas.expiry import ExpiresAtField
 from app.schemas.jobs import Given, Name
 from app.schemas.named_jobs import EXAMPLE as SHARED
@@ -78,6 +79,8 @@ class MapRequest(MapTerms):
         "as there.",
     )
     name: Name = None
+    description: NewDescription = None
+    tags: NewTags = []
     expires_at: ExpiresAtField = None
 
 

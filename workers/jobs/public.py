@@ -6,7 +6,7 @@ from typing import Any
 
 from workers.model import Record, sibling
 
-_INTERNAL = {"tenant", "queue", "version", "submitted_name", "trace"}
+_INTERNAL = {"tenant", "queue", "version", "submitted", "trace"}
 
 
 def public(record: Record) -> dict[str, Any]:

@@ -291,11 +291,13 @@ def transformed(
     return (yield from supplied(inputs, use, waiting.progress, keep=False))
 
 
-def imported(file: bytes, media_type: str, name: str | None) -> Operation[TreeFacts]:
-    """A tree made of a file. Raises ProblemError, ConnectionFailed, UnexpectedResponse."""
+def imported(file: bytes, media_type: str, said: Mapping[str, Any]) -> Operation[TreeFacts]:
+    """A tree made of a file; said : `name`, `description` and `tag`, None: left out.
+
+    Raises ProblemError, ConnectionFailed, UnexpectedResponse.
+    """
     headers = {"Content-Type": media_type, "Prefer": "wait=60", **new_key()}
-    query: dict[str, str | int | float] = {} if name is None else {"name": name}
-    request = Request("POST", "/v1/trees", query, headers, file, _IMPORT_TIMEOUT_S)
+    request = Request("POST", "/v1/trees", _given(said), headers, file, _IMPORT_TIMEOUT_S)
     summary = json_of((yield from sent(request)), "id")
     tree_id = str(summary["id"])
     if tree_id.startswith("job_"):

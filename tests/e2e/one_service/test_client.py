@@ -433,6 +433,21 @@ def test_confusions_of_classes(service: Service) -> None:
     np.testing.assert_array_equal(by_number.matrix, confusions.matrix)
 
 
+def test_things_are_made_with_description_and_tags(umbel: Umbel) -> None:
+    said = {"description": "of petals", "tags": ["sepals", "caf\u00e9 & co"]}
+    dataset = umbel.upload(FEATURES, **said)
+    tree = umbel.run("kmeans", features=dataset, n_clusters=3, **said)
+    imported = umbel.import_tree("((a:1,b:1):1,c:2);", **said)
+    assert tree.job is not None
+    for body in (dataset.body, umbel.job(tree.job).body, tree.model().body):
+        assert {name: body[name] for name in said} == said
+    for facts in (tree.facts, imported.facts):
+        assert (facts.description, list(facts.tags)) == ("of petals", said["tags"])
+    assert {each["id"] for each in umbel.trees(tags=["sepals"])} == {tree.id, imported.id}
+    assert [each.id for each in umbel.datasets(tags=["sepals"])] == [dataset.id]
+    assert [each.id for each in umbel.jobs(tags="sepals")] == [tree.job]
+
+
 def test_things_are_renamed_and_listed_by_tag(umbel: Umbel) -> None:
     tree = umbel.run("kmeans", features=FEATURES, n_clusters=3, name="first")
     assert tree.job is not None
