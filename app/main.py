@@ -46,6 +46,7 @@ from app.routes import (
     methods,
     model_evaluations,
     models,
+    namings,
     nodes,
     paths,
     predictions,
@@ -112,6 +113,7 @@ ROUTERS = (
     predictions.router,
     calibrations.router,
     drifts.router,
+    namings.router,
     changes.router,
     dashboard.router,
 )

@@ -8,7 +8,7 @@ Start with `method`, the contract of every method, and `methods/partitions/kmean
   labels where a row may have several; `label_nodes`, `known_clusters`: what labels mean.
 - `checks`, `errors`, `memory`: checks of points, errors, and jobs refused for lack of memory.
 - `arrays`, `progress`, `device`, `compiled`: array types, progress, torch's device, numba's cache.
-- `tree`: the one result of all methods, and everything that is done with it; `naming` names nodes.
+- `tree`: the one result of all methods, and all that is done with it; `naming`, `node_names`.
 - `cluster_paths`, `stretches`, `node_pictures`, `confusions`, `class_merges`, `class_scores`: what
   models tell. `calibration`: answers as deep as they are sure. `drift`: what moved in a tree.
 - `metrics`, `consensus`: the metrics that evaluate a tree; one tree from several.

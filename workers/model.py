@@ -28,17 +28,28 @@ Kind = Literal[
     "consensus",
     "calibrate",
     "drift",
+    "name",
     "import",
     "inspect",
 ]
 """`fit` runs a method; `predict` and `evaluate` use a tree; `transform` makes a dataset by a model;
 `compare` measures several methods; `consensus` makes one tree of several; `calibrate` learns from
-held-out rows how sure answers are; `drift` compares two samples in a tree; `import` parses an
-uploaded tree; `inspect` opens an uploaded dataset. `import` and `inspect` are not listed to
-clients."""
+held-out rows how sure answers are; `drift` compares two samples in a tree; `name` names its
+nodes; `import` parses an uploaded tree; `inspect` opens an uploaded dataset. `import` and `inspect`
+are not listed to clients."""
 
 LISTED: frozenset[str] = frozenset(
-    {"fit", "predict", "transform", "evaluate", "compare", "consensus", "calibrate", "drift"}
+    {
+        "fit",
+        "predict",
+        "transform",
+        "evaluate",
+        "compare",
+        "consensus",
+        "calibrate",
+        "drift",
+        "name",
+    }
 )
 
 MOST_PIECES = 4096
@@ -47,7 +58,7 @@ MOST_PIECES = 4096
 _REFERENCES = ("dataset", "tree", "model", "calibration")
 """The options of a request that hold ids."""
 
-_OF_JOBS = ("tr_", "md_", "cal_", "dr_", "job_")
+_OF_JOBS = ("tr_", "md_", "cal_", "dr_", "nm_", "job_")
 """What ids of jobs, and of what jobs make, begin with."""
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -83,7 +94,7 @@ def made_at(own_id: str) -> datetime | None:
         return None
 
 
-def sibling(job_id: str, prefix: Literal["tr", "md", "ds", "job", "cmp", "cal", "dr"]) -> str:
+def sibling(job_id: str, prefix: Literal["tr", "md", "ds", "job", "cmp", "cal", "dr", "nm"]) -> str:
     """The id of what a job made, or back: the same suffix, another prefix."""
     return f"{prefix}_{job_id.partition('_')[2]}"
 
@@ -130,7 +141,8 @@ class Request(_Frozen):
         `workers.child.comparison.ComparisonOptions`; `consensus` a
         `workers.child.consensus.ConsensusOptions`; `calibrate` {"tree": id, "cut"} and
         `models.calibration.options.CalibrationTerms`; `drift` {"tree": id} and
-        `models.drift.options.DriftTerms`; `import` {"format"}, its content lying at
+        `models.drift.options.DriftTerms`; `name` {"tree": id} and
+        `models.node_names.options.NamingTerms`; `import` {"format"}, its content lying at
         `layout.inline(..., "content")`; `inspect` {"dataset": id}.
     webhook : the address to notify when the job has ended; checked by
         `workers.webhooks.addresses.parse`.

@@ -209,7 +209,7 @@ class JobBody(BaseModel):
     id: str
     kind: str = Field(
         description="`fit`, `predict`, `transform`, `evaluate`, `compare`, `consensus`, "
-        "`calibrate`, `drift` or `import`."
+        "`calibrate`, `drift`, `name` or `import`."
     )
     method: str
     name: str | None

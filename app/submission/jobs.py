@@ -96,6 +96,7 @@ async def submitted(
         "consensus",
         "calibrate",
         "drift",
+        "name",
         "import",
     ],
     submission: Submission,

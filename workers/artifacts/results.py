@@ -25,6 +25,7 @@ curve.arrow         its selective curve: threshold, coverage, error, depth
 moves.arrow         what two samples differ in, the surest first: aspect, node, name, parent,
                     parent_name, direction, before, after, low, high, p_value, n_before, n_after,
                     label
+names.arrow         the names of a tree's nodes: node, name, by, evidence
 drift.arrow         the same comparison, one row per node: node, parent, name, n_before, n_after,
                     mass, share, confidence and purity, each before and after with low and high
 suspects.arrow      its rows whose labels look wrong: row, label, likely and meet, each with its
@@ -79,6 +80,7 @@ CURVE = "curve.arrow"
 SUSPECTS = "suspects.arrow"
 MOVES = "moves.arrow"
 DRIFT = "drift.arrow"
+NAMES = "names.arrow"
 
 _FACTS = "umbel"
 

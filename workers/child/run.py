@@ -112,6 +112,7 @@ def run(spec: Spec, report: Report, coordinator: Coordinator | None = None) -> O
             "consensus": _consensus,
             "calibrate": _calibrate,
             "drift": _drift,
+            "name": _name,
             "import": _import,
             "inspect": _inspect,
         }[kind]
@@ -375,6 +376,20 @@ def _drift(spec: Spec, report: Report) -> Outcome:
     result = compared(options, spec.sources, spec.folder, _progress(report))
     return Outcome(
         result={"tree": options["tree"], "drift": result.facts}, warnings=result.warnings
+    )
+
+
+def _name(spec: Spec, report: Report) -> Outcome:
+    from workers.child.names import named
+
+    report(Advance(stage="reading"))
+    options = spec.request.options
+    tree = tree_of(of_role(spec.sources, "tree"))
+    values = values_of(spec.sources, but=("tree",), many=frozenset({"features"}))
+    report(Advance(fraction=0.1, stage="naming"))
+    result = named(options, tree, values, spec.folder)
+    return Outcome(
+        result={"tree": options["tree"], "naming": result.facts}, warnings=result.warnings
     )
 
 
