@@ -47,6 +47,7 @@ from app.routes import (
     methods,
     model_evaluations,
     models,
+    namings,
     nodes,
     paths,
     predictions,
@@ -114,6 +115,7 @@ ROUTERS = (
     calibrations.router,
     drifts.router,
     maps.router,
+    namings.router,
     changes.router,
     dashboard.router,
 )

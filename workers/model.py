@@ -10,7 +10,7 @@ import hashlib
 import secrets
 import time
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -29,18 +29,17 @@ Kind = Literal[
     "calibrate",
     "drift",
     "map",
+    "name",
     "import",
     "inspect",
 ]
 """`fit` runs a method; `predict` and `evaluate` use a tree; `transform` makes a dataset by a model;
 `compare` measures several methods; `consensus` makes one tree of several; `calibrate` learns from
 held-out rows how sure answers are; `drift` compares two samples in a tree; `map` lays out the
-points of a tree; `import` parses an uploaded tree; `inspect` opens an uploaded dataset. `import`
-and `inspect` are not listed to clients."""
+points of a tree; `name` names its nodes; `import` parses an uploaded tree; `inspect` opens an
+uploaded dataset. `import` and `inspect` are not listed to clients."""
 
-LISTED: frozenset[str] = frozenset(
-    {"fit", "predict", "transform", "evaluate", "compare", "consensus", "calibrate", "drift", "map"}
-)
+LISTED: frozenset[str] = frozenset(get_args(Kind)) - {"import", "inspect"}
 
 MOST_PIECES = 4096
 """The largest number of pieces that a fit may be cut into."""
@@ -48,7 +47,7 @@ MOST_PIECES = 4096
 _REFERENCES = ("dataset", "tree", "model", "calibration")
 """The options of a request that hold ids."""
 
-_OF_JOBS = ("tr_", "md_", "cal_", "dr_", "map_", "job_")
+_OF_JOBS = ("tr_", "md_", "cal_", "dr_", "map_", "nm_", "job_")
 """What ids of jobs, and of what jobs make, begin with."""
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -85,7 +84,7 @@ def made_at(own_id: str) -> datetime | None:
 
 
 def sibling(
-    job_id: str, prefix: Literal["tr", "md", "ds", "job", "cmp", "cal", "dr", "map"]
+    job_id: str, prefix: Literal["tr", "md", "ds", "job", "cmp", "cal", "dr", "map", "nm"]
 ) -> str:
     """The id of what a job made, or back: the same suffix, another prefix."""
     return f"{prefix}_{job_id.partition('_')[2]}"
@@ -161,7 +160,8 @@ class Request(_Frozen):
         `models.calibration.options.CalibrationTerms`; `drift` {"tree": id} and
         `models.drift.options.DriftTerms`; `map` {"tree": id, "of_fit", "preprocess",
         "ball"} and `models.maps.options.MapTerms`, where `of_fit` is the role of the fit's input
-        that is mapped, null for one of its own; `import` {"format"}, its content lying at
+        that is mapped, null for one of its own; `name` {"tree": id} and
+        `models.node_names.options.NamingTerms`; `import` {"format"}, its content lying at
         `layout.inline(..., "content")`; `inspect` {"dataset": id}.
     webhook : the address to notify when the job has ended; checked by
         `workers.webhooks.addresses.parse`.

@@ -5,7 +5,7 @@ Start with `jobs`.
 - `jobs`, `webhooks`, `comparisons`: runs of methods, and the requests sent when they end.
 - `datasets`, `uploads`: uploaded data, whole or in parts; `changes`: names and tags, afterwards.
 - `methods`: the catalogue.
-- `imports`, `trees`, `consensus`: imported trees, whole trees to download, one from several.
+- `imports`, `trees`, `consensus`, `namings`: imported trees, whole ones, one of several, named.
 - `statements`: what a user says of a tree, as labels of its rows.
 - `views`, `nodes`, `clusters`, `tangles`, `features`, `confusions`, `class_merges`: parts of trees.
 - `assignments`, `maps`, `evaluations`, `predictions`, `calibrations`, `drifts`: of rows.

@@ -23,6 +23,7 @@ from umbel_client.job import Job
 from umbel_client.local import LocalService
 from umbel_client.methods import Methods
 from umbel_client.model import Model
+from umbel_client.naming import Naming
 from umbel_client.progress import Progress
 from umbel_client.settings import settings_of
 from umbel_client.tree import Tree
@@ -304,6 +305,10 @@ class Umbel:
         """A drift, with its nodes and its picture if it has succeeded."""
         return Drift(self._driver.run(trees.drift(drift_id)))
 
+    def naming(self, naming_id: str) -> Naming:
+        """A naming, with its names if it has succeeded."""
+        return Naming(self._driver.run(trees.naming(naming_id)))
+
     def jobs(
         self,
         *,
@@ -381,6 +386,20 @@ class Umbel:
         query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
         bodies = self._driver.run(trees.listed("/v1/drifts", query, limit))
         return [Drift(body) for body in bodies]
+
+    def namings(
+        self,
+        *,
+        status: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        limit: int = 50,
+    ) -> list[Naming]:
+        """The newest namings without names, with a status, with a name, whose jobs have all of the
+        tags."""
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
+        bodies = self._driver.run(trees.listed("/v1/namings", query, limit))
+        return [Naming(body) for body in bodies]
 
     def usage(self) -> dict[str, Any]:
         """What the tenant (`tenant`) and this key (`key`) use of what they may: `bytes`,

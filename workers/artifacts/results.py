@@ -25,6 +25,7 @@ curve.arrow         its selective curve: threshold, coverage, error, depth
 moves.arrow         what two samples differ in, the surest first: aspect, node, name, parent,
                     parent_name, direction, before, after, low, high, p_value, n_before, n_after,
                     label
+names.arrow         the names of a tree's nodes: node, name, by, evidence
 drift.arrow         the same comparison, one row per node: node, parent, name, n_before, n_after,
                     mass, share, confidence and purity, each before and after with low and high
 positions.npy       a map: (n_points, 2) float32, in the order of rows
@@ -82,6 +83,7 @@ MOVES = "moves.arrow"
 DRIFT = "drift.arrow"
 PAIRS = "pairs.arrow"
 POSITIONS = "positions.npy"
+NAMES = "names.arrow"
 
 _FACTS = "umbel"
 

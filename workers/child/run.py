@@ -114,6 +114,7 @@ def run(spec: Spec, report: Report, coordinator: Coordinator | None = None) -> O
             "calibrate": _calibrate,
             "drift": _drift,
             "map": _map,
+            "name": _name,
             "import": _import,
             "inspect": _inspect,
         }[kind]
@@ -392,6 +393,20 @@ def _map(spec: Spec, report: Report) -> Outcome:
     result = mapped_points(options, spec.sources, spec.threads, _progress(report))
     results.save_positions(result.positions, spec.folder)
     return Outcome(result={"tree": options["tree"], "map": result.facts}, warnings=result.warnings)
+
+
+def _name(spec: Spec, report: Report) -> Outcome:
+    from workers.child.names import named
+
+    report(Advance(stage="reading"))
+    options = spec.request.options
+    tree = tree_of(of_role(spec.sources, "tree"))
+    values = values_of(spec.sources, but=("tree",), many=frozenset({"features"}))
+    report(Advance(fraction=0.1, stage="naming"))
+    result = named(options, tree, values, spec.folder)
+    return Outcome(
+        result={"tree": options["tree"], "naming": result.facts}, warnings=result.warnings
+    )
 
 
 def _transform(spec: Spec, report: Report) -> Outcome:

@@ -28,6 +28,7 @@ from umbel_client.errors import InputError
 from umbel_client.inputs import Input, Reference, converted
 from umbel_client.local import LocalService
 from umbel_client.methods import Methods
+from umbel_client.naming import Naming
 from umbel_client.progress import Progress
 from umbel_client.settings import settings_of
 
@@ -314,6 +315,10 @@ class AsyncUmbel:
         """A drift, with its nodes and its picture if it has succeeded."""
         return Drift(await self._driver.run(trees.drift(drift_id)))
 
+    async def naming(self, naming_id: str) -> Naming:
+        """A naming, with its names if it has succeeded."""
+        return Naming(await self._driver.run(trees.naming(naming_id)))
+
     async def jobs(
         self,
         *,
@@ -391,6 +396,20 @@ class AsyncUmbel:
         query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
         bodies = await self._driver.run(trees.listed("/v1/drifts", query, limit))
         return [Drift(body) for body in bodies]
+
+    async def namings(
+        self,
+        *,
+        status: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        limit: int = 50,
+    ) -> list[Naming]:
+        """The newest namings without names, with a status, with a name, whose jobs have all of the
+        tags."""
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
+        bodies = await self._driver.run(trees.listed("/v1/namings", query, limit))
+        return [Naming(body) for body in bodies]
 
     async def usage(self) -> dict[str, Any]:
         """What the tenant (`tenant`) and this key (`key`) use of what they may: `bytes`,

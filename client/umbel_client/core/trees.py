@@ -184,14 +184,24 @@ def calibrated(
     def use(given: dict[str, Any]) -> Operation[dict[str, Any]]:
         body = {name: value for name, value in fields.items() if value is not None}
         body |= {name: given.pop(name) for name in ("labels", "costs") if name in given}
-        answer = yield from awaited(f"{path}/calibrations", {**body, "inputs": given}, waiting)
-        made = json_of(answer, "id") if isinstance(answer, Reply) else answer.accepted
-        return (yield from calibration(str(made["id"])))
+        made = yield from _made(f"{path}/calibrations", {**body, "inputs": given}, waiting)
+        return (yield from calibration(made))
 
-    result = yield from supplied(inputs, use, waiting.progress, keep=False)
-    for sentence in result["warnings"]:
+    return _told((yield from supplied(inputs, use, waiting.progress, keep=False)))
+
+
+def _made(path: str, body: Mapping[str, Any], waiting: Waiting) -> Operation[str]:
+    """The id of what a POST makes, once it has ended."""
+    answer = yield from awaited(path, body, waiting)
+    made = json_of(answer, "id") if isinstance(answer, Reply) else answer.accepted
+    return str(made["id"])
+
+
+def _told(body: dict[str, Any]) -> dict[str, Any]:
+    """The body; UmbelWarning for each of its warnings."""
+    for sentence in body["warnings"]:
         warnings.warn(sentence, UmbelWarning, stacklevel=2)
-    return result
+    return body
 
 
 def calibration(calibration_id: str) -> Operation[dict[str, Any]]:
@@ -232,15 +242,10 @@ def drifted(
             own = {role: given[key] for key, (of, role) in roles.items() if of == name}
             labels = {"labels": own.pop("labels")} if "labels" in own else {}
             body[name] = {"inputs": own, **labels}
-        answer = yield from awaited(f"{path}/drifts", body, waiting)
-        made = json_of(answer, "id") if isinstance(answer, Reply) else answer.accepted
-        return (yield from drift(str(made["id"])))
+        return (yield from drift((yield from _made(f"{path}/drifts", body, waiting))))
 
     inputs = {key: samples[name][role] for key, (name, role) in roles.items()}
-    result = yield from supplied(inputs, use, waiting.progress, keep=False)
-    for sentence in result["warnings"]:
-        warnings.warn(sentence, UmbelWarning, stacklevel=2)
-    return result
+    return _told((yield from supplied(inputs, use, waiting.progress, keep=False)))
 
 
 def drift(drift_id: str) -> Operation[dict[str, Any]]:
@@ -262,17 +267,36 @@ def mapped(
 
     def use(given: dict[str, Any]) -> Operation[dict[str, Any]]:
         body = {name: value for name, value in fields.items() if value is not None}
-        body |= {"inputs": given} if given else {}
-        answer = yield from awaited(f"{path}/maps", body, waiting)
-        if isinstance(answer, Reply):
-            return json_of(answer, "id", "warnings")
-        return (yield from described(f"/v1/maps/{answer.accepted['id']}", "id", "warnings"))
+        made = yield from _made(f"{path}/maps", {**body, "inputs": given}, waiting)
+        return (yield from described(f"/v1/maps/{made}", "id", "warnings"))
 
-    made = yield from supplied(inputs, use, waiting.progress, keep=False)
-    for sentence in made["warnings"]:
-        warnings.warn(sentence, UmbelWarning, stacklevel=2)
+    made = _told((yield from supplied(inputs, use, waiting.progress, keep=False)))
     positions = f"/v1/maps/{made['id']}/positions.npy"
     return _loaded((yield from raw(positions)), positions)
+
+
+def node_names(
+    path: str, inputs: Inputs, fields: Mapping[str, Any], waiting: Waiting
+) -> Operation[dict[str, Any]]:
+    """A naming of the tree at `path`, as `naming` gives it; UmbelWarning for each of its warnings.
+    Raises as `evaluated`."""
+
+    def use(given: dict[str, Any]) -> Operation[dict[str, Any]]:
+        body = {name: value for name, value in fields.items() if value is not None}
+        made = yield from _made(f"{path}/namings", {**body, "inputs": given}, waiting)
+        return (yield from naming(made))
+
+    return _told((yield from supplied(inputs, use, waiting.progress, keep=False)))
+
+
+def naming(naming_id: str) -> Operation[dict[str, Any]]:
+    """A naming and, once it has succeeded, its `nodes`."""
+    path = f"/v1/namings/{naming_id}"
+    body = yield from described(path, "id", "status", "warnings")
+    if body["status"] != "succeeded":
+        return body
+    names = yield from described(f"{path}/names", "items")
+    return {**body, "nodes": names["items"]}
 
 
 def transformed(

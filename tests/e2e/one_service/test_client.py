@@ -204,6 +204,22 @@ def test_maps(tree: Tree) -> None:
         tree.map("pca", perplexity=25)
 
 
+def test_names_of_nodes(points: Tree, umbel: Umbel) -> None:
+    naming = points.name_nodes("labels", labels=[NAMES[each] for each in TRUE], name="true")
+    assert naming.names[0] == "ant (33%)"
+    assert naming.sent is None
+    assert "by labels" in repr(naming)
+    assert len(naming.to_pandas()) == len(naming.names)
+    assert "ant (33%)" in points.newick(names=naming)
+    assert points.nodes(names=naming.id)[0]["name"] == "ant (33%)"
+    assert "bee" in points.svg(names=naming, shape="icicle")
+    again = umbel.naming(naming.id)
+    assert (again.body, again.names) == (naming.body, naming.names)
+    assert [each.id for each in umbel.namings(name="true")] == [naming.id]
+    # The features are those of the fit.
+    assert points.name_nodes("features").names
+
+
 @pytest.mark.parametrize(
     "value",
     [
