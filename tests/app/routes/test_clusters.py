@@ -27,7 +27,9 @@ def test_a_cut_by_k(working: Working, tree: dict[str, Any]) -> None:
         "warnings": [],
         "clusters": [
             {
-                **{"id": 0, "node": 1, "size": 2},
+                "id": 0,
+                "node": 1,
+                "size": 2,
                 "name": "flower",
                 "category": 0,
                 "points_before": 0,
