@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.dashboard.conftest import Axe, Open
 from tests.dashboard.planted import SMALL, imported
@@ -136,27 +138,34 @@ def test_it_fits_the_window(
     axe(page, "color-contrast")
 
 
-def test_without_webgl_it_is_drawn_all_the_same(open_page: Open, tree: str) -> None:
+@pytest.mark.parametrize("by", ["webgl", "pixels"])
+def test_it_is_drawn_with_and_without_webgl(open_page: Open, tree: str, by: str) -> None:
     page = open_page("/trees", fresh=True)
+    # WebGL by the processor would not be used.
     page.evaluate(
-        """() => {
+        """isWanted => {
           const own = HTMLCanvasElement.prototype.getContext;
-          HTMLCanvasElement.prototype.getContext = function (kind, ...more) {
-            return kind === "webgl2" ? null : own.call(this, kind, ...more);
+          HTMLCanvasElement.prototype.getContext = function (kind, options) {
+            if (kind !== "webgl2") return own.call(this, kind, options);
+            return isWanted ? own.call(this, kind, {antialias: false, alpha: false}) : null;
           };
-        }"""
+        }""",
+        by == "webgl",
     )
     page.evaluate("path => { location.hash = path; }", f"#/trees/{tree}?map=pca&cut=k:4")
     region = panel(page)
-    assert "drawn without WebGL" in region.locator(".map-facts").inner_text()
-    page.locator(".cut-said strong").wait_for()
-    seen = """() => {
-      const canvas = document.querySelector(".map-stage canvas");
-      const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-      return new Set(new Uint32Array(data.buffer)).size;
-    }"""
-    # The paper and four clusters.
-    page.wait_for_function(f"() => ({seen})() === 5")
+    assert ("by the processor" in region.locator(".map-facts").inner_text()) == (by == "pixels")
+    stage = region.locator(".map-stage")
+    series = [(0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167)]
+    shares = []
+    for cut in ("k:4", "k:2"):
+        page.evaluate("path => { location.hash = path; }", f"#/trees/{tree}?map=pca&cut={cut}")
+        page.locator(".cut-said strong", has_text=f"{cut[2:]} clusters").wait_for()
+        page.wait_for_timeout(300)
+        picture = Image.open(io.BytesIO(stage.screenshot())).convert("RGB")
+        seen = {colour: n for n, colour in picture.getcolors(1 << 24)}
+        shares.append([seen.get(colour, 0) > 200 for colour in series])
+    assert shares == [[True] * 4, [True, True, False, False]]
 
 
 def test_a_tree_without_features_says_what_it_needs(look: Open, api: Api) -> None:

@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import { readNpy } from "../../../app/dashboard/js/net/npy.js";
 import { mapColours } from "../../../app/dashboard/js/tree/draw/map_colours.js";
+import { Pace } from "../../../app/dashboard/js/tree/draw/pace.js";
 import { writePixels } from "../../../app/dashboard/js/tree/draw/point_pixels.js";
 import { readLook } from "../../../app/dashboard/js/tree/model/look.js";
 import * as map from "../../../app/dashboard/js/tree/model/point_map.js";
@@ -159,6 +160,27 @@ test("a map has the colours of the tree", () => {
     ...Array(4).fill("#888888"),
     "#000002",
   ]);
+});
+
+test("a map that moves slowly shows fewer points, and more when there is time", () => {
+  const pace = new Pace();
+  let now = 1000;
+  /** @param {number} ms @param {number} n */
+  const frames = (ms, n) => {
+    for (let at = 0; at < n; at += 1) pace.frame((now += ms));
+    return pace.every;
+  };
+  assert.equal(frames(16.7, 100), 1);
+  assert.equal(frames(40, 3), 8);
+  pace.end();
+  assert.equal(pace.every, 1);
+  // The next movement begins where the last one was in time; the wait for its first frame counts not.
+  now += 5000;
+  assert.equal(frames(16.7, 1), 8);
+  assert.equal(frames(16.7, 63), 8);
+  assert.equal(frames(16.7, 1), 4);
+  assert.equal(frames(16.7, 1000), 1);
+  assert.equal(frames(99, 20), 64);
 });
 
 test("points are written into pixels, those that stand out on top", () => {

@@ -5,6 +5,7 @@ import { boxOf, gridOf, nearestTo } from "../model/point_map.js";
 import { NONE } from "../model/store.js";
 import { onGestures } from "./gestures.js";
 import { glCloud } from "./point_cloud.js";
+import { Pace } from "./pace.js";
 import { pixelCloud } from "./point_pixels.js";
 import { contextOf } from "./stage.js";
 
@@ -25,10 +26,6 @@ const REACH_PX = 9;
 const ZOOMS = 5000;
 const STEP = 1.6;
 const CORNER_PX = 3;
-/** Frames that take longer than this while the map moves show fewer points. */
-const SLOW_MS = 22;
-const QUICK_MS = 12;
-const MOST_SKIPPED = 64;
 const REST_MS = 140;
 
 export class MapView {
@@ -40,7 +37,7 @@ export class MapView {
   points = { xy: new Float32Array(0), n: 0 };
   /** @type {Cloud | null} */
   cloud = null;
-  /** Whether the points are drawn by WebGL. */
+  /** Whether a graphics card draws the points. */
   isFast = true;
   /** @type {Box} */
   box = boxOf(this.points);
@@ -58,12 +55,10 @@ export class MapView {
   isDisc = false;
   isLasso = false;
   pointed = NONE;
-  every = 1;
+  pace = new Pace();
   width = 0;
   height = 0;
   asked = 0;
-  /** When the last frame of a movement was drawn, in ms. */
-  framed = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   rest;
 
@@ -100,7 +95,7 @@ export class MapView {
     ground.setAttribute("aria-hidden", "true");
     this.ground.replaceWith(ground);
     this.ground = ground;
-    Object.assign(this, { points, isDisc, grid: null, outline: [], pointed: NONE, every: 1 });
+    Object.assign(this, { points, isDisc, grid: null, outline: [], pointed: NONE });
     this.box = isDisc ? { x0: -1.02, y0: -1.02, x1: 1.02, y1: 1.02 } : boxOf(points);
     const cloud = await glCloud(ground, points);
     this.isFast = cloud !== null;
@@ -204,22 +199,12 @@ export class MapView {
   #moved() {
     clearTimeout(this.rest);
     this.rest = setTimeout(() => {
-      this.every = 1;
-      this.framed = 0;
+      this.pace.end();
       this.draw();
     }, REST_MS);
-    const now = performance.now();
-    if (this.framed && !this.asked) {
-      const ms = now - this.framed;
-      if (ms > SLOW_MS) this.skipped = this.every = Math.min(MOST_SKIPPED, this.every * 2);
-      else if (ms < QUICK_MS) this.every = Math.max(1, this.every / 2);
-    } else if (!this.framed) this.every = this.skipped;
-    if (!this.asked) this.framed = now;
+    if (!this.asked) this.pace.frame(performance.now());
     this.draw();
   }
-
-  /** Points left out in the last movement: the next one begins so. */
-  skipped = 1;
 
   #least() {
     const { box, width, height } = this;
@@ -251,11 +236,11 @@ export class MapView {
   }
 
   #paint() {
-    const { cloud, theme, palette, camera, width, height, size, every } = this;
+    const { cloud, theme, palette, camera, width, height, size } = this;
     if (!cloud || !theme || !width) return;
     const ratio = this.ground.width / width;
     const { paper } = theme;
-    cloud.draw({ camera, width, height, ratio, size, every, paper, palette });
+    cloud.draw({ camera, width, height, ratio, size, every: this.pace.every, paper, palette });
     this.#overlay(theme, ratio);
   }
 

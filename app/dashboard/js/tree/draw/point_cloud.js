@@ -70,14 +70,20 @@ void main() {
 }`;
 
 /**
- * A cloud on this canvas; null where the browser has no WebGL 2.
+ * A cloud on this canvas; null where the browser has no WebGL 2, or has it by the processor alone, which
+ * is slower than writing pixels (`point_pixels`).
  *
  * @param {HTMLCanvasElement} canvas
  * @param {Points} points
  * @returns {Promise<Cloud | null>}
  */
 export async function glCloud(canvas, { xy, n }) {
-  const gl = canvas.getContext("webgl2", { alpha: false, antialias: false, depth: false });
+  const gl = canvas.getContext("webgl2", {
+    alpha: false,
+    antialias: false,
+    depth: false,
+    failIfMajorPerformanceCaveat: true,
+  });
   if (!gl) return null;
   const twgl = await import(LIBRARY);
   /** @type {Uint8Array} */

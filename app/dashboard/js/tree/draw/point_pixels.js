@@ -1,5 +1,5 @@
-// The points of a map where there is no WebGL: written into the pixels of a canvas, squares as large as
-// the points.
+// The points of a map where no graphics card draws them: written into the pixels of a canvas, squares as
+// large as the points.
 
 import { mix } from "./palettes.js";
 import { FADED, levels, LIT_SIZE } from "./point_cloud.js";
@@ -59,8 +59,8 @@ export function writePixels(pixels, width, { xy, n }, { index, lit }, shot) {
       const top = Math.round(middleY - xy[2 * at + 1] * k - side / 2);
       if (left < 0 || top < 0 || left + side > width || top + side > height) continue;
       const colour = colours[index[at]];
-      for (let row = top; row < top + side; row += 1) {
-        pixels.fill(colour, row * width + left, row * width + left + side);
+      for (let row = top * width + left; row < (top + side) * width + left; row += width) {
+        for (let pixel = row; pixel < row + side; pixel += 1) pixels[pixel] = colour;
       }
     }
   }

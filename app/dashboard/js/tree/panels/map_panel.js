@@ -377,7 +377,7 @@ function factsText({ result }, isFast) {
   if (result.neighbors_kept !== null) {
     parts.push(`${percent(result.neighbors_kept)} of nearest neighbours kept`);
   }
-  if (!isFast) parts.push("drawn without WebGL");
+  if (!isFast) parts.push("drawn by the processor");
   return parts.join(" · ");
 }
 
