@@ -18,6 +18,7 @@ const KINDS = {
   predict: "prediction",
   evaluate: "evaluation",
   compare: "comparison",
+  map: "map",
   import: "import",
 };
 const STATUSES = ["queued", "running", "succeeded", "failed", "cancelled"];
