@@ -67,7 +67,11 @@ def svg(
     texts = [_told(move) for move in shown]
     labels = [clip(text, font, 0.36 * px) for text in texts]
     left = 2 * margin + max((width(text, font) for text in labels), default=0.0)
-    right = px - 2 * margin - width("100% to 100%", font)
+    right = (
+        px
+        - 2 * margin
+        - max((width(_from_to(move.before, move.after), font) for move in shown), default=0.0)
+    )
     top = head + 46 * unit
     bottom = top + max(len(shown), 1) * row
     caption = _caption(moves, len(shown))
@@ -94,7 +98,7 @@ def svg(
         marks.stroke(f"M{points(begin, y)}H{number(end)}", colour, 2.0 * unit)
         marks.area(_disc(begin, y, 4 * unit), own.paper, colour, 1.6 * unit)
         marks.area(_disc(end, y, 4.6 * unit), colour)
-        told = f"{_percent(move.before)} to {_percent(move.after)}"
+        told = _from_to(move.before, move.after)
         marks.text(right + margin, y, told, font, colour=own.legible(colour))
     described = f"{title or caption}"[:200]
     return page(px, bottom + margin, described, own, _discs_on_top(marks))
@@ -119,8 +123,13 @@ def _caption(moves: Moves, n_shown: int) -> str:
     )
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g}%"
+def _from_to(before: float, after: float) -> str:
+    """Both in percent, with as many digits as tell them apart: three, or up to six."""
+    for digits in range(3, 7):
+        first, last = (f"{100 * share:.{digits}g}%" for share in (before, after))
+        if first != last:
+            break
+    return f"{first} to {last}"
 
 
 def _bar(left: float, right: float, y: float, half: float) -> str:

@@ -40,6 +40,12 @@ def test_a_line_from_before_to_after_with_its_interval() -> None:
     assert (right - zero) / (hundred - zero) == pytest.approx(0.85, abs=1e-3)
 
 
+def test_small_changes_have_the_digits_that_they_need() -> None:
+    move = Move("confidence", 1, "ug", None, "gained", 0.99991, 0.99994, 0.0, 0.0001)
+    _, texts = drawn(Moves([move], 1, 9, 9, 0.05))
+    assert "99.991% to 99.994%" in texts
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_nothing_and_too_much(theme: str) -> None:
     for px in (100, 4096):
