@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.arrays import Array, Matrix, Single
-from models.checks import blocks
+from models.arrays import Array, Matrix, Single, row_blocks
 from models.rows import Rows
 
 NEIGHBOURS = 10
 SAMPLE = 256
+_BLOCK = 1 << 21
+"""Values that are read at a time."""
 
 
 def neighbours_kept(rows: Matrix | Rows, positions: Array, seed: int) -> float | None:
@@ -29,7 +30,8 @@ def neighbours_kept(rows: Matrix | Rows, positions: Array, seed: int) -> float |
     sample = np.sort(rng.choice(n_points, min(SAMPLE, n_points), replace=False))
     queries = _taken(rows, sample)
     nearest = np.full((sample.size, 0), np.inf, dtype=np.float32)
-    for _, values in blocks(rows, 4096):
+    for block in row_blocks(n_points, rows.shape[1], _BLOCK):
+        values = rows.values(block.start, block.stop) if isinstance(rows, Rows) else rows[block]
         some, _ = faiss.knn(queries, _single(values), min(k + 1, len(values)))
         nearest = np.sort(np.hstack([nearest, some]), axis=1)[:, : k + 1]
     flat = _single(positions)

@@ -58,13 +58,13 @@ def components(rows: Matrix | Rows, n: int, seed: int, progress: Progress) -> Co
     many = n_features > EXACT_COLUMNS and n_points > EXACT_COLUMNS
     if many and not isinstance(rows, sp.csr_array):
         mean, axes, explained = _by_iteration(rows, most, seed, progress)
-        for block, values in blocks(rows, 1024):
+        for block, values in blocks(rows):
             progress(0.9 + 0.1 * block.start / n_points, "projecting")
             points[block, :most] = (values.astype(np.float64) - mean) @ axes
         return Components(points, explained)
     progress(0.0, "principal components")
     fitted, prepared, _ = pipeline.fit([{"step": "pca", "n": most}], rows, seed)
-    for block, values in blocks(prepared, 1024):
+    for block, values in blocks(prepared):
         progress(block.start / n_points, "projecting")
         points[block, :most] = values
     return Components(points, fitted.explained["pca_explained_variance"])
@@ -77,7 +77,7 @@ def _by_iteration(
     n_points, n_features = rows.shape
     mean, squares = np.zeros(n_features), 0.0
     origin = None
-    for block, values in blocks(rows, 1024):
+    for block, values in blocks(rows):
         require_usable(values, block.start, n_points)
         wide = values.astype(np.float64)
         # About the first row, sums of squares lose few digits.
@@ -95,7 +95,7 @@ def _by_iteration(
     for step in range(MOST_PASSES):
         progress(0.05 + 0.85 * step / MOST_PASSES, "principal components", f"pass {step + 1}")
         product = np.zeros((n_features, width))
-        for _, values in blocks(rows, 1024):
+        for _, values in blocks(rows):
             wide = values.astype(np.float64) - mean
             product += wide.T @ (wide @ axes)
         # The rows' covariance within the subspace gives its best axes; one more product turns it.

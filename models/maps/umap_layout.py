@@ -26,12 +26,11 @@ def umap_positions(neighbours: Neighbours, start: Single, min_dist: float, seed:
     """
     from umap import layouts, umap_
 
-    for compiled in (
-        umap_.smooth_knn_dist,
-        umap_.compute_membership_strengths,
-        layouts._nb_optimize_layout_euclidean_single_epoch,
-    ):
-        compiled.enable_caching()
+    for module in (umap_, layouts):
+        for function in vars(module).values():
+            # Those compiled at import keep their code elsewhere already.
+            if hasattr(function, "enable_caching"):
+                function.enable_caching()
     n_points, n_neighbors = neighbours.index.shape
     own = np.arange(n_points, dtype=np.int32)[:, None]
     random = np.random.RandomState(seed)

@@ -6,7 +6,7 @@ as long as one of these is kept:
 
 - a job that has not ended, or whose webhook is still to be sent;
 - of a dataset: a job that has not ended and has it as an input, or inspects it;
-- of a job, with its tree and model: any job made from them (predictions, evaluations,
+- of a job, with its tree and model: any job made from them (predictions, evaluations, maps,
   transformations, comparisons, methods that take its tree, jobs grown from it), ended or not, and
   labels made of statements about its tree.
 

@@ -131,14 +131,11 @@ def test_an_imported_tree_is_mapped_by_rows_given(working: Working) -> None:
     assert "give `inputs` with a row of features" in problem["detail"]
     problem = problem_of(ask(working, tree, inputs={"features": ROWS}), 422, "wrong-shape")
     assert "8 rows; the tree has 3 points" in problem["detail"]
-    upload = working.client.post(
-        "/v1/datasets?role=features",
-        content=npy(np.array(ROWS[:3])),
-        headers={"Content-Type": "application/x-npy"},
-    )
-    made = ask(working, tree, inputs={"features": upload.json()["id"]})
+    made = ask(working, tree, inputs={"features": ROWS[:3]})
     assert made.status_code == 201, made.text
     assert positions_of(working, made.json()).shape == (3, 2)
+    assert working.client.delete(f"/v1/trees/{tree['id']}").status_code == 204
+    problem_of(working.client.get(f"/v1/maps/{made.json()['id']}"), 404, "not-found")
 
 
 def test_a_map_is_of_what_the_fit_used(working: Working) -> None:
@@ -183,21 +180,32 @@ def test_the_disc_is_where_the_method_placed_the_points(working: Working) -> Non
     assert "model was deleted" in answer.json()["detail"]
 
 
+def uploaded(working: Working) -> str:
+    """The id of a dataset with the rows."""
+    headers = {"Content-Type": "application/x-npy"}
+    content = npy(np.array(ROWS, dtype=np.float32))
+    answer = working.client.post("/v1/datasets?role=features", content=content, headers=headers)
+    return str(answer.json()["id"])
+
+
 def test_the_ball_of_ghhc_is_projected(working: Working) -> None:
     params = {"n_internal": 3, "max_iter": 10, "n_init": 1}
-    tree = fit(working, "ghhc", {"features": ROWS}, params=params)
+    # From a dataset its features are read by rows.
+    tree = fit(working, "ghhc", {"features": uploaded(working)}, params=params)
     made = ask(working, tree, by="disc").json()
     assert made["result"]["n_columns"] == 3
     assert made["warnings"][0].startswith("The ball has 3 dimensions")
     assert np.linalg.norm(positions_of(working, made), axis=1).max() < 1
+    plane = ask(working, tree).json()
+    assert plane["result"]["explained"] > 0.99
+    inline = ask(working, tree, inputs={"features": ROWS}).json()
+    np.testing.assert_allclose(
+        positions_of(working, plane), positions_of(working, inline), atol=1e-4
+    )
 
 
 def test_a_deleted_input_is_said(working: Working) -> None:
-    upload = working.client.post(
-        "/v1/datasets?role=features",
-        content=npy(np.array(ROWS)),
-        headers={"Content-Type": "application/x-npy"},
-    ).json()
-    tree = fit(working, "hac", {"features": upload["id"]})
-    assert working.client.delete(f"/v1/datasets/{upload['id']}").status_code == 204
+    features = uploaded(working)
+    tree = fit(working, "hac", {"features": features})
+    assert working.client.delete(f"/v1/datasets/{features}").status_code == 204
     problem_of(ask(working, tree), 422, "input-deleted")
