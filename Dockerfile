@@ -1,19 +1,26 @@
 # Umbel: API and workers from one image, not root, no compiler in it.
-#   docker build -t umbel .
-#   docker build -t umbel:gpu --build-arg CONSTRAINED=no .      newest PyTorch, for CUDA
+#   docker build -t umbel --build-arg TORCH_INDEX=https://... .   the index of PyTorch's CPU wheels,
+#       where the usual one has those for CUDA alone (2.7 GB, which constraints.txt refuses)
+#   docker build -t umbel:gpu --build-arg CONSTRAINED=no .        newest PyTorch, for CUDA
+#   docker build -t umbel:small --build-arg EXTRAS=telemetry .    without PyTorch
 FROM python:3.11-slim AS build
 ARG CONSTRAINED=yes
+ARG TORCH_INDEX=
+ARG EXTRAS="telemetry torch"
 WORKDIR /src
 RUN python -m venv /opt/umbel
 # Dependencies first: they change seldom, and this layer is large.
 COPY pyproject.toml constraints.txt ./
 RUN python - > requirements.txt <<'PYTHON'
-import tomllib
+import os, tomllib
 project = tomllib.load(open("pyproject.toml", "rb"))["project"]
-print(*project["dependencies"], *project["optional-dependencies"]["telemetry"], sep="\n")
+extras = [project["optional-dependencies"][extra] for extra in os.environ["EXTRAS"].split()]
+print(*project["dependencies"], *sum(extras, []), sep="\n")
 PYTHON
 RUN if [ "$CONSTRAINED" = yes ]; then set -- -c constraints.txt; fi; \
-    /opt/umbel/bin/pip install --no-cache-dir "$@" -r requirements.txt
+    if [ -n "$TORCH_INDEX" ]; then \
+        /opt/umbel/bin/pip install --no-cache-dir "$@" --no-deps --index-url "$TORCH_INDEX" torch; fi \
+    && /opt/umbel/bin/pip install --no-cache-dir "$@" -r requirements.txt
 COPY README.md LICENSE ./
 COPY models models
 COPY workers workers

@@ -10,7 +10,7 @@ PAGE := app/dashboard/js tests/dashboard/js *.config.js
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo serve check check-page check-contract format test test-page test-slow node chaos fuzz mutants audit sbom bench bench-quality docs client openapi sample clean
+.PHONY: help setup dev demo serve check check-page check-contract format test test-page test-slow node chaos fuzz mutants audit sbom bench bench-quality docs notebooks client openapi sample clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -18,8 +18,14 @@ help:  ## this list
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
+# The index of PyTorch's CPU wheels, where the usual one has PyTorch for CUDA alone.
+TORCH_INDEX ?=
 $(VENV)/.setup: $(BIN)/python pyproject.toml client/pyproject.toml constraints.txt
-	$(PIP) install -q -c constraints.txt -e . -e './client[shell]'
+	$(if $(TORCH_INDEX),$(PIP) install -q -c constraints.txt --no-deps --index-url $(TORCH_INDEX) torch)
+	$(PIP) install -q -c constraints.txt -e '.[torch]' -e './client[shell]' || { \
+	  echo "If torch and triton are in conflict: this index has PyTorch for CUDA (2.7 GB), which" >&2; \
+	  echo "constraints.txt refuses. Give the index of its CPU wheels, which PyTorch's page of the" >&2; \
+	  echo "installation names: make setup TORCH_INDEX=https://..." >&2; exit 1; }
 	$(BIN)/python -m models.compiled
 	@touch $@
 
@@ -118,6 +124,9 @@ sbom: setup  ## what is installed, with versions and licences, in build/sbom.jso
 docs: setup  ## write what is generated from the code: pages of docs, the page's list of metrics
 	PYTHONPATH=. $(BIN)/python scripts/write_docs.py
 	PYTHONPATH=. $(BIN)/python scripts/write_metrics.py
+
+notebooks: dev  ## run the notebooks of docs, and write what they show into them
+	PYTHONPATH=. $(BIN)/python scripts/write_notebooks.py
 
 client: dev  ## write what the Python client has of the code: functions of methods, exceptions, asyncio
 	PYTHONPATH=. $(BIN)/python scripts/write_client.py

@@ -26,6 +26,7 @@ from app.commands.keys import store_of
 from app.http.environment_keys import keys
 from app.http.processes import API_GRACE_S, ApiProcesses, KeptProcess, Wakeup, listen
 from app.settings import Settings
+from models import packages
 from workers import processes
 from workers.artifacts.keys import Keys
 from workers.embedded import EmbeddedServer
@@ -204,6 +205,8 @@ class _LocalService:
             print(f"data in {self._data_dir}", flush=True)
             if self._keyless:
                 print("no keys configured: only this machine can call it", flush=True)
+            for package in packages.missing():
+                print(f"{package} is not installed: `umbel settings` names the methods", flush=True)
             threading.Thread(target=self._watch_ready, daemon=True).start()
             status = self._watch()
         finally:

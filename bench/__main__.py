@@ -19,7 +19,7 @@ TABLES = (
 )
 _NAMED = frozenset(TABLES[TABLES.index("hyperbolic") :])
 """Tables that are made only if they are named."""
-CHOOSING = ("margins", "momentum", "l2h_tables", "deep")
+CHOOSING = ("hyperbolic", "linkage", "margins", "splits", "momentum", "l2h_tables", "deep")
 """Tables of which sets, systems and the number of seeds can be chosen."""
 _OF_CHOSEN = f"for {', '.join(CHOOSING)}"
 PLOTTED = ("l2h", "l2h_kinds", "few_shot", "attributes", "leaves_and_branching")

@@ -8,6 +8,11 @@ largest child (`moved`) is replaced by rows under its other children, so that on
 than it was and all others are as they were. `found`: the share of runs in which that split is
 rejected; `false`: the mean share of other splits among those rejected, the false discovery rate.
 
+`drift_confidence`: at such a node, with half of the rows at most, the probabilities of the batch's
+rows are multiplied by `times`. `found`: the share of runs in which the list of what moved has that
+node, `near`: that node or one above or below it. `false`: the share of nodes neither above nor
+below it among those rejected; `listed`: the same of the list, which is shorter.
+
 Beside the procedure that is served: that of Benjamini and Hochberg over all splits (`bh`), and
 TreeBH along the tree itself, where a node is looked into only if something under it changed
 (`deep`).
@@ -31,11 +36,13 @@ from models.drift.selection import selected
 from models.registry import method
 from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
+from models.tree.walk import path, ranks
 
 LEVEL = 0.05
 _RUNS: dict[Size, int] = {"quick": 10, "default": 200, "full": 1000}
 N_ROWS = (200, 1000, 3000)
 MOVED = (0.05, 0.1, 0.2, 0.4)
+TIMES = (0.95, 0.8)
 LEAST_SHARE = 0.1
 
 
@@ -77,6 +84,10 @@ def table(report: Report, size: Size) -> None:
             if 2 * n_rows <= placed.leaf.size:
                 for moved in MOVED:
                     _planted(report, name, placed, n_rows, moved, _RUNS[size])
+        for n_rows in N_ROWS:
+            if 2 * n_rows <= placed.leaf.size:
+                for times in TIMES:
+                    _unsure(report, name, placed, n_rows, times, _RUNS[size])
 
 
 def _placed(known: Known) -> Placed:
@@ -135,6 +146,46 @@ def _planted(
         )
     }
     report.row("drift_planted", data=name, rows=n_rows, moved=moved, runs=n_runs, **columns)
+
+
+def _unsure(
+    report: Report, name: str, placed: Placed, n_rows: int, times: float, n_runs: int
+) -> None:
+    rng = np.random.default_rng(n_rows)
+    tree = placed.tree
+    share = np.array([placed.under(node).mean() for node in range(tree.n_nodes)])
+    able = np.flatnonzero((share >= LEAST_SHARE) & (share <= 0.5))
+    counts = {"found": 0, "near": 0}
+    false: dict[str, list[float]] = {"false": [], "listed": []}
+    for _ in range(n_runs):
+        node = int(rng.choice(able))
+        rows = rng.permutation(placed.leaf.size)[: 2 * n_rows]
+        batch = rows[n_rows:]
+        confidence = np.where(placed.under(node)[batch], times, 1.0) * placed.confidence[batch]
+        before = Sample(placed.leaf[rows[:n_rows]], placed.confidence[rows[:n_rows]])
+        result = drift(tree, before, Sample(placed.leaf[batch], confidence), LEVEL)
+        related = set(path(tree, node).tolist()) | set(_below(tree, node))
+        listed = {own for aspect, own in result.moves(tree) if aspect == "confidence"}
+        rejected = set(np.flatnonzero(result.nodes["confidence"].rejected).tolist())
+        counts["found"] += node in listed
+        counts["near"] += bool(listed & related)
+        false["false"].append(len(rejected - related) / max(1, len(rejected)))
+        false["listed"].append(len(listed - related) / max(1, len(listed)))
+    report.row(
+        "drift_confidence",
+        data=name,
+        rows=n_rows,
+        times=times,
+        runs=n_runs,
+        **{what: number / n_runs for what, number in counts.items()},
+        **{what: float(np.mean(shares)) for what, shares in false.items()},
+    )
+
+
+def _below(tree: Tree, node: int) -> list[int]:
+    rank, weight = ranks(tree.parent)
+    inside = (rank >= rank[node]) & (rank < rank[node] + weight[node])
+    return np.flatnonzero(inside).tolist()
 
 
 def _changed(

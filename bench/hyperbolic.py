@@ -4,8 +4,8 @@ The points of whole fits are in a mapped file. The time of a step must not depen
 points and must grow at most linearly with the number of nodes, so steps are also measured alone, by
 CPU time of one thread, which a busy machine changes least. The ranking objective met the second
 goal; the expected cost does not, as the number of nodes that a batch reaches grows with all nodes
-(docs/decisions/expected-cost.md): the goal stays, as not met. A step of the table also bears a part
-of the search for a temperature, once for each few steps here, for 100 or more in a fit.
+(docs/decisions/expected-cost.md): the goal stays, as not met. The temperature, which a fit searches
+once for 100 steps or more, is found before the steps alone.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from __future__ import annotations
 import tempfile
 import time
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bench import OUT, Size
+from bench import OUT, Chosen, Size
 from bench.measure import measured
 from bench.report import Report
 from models.data import Data
@@ -83,22 +84,24 @@ class _Clock:
         self._at, self._stage = now, stage
 
 
-def table(report: Report, size: Size) -> None:
+def table(report: Report, size: Size, chosen: Chosen) -> None:
     """Steps alone in "hyperbolic_steps", whole fits with seeds from one draw in "hyperbolic", their
-    goals in "hyperbolic_goals"."""
-    took = [_steps(report, case) for case in STEPS[size]]
+    goals in "hyperbolic_goals". The systems are 'steps' and 'fits'."""
+    parts = chosen.systems_of(("steps", "fits"))
+    took = [_steps(report, case) for case in STEPS[size]] if "steps" in parts else []
+    fits = CASES[size] if "fits" in parts else ()
     OUT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="points-", dir=OUT) as folder:
         path = Path(folder) / "features.npy"
-        peaks = [_fit(report, case, path) for case in CASES[size]]
-    for case, seconds in zip(STEPS[size][1:], took[1:], strict=True):
+        peaks = [_fit(report, case, path) for case in fits]
+    for case, seconds in zip(STEPS[size][1:], took[1:], strict=False):
         factor, what, growth_of_nodes = case.n_points / STEPS[size][0].n_points, "points", 1.0
         if case.n_nodes != STEPS[size][0].n_nodes:
             factor = growth_of_nodes = case.n_nodes / STEPS[size][0].n_nodes
             what = "nodes, each"
         ratio = seconds / took[0] / growth_of_nodes
         _goal(report, f"a step on {factor:g} times the {what}", ratio, GOAL_RATIO, "")
-    for case, peak in zip(CASES[size], peaks, strict=True):
+    for case, peak in zip(fits, peaks, strict=True):
         if case.n_points >= 1_000_000 and case.processes == 1:
             what = f"memory of {case.n_points:,} points, {case.n_nodes:,} nodes"
             _goal(report, what, peak / 1e9, GOAL_BYTES / 1e9, " GB")
@@ -116,6 +119,7 @@ def _steps(report: Report, case: Case) -> float:
         import torch
 
         from models.methods.hyperbolic.ball.descent import Descent
+        from models.methods.hyperbolic.ball.expected_cost_torch import temperature_for
         from models.methods.hyperbolic.ball.parameters import training_of
         from models.methods.hyperbolic.ball.pools import Pool
         from models.methods.hyperbolic.ball.training import take_steps
@@ -129,11 +133,16 @@ def _steps(report: Report, case: Case) -> float:
         near = rng.integers(case.n_points, size=(case.n_points, 5), dtype=np.int32)
         pool = Pool(torch.from_numpy(points), near, np.arange(case.n_points))
         effort = training_of(GHHCParams())
+        assert effort.perplexity is not None
         mover = Descent(torch.from_numpy(nodes), "sgd", effort.learning_rate, effort.max_norm)
         no_others: Any = None
         triples = PoolTriples(no_others, pool, effort.batch_size, REPEATS, 0, 1)
         least = np.inf
         with torch.no_grad():
+            drawn = pool.points[: 3 * effort.batch_size]
+            temperature = temperature_for(drawn, mover.points, effort.perplexity)
+            objective = replace(effort.objective, temperature=temperature)
+            effort = replace(effort, objective=objective, perplexity=None)
             for number in range(REPEATS):
                 triples.begin_round(number, silent)
                 before = time.process_time()

@@ -23,8 +23,8 @@ from bench.measure import measured
 from bench.report import Report
 from bench.synthetic import Kind
 from models.arrays import Array
+from models.crew import Alone
 from models.data import Data, Earlier
-from models.method import Alone
 from models.registry import method
 from models.rows import ArrayRows
 

@@ -4,8 +4,8 @@ First 12 points about three centres that overlap, 14 draws in 2 to 6 dimensions:
 the smallest over all bipartitions within the bounds on sizes, in per cent, over draws and seeds.
 Then the objective of the root and of the whole tree of real sets, where the optimum is not known.
 The efforts: three starts from k-means, spectral clustering and a random direction; twelve with
-swaps, the default, one of them in gaps of random directions; and the same with one in gaps of
-single features.
+swaps, the default, one of them in gaps of random directions; twenty; and twelve of which one is in
+gaps of single features. A system is an alpha with an effort: "alpha 0.01: 20 starts, swaps".
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from itertools import combinations
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from bench import Size, real_data
+from bench import Chosen, Size, real_data
 from bench.report import Report
 from bench.truths import loaded
 from models.arrays import Float
@@ -30,6 +30,7 @@ from models.registry import method
 EFFORTS: Mapping[str, Mapping[str, float]] = {
     "3 starts": {"n_init": 3, "n_swaps": 0, "tol": 1e-3},
     "12 starts, swaps (default)": {},
+    "20 starts, swaps": {"n_init": 20},
     "with gaps": {"gaps": True},
 }
 ALPHAS = (1.0, 0.1, 0.01)
@@ -42,18 +43,23 @@ _N_DRAWS: dict[Size, int] = {"quick": 4, "default": 14, "full": 14}
 _SEEDS: dict[Size, int] = {"quick": 2, "default": 3, "full": 5}
 
 
-def table(report: Report, size: Size) -> None:
-    for alpha in ALPHAS:
-        for row in enumerated(alpha, _N_DRAWS[size], _SEEDS[size]):
-            report.row("splits: enumerated", **row)
-    for name in _SETS[size]:
+def table(report: Report, size: Size, chosen: Chosen) -> None:
+    """With chosen sets only their rows, no enumerated ones."""
+    n_seeds = chosen.seeds_of(_SEEDS[size])
+    if chosen.sets is None:
+        for alpha in ALPHAS:
+            for row in enumerated(alpha, _N_DRAWS[size], n_seeds):
+                report.row("splits: enumerated", **row)
+    systems = {
+        f"alpha {alpha:g}: {effort}": (alpha, effort) for alpha in ALPHAS for effort in EFFORTS
+    }
+    for name in chosen.sets_of(_SETS[size]):
         points = _points(name)
         if points is None:
             report.left_out("splits", name)
             continue
-        for alpha in ALPHAS:
-            for effort, params in EFFORTS.items():
-                report.row("splits", **_measured(name, points, alpha, effort, params, _SEEDS[size]))
+        for system in chosen.systems_of(systems):
+            report.row("splits", **_measured(name, points, *systems[system], n_seeds))
 
 
 def drawn(draw: int) -> Float:
@@ -113,9 +119,9 @@ def _points(name: str) -> Float | None:
 
 
 def _measured(
-    name: str, points: Float, alpha: float, effort: str, params: Mapping[str, float], n_seeds: int
+    name: str, points: Float, alpha: float, effort: str, n_seeds: int
 ) -> dict[str, object]:
-    runs = [_tree(points, 20, alpha, params, seed) for seed in range(n_seeds)]
+    runs = [_tree(points, 20, alpha, EFFORTS[effort], seed) for seed in range(n_seeds)]
     root, whole, cpu_s = np.mean(runs, axis=0)
     return {
         "what": f"{name}: {effort}",
@@ -124,6 +130,7 @@ def _measured(
         "root": root,
         "root_spread": float(np.std([run[0] for run in runs])),
         "tree": whole,
+        "tree_spread": float(np.std([run[1] for run in runs])),
         "cpu_s": cpu_s,
     }
 

@@ -49,6 +49,16 @@ def compile_graph() -> None:
     hac.fit(Data({"features": points}), params)
 
 
+def compile_map() -> None:
+    """Compile the functions of umap-learn that maps use, and those that it compiles at import."""
+    from models.maps.mapping import mapped
+    from models.maps.options import MapTerms
+    from models.progress import silent
+
+    points = np.random.default_rng(0).normal(size=(60, 3))
+    mapped(points, MapTerms(by="umap"), 1, silent)
+
+
 def compile_all() -> None:
     """Compile the functions of single methods."""
     for name, inputs, params in (*_clusterings(), *_classifiers()):
@@ -89,5 +99,6 @@ def _classifiers() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
 if __name__ == "__main__":
     load()
     compile_graph()
+    compile_map()
     if "--all" in sys.argv[1:]:
         compile_all()

@@ -8,82 +8,30 @@ subclass of `Method`. Public methods here are final and validate; the hooks star
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar, final
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, final
 
 import numpy as np
 
-from models import memory
+from models import memory, packages
 from models.arrays import Array, Arrays, Float, Int
 from models.class_scores import ClassScores
 from models.cluster_paths import ClusterPaths
 from models.confusions import Confusions
+from models.crew import Alone, Crew, Piece
 from models.data import Data, doubled, require_two_axes
 from models.errors import UsageError
 from models.node_pictures import NodePictures
 from models.parameters import Params
-from models.progress import PieceProgress, Progress, silent
+from models.progress import Progress, silent
 from models.stretches import FeatureStretches
 from models.tree.tree import Tree
 
 P = TypeVar("P", bound=Params)
 
 
-Piece: TypeAlias = Mapping[str, Any]
-"""A part of a fit that can be computed elsewhere, as plain JSON; the method defines its content.
-
-Where all pieces of one call take more than 8 MiB, the process computes them itself. What they have
-in common and is larger goes with them as arrays, which a piece finds under `SHARED`."""
-
-SHARED = "shared"
-
 Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
-
-
-def with_shared(piece: Piece, shared: Arrays | None) -> Piece:
-    """The piece with the arrays that it shares with the others, if there are any."""
-    return piece if shared is None else {**piece, SHARED: shared}
-
-
-class Crew(Protocol):
-    """Computes the pieces of a fit: in this process alone, or on other workers as well.
-
-    n_pieces : number of pieces that the data should be cut into; 1 where cutting does not pay.
-    """
-
-    n_pieces: int
-
-    def compute(
-        self, pieces: Sequence[Piece], shared: Arrays | None = None
-    ) -> Iterator[tuple[int, Arrays]]:
-        """Each piece's number and the result of `Method.piece` for it, in any order.
-
-        shared : arrays that all pieces may read; elsewhere they are mapped from a file.
-        """
-        ...
-
-
-class Alone:
-    """A crew of one: this process, one piece after the other."""
-
-    def __init__(
-        self,
-        piece: Callable[[Piece, Progress], Arrays],
-        n_pieces: int = 1,
-        progress: Progress = silent,
-    ) -> None:
-        self.n_pieces = n_pieces
-        self._piece = piece
-        self._progress = progress
-
-    def compute(
-        self, pieces: Sequence[Piece], shared: Arrays | None = None
-    ) -> Iterator[tuple[int, Arrays]]:
-        progress = PieceProgress(self._progress, len(pieces))
-        for number, piece in enumerate(pieces):
-            yield number, self._piece(with_shared(piece, shared), progress)
-            progress.one_more()
 
 
 class Checkpoint:
@@ -266,8 +214,10 @@ class Method(ABC, Generic[P]):
     one_of : roles of which exactly one must be present; empty where there is no such choice.
     some_of : roles of which a fit needs at least one; all of them are `fit_only`.
     outputs : what a job of it produces: "tree", "model", "logits", "transformation",
-        "pictures" of nodes where rows are images, and "confusions" of classes.
+        "pictures" of nodes where rows are images, "confusions" of classes, and "ball" where points
+        lie in the Poincaré ball.
     queue : "cpu" or "gpu"; `queue_for` gives that of a job's parameters.
+    needs : optional packages (`models.packages`) of a fit; `needs_for` gives those of parameters.
     advice : what to use instead, for the message that refuses data that are too large.
     resumes : whether it uses `Run.checkpoint`.
     placing : where a model puts a new row, to be read after "a row goes to".
@@ -285,6 +235,7 @@ class Method(ABC, Generic[P]):
     some_of: ClassVar[tuple[str, ...]] = ()
     outputs: ClassVar[tuple[str, ...]] = ("tree",)
     queue: ClassVar[Literal["cpu", "gpu"]] = "cpu"
+    needs: ClassVar[tuple[str, ...]] = ()
     advice: ClassVar[str] = ""
     resumes: ClassVar[bool] = False
     placing: ClassVar[str] = ""
@@ -324,6 +275,11 @@ class Method(ABC, Generic[P]):
         """The queue of a job with these parameters."""
         return "gpu" if params.get("device") == "cuda" else self.queue
 
+    def needs_for(self, params: Mapping[str, Any]) -> tuple[str, ...]:
+        """The optional packages without which a fit with these parameters fails."""
+        on_gpu = ("torch",) if params.get("device") == "cuda" else ()
+        return tuple(dict.fromkeys((*self.needs, *on_gpu)))
+
     def opens_sockets(self, params: Mapping[str, Any]) -> bool:
         """Whether a fit with these parameters has processes that meet on the loopback interface;
         to any other fit the worker's kernel refuses all sockets."""
@@ -353,7 +309,8 @@ class Method(ABC, Generic[P]):
         self._check_inputs(data)
         progress(0.0, "checking")
         self.check_size(data.shapes(), params, memory.available())
-        self._check(data, params)
+        with packages.refusing(self.id):
+            self._check(data, params)
         if crew is None:
 
             def compute(piece: Piece, within: Progress) -> Arrays:
@@ -362,7 +319,8 @@ class Method(ABC, Generic[P]):
             crew = Alone(compute, progress=progress)
         rng = np.random.default_rng(getattr(params, "seed", 0))
         run = Run(rng, progress, threads, crew, checkpoint or Checkpoint())
-        fitted = self._fit(data, params, run)
+        with packages.refusing(self.id):
+            fitted = self._fit(data, params, run)
         tree = fitted.tree.validate()
         progress(1.0, "done")
         doubled_names = doubled(tree.name[tree.leaves].tolist())
@@ -387,7 +345,7 @@ class Method(ABC, Generic[P]):
     ) -> Predictions:
         """Place new rows in the tree that `fit` gave with `model`.
 
-        Raises UsageError for options where the method is no classifier.
+        Raises UsageError for options where the method is no classifier, and for a missing package.
         """
         if not self.predicts:
             raise UsageError(f"Method {self.id!r} does not predict.", code="cannot-predict")
@@ -400,7 +358,8 @@ class Method(ABC, Generic[P]):
                 "'threshold' and 'confidence'.",
                 code="cannot-predict",
             )
-        return self._predict(model, tree, data)
+        with packages.refusing(self.id):
+            return self._predict(model, tree, data)
 
     @final
     def logits(self, model: Model, data: Data) -> Array:
@@ -516,6 +475,14 @@ class Method(ABC, Generic[P]):
         Not called unless `outputs` has "pictures".
         """
         return None
+
+    def ball(self, model: Model, data: Data) -> Array:
+        """Hook: (n_points, d) the points of the fit in the Poincaré ball, d >= 2.
+
+        data : the inputs of the fit that predictions need, prepared as there. Not called unless
+        `outputs` has "ball". Raises UsageError for rows that are not those of the fit.
+        """
+        raise NotImplementedError(f"method {self.id!r} places no points in a ball")
 
     def confusions(self, model: Model, tree: Tree) -> Confusions | None:
         """Hook: which classes of the model's tree are taken for which; None where that is unknown.

@@ -89,12 +89,27 @@ def by_labels(
 
 
 def by_terms(tree: Tree, features: Matrix, terms: Sequence[str], keep_leaves: bool = False) -> Tree:
-    """The tree with nodes named by their most distinctive terms, and the column `terms`.
+    """The tree with nodes named by their `distinctive_terms`, and the column `terms`.
+
+    Raises UsageError as `distinctive_terms`. O(nnz + clusters D).
+    """
+    name, node_terms = tree.name.copy(), np.full(tree.n_nodes, None, dtype=object)
+    for node, weighted in distinctive_terms(tree, features, terms).items():
+        node_terms[node] = [term for term, _ in weighted]
+        if not (keep_leaves and not tree.n_children[node]):
+            name[node] = ", ".join(node_terms[node])
+    return replace(tree, name=name, extra={**tree.extra, "terms": node_terms})
+
+
+def distinctive_terms(
+    tree: Tree, features: Matrix, terms: Sequence[str], n_clusters: int = MOST_CLUSTERS
+) -> dict[int, list[tuple[str, float]]]:
+    """The terms, with their weights, that tell nodes from the whole, best first.
 
     The weight of a term in a node is its share of the node's counts times the logarithm of the
     ratio of that share to its share of all counts: its contribution to the divergence of the node
-    from the whole. Nodes below the cut into `MOST_CLUSTERS` clusters, nodes of one point and the
-    root, which is the whole, keep their names.
+    from the whole. Nodes below the cut into `n_clusters` clusters, nodes of one point and the root,
+    which is the whole, have none.
 
     features : (n_points, n_terms), not negative.
 
@@ -108,14 +123,7 @@ def by_terms(tree: Tree, features: Matrix, terms: Sequence[str], keep_leaves: bo
             code="wrong-shape",
             role="feature_names",
         )
-    if features.shape[0] != tree.n_points:
-        raise UsageError(
-            f"Input 'features' has {features.shape[0]} rows, the tree {tree.n_points} points: "
-            "naming nodes by terms needs the features of all points, so it is not possible in a "
-            "job that continues an earlier one.",
-            code="wrong-length",
-            role="features",
-        )
+    require_points(tree, features)
     values = np.asarray(features.data) if isinstance(features, sp.csr_array) else features
     if values.size and values.min() < 0:
         raise UsageError(
@@ -123,7 +131,38 @@ def by_terms(tree: Tree, features: Matrix, terms: Sequence[str], keep_leaves: bo
             code="wrong-input",
             role="features",
         )
-    flat = cut(tree, k=min(MOST_CLUSTERS, tree.n_leaves))
+    by_node = node_sums(tree, features, n_clusters)
+    whole = by_node[0]
+    share = whole / max(whole.sum(), 1e-300)
+    found: dict[int, list[tuple[str, float]]] = {}
+    for node, counts in by_node.items():
+        if not node or tree.size[node] < 2 or not counts.sum() > 0:
+            continue
+        own = counts / counts.sum()
+        ratio = np.divide(own, share, out=np.ones_like(own), where=share > 0)
+        weight = own * np.log(np.maximum(ratio, 1e-300))
+        best = np.argsort(-weight, kind="stable")[:N_TERMS].tolist()
+        if best := [place for place in best if weight[place] > 0]:
+            found[node] = [(terms[place], float(weight[place])) for place in best]
+    return found
+
+
+def require_points(tree: Tree, features: Matrix) -> None:
+    """Raises UsageError unless there is a row of features for each point of the tree."""
+    if features.shape[0] != tree.n_points:
+        raise UsageError(
+            f"Input 'features' has {features.shape[0]} rows, the tree {tree.n_points} points: "
+            "naming nodes needs the features of all points, so it is not possible in a job that "
+            "continues an earlier one.",
+            code="wrong-length",
+            role="features",
+        )
+
+
+def node_sums(tree: Tree, features: Matrix, n_clusters: int) -> dict[int, npt.NDArray[np.float64]]:
+    """The sum of the features over the points of each node of the cut into `n_clusters` clusters,
+    and of all nodes above them. O(nnz + clusters D)."""
+    flat = cut(tree, k=min(n_clusters, tree.n_leaves))
     n = tree.n_points
     member = sp.csr_array(
         (np.ones(n), (flat.cluster_of_point, np.arange(n))), shape=(flat.n_clusters, n)
@@ -139,24 +178,9 @@ def by_terms(tree: Tree, features: Matrix, terms: Sequence[str], keep_leaves: bo
         while at >= 0 and at not in above:
             above.add(at)
             at = int(tree.parent[at])
-    by_node.update((node, np.zeros(len(terms))) for node in above)
+    by_node.update((node, np.zeros(features.shape[1])) for node in above)
     # Children come after their parents.
     for node in sorted(by_node, reverse=True):
         if node:
             by_node[int(tree.parent[node])] += by_node[node]
-    whole = by_node[0]
-    share = whole / max(whole.sum(), 1e-300)
-    name, node_terms = tree.name.copy(), np.full(tree.n_nodes, None, dtype=object)
-    for node, counts in by_node.items():
-        if not node or tree.size[node] < 2 or not counts.sum() > 0:
-            continue
-        own = counts / counts.sum()
-        ratio = np.divide(own, share, out=np.ones_like(own), where=share > 0)
-        weight = own * np.log(np.maximum(ratio, 1e-300))
-        best = [int(i) for i in np.argsort(-weight, kind="stable")[:N_TERMS] if weight[i] > 0]
-        if not best:
-            continue
-        node_terms[node] = [terms[i] for i in best]
-        if not (keep_leaves and not tree.n_children[node]):
-            name[node] = ", ".join(node_terms[node])
-    return replace(tree, name=name, extra={**tree.extra, "terms": node_terms})
+    return by_node

@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import Any
 
 import models.methods
+from models import packages
 from models.errors import UsageError
 from models.method import Method
 
@@ -55,6 +56,17 @@ def method(method_id: str) -> Method[Any]:
             parameter="method",
         )
     return found
+
+
+def waiting() -> dict[str, list[str]]:
+    """By package that is not installed, the ids of the methods that wait for it."""
+    by_package: dict[str, list[str]] = {}
+    if not packages.missing():
+        return by_package
+    for found in methods().values():
+        for package in packages.missing(found.needs):
+            by_package.setdefault(package, []).append(found.id)
+    return by_package
 
 
 def _modules() -> Iterator[str]:

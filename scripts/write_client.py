@@ -36,6 +36,8 @@ OPTIONS = {
     "support": "Mapping[str, Any] | None",
     "name_by": "str | None",
     "name": "str | None",
+    "description": "str | None",
+    "tags": "Sequence[str]",
     "webhook": "str | None",
     "expires_at": "Expiry",
     "wait_s": "float | None",
@@ -174,7 +176,7 @@ def _function(entry: MethodBody) -> str:
         *(f"{role}: {_input_type(entry, role)}" for role in needed),
         *(f"{role}: {_input_type(entry, role)} | None = None" for role in optional),
         *(f"{name}: {_type(own, schema)} = {own['default']!r}" for name, own in params.items()),
-        *(f"{name}: {kind} = None" for name, kind in OPTIONS.items()),
+        *(f"{name}: {kind} = {'()' if name == 'tags' else None}" for name, kind in OPTIONS.items()),
     ]
     inputs = "".join(f"{role}={role}," for role in (*needed, *optional))
     values = "".join(f"{name!r}: {name}," for name in params)
@@ -205,8 +207,8 @@ def _function_docstring(entry: MethodBody) -> str:
         for name, own in entry.params.get("properties", {}).items()
     ]
     further = [
-        "preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of "
-        "`Umbel.run`.",
+        "preprocess, then, support, name_by, name, description, tags, webhook, expires_at, wait_s, "
+        "progress : as of `Umbel.run`.",
         "extra_inputs : further inputs by role, for `then` and `name_by`.",
     ]
     definitions = [

@@ -81,7 +81,8 @@ def _method_page(method: Method[Any]) -> str:
             if method.predicts
             else "It does not predict."
         )
-        + (" Rows can be transformed into a new dataset." if method.transforms else ""),
+        + (" Rows can be transformed into a new dataset." if method.transforms else "")
+        + "".join(f" It needs the extra `{package}` of the server." for package in method.needs),
     ]
     return "\n".join(lines) + "\n"
 

@@ -52,9 +52,13 @@ def real_data() -> Callable[[str], Path]:
 
 
 WHOLE = ("tests/dashboard/", "tests/e2e/one_service/")
-"""Folders whose files share one service, and a browser: a single process runs all of them."""
-FIRST = ("tests/dashboard/", "tests/e2e/", "tests/workers/")
-"""Folders whose tests take longest. Begun last, they would leave the other processes idle."""
+"""Folders whose files share one service, and a browser: a single process runs all of them. They
+take longest; begun last, they would leave the other processes idle."""
+WAITING = ("tests/e2e/", "tests/workers/")
+"""Folders whose tests start processes and wait for them. They are spread over the others, so that
+those that compute have the cores meanwhile, and few services start at the same time."""
+WAITING_END = 0.7
+"""The part of the run within which they begin."""
 
 
 class ByFile(LoadScopeScheduling):
@@ -75,4 +79,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
+    files = dict.fromkeys(file_of(item) for item in items if not file_of(item).startswith(WHOLE))
+    waiting = [file for file in files if file.startswith(WAITING)]
+    others = [file for file in files if not file.startswith(WAITING)]
+    place = {file: WAITING_END * i / len(waiting) for i, file in enumerate(waiting)}
+    place |= {file: i / len(others) for i, file in enumerate(others)}
+    items.sort(key=lambda item: place.get(file_of(item), -1.0))
+
+
+def file_of(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]

@@ -10,7 +10,7 @@ import hashlib
 import secrets
 import time
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -28,18 +28,18 @@ Kind = Literal[
     "consensus",
     "calibrate",
     "drift",
+    "map",
+    "name",
     "import",
     "inspect",
 ]
 """`fit` runs a method; `predict` and `evaluate` use a tree; `transform` makes a dataset by a model;
 `compare` measures several methods; `consensus` makes one tree of several; `calibrate` learns from
-held-out rows how sure answers are; `drift` compares two samples in a tree; `import` parses an
-uploaded tree; `inspect` opens an uploaded dataset. `import` and `inspect` are not listed to
-clients."""
+held-out rows how sure answers are; `drift` compares two samples in a tree; `map` lays out the
+points of a tree; `name` names its nodes; `import` parses an uploaded tree; `inspect` opens an
+uploaded dataset. `import` and `inspect` are not listed to clients."""
 
-LISTED: frozenset[str] = frozenset(
-    {"fit", "predict", "transform", "evaluate", "compare", "consensus", "calibrate", "drift"}
-)
+LISTED: frozenset[str] = frozenset(get_args(Kind)) - {"import", "inspect"}
 
 MOST_PIECES = 4096
 """The largest number of pieces that a fit may be cut into."""
@@ -47,7 +47,7 @@ MOST_PIECES = 4096
 _REFERENCES = ("dataset", "tree", "model", "calibration")
 """The options of a request that hold ids."""
 
-_OF_JOBS = ("tr_", "md_", "cal_", "dr_", "job_")
+_OF_JOBS = ("tr_", "md_", "cal_", "dr_", "map_", "nm_", "job_")
 """What ids of jobs, and of what jobs make, begin with."""
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -83,7 +83,9 @@ def made_at(own_id: str) -> datetime | None:
         return None
 
 
-def sibling(job_id: str, prefix: Literal["tr", "md", "ds", "job", "cmp", "cal", "dr"]) -> str:
+def sibling(
+    job_id: str, prefix: Literal["tr", "md", "ds", "job", "cmp", "cal", "dr", "map", "nm"]
+) -> str:
     """The id of what a job made, or back: the same suffix, another prefix."""
     return f"{prefix}_{job_id.partition('_')[2]}"
 
@@ -103,6 +105,32 @@ def now() -> str:
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Annotation(_Frozen):
+    """What a user says of a thing.
+
+    revision : its number; 0: as the thing was made.
+    changes : random names of the last changes that it holds, its own last.
+    """
+
+    name: str | None = None
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+    revision: int = 0
+    changes: tuple[str, ...] = ()
+
+    def shown(self) -> str:
+        """As Redis has it, JSON."""
+        return self.model_dump_json(exclude={"changes"})
+
+    def says_the_same(self, other: Annotation) -> bool:
+        """Whether a user sees no difference."""
+        return (self.name, self.description, self.tags) == (
+            other.name,
+            other.description,
+            other.tags,
+        )
 
 
 class MethodStep(_Frozen):
@@ -130,7 +158,10 @@ class Request(_Frozen):
         `workers.child.comparison.ComparisonOptions`; `consensus` a
         `workers.child.consensus.ConsensusOptions`; `calibrate` {"tree": id, "cut"} and
         `models.calibration.options.CalibrationTerms`; `drift` {"tree": id} and
-        `models.drift.options.DriftTerms`; `import` {"format"}, its content lying at
+        `models.drift.options.DriftTerms`; `map` {"tree": id, "of_fit", "preprocess",
+        "ball"} and `models.maps.options.MapTerms`, where `of_fit` is the role of the fit's input
+        that is mapped, null for one of its own; `name` {"tree": id} and
+        `models.node_names.options.NamingTerms`; `import` {"format"}, its content lying at
         `layout.inline(..., "content")`; `inspect` {"dataset": id}.
     webhook : the address to notify when the job has ended; checked by
         `workers.webhooks.addresses.parse`.
@@ -163,6 +194,13 @@ class Request(_Frozen):
     inline_bytes: int = 0
     expires_at: str | None = None
     trace: str | None = None
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+
+    @property
+    def annotation(self) -> Annotation:
+        """What was said of it when it was submitted; its tree and model begin with the same."""
+        return Annotation(name=self.name, description=self.description, tags=self.tags)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -196,7 +234,8 @@ class End(_Frozen):
     """How a job ended: the terminal object, written once, create-only; the first one wins.
 
     result : on success, what the API shows: {"tree": id | None, "model": id | None, "metrics":
-        {...}} and, by kind, "predictions", "evaluation", "calibration", "drift" or "dataset".
+        {...}} and, by kind, "predictions", "evaluation", "calibration", "drift", "map" or
+        "dataset".
     tree : facts of the tree for lists: {"method", "kind", "n_points", "n_nodes", "n_leaves",
         "max_depth", "monotone", "name"}; None where there is no tree.
     files : everything the attempt published, under `layout.attempt(tenant, id, fence)`.
@@ -245,7 +284,7 @@ class Delivery(_Frozen):
 class Record(_Frozen):
     """A job as Redis holds it: the visible part of its request, and its state.
 
-    name, description, tags : as changed since; `submitted_name` is that of the request.
+    name, description, tags : as changed since; `submitted` has those of the request.
     """
 
     id: str
@@ -273,7 +312,7 @@ class Record(_Frozen):
     expires_at: str | None = None
     description: str | None = None
     tags: tuple[str, ...] = ()
-    submitted_name: str | None = None
+    submitted: Annotation = Annotation()
     trace: str | None = None
     version: int
     """Grows with every change; the job's ETag."""

@@ -23,6 +23,7 @@ from pydantic import (
     ValidationInfo,
     field_validator,
 )
+from pydantic_core import Url
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 EVERYONE = ""
@@ -227,6 +228,49 @@ class WorkerSettings(BaseSettings):
         description="Secret from which signing keys of webhooks are derived, or the new and the "
         "old one, separated by a space or comma. Without it one is created and kept in the store.",
     )
+
+    naming_url: str = Field(
+        "",
+        description="Address of a chat endpoint in OpenAI's form, as https://example.org/v1, that "
+        "phrases names of nodes where a naming asks for `by` model; none: none does. It gets, of "
+        "each node and its siblings, the terms, names of rows, features or labels that a naming "
+        "without it would show, and nothing else. Addresses that are not public need "
+        "UMBEL_WEBHOOK_ALLOW, and workers a way to it.",
+    )
+    naming_key: SecretStr = Field(
+        SecretStr(""), description="Sent to it as `Authorization: Bearer <key>`."
+    )
+    naming_model: str = Field("", description="The model that it is asked for.")
+    naming_timeout_s: float = Field(30.0, gt=0, description="How long one answer may take.")
+    naming_nodes: int = Field(
+        500, ge=1, le=10_000, description="Nodes of one naming that it is asked about, at most."
+    )
+    naming_tokens: int = Field(
+        50_000,
+        ge=1,
+        description="Tokens of one naming, questions and answers, at most; estimated as a third of "
+        "the characters.",
+    )
+
+    @field_validator("naming_url")
+    @classmethod
+    def _endpoint(cls, value: str) -> str:
+        try:
+            url = Url(value) if value else None
+        except ValueError:
+            url = None
+        if value and (
+            url is None
+            or url.scheme not in ("http", "https")
+            or url.username is not None
+            or url.query is not None
+            or url.fragment is not None
+        ):
+            raise ValueError(
+                "write the address of a chat endpoint, as https://example.org/v1, without user "
+                "name, query or fragment"
+            )
+        return value
 
     @field_validator("webhook_allow", mode="before")
     @classmethod

@@ -3,7 +3,7 @@
 Start with `form`: `mount` makes the pair of routes by suffix and by `Accept`.
 
 - `form`: a form, the choice of one, the routes and the response.
-- `assignments`: the forms of the clusters of rows.
+- `assignments`, `positions`: the forms of the clusters of rows, and of a map.
 - `confusions`, `class_merges`: the forms of classes that are taken for others, or merged.
 - `tree`: the forms of a tree, Newick to PNG.
 - `paths`: the forms of clusters over time.

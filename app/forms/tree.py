@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -11,11 +12,13 @@ import numpy.typing as npt
 
 from app.forms.form import Chunks, Form
 from app.forms.parts import json_object
+from app.forms.tables import mapped
 from app.http.etags import etag_of
 from app.pictures.palette import Palette, Theme
 from app.schemas.queries import FormQuery
 from models.tree import walk
 from models.tree.categories import Categories
+from models.tree.cluster_names import is_number
 from models.tree.tree import Tree
 from workers.artifacts.trees import TreeRecord
 from workers.formats.table_writers import Column, arrow_chunks, json_columns
@@ -169,6 +172,17 @@ def lost(form: Form[TreeExport], tree: Tree) -> str | None:
     if form.suffix in _WITHOUT_HEIGHTS and bool(np.any(tree.height[tree.leaves] != 0)):
         return "leaf heights other than 0 are not kept in this form"
     return None
+
+
+def renamed(tree: Tree, path: Path) -> Tree:
+    """The tree with the names of a naming; leaves that have names keep them."""
+    table = mapped(path)
+    node = table.column("node").to_numpy()
+    leaf = tree.n_children[node] == 0
+    kept = leaf & np.array([not is_number(name) for name in tree.name[node].tolist()], dtype=bool)
+    name = tree.name.copy()
+    name[node[~kept]] = np.array(table.column("name").to_pylist(), dtype=object)[~kept]
+    return replace(tree, name=name)
 
 
 def npy_chunks(array: npt.NDArray[Any]) -> Chunks:

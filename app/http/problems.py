@@ -64,6 +64,11 @@ KINDS: dict[str, tuple[int, str, str]] = {
     "invalid-request": (422, "The request cannot be used", "params.linkage: Input should be ..."),
     "unusable-input": (422, UNUSABLE, "Row 3 has 4 values, row 0 has 5."),
     "unknown-method": (422, "Unknown method", "There is no method 'x'; there are l2h."),
+    "method-unavailable": (
+        422,
+        "The method is not available here",
+        "Method 'turtle' needs the package torch, which is not installed where the service runs.",
+    ),
     "unknown-input": (422, "Unknown input", "Input 'logits': there is no dataset 'ds_x'."),
     "wrong-input": (422, UNUSABLE, "Method 'l2h' needs the input 'logits'."),
     "unknown-metric": (422, UNUSABLE, "There is no metric 'x'; there are nmi, ari."),

@@ -94,6 +94,8 @@ async def create_calibration(
             "options": options,
             "name": body.name,
             "expires_at": body.expires_at,
+            "description": body.description,
+            "tags": tuple(body.tags),
         }
         return Draft(fields, inputs.inline)
 

@@ -16,7 +16,7 @@ from app.http.streaming import streamed
 from app.schemas.clusters import ClustersBody, ClustersQuery
 from models.tree.cluster_names import cluster_names
 from models.tree.clusters import Clusters, clusters
-from models.tree.leaf_ranges import spans
+from models.tree.leaf_ranges import points_before, spans
 from models.tree.tree import Tree
 from workers.formats.table_writers import json_list
 
@@ -68,7 +68,11 @@ def _largest(tree: Tree, cut: Clusters, limit: int) -> list[dict[str, Any]]:
     category = np.empty(nodes.size, dtype=np.int64)
     category[np.argsort(spans(tree).start[nodes])] = np.arange(nodes.size)
     largest = np.argsort(-size, kind="stable")[:limit]
+    before = points_before(tree)
     names = cluster_names(tree, nodes[largest])
+    support = None
+    if "support" in tree.extra:
+        support = np.asarray(tree.extra["support"], dtype=np.float64)[nodes]
     return [
         {
             "id": number,
@@ -76,6 +80,8 @@ def _largest(tree: Tree, cut: Clusters, limit: int) -> list[dict[str, Any]]:
             "size": int(size[number]),
             "name": name,
             "category": int(category[number]),
+            "points_before": int(before[nodes[number]]),
+            "support": None if support is None or np.isnan(support[number]) else support[number],
         }
         for number, name in zip(largest.tolist(), names, strict=True)
     ]

@@ -223,6 +223,8 @@ def _draft(service: Service, tenant: str, body: NewComparison) -> Draft:
         "method": COMPARISONS.kind,
         "name": body.name,
         "expires_at": body.expires_at,
+        "description": body.description,
+        "tags": tuple(body.tags),
         "queue": queue_of(*(step for run in plan.runs for step in run.plan(0).steps)),
         "inputs": inputs.refs,
         "options": plan.model_dump(mode="json"),

@@ -69,6 +69,8 @@ async def make_consensus(
             "options": options,
             "name": body.name,
             "expires_at": body.expires_at,
+            "description": body.description,
+            "tags": tuple(body.tags),
         }
         return Draft(fields, {})
 

@@ -24,7 +24,7 @@ from app.http.etags import IfMatch, answer, body_etag, require_match
 from app.http.idempotency import Once
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import not_found, responses
-from app.schemas.annotations import NameFilter, TagFilter
+from app.schemas.annotations import DescriptionQuery, NameFilter, TagFilter, TagsQuery
 from app.schemas.datasets import EXAMPLE, DatasetBody, Hint, Member, Name, NFeatures, Role
 from app.schemas.expiry import ExpiresAt
 from app.schemas.pages import Page
@@ -106,6 +106,8 @@ async def create_dataset(
     member: Member = None,
     n_features: NFeatures = None,
     expires_at: ExpiresAt = None,
+    description: DescriptionQuery = None,
+    tags: TagsQuery = (),
     prefer: duplicates.Prefer = None,
 ) -> Response:
     """The body is the file itself. It is streamed to the store, so it may be large; a file that is
@@ -142,6 +144,8 @@ async def create_dataset(
         n_features,
         key=caller.key_id,
         expires_at=expires_at,
+        description=description,
+        tags=tags,
     )
     allowance = Allowance(
         service,

@@ -87,6 +87,8 @@ async def create_drift(
             "inputs": refs,
             "options": {"tree": tree_id, **terms},
             "name": body.name,
+            "description": body.description,
+            "tags": tuple(body.tags),
             "webhook": body.webhook,
             "expires_at": body.expires_at,
         }

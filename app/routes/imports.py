@@ -15,6 +15,7 @@ from app.http.bodies import read_bounded
 from app.http.etags import answer
 from app.http.problems import Refused, responses
 from app.http.waiting import Prefer
+from app.schemas.annotations import DescriptionQuery, TagsQuery
 from app.schemas.jobs import JobBody
 from app.schemas.trees import TREE_EXAMPLE, TreeSummary
 from app.submission.jobs import Draft, Headers, SubmissionDep
@@ -91,6 +92,8 @@ def _import_body() -> dict[str, Any]:
 async def import_tree(
     submission: SubmissionDep,
     name: Annotated[str | None, Query(max_length=1000, description="Any text.")] = None,
+    description: DescriptionQuery = None,
+    tags: TagsQuery = (),
     prefer: Prefer = None,
 ) -> Response:
     """A ground-truth hierarchy or another tool's tree: Newick (`text/x-nh`), Nexus with one tree
@@ -110,7 +113,13 @@ async def import_tree(
     digest = await to_thread.run_sync(lambda: sha256(content).hexdigest())
 
     def draft() -> Draft:
-        fields = {"method": "import", "options": {"format": FORMATS[media]}, "name": name}
+        fields = {
+            "method": "import",
+            "options": {"format": FORMATS[media]},
+            "name": name,
+            "description": description,
+            "tags": tags,
+        }
         return Draft(fields, {"content": content})
 
     async def result(done: Record, headers: Headers) -> Response:
@@ -128,7 +137,7 @@ async def import_tree(
     return await result_of(
         "import",
         submission,
-        "\n".join([digest, media, repr(name)]).encode(),
+        "\n".join([digest, media, repr((name, description, tags))]).encode(),
         draft,
         result,
         prefer=prefer,

@@ -310,5 +310,7 @@ def _draft(service: Service, tenant: str, body: NewJob) -> Draft:
         "then": then,
         "webhook": body.webhook,
         "expires_at": body.expires_at,
+        "description": body.description,
+        "tags": tuple(body.tags),
     }
     return Draft(fields, inputs.inline)

@@ -20,7 +20,7 @@ from app.schemas.predictions import PredictionRequest
 from app.submission.jobs import SubmissionDep
 from app.submission.tree_jobs import REFUSALS
 from workers.artifacts import results
-from workers.artifacts.annotations import Annotation, newest
+from workers.artifacts.annotations import newest
 from workers.model import sibling
 
 router = APIRouter(prefix="/v1/models", tags=["models"], route_class=StrictRoute)
@@ -171,7 +171,7 @@ def body_of(service: Service, tenant: str, model_id: str) -> ModelBody:
     if stored is None or job is None:
         raise not_found("model", model_id)
     facts, arrays = results.model_header(path)
-    annotation = newest(service.blobs, tenant, model_id) or Annotation(name=job.submitted_name)
+    annotation = newest(service.blobs, tenant, model_id) or job.submitted
     return ModelBody.model_validate(
         {
             "id": model_id,

@@ -27,7 +27,7 @@ from models.arrays import Int
 from models.tree import nested, walk
 from models.tree.categories import Categories
 from models.tree.labels import mix
-from models.tree.leaf_ranges import spans
+from models.tree.leaf_ranges import points_before, spans
 from models.tree.tree import Tree
 from workers.formats.table_writers import Column, Piece, csv_chunks, json_list, json_rows
 
@@ -46,7 +46,16 @@ LabelsId = Annotated[
 MOST_RELATIVES = 200
 """The most children and ancestors described in full rather than listed by id."""
 MOST_LABELS = 20
-_OWN = ("path", "children", "parent_node", "ancestors", "child_nodes", "labels", "picture")
+_OWN = (
+    "points_before",
+    "path",
+    "children",
+    "parent_node",
+    "ancestors",
+    "child_nodes",
+    "labels",
+    "picture",
+)
 """Fields that the tree's own fields of the same name do not replace."""
 _ROWS = 16_384
 """Rows that are searched at a time."""
@@ -75,6 +84,7 @@ async def get_node(
         fields = {
             **{key: value for key, value in own.items() if key not in _OWN},
             "n_leaves": int(spans(tree).count[node]),
+            "points_before": int(points_before(tree)[node]),
             "depth": int(tree.depth[node]),
             "parent_node": briefs(tree, path[-2:-1].tolist())[0] if node else None,
             "ancestors": briefs(tree, _nearest(path[:-1])),

@@ -24,7 +24,7 @@ from app.schemas.jobs import JobBody
 from app.schemas.predictions import PredictionRequest, Predictions
 from app.submission.inputs import resolve
 from app.submission.jobs import Draft, Headers, SubmissionDep
-from app.submission.named_jobs import require_calibration
+from app.submission.named_jobs import CALIBRATIONS
 from app.submission.steps import image_roles
 from app.submission.tree_jobs import REFUSALS, result_of
 from workers import model
@@ -173,7 +173,7 @@ async def predict(
 
     def draft() -> Draft:
         if body.calibration is not None:
-            require_calibration(service, tenant, body.calibration, tree_id)
+            CALIBRATIONS.require_of_tree(service, tenant, body.calibration, tree_id, "calibration")
         inputs = resolve(service, tenant, body.inputs, image_roles(record.method))
         given = body.model_dump(exclude={"inputs", "expires_at"}, exclude_none=True)
         options = {"tree": tree_id, **given}

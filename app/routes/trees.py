@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from app.forms.coloring import coloring
 from app.forms.form import Form, mount, respond, warning
 from app.forms.stored import record_of, tree_of
-from app.forms.tree import FORMS, TreeExport, form_etag, lost
+from app.forms.tree import FORMS, TreeExport, form_etag, lost, renamed
 from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.etags import IfMatch, require_match
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
@@ -20,6 +20,9 @@ from app.schemas.annotations import NameFilter, TagFilter
 from app.schemas.pages import Page
 from app.schemas.queries import FormQuery
 from app.schemas.trees import TREE_EXAMPLE, NestedTreeBody, TreeBody, TreeSummary
+from app.submission.named_jobs import NAMINGS
+from workers.artifacts import results
+from workers.model import sibling
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
 
@@ -124,11 +127,14 @@ async def get_tree(
 
     def load() -> tuple[TreeExport, dict[str, str]]:
         tree = tree_of(service, tenant, tree_id)
+        if query.names is not None:
+            NAMINGS.require_of_tree(service, tenant, query.names, tree_id, "query", "names")
+            tree = renamed(tree, NAMINGS.file(service, tenant, query.names, results.NAMES))
         drawn = form.media.startswith("image/")
         export = TreeExport(
             record,
             tree,
-            **query.model_dump(exclude={"color_by"}),
+            **query.model_dump(exclude={"color_by", "names"}),
             categories=coloring(service, tenant, tree_id, tree, query.color_by) if drawn else None,
         )
         return export, warning(lost(form, tree))
@@ -147,11 +153,12 @@ async def get_tree(
 async def delete_tree(
     service: ServiceDep, tenant: Tenant, tree_id: TreeId, if_match: IfMatch = None
 ) -> None:
-    """Removes the tree and its model; the job's record stays. `If-Match` takes the ETag of any form
-    of the whole tree.
+    """Removes the tree, its model and its maps; the job's record stays. `If-Match` takes the ETag
+    of any form of the whole tree.
     """
     if if_match is not None:
         record = await record_of(service, tenant, tree_id)
         require_match(if_match, *(form_etag(record, each) for each in FORMS))
     if not await to_thread.run_sync(service.trees.delete, tenant, tree_id):
         raise not_found("tree", tree_id)
+    await to_thread.run_sync(service.ledger.delete_maps, tenant, sibling(tree_id, "job"))

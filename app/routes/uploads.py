@@ -27,6 +27,7 @@ from app.http.dependencies import (
 from app.http.etags import IfMatch, answer, body_etag, require_match
 from app.http.problems import Refused, not_found, responses
 from app.routes.datasets import REPEATED, created, repeated
+from app.schemas.annotations import DescriptionQuery, TagsQuery
 from app.schemas.datasets import EXAMPLE as DATASET
 from app.schemas.datasets import DatasetBody, Hint, Member, Name, NFeatures
 from app.schemas.expiry import ExpiresAt
@@ -85,6 +86,8 @@ async def create_upload(
         ),
     ] = None,
     expires_at: ExpiresAt = None,
+    description: DescriptionQuery = None,
+    tags: TagsQuery = (),
 ) -> Response:
     """For files too large for one request, or for unreliable connections: send parts, then complete
     the upload.
@@ -104,6 +107,8 @@ async def create_upload(
         n_features=n_features,
         key=caller.key_id,
         expires_at=expires_at,
+        description=description,
+        tags=tags,
     )
 
     async def make() -> Response:
@@ -355,6 +360,8 @@ async def _joined(
         upload.n_features,
         key=upload.key,
         expires_at=upload.expires_at,
+        description=upload.description,
+        tags=upload.tags,
     )
     try:
         dataset = await uploads.store(

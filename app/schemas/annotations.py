@@ -8,9 +8,10 @@ from fastapi import Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from workers.artifacts.annotations import Annotation
+from workers.model import Annotation
 
 LONGEST_NAME = 1000
+LONGEST_DESCRIPTION = 10_000
 LONGEST_TAG = 100
 MOST_TAGS = 50
 
@@ -21,6 +22,10 @@ def _plain(text: str) -> str:
             "tag", "A tag is printable text without spaces at its beginning and end"
         )
     return text
+
+
+def _distinct(tags: list[str]) -> list[str]:
+    return list(dict.fromkeys(tags))
 
 
 Tag = Annotated[str, Field(min_length=1, max_length=LONGEST_TAG), AfterValidator(_plain)]
@@ -45,6 +50,28 @@ Description = Annotated[str | None, Field(description="Any text; stored, never i
 Tags = Annotated[list[str], Field(description="In the order in which they were given.")]
 
 
+NewDescription = Annotated[
+    Annotated[str, Field(max_length=LONGEST_DESCRIPTION)] | None,
+    Field(description="Any text; stored, never interpreted."),
+]
+NewTags = Annotated[
+    list[Tag],
+    AfterValidator(_distinct),
+    Field(max_length=MOST_TAGS, description="For filters of lists; doubled ones count once."),
+]
+"""What is said of something as it is made, beside its name."""
+
+DescriptionQuery = Annotated[
+    str | None, Query(max_length=LONGEST_DESCRIPTION, description="Any text.")
+]
+TagsQuery = Annotated[
+    tuple[Tag, ...],
+    AfterValidator(lambda tags: tuple(dict.fromkeys(tags))),
+    Query(alias="tag", max_length=MOST_TAGS, description="A tag; several times: several."),
+]
+"""The same in the query of an upload."""
+
+
 class Changes(BaseModel):
     """A JSON merge patch (RFC 7396): a field that is left out stays, null removes it."""
 
@@ -56,7 +83,7 @@ class Changes(BaseModel):
     name: Annotated[str, Field(max_length=LONGEST_NAME)] | None = Field(
         None, description="Any text; stored, never interpreted."
     )
-    description: Annotated[str, Field(max_length=10_000)] | None = Field(
+    description: Annotated[str, Field(max_length=LONGEST_DESCRIPTION)] | None = Field(
         None, description="Any text; stored, never interpreted."
     )
     tags: Annotated[list[Tag], Field(max_length=MOST_TAGS)] | None = Field(
@@ -67,5 +94,5 @@ class Changes(BaseModel):
         """The annotations of a thing, with these changes."""
         changed: dict[str, Any] = {name: getattr(self, name) for name in self.model_fields_set}
         if "tags" in changed:
-            changed["tags"] = tuple(dict.fromkeys(changed["tags"] or ()))
+            changed["tags"] = tuple(_distinct(changed["tags"] or []))
         return before.model_copy(update=changed)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from app.schemas.annotations import NewDescription, NewTags
 from app.schemas.evaluations import CutBody
 from app.schemas.expiry import ExpiresAtField
 from app.schemas.jobs import Given, Inputs, MaybeGiven, Name
@@ -126,6 +127,8 @@ class CalibrationRequest(CalibrationTerms):
         "the root by default.",
     )
     name: Name = None
+    description: NewDescription = None
+    tags: NewTags = []
     expires_at: ExpiresAtField = None
 
     @model_validator(mode="after")

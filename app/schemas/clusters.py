@@ -27,6 +27,10 @@ class ClusterBody(CutNode):
     """One cluster of a cut."""
 
     category: int = Field(description="The cluster's number from left to right, as in `color_by`.")
+    points_before: int = Field(description="Points in clusters to the left of it.")
+    support: float | None = Field(
+        description="The support of its node; null without, or where no replicate bears on it."
+    )
 
 
 class ClustersBody(BaseModel):
@@ -45,8 +49,24 @@ class ClustersBody(BaseModel):
                     "largest": 720,
                     "warnings": [],
                     "clusters": [
-                        {"id": 1, "node": 2, "size": 720, "name": "tulip", "category": 1},
-                        {"id": 0, "node": 1, "size": 480, "name": "rose", "category": 0},
+                        {
+                            "id": 1,
+                            "node": 2,
+                            "size": 720,
+                            "name": "tulip",
+                            "category": 1,
+                            "points_before": 480,
+                            "support": 0.97,
+                        },
+                        {
+                            "id": 0,
+                            "node": 1,
+                            "size": 480,
+                            "name": "rose",
+                            "category": 0,
+                            "points_before": 0,
+                            "support": 0.88,
+                        },
                     ],
                 }
             ]

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.schemas.annotations import NewDescription, NewTags
 from app.schemas.evaluations import CutBody
 from app.schemas.expiry import ExpiresAtField
 from app.schemas.jobs import Inputs, MaybeGiven, Name
@@ -98,6 +99,8 @@ class NewComparison(Exact):
         "own. These stay when the comparison is removed.",
     )
     name: Name = None
+    description: NewDescription = None
+    tags: NewTags = []
     expires_at: ExpiresAtField = None
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from app.schemas.annotations import NewDescription, NewTags
 from app.schemas.expiry import ExpiresAtField
 from app.schemas.jobs import Name
 from models.consensus.options import MOST_TREES, Match, Rule, Support
@@ -80,6 +81,8 @@ class ConsensusRequest(Exact):
     )
     seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the draws of `halves`.")
     name: Name = None
+    description: NewDescription = None
+    tags: NewTags = []
     expires_at: ExpiresAtField = None
 
     @model_validator(mode="after")

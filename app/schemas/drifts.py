@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from app.schemas.annotations import NewDescription, NewTags
 from app.schemas.expiry import ExpiresAtField
 from app.schemas.jobs import Inputs, MaybeGiven, Name, Webhook
 from app.schemas.named_jobs import EXAMPLE as SHARED
@@ -101,6 +102,8 @@ class DriftRequest(DriftTerms):
     )
     batch: SampleBody = Field(description="New rows.")
     name: Name = None
+    description: NewDescription = None
+    tags: NewTags = []
     webhook: Webhook = None
     expires_at: ExpiresAtField = None
 

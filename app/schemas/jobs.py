@@ -16,7 +16,7 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
-from app.schemas.annotations import Description, Tags
+from app.schemas.annotations import Description, NewDescription, NewTags, Tags
 from app.schemas.expiry import ExpiresAtField
 from app.schemas.results import ProblemDict, ResultDict
 from app.schemas.steps import MethodId, NewStep, Params, StepBody
@@ -171,6 +171,8 @@ class NewJob(BaseModel):
         "their words, if `preprocess` begins with 'words' and keeps the columns.",
     )
     name: Name = None
+    description: NewDescription = None
+    tags: NewTags = []
     webhook: Webhook = None
     expires_at: ExpiresAtField = None
 
@@ -209,7 +211,7 @@ class JobBody(BaseModel):
     id: str
     kind: str = Field(
         description="`fit`, `predict`, `transform`, `evaluate`, `compare`, `consensus`, "
-        "`calibrate`, `drift` or `import`."
+        "`calibrate`, `drift`, `map`, `name` or `import`."
     )
     method: str
     name: str | None

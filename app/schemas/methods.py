@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from models import packages
 from models.method import Method
 
 EXAMPLE: dict[str, Any] = {
@@ -41,6 +42,8 @@ EXAMPLE: dict[str, Any] = {
     "placing": "the leaf of the class with its largest logit",
     "classifies": False,
     "queue": "cpu",
+    "needs": [],
+    "available": True,
     "paper": {"title": "From Logits to Hierarchies", "year": 2025, "where": ""},
     "example": {"aggregation": "mean-sum"},
 }
@@ -85,7 +88,9 @@ class MethodBody(BaseModel):
     some_of: list[str] = Field(description="Roles of which a fit needs at least one; often empty.")
     params: dict[str, Any] = Field(description="JSON Schema of `params`, with defaults.")
     outputs: list[str] = Field(
-        description="What a job of the method produces: tree, model, logits, transformation."
+        description="What a job of the method produces: tree, model, logits, "
+        "transformation; pictures of nodes, confusions of classes; ball where `POST "
+        "/v1/trees/{tree_id}/maps` can show the points in the Poincaré disc."
     )
     predicts: bool = Field(description="Whether it can place new rows.")
     placing: str | None = Field(
@@ -96,6 +101,12 @@ class MethodBody(BaseModel):
         description="Whether it gives new rows labels, so that its models can be evaluated."
     )
     queue: Literal["cpu", "gpu"]
+    needs: list[str] = Field(
+        description="Packages that it needs and a service may lack; often empty."
+    )
+    available: bool = Field(
+        description="Whether jobs of it are accepted: false where one of `needs` is not installed."
+    )
     paper: PaperBody
     example: dict[str, Any] = Field(
         description="Parameters with which a run takes well under a second."
@@ -119,6 +130,8 @@ class MethodBody(BaseModel):
             placing=method.placing or None,
             classifies=method.classifies,
             queue=method.queue,
+            needs=list(method.needs),
+            available=not packages.missing(method.needs),
             paper=PaperBody.model_validate(method.paper),
             example=dict(method.example),
         )

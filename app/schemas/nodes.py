@@ -78,6 +78,7 @@ class NodeBody(BaseModel):
                     "height": 0.0,
                     "size": 480,
                     "n_leaves": 1,
+                    "points_before": 0,
                     "depth": 1,
                     "parent_node": _ROOT_BRIEF,
                     "ancestors": [_ROOT_BRIEF],
@@ -111,6 +112,10 @@ class NodeBody(BaseModel):
     height: float
     size: int
     n_leaves: int
+    points_before: int = Field(
+        description="Points to the left of those under the node: its own are `size` places from "
+        "here on."
+    )
     depth: int
     parent_node: NodeBrief | None
     ancestors: list[NodeBrief] = Field(

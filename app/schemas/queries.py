@@ -54,6 +54,13 @@ class FormQuery(BaseModel):
         "light", description="Pictures: the colours of the page."
     )
     title: str | None = Field(None, max_length=300, description="Pictures: a title above.")
+    names: str | None = Field(
+        None,
+        max_length=100,
+        description="A naming of the tree (`nm_...`): nodes have its names; leaves only where "
+        "they have none but a number.",
+        examples=["nm_01kamjx5w0n5zr4v8cqe2t7h3f"],
+    )
     color_by: str | None = Field(
         None,
         max_length=200,

@@ -173,6 +173,8 @@ class JobResult(TypedDict, total=False):
     calibration: Annotated[str, Field(description="`calibrate`: the id of the calibration.")]
     drift: Annotated[str, Field(description="`drift`: the id of the drift.")]
     n_moves: Annotated[int, Field(description="`drift`: the number of changes that were found.")]
+    map: Annotated[str, Field(description="`map`: the id of the map.")]
+    naming: Annotated[str, Field(description="`name`: the id of the naming.")]
     comparison: Annotated[ComparisonTable, Field(description="`compare`: the table.")]
     consensus: Annotated[
         ConsensusFacts, Field(description="`consensus`: the trees beside the new one.")

@@ -19,6 +19,10 @@ class ViewNode(BaseModel):
     height: float
     size: int
     n_leaves: int
+    points_before: int = Field(
+        description="Points to the left of those under the node, leaves being from left to right: "
+        "its own are `size` places from here on."
+    )
     folded: bool = Field(description="Whether some of its children are not shown.")
     hidden: int = Field(description="How many of its children are not shown.")
     name: str | None
@@ -65,6 +69,7 @@ class View(BaseModel):
                             "height": 1.0,
                             "size": 1200,
                             "n_leaves": 2,
+                            "points_before": 0,
                             "folded": True,
                             "hidden": 2,
                             "name": None,

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from app.http.dependencies import Service
 from app.http.etags import require_match
 from app.schemas.annotations import Changes
-from workers.artifacts.annotations import Annotation
+from workers.model import Annotation
 
 
 class Annotated(Protocol):

@@ -1,4 +1,4 @@
-"""Calibrations, comparisons and drifts: jobs with an id, a list and an address of their own."""
+"""Calibrations, comparisons, drifts, maps and namings: jobs with an id and a list of their own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from app.schemas.annotations import NameFilter, TagFilter
 from app.schemas.calibrations import CalibrationBody
 from app.schemas.comparisons import Comparison
 from app.schemas.drifts import DriftBody
+from app.schemas.maps import MapBody
 from app.schemas.named_jobs import NamedJobBody
+from app.schemas.namings import NamingBody
 from app.schemas.pages import Page
 from app.submission.jobs import Headers, Present, Submission, presented
 from workers.model import Kind, Record, Status, sibling
@@ -102,6 +104,28 @@ class NamedJobs(Generic[Body]):
         if path is None:
             raise not_found(self.noun, own_id)
         return path
+
+    def require_of_tree(
+        self, service: Service, tenant: str, own_id: str, tree_id: str, *pointer: str
+    ) -> None:
+        """Blocks. Raises Refused, with the pointer, for one that is not there, has not succeeded,
+        or is of another tree."""
+        record, noun = self.record(service, tenant, own_id), self.noun
+        if record is None:
+            raise refused_at("unknown-input", f"There is no {noun} {own_id!r}.", *pointer)
+        if record.status != "succeeded" or record.result is None:
+            raise refused_at(
+                "wrong-input",
+                f"{noun.capitalize()} {own_id!r} is {record.status}; it must have succeeded.",
+                *pointer,
+            )
+        made_for = record.result["tree"]
+        if made_for != tree_id:
+            raise refused_at(
+                "wrong-input",
+                f"{noun.capitalize()} {own_id!r} is of tree {made_for!r}, not of {tree_id!r}.",
+                *pointer,
+            )
 
     async def table(
         self,
@@ -219,6 +243,8 @@ class NamedJobs(Generic[Body]):
 CALIBRATIONS = NamedJobs("calibrate", "calibration", CalibrationBody)
 COMPARISONS = NamedJobs("compare", "comparison", Comparison)
 DRIFTS = NamedJobs("drift", "drift", DriftBody)
+MAPS = NamedJobs("map", "map", MapBody)
+NAMINGS = NamedJobs("name", "naming", NamingBody)
 
 
 def require_calibration(service: Service, tenant: str, calibration_id: str, tree_id: str) -> None:

@@ -12,7 +12,7 @@ from app.http.problems import Refused, field_errors, place_in, refused_at
 from app.schemas.jobs import NewJob
 from app.schemas.steps import StepBody
 from app.submission.inputs import ResolvedInputs, ids
-from models import registry
+from models import packages, registry
 from models.checks import require_lengths
 from models.errors import UsageError
 from models.method import Input, Method, handed_on
@@ -33,7 +33,8 @@ def step_of(
     """An existing method, with valid params and defaults filled in.
 
     at : the place of the step in the body, for pointers. Raises Refused `unknown-method`,
-    `invalid-request` with one entry per wrong parameter.
+    `invalid-request` with one entry per wrong parameter, `method-unavailable` where a package that
+    the method needs is not installed.
     """
     method = find_method(method_id, at)
     try:
@@ -50,7 +51,11 @@ def step_of(
             f"{detail} Method {method_id!r} takes the parameters: {accepted}.",
             errors=errors,
         ) from None
-    return MethodStep(method=method_id, params=valid.model_dump(mode="json"))
+    step = MethodStep(method=method_id, params=valid.model_dump(mode="json"))
+    for package in packages.missing(method.needs_for(step.params)):
+        refusal = packages.absence(method_id, package)
+        raise refused_at(refusal.code, refusal.detail, *at, "method")
+    return step
 
 
 def find_method(method_id: str, at: tuple[str | int, ...] = ()) -> Method[Any]:

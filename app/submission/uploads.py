@@ -42,6 +42,8 @@ class NewDataset:
     n_features: int | None = None
     key: str | None = None
     expires_at: str | None = None
+    description: str | None = None
+    tags: tuple[str, ...] = ()
 
 
 async def receive(
@@ -99,6 +101,8 @@ async def store(
         n_features=new.n_features,
         key=new.key,
         expires_at=new.expires_at,
+        description=new.description,
+        tags=new.tags,
     )
 
 

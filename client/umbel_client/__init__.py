@@ -6,8 +6,8 @@
 
 Start with `client`, which has `Umbel`; `aio` has the same for asyncio, written by a script.
 
-- `client`, `tree`, `job`, `dataset`, `model`, `comparison`, `calibration`, `drift`, `results`: what
-  a user holds
+- `client`, `tree`, `job`, `dataset`, `model`, `comparison`, `calibration`, `drift`, `naming`,
+  `results`: what a user holds
 - `methods`, `catalogue`, `problems`: written from the service's catalogue and its problems
 - `inputs`, `frames`, `encodings`, `imports`: from a value of the caller to bytes
 - `core`: operations, written once, and the two drivers that run them
@@ -42,6 +42,7 @@ from umbel_client.errors import (
 from umbel_client.inputs import File, Input
 from umbel_client.job import Job
 from umbel_client.model import Model
+from umbel_client.naming import Naming
 from umbel_client.results import Cluster, Confusions, Cut, Evaluation, Level, Predictions
 from umbel_client.tree import Tree
 from umbel_client.version import VERSION as __version__
@@ -70,6 +71,7 @@ __all__ = [
     "Level",
     "MissingPackage",
     "Model",
+    "Naming",
     "Predictions",
     "ProblemError",
     "Tree",

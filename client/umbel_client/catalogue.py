@@ -357,7 +357,7 @@ METHODS: Mapping[str, MethodFacts] = {
             "processes",
             "seed",
         ),
-        outputs=("tree", "model"),
+        outputs=("tree", "model", "ball"),
     ),
     "ghhc-glove": MethodFacts(
         inputs=("graph", "documents", "names"),
@@ -420,7 +420,7 @@ METHODS: Mapping[str, MethodFacts] = {
             "device",
             "seed",
         ),
-        outputs=("tree", "model"),
+        outputs=("tree", "model", "ball"),
     ),
     "bp": MethodFacts(
         inputs=("features", "labels", "must_link", "cannot_link", "names", "feature_names"),

@@ -23,6 +23,7 @@ from umbel_client.job import Job
 from umbel_client.local import LocalService
 from umbel_client.methods import Methods
 from umbel_client.model import Model
+from umbel_client.naming import Naming
 from umbel_client.progress import Progress
 from umbel_client.settings import settings_of
 from umbel_client.tree import Tree
@@ -86,6 +87,8 @@ class Umbel:
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -99,16 +102,18 @@ class Umbel:
         as in `umbel.methods`, where editors know them. params : further parameters, as a mapping.
         preprocess : steps that prepare the features. then : a method for the logits that the first
         one gives. support : resample, to see how often each cluster comes back. name_by : name
-        nodes by an input. webhook : an address that is told of the end. expires_at : when the job,
-        its tree and its model may be removed, as a datetime or RFC 3339, with the offset.
-        wait_s : the most seconds to wait; None: as long as it takes. progress : see `Progress`.
+        nodes by an input. name, description, tags : of the job, its tree and its model. webhook :
+        an address that is told of the end. expires_at : when the job, its tree and its model may be
+        removed, as a datetime or RFC 3339, with the offset. wait_s : the most seconds to wait;
+        None: as long as it takes. progress : see `Progress`.
 
         An interrupted call (Ctrl-C) cancels the job.
 
         Raises InputError before anything is sent, the problem of a failed job, JobCancelled,
         WaitTimeout, UploadInterrupted. UmbelWarning for what the method approximated.
         """
-        options = RunOptions(preprocess, then, support, name_by, name, webhook, expiry(expires_at))
+        said = (name, description, trees.tags_of(tags) or None)
+        options = RunOptions(preprocess, then, support, name_by, *said, webhook, expiry(expires_at))
         how = Waiting(wait_s, progress, method)
         job = self._driver.run(runs.ran(method, inputs_and_params, params or {}, options, how))
         return Tree(self._driver, self._driver.run(trees.result_facts(job)))
@@ -122,6 +127,8 @@ class Umbel:
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         progress: Progress = None,
@@ -129,7 +136,8 @@ class Umbel:
         **inputs_and_params: Any,
     ) -> Job:
         """Begin a run and give its job at once; arguments and exceptions as of `run`."""
-        options = RunOptions(preprocess, then, support, name_by, name, webhook, expiry(expires_at))
+        said = (name, description, trees.tags_of(tags) or None)
+        options = RunOptions(preprocess, then, support, name_by, *said, webhook, expiry(expires_at))
         how = Waiting(None, progress, method)
         job = runs.submitted(method, inputs_and_params, params or {}, options, how)
         return Job(self._driver, self._driver.run(job))
@@ -145,6 +153,8 @@ class Umbel:
         cut: Mapping[str, float] | None = None,
         keep_trees: bool = False,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
@@ -162,7 +172,12 @@ class Umbel:
         """
         values = {**inputs, "labels": labels, "hierarchy": hierarchy}
         chosen = {"seeds": seeds, "metrics": metrics, "cut": cut, "name": name}
-        more = {"keep_trees": keep_trees or None, "expires_at": expiry(expires_at)}
+        more = {
+            "keep_trees": keep_trees or None,
+            "description": description,
+            "tags": trees.tags_of(tags) or None,
+            "expires_at": expiry(expires_at),
+        }
         fields = runs.plain("cut", {**chosen, **more})
         how = Waiting(wait_s, progress, "comparing")
         return Comparison(self._driver.run(runs.compared(compared, values, fields, how)))
@@ -173,6 +188,8 @@ class Umbel:
         role: str = "features",
         *,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         progress: Progress = None,
         resume: str | None = None,
         dedupe: bool = False,
@@ -190,11 +207,19 @@ class Umbel:
         payload = converted(role, content)
         if isinstance(payload, (list, Reference)):
             raise InputError(role, "the service has this already; give it as an input.")
-        sendable = imports.payload_of(role, payload, name, expires_at)
+        said = {"name": name, "description": description, "tag": trees.tags_of(tags) or None}
+        sendable = imports.payload_of(role, payload, said, expires_at)
         body = self._driver.run(uploads.uploaded(sendable, progress, resume, dedupe=dedupe))
         return Dataset(self._driver, body)
 
-    def import_tree(self, tree: Any, *, name: str | None = None) -> Tree:
+    def import_tree(
+        self,
+        tree: Any,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+    ) -> Tree:
         """A tree made elsewhere: a ground truth, or another tool's.
 
         tree : Newick text, a linkage matrix of SciPy, class paths (`["animal/dog", ...]`), a
@@ -203,7 +228,8 @@ class Umbel:
         Raises InputError.
         """
         content, media_type = imports.tree_file(tree)
-        return Tree(self._driver, self._driver.run(trees.imported(content, media_type, name)))
+        said = {"name": name, "description": description, "tag": trees.tags_of(tags) or None}
+        return Tree(self._driver, self._driver.run(trees.imported(content, media_type, said)))
 
     def consensus(
         self,
@@ -216,6 +242,8 @@ class Umbel:
         match: str | None = None,
         common: bool | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         expires_at: Expiry = None,
         wait_s: float | None = None,
     ) -> Tree:
@@ -239,6 +267,8 @@ class Umbel:
             "match": match,
             "common": common,
             "name": name,
+            "description": description,
+            "tags": trees.tags_of(tags) or None,
             "expires_at": expiry(expires_at),
         }
         how = Waiting(wait_s, title="joining trees")
@@ -274,6 +304,10 @@ class Umbel:
     def drift(self, drift_id: str) -> Drift:
         """A drift, with its nodes and its picture if it has succeeded."""
         return Drift(self._driver.run(trees.drift(drift_id)))
+
+    def naming(self, naming_id: str) -> Naming:
+        """A naming, with its names if it has succeeded."""
+        return Naming(self._driver.run(trees.naming(naming_id)))
 
     def jobs(
         self,
@@ -352,6 +386,20 @@ class Umbel:
         query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
         bodies = self._driver.run(trees.listed("/v1/drifts", query, limit))
         return [Drift(body) for body in bodies]
+
+    def namings(
+        self,
+        *,
+        status: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        limit: int = 50,
+    ) -> list[Naming]:
+        """The newest namings without names, with a status, with a name, whose jobs have all of the
+        tags."""
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
+        bodies = self._driver.run(trees.listed("/v1/namings", query, limit))
+        return [Naming(body) for body in bodies]
 
     def usage(self) -> dict[str, Any]:
         """What the tenant (`tenant`) and this key (`key`) use of what they may: `bytes`,

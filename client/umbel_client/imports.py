@@ -22,15 +22,18 @@ _ACCEPTED = (
 
 
 def payload_of(
-    role: str, content: Payload | Inline, name: str | None, expires_at: Expiry = None
+    role: str, content: Payload | Inline, said: Mapping[str, Any], expires_at: Expiry = None
 ) -> Payload:
-    """What is uploaded, also for a list that a run would take inline."""
+    """What is uploaded, also for a list that a run would take inline.
+
+    said : `name`, `description` and `tag`; None: left out.
+    """
     if isinstance(content, Inline):
         array = np.array(content.values) if _is_numbers(content.values) else None
         made = encodings.json_list(content.values) if array is None else encodings.npy(array)
         hint = HINTS.get(role)
         content = replace(made, query={} if hint is None else {"role": hint})
-    further = {"name": name, "expires_at": expiry(expires_at)}
+    further = {**said, "expires_at": expiry(expires_at)}
     given = {field: value for field, value in further.items() if value is not None}
     return replace(content, query={**content.query, **given})
 

@@ -128,6 +128,12 @@ class MethodNotAllowed(ProblemError):
     """Method not allowed (HTTP 405), as in: This path takes GET, POST, not PUT."""
 
 
+class MethodUnavailable(ProblemError):
+    """The method is not available here (HTTP 422), as in: Method 'turtle' needs the package torch,
+    which is not installed where the service runs.
+    """
+
+
 class MissingValue(UnusableInput):
     """The input cannot be used: missing value."""
 
@@ -360,6 +366,7 @@ BY_TYPE: Mapping[str, type[ProblemError]] = {
     "/problems/malformed": Malformed,
     "/problems/member-needed": MemberNeeded,
     "/problems/method-not-allowed": MethodNotAllowed,
+    "/problems/method-unavailable": MethodUnavailable,
     "/problems/missing-value": MissingValue,
     "/problems/negative-height": NegativeHeight,
     "/problems/no-distance": NoDistance,

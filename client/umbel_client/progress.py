@@ -84,7 +84,11 @@ class _Late:
 
 class _Tqdm:
     def __init__(self, title: str) -> None:
-        from tqdm.auto import tqdm
+        # Without ipywidgets, tqdm.auto warns of that in a notebook, and shows the same as tqdm.std.
+        if find_spec("ipywidgets") is not None:
+            from tqdm.auto import tqdm
+        else:
+            from tqdm.std import tqdm
 
         self._bar: Any = tqdm(total=100, desc=title, bar_format="{l_bar}{bar}| {elapsed}{postfix}")
 

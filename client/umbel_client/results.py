@@ -17,13 +17,15 @@ from umbel_client.packages import package
 class Cluster:
     """One cluster of a cut.
 
-    id : its number in the assignments. node : its node of the tree. size : its rows.
+    id : its number in the assignments. node : its node of the tree. size : its rows. support : how
+    often it came back; None where the tree was made without.
     """
 
     id: int
     node: int
     size: int
     name: str | None
+    support: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class Cut:
             median=body["median"],
             largest=body["largest"],
             clusters=tuple(
-                Cluster(each["id"], each["node"], each["size"], each["name"])
+                Cluster(each["id"], each["node"], each["size"], each["name"], each.get("support"))
                 for each in body["clusters"]
             ),
             warnings=tuple(body["warnings"]),

@@ -23,6 +23,7 @@ from umbel_client.drift import Drift
 from umbel_client.errors import InputError, UmbelError
 from umbel_client.inputs import Input
 from umbel_client.model import Model
+from umbel_client.naming import Naming
 from umbel_client.results import Confusions, Cut, Evaluation, Level, Merges, Predictions
 
 Shape = Literal["circular", "rectangular", "icicle"]
@@ -77,14 +78,24 @@ class Tree:
         return f"{self._driver.settings.url}/#/trees/{self.id}"
 
     def newick(
-        self, *, root: int = 0, depth: int | None = None, labels: Literal["name", "id"] = "name"
+        self,
+        *,
+        root: int = 0,
+        depth: int | None = None,
+        labels: Literal["name", "id"] = "name",
+        names: Naming | str | None = None,
     ) -> str:
         """The tree as Newick text: branch lengths, and the names of leaves and inner nodes.
 
         root, depth : only the part under this node, and so many levels of it. labels : "id" writes
-        node ids in place of names.
+        node ids in place of names. names : those of a naming.
         """
-        query = {"root": root, "depth": depth, "labels": labels}
+        query = {
+            "root": root,
+            "depth": depth,
+            "labels": labels,
+            "names": getattr(names, "id", names),
+        }
         return self._driver.run(trees.text(self.id, ".nwk", query))
 
     def nexus(self) -> str:
@@ -99,11 +110,13 @@ class Tree:
         """
         return self._driver.run(trees.array(self.id, ".linkage.npy", {}))
 
-    def nodes(self, *, root: int = 0, depth: int | None = None) -> list[dict[str, Any]]:
+    def nodes(
+        self, *, root: int = 0, depth: int | None = None, names: Naming | str | None = None
+    ) -> list[dict[str, Any]]:
         """All nodes, parents before children: `id`, `parent`, `name`, `height`, `size` and what the
-        method adds.
+        method adds. names : those of a naming.
         """
-        query = {"root": root, "depth": depth}
+        query = {"root": root, "depth": depth, "names": getattr(names, "id", names)}
         body = self._driver.run(trees.document(self.id, ".json", query, "nodes"))
         return list(body["nodes"])
 
@@ -130,12 +143,14 @@ class Tree:
         color_by: str | None = None,
         title: str | None = None,
         theme: Literal["light", "dark"] = "light",
+        names: Naming | str | None = None,
     ) -> str:
         """The tree as an SVG picture.
 
         px : the width. color_by : "cluster:12", "height:3.5", "level:2", or a dataset of labels.
+        names : those of a naming.
         """
-        query = _picture(shape, px, depth, color_by, title, theme)
+        query = _picture(shape, px, depth, color_by, title, theme, names)
         return self._driver.run(trees.text(self.id, ".svg", query))
 
     def png(
@@ -147,14 +162,15 @@ class Tree:
         color_by: str | None = None,
         title: str | None = None,
         theme: Literal["light", "dark"] = "light",
+        names: Naming | str | None = None,
     ) -> bytes:
         """The tree as a PNG picture; arguments as of `svg`."""
-        query = _picture(shape, px, depth, color_by, title, theme)
+        query = _picture(shape, px, depth, color_by, title, theme, names)
         return self._driver.run(trees.content(self.id, ".png", query))
 
     def plot(self, ax: Any = None, *, shape: Shape = "circular", px: int = 1000) -> Any:
         """The picture on matplotlib axes, which are returned. Raises MissingPackage."""
-        query = _picture(shape, px, None, None, None, "light")
+        query = _picture(shape, px, None, None, None, "light", None)
         return shapes.axes(self._driver.run(trees.content(self.id, ".png", query)), ax)
 
     def content(self, form: str, **query: Any) -> bytes:
@@ -438,6 +454,87 @@ class Tree:
         )
         return Drift(self._driver.run(operation))
 
+    def map(
+        self,
+        by: Literal["pca", "umap", "tsne", "disc"] = "pca",
+        *,
+        features: Input | None = None,
+        metric: Literal["euclidean", "cosine"] | None = None,
+        n_neighbors: int | None = None,
+        min_dist: float | None = None,
+        perplexity: float | None = None,
+        n_components: int | None = None,
+        seed: int | None = None,
+        name: str | None = None,
+        expires_at: Expiry = None,
+        wait_s: float | None = None,
+    ) -> npt.NDArray[np.float32]:
+        """(n_points, 2) positions of the points in the plane, by row.
+
+        by : principal components, a layout that keeps neighbours together, or for trees of `ghhc`
+        and `hyphc` where the method placed the points in the Poincaré disc. features : a row for
+        each point; by default those of the fit. metric, n_neighbors, min_dist, perplexity,
+        n_components, seed : of the layouts, see `POST /v1/trees/{id}/maps`.
+
+        UmbelWarning for what was changed or approximated. Raises InputError, WaitTimeout,
+        JobCancelled.
+        """
+        fields = {
+            "by": by,
+            "metric": metric,
+            "n_neighbors": n_neighbors,
+            "min_dist": min_dist,
+            "perplexity": perplexity,
+            "n_components": n_components,
+            "seed": seed,
+            "name": name,
+            "expires_at": expiry(expires_at),
+        }
+        operation = trees.mapped(
+            f"/v1/trees/{self.id}",
+            runs.converted_inputs({"features": features}),
+            fields,
+            Waiting(wait_s, title="mapping"),
+        )
+        return self._driver.run(operation)
+
+    def name_nodes(
+        self,
+        by: Literal["labels", "terms", "items", "features", "model"],
+        *,
+        evidence: Literal["labels", "terms", "items", "features"] | None = None,
+        n_clusters: int | None = None,
+        name: str | None = None,
+        expires_at: Expiry = None,
+        wait_s: float | None = None,
+        **inputs: Input,
+    ) -> Naming:
+        """Names for the nodes of the tree, from what the rows under them have in common.
+
+        by : `labels`, the largest class; `terms`, what a node has more of than the whole, of
+        `documents` or of `features` with `feature_names`; `items`, the `names` of the rows nearest
+        to the mean of the `features`; `features`, those that tell a node from its siblings;
+        `model`, a language model, if the service has one, from the `evidence` of one of these.
+        inputs : a value for each row; those of the fit need not be given again. n_clusters : the
+        clusters of the cut into this many are named, and all nodes above.
+
+        UmbelWarning for what could not be named. Raises InputError, WaitTimeout, JobCancelled.
+        """
+        fields = {
+            "by": by,
+            "evidence": evidence,
+            "n_clusters": n_clusters,
+            "name": name,
+            "expires_at": expiry(expires_at),
+        }
+        operation = trees.node_names(
+            f"/v1/trees/{self.id}",
+            runs.converted_inputs(inputs),
+            fields,
+            Waiting(wait_s, title="naming"),
+        )
+        return Naming(self._driver.run(operation))
+
     def model(self) -> Model:
         """The model that was fitted with the tree. Raises InputError where there is none."""
         if self.facts.model is None:
@@ -487,9 +584,16 @@ class Tree:
 
 
 def _picture(
-    shape: str, px: int, depth: int | None, color_by: str | None, title: str | None, theme: str
+    shape: str,
+    px: int,
+    depth: int | None,
+    color_by: str | None,
+    title: str | None,
+    theme: str,
+    names: Naming | str | None,
 ) -> dict[str, Any]:
     return {
+        "names": getattr(names, "id", names),
         "shape": shape,
         "px": px,
         "depth": depth,

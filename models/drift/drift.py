@@ -11,7 +11,10 @@ Rows of both samples are placed in the tree. At each node three things may have 
   Fisher's exact test.
 
 The hypotheses form a tree: something changed; one of the three did; of mass, the split of a node,
-then its children; of the others, the nodes. `selection` rejects them from the top. Nodes reached by
+then its children; of the others, the nodes. `selection` rejects them from the top. What changed in
+confidence or purity at a node changes, diluted, at the nodes above and, in part, at those below: of
+nodes one above another the one with the smallest p-value stands for the others, and rejections
+count by the nodes that stand. Nodes reached by
 so few rows that not even a total change could be told from chance are not tested. Which these are
 depends on the margins of the tables alone, so this takes nothing from the control.
 """
@@ -27,7 +30,7 @@ from scipy.stats import mannwhitneyu, norm
 from models.arrays import Float, Int, Mask
 from models.drift import shares
 from models.drift.options import ASPECTS, Aspect
-from models.drift.selection import selected
+from models.drift.selection import focused, selected
 from models.drift.shares import Tables
 from models.errors import UsageError
 from models.metrics.nodes import report_on_nodes
@@ -116,44 +119,42 @@ class Drift:
         return Tables(self.count_before, n_before, self.count_after, n_after)
 
     def moves(self, tree: Tree) -> list[tuple[Aspect, int]]:
-        """Where it moved: aspects and nodes, the surest first.
-
-        Every rejected share of mass is one. What changed in confidence or purity at a node changes,
-        diluted, at the nodes above and, in part, at those below: of nodes one above another the one
-        with the smallest p-value stands for the others.
-        """
-        found = [
-            (float(tests.p_value[node]), place, node)
-            for place, (aspect, tests) in enumerate(self.nodes.items())
-            for node in (
-                np.flatnonzero(tests.rejected) if aspect == "mass" else _peaks(tree, tests)
-            )
-        ]
+        """Where it moved: aspects and nodes, the surest first: every rejected share of mass, and of
+        confidence and purity the nodes that stand for others. O(n_nodes log n_nodes)."""
+        found = []
+        for place, (aspect, tests) in enumerate(self.nodes.items()):
+            nodes = np.flatnonzero(tests.rejected)
+            if aspect != "mass":
+                nodes = _surest_first(tree, tests.p_value, nodes)
+                nodes = nodes[_standing(tree, nodes)]
+            found += [(float(tests.p_value[node]), place, node) for node in nodes.tolist()]
         aspects = list(self.nodes)
-        return [(aspects[place], int(node)) for _, place, node in sorted(found)]
+        return [(aspects[place], node) for _, place, node in sorted(found)]
 
 
-def _peaks(tree: Tree, tests: NodeTests) -> list[int]:
-    """Rejected nodes, none above another, the surest first taken; of equally sure ones the deepest.
+def _surest_first(tree: Tree, p_value: Float, nodes: Int) -> Int:
+    """The nodes by their p-values, of equally sure ones the deepest first."""
+    return nodes[np.lexsort((-tree.depth[nodes], p_value[nodes]))]
 
-    O(n_nodes log n_nodes).
+
+def _standing(tree: Tree, nodes: Int) -> Mask:
+    """(n,) whether each node is neither above nor below one that stands before it.
+
+    O(n_nodes log depth).
     """
-    rejected = np.flatnonzero(tests.rejected)
-    surest = rejected[np.lexsort((-tree.depth[rejected], tests.p_value[rejected]))]
     rank, weight = ranks(tree.parent)
-    has_below = np.zeros(tree.n_nodes, dtype=bool)
-    is_below = np.zeros(tree.n_nodes, dtype=bool)
-    peaks = []
-    for node in surest.tolist():
+    is_above, is_below = (np.zeros(tree.n_nodes, dtype=bool) for _ in range(2))
+    standing = np.zeros(nodes.size, dtype=bool)
+    for place, node in enumerate(nodes.tolist()):
         begin = int(rank[node])
-        if has_below[node] or is_below[begin]:
+        if is_above[node] or is_below[begin]:
             continue
-        peaks.append(node)
+        standing[place] = True
         is_below[begin : begin + int(weight[node])] = True
-        while node >= 0 and not has_below[node]:
-            has_below[node] = True
+        while node >= 0 and not is_above[node]:
+            is_above[node] = True
             node = int(tree.parent[node])
-    return peaks
+    return standing
 
 
 def drift(
@@ -164,7 +165,8 @@ def drift(
     level : the accepted rate of false discoveries, as `selection` has it.
 
     Raises UsageError where one sample alone has labels.
-    O(rows depth + n_nodes log n_nodes), and the ranks of the rows under each node.
+    O((rows + n_nodes) log (rows + n_nodes)), the tests of shares, and the ranks of the rows under
+    each node.
     """
     if (before.label is None) != (after.label is None):
         raise UsageError(
@@ -332,14 +334,16 @@ def _purity(
 
 
 def _hits(tree: Tree, leaf: Int, label: Int, majority: Int) -> Int:
-    """(n_nodes,) the rows under each node whose label is its majority. O(rows depth)."""
-    hits = np.zeros(tree.n_nodes, dtype=np.int64)
-    at = leaf.astype(np.int64)
-    while at.size:
-        hits += np.bincount(at[majority[at] == label], minlength=tree.n_nodes)
-        at = tree.parent[at].astype(np.int64)
-        label, at = label[at >= 0], at[at >= 0]
-    return hits
+    """(n_nodes,) the rows under each node whose label is its majority.
+
+    In the order of labels, and of leaves from left to right, these stand together.
+    O((n_rows + n_nodes) log n_rows).
+    """
+    ranges, n_leaves = spans(tree), tree.n_leaves
+    place = np.sort(label * n_leaves + ranges.start[leaf])
+    first = majority * n_leaves + ranges.start
+    hits = np.searchsorted(place, first + ranges.count) - np.searchsorted(place, first)
+    return np.where(majority >= 0, hits, 0)
 
 
 def _selected(
@@ -350,36 +354,39 @@ def _selected(
     level: float,
     warnings: tuple[str, ...],
 ) -> Drift:
-    """The hypotheses as a tree, and those that are rejected."""
+    """The hypotheses as a tree, and those that are rejected: aspects, then of mass splits and
+    children."""
     aspects = [aspect for aspect in ASPECTS if aspect in nodes and nodes[aspect].n_tested]
-    above = [np.full(len(aspects), -1, dtype=np.int64)]
-    p_values = [np.ones(len(aspects))]
-    n = len(aspects)
-    splits = np.zeros(0, dtype=np.int64)
-    if "mass" in aspects:
-        tested = np.flatnonzero(np.isfinite(nodes["mass"].p_value))
-        splits, split = np.unique(tree.parent[tested], return_inverse=True)
-        above += [np.full(splits.size, aspects.index("mass")), n + split]
-        p_values += [np.ones(splits.size), nodes["mass"].p_value[tested]]
-        n += splits.size + tested.size
-    places = {"mass": slice(n - nodes["mass"].n_tested, n)}
-    for aspect in aspects:
+    tested = {aspect: np.flatnonzero(np.isfinite(nodes[aspect].p_value)) for aspect in aspects}
+    p_value = np.ones(len(aspects))
+    levels: dict[Aspect, tuple[Int, Float]] = {}
+    for place, aspect in enumerate(aspects):
         if aspect != "mass":
-            p_value = nodes[aspect].p_value[np.isfinite(nodes[aspect].p_value)]
-            above.append(np.full(p_value.size, aspects.index(aspect)))
-            p_values.append(p_value)
-            places[aspect] = slice(n, n + p_value.size)
-            n += p_value.size
+            order = _surest_first(tree, nodes[aspect].p_value, tested[aspect])
+            own_level = focused(nodes[aspect].p_value[order], _standing(tree, order))
+            levels[aspect] = order, own_level
+            p_value[place] = own_level[0]
+    children = tested.get("mass", np.zeros(0, dtype=np.int64))
+    splits, split = np.unique(tree.parent[children], return_inverse=True)
+    above = [
+        np.full(len(aspects), -1),
+        np.zeros(splits.size, dtype=np.int64),  # mass is the first aspect
+        len(aspects) + split,
+    ]
+    p_values = [p_value, np.ones(splits.size), nodes["mass"].p_value[children]]
     selection = selected(np.concatenate(above), np.concatenate(p_values), level)
-    for aspect in aspects:
-        own = nodes[aspect]
-        own.rejected[np.isfinite(own.p_value)] = selection.rejected[places[aspect]]
+    moved = selection.rejected[: len(aspects)]
+    nodes["mass"].rejected[children] = selection.rejected[len(aspects) + splits.size :]
+    for place, aspect in enumerate(aspects):
+        if aspect != "mass" and moved[place]:
+            order, own_level = levels[aspect]
+            nodes[aspect].rejected[order] = own_level <= level * moved.mean()
     split_p_value = np.full(tree.n_nodes, np.nan)
     split_p_value[splits] = selection.p_value[len(aspects) : len(aspects) + splits.size]
     return Drift(
         nodes,
         {aspect: float(selection.p_value[place]) for place, aspect in enumerate(aspects)},
-        {aspect: bool(selection.rejected[place]) for place, aspect in enumerate(aspects)},
+        {aspect: bool(moved[place]) for place, aspect in enumerate(aspects)},
         split_p_value,
         *counts,
         majority,

@@ -8,6 +8,11 @@ of that which was rejected. For independent p-values, and in practice for positi
 ones, the selective false discovery rate is at most the level at each depth: the mean, over the
 rejected families, of the expected share of false rejections in a family, itself averaged along the
 way down. With one level of hypotheses it is the procedure of Benjamini and Hochberg.
+
+Where only some of the rejected hypotheses are listed, since they stand for the others, the listed
+ones are what is to be mostly true: Focused BH of Katsevich, Sabatti and Bogomolov, "Filtering the
+rejection set while preserving false discovery rate control" (JASA 118, 2023) rejects by how many
+would be listed.
 """
 
 from __future__ import annotations
@@ -61,6 +66,18 @@ def selected(parent: Int, p_value: Float, level: float) -> Selection:
         level_below[members[families.order]] = families.of_member(below)
         level_below[members[~rejected[members]]] = 0.0
     return Selection(combined, rejected)
+
+
+def focused(p_value: Float, listed: Mask) -> Float:
+    """(n,) the level from which Focused BH rejects each hypothesis; the least is the p-value of all
+    together.
+
+    p_value : (n,) rising. listed : (n,) whether each would be listed if all up to it were rejected,
+    and stay so if more are. With all listed these are the adjusted p-values of Benjamini and
+    Hochberg.
+    """
+    level = p_value.size * p_value / np.maximum(np.cumsum(listed), 1)
+    return np.minimum(np.minimum.accumulate(level[::-1])[::-1], 1.0)
 
 
 @dataclass(frozen=True, slots=True)

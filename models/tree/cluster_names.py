@@ -120,7 +120,7 @@ def _leaf_names(tree: Tree) -> _LeafNames:
         number: dict[str, int] = {}
         code = np.fromiter(
             (
-                number.setdefault(name, len(number)) if name and not _is_number(name) else -1
+                number.setdefault(name, len(number)) if name and not is_number(name) else -1
                 for name in tree.name[in_order].tolist()
             ),
             dtype=np.int32,
@@ -130,5 +130,6 @@ def _leaf_names(tree: Tree) -> _LeafNames:
     return leaves
 
 
-def _is_number(name: str) -> bool:
-    return name.isascii() and name.isdigit()
+def is_number(name: str | None) -> bool:
+    """Whether a leaf has no name but the number that stands for none."""
+    return name is None or (name.isascii() and name.isdigit())

@@ -13,6 +13,7 @@ from models.tree.tree import Tree, sizes
 
 _counts: WeakKeyDictionary[Tree, Int] = WeakKeyDictionary()
 _spans: WeakKeyDictionary[Tree, Spans] = WeakKeyDictionary()
+_before: WeakKeyDictionary[Tree, Int] = WeakKeyDictionary()
 
 
 def leaf_counts(tree: Tree) -> Int:
@@ -53,6 +54,24 @@ def spans(tree: Tree) -> Spans:
         start.flags.writeable = False
         ranges = _spans[tree] = Spans(start, count)
     return ranges
+
+
+def points_before(tree: Tree) -> Int:
+    """(n_nodes,) number of points to the left of those under each node, with leaves from left to
+    right: those under node v are at places `[v]` to `[v] + size[v] - 1`. As `spans`, then kept."""
+    before = _before.get(tree)
+    if before is None:
+        start = spans(tree).start
+        behind = np.zeros(tree.n_leaves + 1, dtype=np.int64)
+        behind[start[tree.leaves] + 1] = tree.size[tree.leaves]
+        before = _before[tree] = np.cumsum(behind)[start]
+        before.flags.writeable = False
+    return before
+
+
+def points_in_order(tree: Tree) -> Int:
+    """(n_points,) the rows from left to right, those of one leaf ascending. O(n log n)."""
+    return np.argsort(spans(tree).start[tree.leaf_of_point], kind="stable")
 
 
 def ordered_starts(tree: Tree, child: Int) -> Int:

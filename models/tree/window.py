@@ -13,7 +13,7 @@ import numpy.typing as npt
 from models.arrays import Int
 from models.errors import UsageError
 from models.tree.layout import Scale, layout, readable_scale
-from models.tree.leaf_ranges import leaf_counts, spans
+from models.tree.leaf_ranges import leaf_counts, points_before, spans
 from models.tree.tree import Tree
 from models.tree.walk import require_node
 
@@ -208,10 +208,10 @@ def scene(
 
     Each node has `id` (its row in the tree), `parent` (None for `root`), `x`, `y` (see
     `models.tree.layout`: the root at y = 0, the lowest height at y = 1), `height`, `size`,
-    `n_leaves`, `name`, `folded` (some of its children are not shown) and `hidden` (how many). A
-    folded node is wider than a leaf, by the logarithm of its number of leaves. With `colours` it
-    has `category` and `share`, both None for none. The scale "auto" picks the most readable one.
-    `place` is as in `fold`.
+    `n_leaves`, `points_before`, `name`, `folded` (some of its children are not shown) and `hidden`
+    (how many). A folded node is wider than a leaf, by the logarithm of its number of leaves. With
+    `colours` it has `category` and `share`, both None for none. The scale "auto" picks the most
+    readable one. `place` is as in `fold`.
 
     Raises UsageError for an unknown root and for max_nodes below 1. Cost as `fold`.
     """
@@ -233,6 +233,7 @@ def scene(
         "height": height.tolist(),
         "size": tree.size[part.node].tolist(),
         "n_leaves": part.n_leaves.tolist(),
+        "points_before": points_before(tree)[part.node].tolist(),
         "folded": (part.hidden > 0).tolist(),
         "hidden": part.hidden.tolist(),
         "name": tree.name[part.node].tolist(),

@@ -32,7 +32,7 @@ def check_apart(owner: httpx.Client, stranger: httpx.Client) -> None:
                 assert answer.status_code == 404, f"{method} {address}: {answer.text[:500]}"
                 n_asked += 1
     own_ids = {own_id for ids in things.values() for own_id in ids}
-    for path in ("datasets", "jobs", "trees", "comparisons", "calibrations", "drifts"):
+    for path in ("datasets", "jobs", "trees", "comparisons", "calibrations", "drifts", "namings"):
         seen = {item["id"] for item in pages(stranger, path)}
         assert not seen & own_ids, path
     assert {path: owner.get(path).status_code for path in before} == before
@@ -52,9 +52,13 @@ def made(owner: httpx.Client) -> dict[str, list[str]]:
     drift = owner.post(
         f"/v1/trees/{tree}/drifts", json={"reference": sample, "batch": sample}, headers=wait
     )
+    labels = {"by": "labels", "inputs": {"labels": [0, 1, 2]}}
+    naming = owner.post(f"/v1/trees/{tree}/namings", json=labels, headers=wait)
     return {
+        "naming": [naming.json()["id"]],
         "calibration": [calibration.json()["id"]],
         "drift": [drift.json()["id"]],
+        "map": [owner.post(f"/v1/trees/{tree}/maps", json={}, headers=wait).json()["id"]],
         "dataset": [dataset.json()["id"]],
         "upload": [owner.post("/v1/uploads").json()["id"]],
         "job": [job["id"]],
@@ -68,7 +72,7 @@ def listed(owner: httpx.Client) -> dict[str, list[str]]:
     """The newest of what there is, for the kinds that have lists."""
     return {
         kind: [item["id"] for item in pages(owner, f"{kind}s")[:3]]
-        for kind in ("dataset", "tree", "comparison", "calibration", "drift")
+        for kind in ("dataset", "tree", "comparison", "calibration", "drift", "naming")
     }
 
 
@@ -105,7 +109,9 @@ def body_for(method: str, path: str) -> dict[str, Any]:
     bodies: dict[str, dict[str, Any]] = {
         "evaluations": {"labels": [0, 1, 1]},
         "calibrations": {"inputs": {"logits": LOGITS}, "labels": [0, 1, 2], "alpha": 0.5},
+        "namings": {"by": "labels", "inputs": {"labels": [0, 1, 2]}},
         "drifts": {name: {"inputs": {"logits": LOGITS}} for name in ("reference", "batch")},
+        "maps": {"by": "pca"},
         "predictions": {"inputs": {"logits": LOGITS}},
         "transformations": {"inputs": {"features": ROWS}},
         "labels": {"statements": [{"known": 0, "name": "mine"}]},

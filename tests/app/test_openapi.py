@@ -107,6 +107,8 @@ def test_a_job_of_each_method_has_these_fields(document: dict[str, Any]) -> None
             "name",
             "webhook",
             "expires_at",
+            "description",
+            "tags",
         }
 
 

@@ -13,6 +13,7 @@ from models.errors import UsageError
 from workers.child.run import Outcome, run
 from workers.errors import problem_of
 from workers.model import Advance, Claim, End, now
+from workers.phrasing.names import asks_model, phrased
 from workers.supervisor.inputs import prepare
 
 
@@ -81,4 +82,8 @@ class Work:
             spec = prepare(claim.request, parts.blobs, parts.datasets, parts.trees, folder, 1)
         except UsageError as error:
             return Outcome(error=problem_of(error))
-        return run(spec, report)
+        outcome = run(spec, report)
+        if asks_model(claim.request, outcome):
+            settings, redis = parts.settings, parts.redis
+            outcome = phrased(settings, redis, claim.request, outcome, folder)
+        return outcome

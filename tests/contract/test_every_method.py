@@ -14,7 +14,7 @@ from models.calibration.class_rows import class_scores
 from models.calibration.climbing import ClassTree, Rows
 from models.data import Data
 from models.errors import Cancelled, UsageError
-from models.method import Method
+from models.method import Method, Model
 from models.numerics.softmax import log_softmax
 from tests.conftest import ROOT
 from tests.contract.contract_kit import (
@@ -206,6 +206,19 @@ def test_training_rows_are_transformed_as_in_the_fit(
 
 
 @every_run
+def test_points_of_a_ball_are_those_of_the_fit(method: Method[Any], roles: tuple[str, ...]) -> None:
+    fitted = fitted_example(method, roles)
+    if "ball" not in method.outputs or fitted.model is None:
+        with pytest.raises(NotImplementedError, match="places no points in a ball"):
+            method.ball(Model(), Data({}))
+        return
+    points = method.ball(fitted.model, example(method, roles))
+    assert points.shape[0] == fitted.tree.n_points
+    assert points.shape[1] >= 2
+    assert (np.linalg.norm(points, axis=1) < 1).all()
+
+
+@every_run
 def test_a_model_of_plain_arrays_and_json_predicts_the_same(
     method: Method[Any], roles: tuple[str, ...]
 ) -> None:
@@ -230,7 +243,7 @@ def test_the_catalogue_entry_is_complete(method: Method[Any]) -> None:
     assert method.inputs
     assert all(accepted.description for accepted in method.inputs.values())
     assert set(method.outputs) <= {
-        *("tree", "model", "logits", "transformation", "pictures", "confusions")
+        *("tree", "model", "logits", "transformation", "pictures", "confusions", "ball")
     }
     assert "tree" in method.outputs
     package = type(method).__module__.split(".")

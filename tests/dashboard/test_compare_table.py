@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tests.dashboard.conftest import Axe, Open
+from tests.e2e.client import Api, npy
 
 if TYPE_CHECKING:
-    from tests.e2e.client import Api
     from tests.e2e.conftest import Service
 
 
@@ -128,3 +131,24 @@ def test_an_evaluation_requires_a_choice(open_page: Open, blobs: dict[str, Any])
     text = page.locator("main").inner_text()
     assert "Choose a tree." in text
     assert "Choose what to measure against" in text
+
+
+def test_an_evaluation_on_new_rows(
+    open_page: Open, api: Api, blobs: dict[str, Any], axe: Axe
+) -> None:
+    rows = np.repeat(np.arange(3), 2)[:, None] * 20.0 + np.zeros((6, 4))
+    features = api.upload(npy(rows), role="features", name="new.npy")
+    truth = json.dumps([f"group {k}" for k in (0, 0, 1, 1, 2, 0)]).encode()
+    labels = api.upload(truth, media="application/json", role="labels", name="new labels")
+    page = open_page(f"/evaluations?trees={blobs['tree']}&labels={labels}&k=3")
+    page.get_by_text("On new rows").click()
+    page.locator("details [data-role=features] select").select_option(features)
+    axe(page)
+    with page.expect_response("**/evaluations") as answered:
+        page.get_by_role("button", name="Measure").click()
+    assert answered.value.json()["placed"]["n_rows"] == 6
+    page.locator("table.results th", has_text="new labels, 6 new rows").wait_for()
+    assert f"new_features={features}" in page.url
+    page.reload()
+    chosen = page.locator("details[open] [data-role=features] select")
+    assert chosen.input_value() == features

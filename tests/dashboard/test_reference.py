@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.dashboard.conftest import Open
+from tests.dashboard.conftest import Axe, Open
 from tests.e2e.conftest import Service
 
 if TYPE_CHECKING:
@@ -76,3 +76,7 @@ def test_the_reference_follows_the_theme(reference: Page) -> None:
     assert "dark-mode" not in (reference.locator("html").get_attribute("class") or "")
     reference.evaluate("dispatchEvent(new CustomEvent('themewish', {detail: 'dark'}))")
     assert "dark-mode" in (reference.locator("html").get_attribute("class") or "")
+
+
+def test_everyone_can_read_the_reference(reference: Page, axe: Axe) -> None:
+    axe(reference)

@@ -176,10 +176,13 @@ def test_addresses_in_the_page_are_relative() -> None:
                 assert (FOLDER / address.removeprefix("dashboard/")).is_file(), address
 
 
-def test_files_of_others_are_as_published() -> None:
-    folder = FOLDER / "vendor" / "swagger-ui"
+@pytest.mark.parametrize(
+    ("name", "package"), [("swagger-ui", "swagger-ui-dist"), ("twgl", "twgl.js")]
+)
+def test_files_of_others_are_as_published(name: str, package: str) -> None:
+    folder = FOLDER / "vendor" / name
     source, *lines = (folder / "SHA256SUMS.txt").read_text("utf-8").splitlines()
-    assert re.match(r"# swagger-ui-dist [\d.]+ of the npm registry, sha512-", source)
+    assert re.match(rf"# {package} [\d.]+ of the npm registry, sha512-", source)
     sums = {name: digest for digest, name in (line.split() for line in lines)}
     assert set(sums) == {path.name for path in folder.iterdir()} - {"SHA256SUMS.txt"}
     for name, digest in sums.items():

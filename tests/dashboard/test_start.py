@@ -385,3 +385,20 @@ def test_the_form_is_generated_from_the_catalogue(open_page: Open, service: Serv
                 assert values[name] == ""
             else:
                 assert float(values[name]) == default
+
+
+def test_a_method_without_its_package_cannot_be_chosen(open_page: Open, service: Service) -> None:
+    listed = service.client.get("/v1/methods").json()
+    for item in listed["items"]:
+        if item["needs"]:
+            item["available"] = False
+    page = open_page("/jobs", fresh=True)
+    page.route("**/v1/methods", lambda route: route.fulfill(json=listed))
+    page.goto(f"{service.url}/#/")
+    page.reload()
+    page.get_by_label("Search the methods").fill("turtle")
+    card = page.locator(".method-card", has_text="turtle").first
+    card.get_by_text("torch is not installed").wait_for()
+    assert card.is_disabled()
+    page.get_by_label("Search the methods").fill("k-means")
+    assert page.locator(".method-card", has_text="kmeans").first.is_enabled()

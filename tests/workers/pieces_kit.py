@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from models.arrays import Arrays
-from models.method import Piece
+from models.crew import Piece
 from models.progress import Progress, silent
 from tests.workers.jobs_kit import end, request
 from workers.artifacts.results import save_arrays

@@ -16,10 +16,8 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict
-
 from workers.errors import AlreadyThere, Missing
-from workers.model import sibling
+from workers.model import Annotation, sibling
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import REQUEST
@@ -28,30 +26,6 @@ from workers.stores.redis.records import Records
 
 # A writer that others overtake by more changes than this before it lists them makes its own again.
 CHANGES_NAMED = 64
-
-
-class Annotation(BaseModel):
-    """What a user says of a thing.
-
-    revision : its number; 0: as the thing was made.
-    changes : random names of the last changes that it holds, its own last.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    name: str | None = None
-    description: str | None = None
-    tags: tuple[str, ...] = ()
-    revision: int = 0
-    changes: tuple[str, ...] = ()
-
-    def says_the_same(self, other: Annotation) -> bool:
-        """Whether a user sees no difference."""
-        return (self.name, self.description, self.tags) == (
-            other.name,
-            other.description,
-            other.tags,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +90,7 @@ class Annotations:
         return annotation
 
     def _show(self, own_id: str, annotation: Annotation) -> None:
-        text = annotation.model_dump_json(exclude={"changes"})
+        text = annotation.shown()
         if own_id.startswith("job_"):
             self.records.annotate(own_id, annotation.revision, text)
         elif own_id.startswith("ds_"):

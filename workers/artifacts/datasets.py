@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from workers.artifacts.annotations import newest
 from workers.errors import AlreadyThere, Missing, Problem, TransientError
-from workers.model import made_at, sibling
+from workers.model import Annotation, made_at, sibling
 from workers.stores.erasure import erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
@@ -263,6 +263,7 @@ class Datasets:
             needs="" if dataset.tree is None else sibling(dataset.tree, "job"),
             expires=expiry_ms(dataset.expires_at),
             digest=dataset.sha256,
+            annotation=_annotation(dataset).shown() if dataset.tags else "",
         )
 
     def _remove(self, tenant: str, dataset_id: str) -> None:
@@ -294,6 +295,11 @@ class Datasets:
         except Missing:
             return None
         return _Inspection.model_validate_json(content)
+
+
+def _annotation(dataset: Dataset) -> Annotation:
+    """What was said of a dataset when it was made."""
+    return Annotation(name=dataset.name, description=dataset.description, tags=dataset.tags)
 
 
 def _stays_as_long(other: Dataset, dataset: Dataset) -> bool:

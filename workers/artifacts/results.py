@@ -25,8 +25,10 @@ curve.arrow         its selective curve: threshold, coverage, error, depth
 moves.arrow         what two samples differ in, the surest first: aspect, node, name, parent,
                     parent_name, direction, before, after, low, high, p_value, n_before, n_after,
                     label
+names.arrow         the names of a tree's nodes: node, name, by, evidence
 drift.arrow         the same comparison, one row per node: node, parent, name, n_before, n_after,
                     mass, share, confidence and purity, each before and after with low and high
+positions.npy       a map: (n_points, 2) float32, in the order of rows
 suspects.arrow      its rows whose labels look wrong: row, label, likely and meet, each with its
                     name; of_label, of_likely, n_classes
 """
@@ -80,6 +82,8 @@ SUSPECTS = "suspects.arrow"
 MOVES = "moves.arrow"
 DRIFT = "drift.arrow"
 PAIRS = "pairs.arrow"
+POSITIONS = "positions.npy"
+NAMES = "names.arrow"
 
 _FACTS = "umbel"
 
@@ -511,6 +515,11 @@ def _mapped(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         if name != "__metadata__"
     }
     return entries, arrays
+
+
+def save_positions(positions: Array, folder: Path) -> None:
+    """Write a map, (n_points, 2)."""
+    _save_npy(positions, folder / POSITIONS)
 
 
 def save_transformed(rows: Array, folder: Path) -> None:

@@ -209,7 +209,7 @@ def tree_record(request: Request, end: End) -> TreeRecord | None:
     digests = stored.get(results.TREE, "") + stored.get(results.LEAF_OF_POINT, "")
     return TreeRecord.model_validate(
         {
-            "name": request.name,
+            **request.annotation.model_dump(exclude={"changes"}),
             **end.tree,
             "id": sibling(request.id, "tr"),
             "tenant": request.tenant,

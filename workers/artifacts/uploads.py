@@ -42,6 +42,8 @@ class Upload(BaseModel):
     n_features: int | None = None
     key: str | None = None
     expires_at: str | None = None
+    description: str | None = None
+    tags: tuple[str, ...] = ()
 
 
 class Part(BaseModel):

@@ -13,5 +13,5 @@ Start with `run`, which does a job; it has access to neither Redis nor the store
 - `crew`: a fit that is cut into pieces.
 - `support`, `comparison`, `consensus`: bootstrap support; several methods; one tree of several.
 - `apart`, `json_facts`, `json_body`: long JSON documents and bodies, opened for the API.
-- `placing`, `classification`, `calibration`, `drift`: new rows in a tree, and what is told of them.
+- `placing`, `classification`, `calibration`, `drift`, `mapping`, `names`: rows in a tree.
 """

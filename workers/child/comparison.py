@@ -19,10 +19,10 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from models.arrays import Arrays
+from models.crew import Crew, Piece
 from models.data import Value
 from models.errors import UsageError
 from models.images import as_matrix
-from models.method import Crew, Piece
 from models.progress import Progress
 from models.registry import method
 from workers.child.fit import Plan, PlanResult, run_plan

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from models.crew import Crew
 from models.data import Data, Value
 from models.images import as_matrix
-from models.method import Checkpoint, Crew, Fitted, Method, handed_on
+from models.method import Checkpoint, Fitted, Method, handed_on
 from models.parameters import Params
 from models.preprocess.inputs import TERMS, Preparation, feature_matrix, fit_inputs
 from models.preprocess.pipeline import ROLE

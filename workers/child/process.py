@@ -18,8 +18,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from models.crew import Piece
 from models.errors import UsageError
-from models.method import Piece
 from workers import logs
 from workers.child.confinement import confine
 from workers.child.crew import Assignment, Coordinator

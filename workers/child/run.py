@@ -16,11 +16,12 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from models.arrays import Arrays
+from models.crew import SHARED, Piece
 from models.data import Data, Value, doubled
 from models.errors import UsageError
 from models.images import as_matrix
 from models.label_sets import LabelSets
-from models.method import SHARED, Method, Piece
+from models.method import Method
 from models.naming import by_labels, by_terms
 from models.parameters import Params
 from models.preprocess.inputs import Preparation
@@ -112,6 +113,8 @@ def run(spec: Spec, report: Report, coordinator: Coordinator | None = None) -> O
             "consensus": _consensus,
             "calibrate": _calibrate,
             "drift": _drift,
+            "map": _map,
+            "name": _name,
             "import": _import,
             "inspect": _inspect,
         }[kind]
@@ -379,6 +382,30 @@ def _drift(spec: Spec, report: Report) -> Outcome:
     result = compared(options, spec.sources, spec.folder, _progress(report))
     return Outcome(
         result={"tree": options["tree"], "drift": result.facts}, warnings=result.warnings
+    )
+
+
+def _map(spec: Spec, report: Report) -> Outcome:
+    from workers.child.mapping import mapped_points
+
+    report(Advance(stage="reading"))
+    options = spec.request.options
+    result = mapped_points(options, spec.sources, spec.threads, _progress(report))
+    results.save_positions(result.positions, spec.folder)
+    return Outcome(result={"tree": options["tree"], "map": result.facts}, warnings=result.warnings)
+
+
+def _name(spec: Spec, report: Report) -> Outcome:
+    from workers.child.names import named
+
+    report(Advance(stage="reading"))
+    options = spec.request.options
+    tree = tree_of(of_role(spec.sources, "tree"))
+    values = values_of(spec.sources, but=("tree",), many=frozenset({"features"}))
+    report(Advance(fraction=0.1, stage="naming"))
+    result = named(options, tree, values, spec.folder)
+    return Outcome(
+        result={"tree": options["tree"], "naming": result.facts}, warnings=result.warnings
     )
 
 

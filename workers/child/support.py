@@ -18,10 +18,10 @@ from models import memory
 from models.arrays import Arrays, Float
 from models.consensus import options
 from models.consensus.stopping import ENOUGH
+from models.crew import Crew, Piece
 from models.data import Data, Value
 from models.errors import UsageError
 from models.label_sets import LabelSets
-from models.method import Crew, Piece
 from models.parameters import Exact
 from models.progress import Progress, subprogress
 from models.registry import method

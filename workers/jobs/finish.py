@@ -73,7 +73,13 @@ class Endings:
             self._adopt_runs(request, end)
         n_bytes = self.kept_bytes(request, end, quiet=quiet)
         outcome = self._records.end(
-            job_id, end, tree, quiet=quiet, delivery=delivery, n_bytes=n_bytes
+            job_id,
+            end,
+            tree,
+            quiet=quiet,
+            delivery=delivery,
+            n_bytes=n_bytes,
+            annotation=request.annotation.shown() if request.tags else "",
         )
         if request.webhook is not None:
             self._webhook_due()

@@ -33,6 +33,8 @@ def run_request(comparison: Request, number: int) -> Request:
         preprocess=tuple(run["preprocess"]),
         then=run["then"],
         name=comparison.name,
+        description=comparison.description,
+        tags=comparison.tags,
         created_at=comparison.created_at,
         request_id=comparison.request_id,
         key=comparison.key,

@@ -6,7 +6,7 @@ from typing import Any
 
 from workers.model import Record, sibling
 
-_INTERNAL = {"tenant", "queue", "version", "submitted_name", "trace"}
+_INTERNAL = {"tenant", "queue", "version", "submitted", "trace"}
 
 
 def public(record: Record) -> dict[str, Any]:
@@ -20,6 +20,10 @@ def public(record: Record) -> dict[str, Any]:
     if record.kind == "drift" and result is not None:
         n_moves = result["drift"]["n_moves"]
         job["result"] = {**result, "drift": sibling(record.id, "dr"), "n_moves": n_moves}
+    if record.kind == "map" and result is not None:
+        job["result"] = {**result, "map": sibling(record.id, "map")}
+    if record.kind == "name" and result is not None:
+        job["result"] = {**result, "naming": sibling(record.id, "nm")}
     if record.kind == "evaluate" and "nodes" in (result or {}):
         job["result"] = {**(result or {}), "nodes": f"/v1/jobs/{record.id}/nodes"}
     if record.kind == "evaluate" and "tables" in (result or {}):

@@ -192,6 +192,8 @@ def _queued(request: Request, version: int) -> Record:
         webhook=None if request.webhook is None else Webhook(url=request.webhook),
         expires_at=request.expires_at,
         trace=request.trace,
-        submitted_name=request.name,
+        description=request.description,
+        tags=request.tags,
+        submitted=request.annotation,
         version=version,
     )

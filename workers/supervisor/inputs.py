@@ -40,6 +40,8 @@ def prepare(
         sources.append(inputs.tree("tree", request.options["tree"], model=True))
     if "calibration" in request.options:
         sources.append(inputs.calibration("calibration", request.options["calibration"]))
+    if request.kind == "map" and request.options["of_fit"] is not None:
+        sources += inputs.of_fit(request.options["of_fit"])
     if request.kind == "transform":
         sources.append(inputs.model("model", request.options["model"]))
     if request.kind == "import":
@@ -94,7 +96,9 @@ class _Inputs:
         names = [results.TREE, results.LEAF_OF_POINT]
         kind, options = self.request.kind, self.request.options
         if model and (
-            kind in ("predict", "calibrate", "drift") or "model" in options or options.get("inputs")
+            kind in ("predict", "calibrate", "drift", "map")
+            or "model" in options
+            or options.get("inputs")
         ):
             names.append(results.MODEL)
         for name in names:
@@ -116,6 +120,20 @@ class _Inputs:
         if path is None:
             raise _deleted(role, calibration_id)
         return Source(role=role, kind="calibration", path=path)
+
+    def of_fit(self, role: str) -> list[Source]:
+        """The input of the job that made the tree, or several of that role."""
+        job_id = sibling(self.request.options["tree"], "job")
+        try:
+            fit = read_request(self.blobs, self.request.tenant, job_id)
+        except Missing as error:
+            raise _deleted(role, job_id) from error
+        values = fit.inputs[role]
+        theirs = replace(self, request=fit)
+        return [
+            theirs.source(role, value)
+            for value in (values if isinstance(values, list) else [values])
+        ]
 
     def job(self, role: str, job_id: str) -> Source:
         """An earlier job, with the remaining inputs of that job and of the jobs it grew from."""

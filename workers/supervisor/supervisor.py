@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from models.crew import SHARED
 from models.errors import UsageError
-from models.method import SHARED
 from workers import logs
 from workers.artifacts.checkpoints import FOLDER, Checkpoints
 from workers.assembly import Assembly
@@ -35,6 +35,7 @@ from workers.errors import (
 )
 from workers.jobs.pieces import n_pieces
 from workers.model import Advance, Claim, End, now
+from workers.phrasing.names import asks_model, phrased
 from workers.settings import WorkerSettings
 from workers.supervisor.helper import Helper
 from workers.supervisor.inputs import prepare
@@ -290,7 +291,7 @@ class Supervisor:
             child = attempt.meanwhile(partial(self._pool.begin, spec), self._pool.drop)
         try:
             with attempt.stage("compute"), attempt.computing():
-                return attempt.listen(
+                outcome = attempt.listen(
                     child, lambda message: attempt.attend(child, message), attempt.child_waits
                 )
         finally:
@@ -298,6 +299,12 @@ class Supervisor:
             if peak_bytes is not None:
                 meter.memory(peak_bytes)
             self._pool.drop(child)
+        if asks_model(request, outcome):
+            # Children have no network.
+            return attempt.meanwhile(
+                partial(phrased, self._settings, parts.redis, request, outcome, result)
+            )
+        return outcome
 
     def _publish(self, attempt: _Attempt, end: End, folder: Path | None) -> None:
         """Finish the job; retries for a while if Redis or the store is unavailable."""

@@ -30,10 +30,12 @@ response."""
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The status of the response, and its Retry-After header, "" without one."""
+    """The status of the response, its Retry-After header, "" without one, and its content where
+    that was asked for."""
 
     status: int
     retry_after: str
+    content: bytes = b""
 
 
 class NotSent(Exception):
@@ -48,10 +50,16 @@ class NotSent(Exception):
 
 
 def post(
-    target: Target, headers: Mapping[str, str], body: bytes, guard: Guard, timeout_s: float
+    target: Target,
+    headers: Mapping[str, str],
+    body: bytes,
+    guard: Guard,
+    timeout_s: float,
+    most_bytes: int | None = None,
 ) -> Reply:
     """The response to a POST of `body`. Raises NotSent, within `timeout_s`.
 
+    most_bytes : the content is read, if it has no more; None: it is of no use.
     Only the system's resolver may take longer; then nothing is sent.
     """
     network = _Network(target, guard, time.monotonic() + timeout_s)
@@ -73,6 +81,8 @@ def post(
         ):
             named = {name.lower(): value for name, value in response.headers}
             retry_after = named.get(b"retry-after", b"").decode("latin-1").strip()
+            if most_bytes is not None:
+                return Reply(response.status, retry_after, _read(response, most_bytes))
             reply = Reply(response.status, retry_after)
             network.deadline = min(network.deadline, time.monotonic() + _REST_S)
             _read_some(response)
@@ -114,6 +124,16 @@ def _read_some(response: httpcore.Response) -> None:
         size += len(piece)
         if size > _REST_BYTES:
             return
+
+
+def _read(response: httpcore.Response, most_bytes: int) -> bytes:
+    """Raises NotSent for a longer content."""
+    content = b""
+    for piece in response.iter_stream():
+        content += piece
+        if len(content) > most_bytes:
+            raise NotSent(f"The answer has more than {most_bytes} bytes.")
+    return content
 
 
 @cache

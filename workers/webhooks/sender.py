@@ -258,15 +258,15 @@ def id_of(job_id: str) -> str:
 
 
 def message(record: Record) -> bytes:
-    """The body, the same for every attempt: the job as clients saw it when it ended, with the name
-    that it was submitted with, since a user may change that between two attempts."""
+    """The body, the same for every attempt: the job as clients saw it when it ended, with the name,
+    description and tags that it was submitted with, since a user may change these in between."""
     assert record.webhook is not None
     ended = record.model_copy(
         update={
             "webhook": Webhook(url=record.webhook.url, status="pending"),
-            "name": record.submitted_name,
-            "description": None,
-            "tags": (),
+            "name": record.submitted.name,
+            "description": record.submitted.description,
+            "tags": record.submitted.tags,
         }
     )
     content = {

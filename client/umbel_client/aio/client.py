@@ -28,6 +28,7 @@ from umbel_client.errors import InputError
 from umbel_client.inputs import Input, Reference, converted
 from umbel_client.local import LocalService
 from umbel_client.methods import Methods
+from umbel_client.naming import Naming
 from umbel_client.progress import Progress
 from umbel_client.settings import settings_of
 
@@ -90,6 +91,8 @@ class AsyncUmbel:
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -103,16 +106,18 @@ class AsyncUmbel:
         as in `umbel.methods`, where editors know them. params : further parameters, as a mapping.
         preprocess : steps that prepare the features. then : a method for the logits that the first
         one gives. support : resample, to see how often each cluster comes back. name_by : name
-        nodes by an input. webhook : an address that is told of the end. expires_at : when the job,
-        its tree and its model may be removed, as a datetime or RFC 3339, with the offset.
-        wait_s : the most seconds to wait; None: as long as it takes. progress : see `Progress`.
+        nodes by an input. name, description, tags : of the job, its tree and its model. webhook :
+        an address that is told of the end. expires_at : when the job, its tree and its model may be
+        removed, as a datetime or RFC 3339, with the offset. wait_s : the most seconds to wait;
+        None: as long as it takes. progress : see `Progress`.
 
         An interrupted call (Ctrl-C) cancels the job.
 
         Raises InputError before anything is sent, the problem of a failed job, JobCancelled,
         WaitTimeout, UploadInterrupted. UmbelWarning for what the method approximated.
         """
-        options = RunOptions(preprocess, then, support, name_by, name, webhook, expiry(expires_at))
+        said = (name, description, trees.tags_of(tags) or None)
+        options = RunOptions(preprocess, then, support, name_by, *said, webhook, expiry(expires_at))
         how = Waiting(wait_s, progress, method)
         job = await self._driver.run(
             runs.ran(method, inputs_and_params, params or {}, options, how)
@@ -128,6 +133,8 @@ class AsyncUmbel:
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         progress: Progress = None,
@@ -135,7 +142,8 @@ class AsyncUmbel:
         **inputs_and_params: Any,
     ) -> AsyncJob:
         """Begin a run and give its job at once; arguments and exceptions as of `run`."""
-        options = RunOptions(preprocess, then, support, name_by, name, webhook, expiry(expires_at))
+        said = (name, description, trees.tags_of(tags) or None)
+        options = RunOptions(preprocess, then, support, name_by, *said, webhook, expiry(expires_at))
         how = Waiting(None, progress, method)
         job = runs.submitted(method, inputs_and_params, params or {}, options, how)
         return AsyncJob(self._driver, await self._driver.run(job))
@@ -151,6 +159,8 @@ class AsyncUmbel:
         cut: Mapping[str, float] | None = None,
         keep_trees: bool = False,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
@@ -168,7 +178,12 @@ class AsyncUmbel:
         """
         values = {**inputs, "labels": labels, "hierarchy": hierarchy}
         chosen = {"seeds": seeds, "metrics": metrics, "cut": cut, "name": name}
-        more = {"keep_trees": keep_trees or None, "expires_at": expiry(expires_at)}
+        more = {
+            "keep_trees": keep_trees or None,
+            "description": description,
+            "tags": trees.tags_of(tags) or None,
+            "expires_at": expiry(expires_at),
+        }
         fields = runs.plain("cut", {**chosen, **more})
         how = Waiting(wait_s, progress, "comparing")
         return Comparison(await self._driver.run(runs.compared(compared, values, fields, how)))
@@ -179,6 +194,8 @@ class AsyncUmbel:
         role: str = "features",
         *,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         progress: Progress = None,
         resume: str | None = None,
         dedupe: bool = False,
@@ -196,11 +213,19 @@ class AsyncUmbel:
         payload = converted(role, content)
         if isinstance(payload, (list, Reference)):
             raise InputError(role, "the service has this already; give it as an input.")
-        sendable = imports.payload_of(role, payload, name, expires_at)
+        said = {"name": name, "description": description, "tag": trees.tags_of(tags) or None}
+        sendable = imports.payload_of(role, payload, said, expires_at)
         body = await self._driver.run(uploads.uploaded(sendable, progress, resume, dedupe=dedupe))
         return AsyncDataset(self._driver, body)
 
-    async def import_tree(self, tree: Any, *, name: str | None = None) -> AsyncTree:
+    async def import_tree(
+        self,
+        tree: Any,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+    ) -> AsyncTree:
         """A tree made elsewhere: a ground truth, or another tool's.
 
         tree : Newick text, a linkage matrix of SciPy, class paths (`["animal/dog", ...]`), a
@@ -209,8 +234,9 @@ class AsyncUmbel:
         Raises InputError.
         """
         content, media_type = imports.tree_file(tree)
+        said = {"name": name, "description": description, "tag": trees.tags_of(tags) or None}
         return AsyncTree(
-            self._driver, await self._driver.run(trees.imported(content, media_type, name))
+            self._driver, await self._driver.run(trees.imported(content, media_type, said))
         )
 
     async def consensus(
@@ -224,6 +250,8 @@ class AsyncUmbel:
         match: str | None = None,
         common: bool | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         expires_at: Expiry = None,
         wait_s: float | None = None,
     ) -> AsyncTree:
@@ -247,6 +275,8 @@ class AsyncUmbel:
             "match": match,
             "common": common,
             "name": name,
+            "description": description,
+            "tags": trees.tags_of(tags) or None,
             "expires_at": expiry(expires_at),
         }
         how = Waiting(wait_s, title="joining trees")
@@ -284,6 +314,10 @@ class AsyncUmbel:
     async def drift(self, drift_id: str) -> Drift:
         """A drift, with its nodes and its picture if it has succeeded."""
         return Drift(await self._driver.run(trees.drift(drift_id)))
+
+    async def naming(self, naming_id: str) -> Naming:
+        """A naming, with its names if it has succeeded."""
+        return Naming(await self._driver.run(trees.naming(naming_id)))
 
     async def jobs(
         self,
@@ -362,6 +396,20 @@ class AsyncUmbel:
         query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
         bodies = await self._driver.run(trees.listed("/v1/drifts", query, limit))
         return [Drift(body) for body in bodies]
+
+    async def namings(
+        self,
+        *,
+        status: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        limit: int = 50,
+    ) -> list[Naming]:
+        """The newest namings without names, with a status, with a name, whose jobs have all of the
+        tags."""
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
+        bodies = await self._driver.run(trees.listed("/v1/namings", query, limit))
+        return [Naming(body) for body in bodies]
 
     async def usage(self) -> dict[str, Any]:
         """What the tenant (`tenant`) and this key (`key`) use of what they may: `bytes`,

@@ -44,6 +44,7 @@ def add_commands(parser: argparse.ArgumentParser, commands: Commands) -> None:
     _predict(commands)
     _calibrate(commands)
     _drift(commands)
+    _name(commands)
     _compare(commands)
     _consensus(commands)
     _jobs(commands)
@@ -248,6 +249,35 @@ def _drift(commands: Commands) -> None:
     )
     _service(parser)
     parser.set_defaults(run=_late("drift"))
+
+
+def _name(commands: Commands) -> None:
+    parser = _command(commands, "name", "name the nodes of a tree by what their rows share")
+    parser.add_argument("tree", help="the id of a tree (tr_...)")
+    parser.add_argument(
+        "by",
+        choices=("labels", "terms", "items", "features", "model"),
+        help="what names are made of",
+    )
+    parser.add_argument(
+        "--also",
+        action="append",
+        metavar="ROLE=FILE",
+        default=[],
+        help="an input of the rows that the fit had not: documents, names, labels, feature_names",
+    )
+    parser.add_argument(
+        "--evidence",
+        choices=("labels", "terms", "items", "features"),
+        help="of model: what it is told; default: terms",
+    )
+    parser.add_argument(
+        "--n-clusters", type=int, metavar="N", help="how many clusters are named; default: 256"
+    )
+    parser.add_argument("--title", help="the naming's name")
+    parser.add_argument("--out", metavar="FILE", help="the tree with its names, as .nwk, .svg, ...")
+    _service(parser)
+    parser.set_defaults(run=_late("name"))
 
 
 def _compare(commands: Commands) -> None:

@@ -356,6 +356,32 @@ def drift(arguments: Namespace) -> None:
             say(f"warning: {sentence}", arguments.quiet)
 
 
+def name(arguments: Namespace) -> None:
+    """`umbel name`."""
+    inputs = _further(arguments)
+    form = None if arguments.out is None else outputs.form_of(arguments.out)
+    if form is not None:
+        if form in outputs.ASSIGNMENT_FORMS:
+            raise InputError("--out", "names are shown by the tree: .nwk, .json, .svg or .png.")
+        outputs.require_place(arguments.out)
+    with service(arguments, kept=True) as umbel:
+        tree = umbel.tree(arguments.tree)
+        naming = tree.name_nodes(
+            arguments.by,
+            evidence=arguments.evidence,
+            n_clusters=arguments.n_clusters,
+            name=arguments.title,
+            **inputs,
+        )
+        if form is not None:
+            outputs.saved(tree.content(form, names=naming.id), arguments.out)
+        columns = ("node", "size", "name", "evidence")
+        shown = [{column: each[column] for column in columns} for each in naming.nodes]
+        put(naming.body, arguments.json, f"{naming.id}\n\n{outputs.shown(shown)}")
+        for sentence in naming.warnings:
+            say(f"warning: {sentence}", arguments.quiet)
+
+
 def compare(arguments: Namespace) -> None:
     """`umbel compare`."""
     runs = [compared(text) for text in arguments.methods]

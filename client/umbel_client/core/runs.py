@@ -39,6 +39,8 @@ class RunOptions:
     support: Mapping[str, Any] | None = None
     name_by: str | None = None
     name: str | None = None
+    description: str | None = None
+    tags: Sequence[str] | None = None
     webhook: str | None = None
     expires_at: str | None = None
 

@@ -106,11 +106,15 @@ def text(tree_id: str, suffix: str, query: Mapping[str, Any]) -> Operation[str]:
 
 def array(tree_id: str, suffix: str, query: Mapping[str, Any]) -> Operation[npt.NDArray[Any]]:
     """As `content`, of a .npy form, as an array."""
-    file = yield from content(tree_id, suffix, query)
+    return _loaded((yield from content(tree_id, suffix, query)), f"{tree_id}{suffix}")
+
+
+def _loaded(file: bytes, what: str) -> npt.NDArray[Any]:
+    """The array of a .npy file. Raises UnexpectedResponse for anything else."""
     try:
         loaded: npt.NDArray[Any] = np.load(io.BytesIO(file), allow_pickle=False)
     except ValueError:
-        raise UnexpectedResponse(f"{tree_id}{suffix} is no .npy file", 200) from None
+        raise UnexpectedResponse(f"{what} is no .npy file", 200) from None
     return loaded
 
 
@@ -180,14 +184,24 @@ def calibrated(
     def use(given: dict[str, Any]) -> Operation[dict[str, Any]]:
         body = {name: value for name, value in fields.items() if value is not None}
         body |= {name: given.pop(name) for name in ("labels", "costs") if name in given}
-        answer = yield from awaited(f"{path}/calibrations", {**body, "inputs": given}, waiting)
-        made = json_of(answer, "id") if isinstance(answer, Reply) else answer.accepted
-        return (yield from calibration(str(made["id"])))
+        made = yield from _made(f"{path}/calibrations", {**body, "inputs": given}, waiting)
+        return (yield from calibration(made))
 
-    result = yield from supplied(inputs, use, waiting.progress, keep=False)
-    for sentence in result["warnings"]:
+    return _told((yield from supplied(inputs, use, waiting.progress, keep=False)))
+
+
+def _made(path: str, body: Mapping[str, Any], waiting: Waiting) -> Operation[str]:
+    """The id of what a POST makes, once it has ended."""
+    answer = yield from awaited(path, body, waiting)
+    made = json_of(answer, "id") if isinstance(answer, Reply) else answer.accepted
+    return str(made["id"])
+
+
+def _told(body: dict[str, Any]) -> dict[str, Any]:
+    """The body; UmbelWarning for each of its warnings."""
+    for sentence in body["warnings"]:
         warnings.warn(sentence, UmbelWarning, stacklevel=2)
-    return result
+    return body
 
 
 def calibration(calibration_id: str) -> Operation[dict[str, Any]]:
@@ -228,15 +242,10 @@ def drifted(
             own = {role: given[key] for key, (of, role) in roles.items() if of == name}
             labels = {"labels": own.pop("labels")} if "labels" in own else {}
             body[name] = {"inputs": own, **labels}
-        answer = yield from awaited(f"{path}/drifts", body, waiting)
-        made = json_of(answer, "id") if isinstance(answer, Reply) else answer.accepted
-        return (yield from drift(str(made["id"])))
+        return (yield from drift((yield from _made(f"{path}/drifts", body, waiting))))
 
     inputs = {key: samples[name][role] for key, (name, role) in roles.items()}
-    result = yield from supplied(inputs, use, waiting.progress, keep=False)
-    for sentence in result["warnings"]:
-        warnings.warn(sentence, UmbelWarning, stacklevel=2)
-    return result
+    return _told((yield from supplied(inputs, use, waiting.progress, keep=False)))
 
 
 def drift(drift_id: str) -> Operation[dict[str, Any]]:
@@ -248,6 +257,46 @@ def drift(drift_id: str) -> Operation[dict[str, Any]]:
     nodes = yield from described(f"{path}/nodes", "items")
     picture = yield from raw(f"{path}.svg")
     return {**body, "nodes": nodes["items"], "svg": picture.decode()}
+
+
+def mapped(
+    path: str, inputs: Inputs, fields: Mapping[str, Any], waiting: Waiting
+) -> Operation[npt.NDArray[np.float32]]:
+    """The positions of the points of the tree at `path`; UmbelWarning for each warning of the map.
+    Raises as `evaluated`."""
+
+    def use(given: dict[str, Any]) -> Operation[dict[str, Any]]:
+        body = {name: value for name, value in fields.items() if value is not None}
+        made = yield from _made(f"{path}/maps", {**body, "inputs": given}, waiting)
+        return (yield from described(f"/v1/maps/{made}", "id", "warnings"))
+
+    made = _told((yield from supplied(inputs, use, waiting.progress, keep=False)))
+    positions = f"/v1/maps/{made['id']}/positions.npy"
+    return _loaded((yield from raw(positions)), positions)
+
+
+def node_names(
+    path: str, inputs: Inputs, fields: Mapping[str, Any], waiting: Waiting
+) -> Operation[dict[str, Any]]:
+    """A naming of the tree at `path`, as `naming` gives it; UmbelWarning for each of its warnings.
+    Raises as `evaluated`."""
+
+    def use(given: dict[str, Any]) -> Operation[dict[str, Any]]:
+        body = {name: value for name, value in fields.items() if value is not None}
+        made = yield from _made(f"{path}/namings", {**body, "inputs": given}, waiting)
+        return (yield from naming(made))
+
+    return _told((yield from supplied(inputs, use, waiting.progress, keep=False)))
+
+
+def naming(naming_id: str) -> Operation[dict[str, Any]]:
+    """A naming and, once it has succeeded, its `nodes`."""
+    path = f"/v1/namings/{naming_id}"
+    body = yield from described(path, "id", "status", "warnings")
+    if body["status"] != "succeeded":
+        return body
+    names = yield from described(f"{path}/names", "items")
+    return {**body, "nodes": names["items"]}
 
 
 def transformed(
@@ -266,11 +315,13 @@ def transformed(
     return (yield from supplied(inputs, use, waiting.progress, keep=False))
 
 
-def imported(file: bytes, media_type: str, name: str | None) -> Operation[TreeFacts]:
-    """A tree made of a file. Raises ProblemError, ConnectionFailed, UnexpectedResponse."""
+def imported(file: bytes, media_type: str, said: Mapping[str, Any]) -> Operation[TreeFacts]:
+    """A tree made of a file; said : `name`, `description` and `tag`, None: left out.
+
+    Raises ProblemError, ConnectionFailed, UnexpectedResponse.
+    """
     headers = {"Content-Type": media_type, "Prefer": "wait=60", **new_key()}
-    query: dict[str, str | int | float] = {} if name is None else {"name": name}
-    request = Request("POST", "/v1/trees", query, headers, file, _IMPORT_TIMEOUT_S)
+    request = Request("POST", "/v1/trees", _given(said), headers, file, _IMPORT_TIMEOUT_S)
     summary = json_of((yield from sent(request)), "id")
     tree_id = str(summary["id"])
     if tree_id.startswith("job_"):

@@ -64,7 +64,7 @@ def labels_id(labels: Input | None) -> Operation[str | None]:
         return payload.id
     if isinstance(payload, list):
         raise InputError("labels", "several are given; one is accepted.")
-    dataset = yield from uploaded(payload_of("labels", payload, "labels"))
+    dataset = yield from uploaded(payload_of("labels", payload, {"name": "labels"}))
     return str(dataset["id"])
 
 

@@ -56,6 +56,8 @@ class HyperbolicMethods(Generic[R]):
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -64,7 +66,7 @@ class HyperbolicMethods(Generic[R]):
     ) -> R:
         """gHHC: a hierarchy as points of the Poincaré ball, moved by gradient steps.
 
-        Leaves: tree, model.
+        Leaves: tree, model, ball.
 
         Source: Gradient-based Hierarchical Clustering using Continuous Representations of Trees
         in Hyperbolic Space (2019, KDD).
@@ -122,8 +124,8 @@ class HyperbolicMethods(Generic[R]):
             triples; the result is the same up to rounding. With 'cuda' each has a GPU of its
             own; otherwise they share the threads of the job.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
-            `Umbel.run`.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -167,6 +169,8 @@ class HyperbolicMethods(Generic[R]):
             support=support,
             name_by=name_by,
             name=name,
+            description=description,
+            tags=tags,
             webhook=webhook,
             expires_at=expires_at,
             wait_s=wait_s,
@@ -221,6 +225,8 @@ class HyperbolicMethods(Generic[R]):
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -297,8 +303,8 @@ class HyperbolicMethods(Generic[R]):
             siblings.
         device : Where the computation runs: on the processor, or on a GPU.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
-            `Umbel.run`.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -351,6 +357,8 @@ class HyperbolicMethods(Generic[R]):
             support=support,
             name_by=name_by,
             name=name,
+            description=description,
+            tags=tags,
             webhook=webhook,
             expires_at=expires_at,
             wait_s=wait_s,
@@ -382,6 +390,8 @@ class HyperbolicMethods(Generic[R]):
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -390,7 +400,7 @@ class HyperbolicMethods(Generic[R]):
     ) -> R:
         """HypHC: leaves move in the Poincaré ball so that their tree has a low Dasgupta cost.
 
-        Leaves: tree, model. Exactly one of features, similarity must be given.
+        Leaves: tree, model, ball. Exactly one of features, similarity must be given.
 
         Source: From Trees to Continuous Embeddings and Back: Hyperbolic Hierarchical Clustering
         (2020, NeurIPS).
@@ -418,8 +428,8 @@ class HyperbolicMethods(Generic[R]):
         max_norm : Norm of the leaves at the end; higher for more points.
         device : Where the computation runs: on the processor, or on a GPU.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
-            `Umbel.run`.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -449,6 +459,8 @@ class HyperbolicMethods(Generic[R]):
             support=support,
             name_by=name_by,
             name=name,
+            description=description,
+            tags=tags,
             webhook=webhook,
             expires_at=expires_at,
             wait_s=wait_s,

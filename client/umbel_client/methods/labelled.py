@@ -42,6 +42,8 @@ class LabelledMethods(Generic[R]):
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -79,8 +81,8 @@ class LabelledMethods(Generic[R]):
         seed : Seed of the random generator.
         shrinkage : Weight of the prior by which the common covariance is drawn to a multiple of
             the identity, in rows for each column.
-        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
-            `Umbel.run`.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -110,6 +112,8 @@ class LabelledMethods(Generic[R]):
             support=support,
             name_by=name_by,
             name=name,
+            description=description,
+            tags=tags,
             webhook=webhook,
             expires_at=expires_at,
             wait_s=wait_s,
@@ -141,6 +145,8 @@ class LabelledMethods(Generic[R]):
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -179,8 +185,8 @@ class LabelledMethods(Generic[R]):
             where there are more than 200; null: never.
         seed : Seed of the random generator.
         gamma : Added to the variances within clusters, summed over rows.
-        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
-            `Umbel.run`.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -210,6 +216,8 @@ class LabelledMethods(Generic[R]):
             support=support,
             name_by=name_by,
             name=name,
+            description=description,
+            tags=tags,
             webhook=webhook,
             expires_at=expires_at,
             wait_s=wait_s,
@@ -244,6 +252,8 @@ class LabelledMethods(Generic[R]):
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -288,8 +298,8 @@ class LabelledMethods(Generic[R]):
             neighbours is 1 - mu.
         tol : Learning ends when the objective can fall by this share at most.
         max_iter : Largest number of iterations of a run.
-        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
-            `Umbel.run`.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -322,6 +332,8 @@ class LabelledMethods(Generic[R]):
             support=support,
             name_by=name_by,
             name=name,
+            description=description,
+            tags=tags,
             webhook=webhook,
             expires_at=expires_at,
             wait_s=wait_s,
@@ -354,6 +366,8 @@ class LabelledMethods(Generic[R]):
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -395,8 +409,8 @@ class LabelledMethods(Generic[R]):
         cross_weight : Weight of pairs of rows of different known clusters.
         floor : The least eigenvalue that M may have, in mean variances of a column; a multiple
             of the identity raises M to it.
-        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
-            `Umbel.run`.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -427,6 +441,8 @@ class LabelledMethods(Generic[R]):
             support=support,
             name_by=name_by,
             name=name,
+            description=description,
+            tags=tags,
             webhook=webhook,
             expires_at=expires_at,
             wait_s=wait_s,
@@ -467,6 +483,8 @@ class LabelledMethods(Generic[R]):
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -524,8 +542,8 @@ class LabelledMethods(Generic[R]):
             likelihood after the last rise; a known row's is 1.
         tol : Learning ends when the objective can fall by this share at most.
         max_iter : Largest number of iterations of a run.
-        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
-            `Umbel.run`.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -564,6 +582,8 @@ class LabelledMethods(Generic[R]):
             support=support,
             name_by=name_by,
             name=name,
+            description=description,
+            tags=tags,
             webhook=webhook,
             expires_at=expires_at,
             wait_s=wait_s,
@@ -596,6 +616,8 @@ class LabelledMethods(Generic[R]):
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -639,8 +661,8 @@ class LabelledMethods(Generic[R]):
         solver : What finds the transformation: quasi-Newton steps on the dual ('dual', the
             quickest), an interior-point method ('clarabel', precise, slow above some 50
             columns), or operator splitting ('scs').
-        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
-            `Umbel.run`.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -671,6 +693,8 @@ class LabelledMethods(Generic[R]):
             support=support,
             name_by=name_by,
             name=name,
+            description=description,
+            tags=tags,
             webhook=webhook,
             expires_at=expires_at,
             wait_s=wait_s,
@@ -702,6 +726,8 @@ class LabelledMethods(Generic[R]):
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -739,8 +765,8 @@ class LabelledMethods(Generic[R]):
             where there are more than 200; null: never.
         seed : Seed of the random generator.
         gamma : Added to the variances within clusters, summed over rows.
-        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
-            `Umbel.run`.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -770,6 +796,8 @@ class LabelledMethods(Generic[R]):
             support=support,
             name_by=name_by,
             name=name,
+            description=description,
+            tags=tags,
             webhook=webhook,
             expires_at=expires_at,
             wait_s=wait_s,
@@ -804,6 +832,8 @@ class LabelledMethods(Generic[R]):
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -848,8 +878,8 @@ class LabelledMethods(Generic[R]):
         tol : Rounds end when no clustering is found that lacks more than this, in units of the
             loss, which is 1 for a clustering drawn by chance.
         max_iter : Largest number of rounds.
-        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
-            `Umbel.run`.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -882,6 +912,8 @@ class LabelledMethods(Generic[R]):
             support=support,
             name_by=name_by,
             name=name,
+            description=description,
+            tags=tags,
             webhook=webhook,
             expires_at=expires_at,
             wait_s=wait_s,
@@ -911,6 +943,8 @@ class LabelledMethods(Generic[R]):
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -948,8 +982,8 @@ class LabelledMethods(Generic[R]):
         tol : Learning ends when the objective can fall by this share at most.
         max_iter : Largest number of iterations of a run.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
-            `Umbel.run`.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -977,6 +1011,8 @@ class LabelledMethods(Generic[R]):
             support=support,
             name_by=name_by,
             name=name,
+            description=description,
+            tags=tags,
             webhook=webhook,
             expires_at=expires_at,
             wait_s=wait_s,

@@ -36,6 +36,8 @@ class LogitsMethods(Generic[R]):
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -72,8 +74,8 @@ class LogitsMethods(Generic[R]):
             about 100 bytes a row.
         n_classes : Number of classes where 'top_classes' is given. Default: the number of
             names, or, without names, one more than the highest class given.
-        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
-            `Umbel.run`.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -97,6 +99,8 @@ class LogitsMethods(Generic[R]):
             support=support,
             name_by=name_by,
             name=name,
+            description=description,
+            tags=tags,
             webhook=webhook,
             expires_at=expires_at,
             wait_s=wait_s,

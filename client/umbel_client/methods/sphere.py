@@ -53,6 +53,8 @@ class SphereMethods(Generic[R]):
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -108,8 +110,8 @@ class SphereMethods(Generic[R]):
         device : Where passes over the rows are computed: on the processor or, for dense rows,
             on a GPU.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
-            `Umbel.run`.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -148,6 +150,8 @@ class SphereMethods(Generic[R]):
             support=support,
             name_by=name_by,
             name=name,
+            description=description,
+            tags=tags,
             webhook=webhook,
             expires_at=expires_at,
             wait_s=wait_s,
@@ -182,6 +186,8 @@ class SphereMethods(Generic[R]):
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -223,8 +229,8 @@ class SphereMethods(Generic[R]):
         max_iter : Largest number of iterations of a run.
         tol : A run ends when the lower bound rises by no more than this for each row.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
-            `Umbel.run`.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -257,6 +263,8 @@ class SphereMethods(Generic[R]):
             support=support,
             name_by=name_by,
             name=name,
+            description=description,
+            tags=tags,
             webhook=webhook,
             expires_at=expires_at,
             wait_s=wait_s,
@@ -292,6 +300,8 @@ class SphereMethods(Generic[R]):
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -336,8 +346,8 @@ class SphereMethods(Generic[R]):
         max_iter : Largest number of iterations of a run.
         tol : A run ends when the lower bound rises by no more than this for each row.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
-            `Umbel.run`.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -371,6 +381,8 @@ class SphereMethods(Generic[R]):
             support=support,
             name_by=name_by,
             name=name,
+            description=description,
+            tags=tags,
             webhook=webhook,
             expires_at=expires_at,
             wait_s=wait_s,
@@ -406,6 +418,8 @@ class SphereMethods(Generic[R]):
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -448,8 +462,8 @@ class SphereMethods(Generic[R]):
         device : Where passes over the rows are computed: on the processor or, for dense rows,
             on a GPU.
         seed : Seed of the random generator.
-        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
-            `Umbel.run`.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -483,6 +497,8 @@ class SphereMethods(Generic[R]):
             support=support,
             name_by=name_by,
             name=name,
+            description=description,
+            tags=tags,
             webhook=webhook,
             expires_at=expires_at,
             wait_s=wait_s,

@@ -43,6 +43,8 @@ class TasksMethods(Generic[R]):
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -78,8 +80,8 @@ class TasksMethods(Generic[R]):
         n_neighbors : Nearest tasks that a task forms triples with.
         point_norm : Norm at the start of the point of the farthest task.
         max_norm : Largest norm of a point; a point beyond it is brought back to it.
-        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
-            `Umbel.run`.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -110,6 +112,8 @@ class TasksMethods(Generic[R]):
             support=support,
             name_by=name_by,
             name=name,
+            description=description,
+            tags=tags,
             webhook=webhook,
             expires_at=expires_at,
             wait_s=wait_s,
@@ -136,6 +140,8 @@ class TasksMethods(Generic[R]):
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -163,8 +169,8 @@ class TasksMethods(Generic[R]):
         n_folds : Number of folds of rows to choose by.
         max_iter : Largest number of iterations, each of weights and covariance.
         tol : Iterations end when one lowers the objective by this share or less.
-        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
-            `Umbel.run`.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -189,6 +195,8 @@ class TasksMethods(Generic[R]):
             support=support,
             name_by=name_by,
             name=name,
+            description=description,
+            tags=tags,
             webhook=webhook,
             expires_at=expires_at,
             wait_s=wait_s,
@@ -214,6 +222,8 @@ class TasksMethods(Generic[R]):
         support: Mapping[str, Any] | None = None,
         name_by: str | None = None,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -240,8 +250,8 @@ class TasksMethods(Generic[R]):
         tuning : Whether the penalty is chosen for 'each' task or for all 'together'.
         n_folds : Number of folds to choose a penalty on, for classes; for numbers rows are left
             out one by one.
-        preprocess, then, support, name_by, name, webhook, expires_at, wait_s, progress : as of
-            `Umbel.run`.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -265,6 +275,8 @@ class TasksMethods(Generic[R]):
             support=support,
             name_by=name_by,
             name=name,
+            description=description,
+            tags=tags,
             webhook=webhook,
             expires_at=expires_at,
             wait_s=wait_s,

@@ -119,6 +119,7 @@ class DeepECT(Method[DeepECTParams]):
         ),
     }
     outputs = ("tree", "model", "logits", "pictures")
+    needs = ("torch",)
     placing = "the leaf with the nearest centre in the embedding"
     advice = "Ask for fewer clusters, use narrower layers, or use a sample of the points."
     resumes = True

@@ -175,6 +175,7 @@ class TreeVAE(Method[TreeVAEParams]):
         ),
     }
     outputs = ("tree", "model", "logits", "pictures")
+    needs = ("torch",)
     placing = "its most probable leaf"
     advice = "Use smaller 'hidden_sizes', fewer clusters, or a sample of the points."
     resumes = True

@@ -50,6 +50,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
+from models.arrays import Array
 from models.checks import require_columns, require_rows, require_width
 from models.data import Data, Earlier
 from models.device import computing, require
@@ -114,7 +115,8 @@ class GHHC(Method[GHHCParams]):
             ),
         ),
     }
-    outputs = ("tree", "model")
+    outputs = ("tree", "model", "ball")
+    needs = ("torch",)
     placing = "the leaf of its most probable parent, or of the nearest point below that"
     advice = (
         "Lower 'n_internal', 'batch_size' or 'processes', or use the ranking objective, "
@@ -165,6 +167,14 @@ class GHHC(Method[GHHCParams]):
         with threadpool_limits(run.threads), computing(run.threads):
             fitted = fit(data.rows("features"), data.earlier(), effort_of(params), run)
         return replace(fitted, tree=by_points(fitted.tree, data.names()))
+
+    def ball(self, model: Model, data: Data) -> Array:
+        """The features as the fit scaled them into the ball."""
+        from models.methods.hyperbolic.ball.scaling import from_model, scaled_points
+
+        rows = data.rows("features")
+        require_width(rows, model.arrays["mean"].shape[0])
+        return scaled_points(rows, from_model(model.arrays, model.facts))
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """The leaf of the parent by eq.

@@ -204,6 +204,7 @@ class GHHCGlove(Method[GHHCGloveParams]):
     }
     one_of = ("graph", "documents")
     outputs = ("tree", "model")
+    needs = ("torch",)
     placing = "the leaf of the word that explains its counts best, or is nearest to its words"
     advice = (
         "Keep fewer words (for documents 'max_words', 'min_count', 'window'), or lower "

@@ -30,6 +30,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from models.arrays import Array
 from models.checks import require_points, require_squares, require_symmetric
 from models.data import Data, require_finite
 from models.device import computing, require
@@ -156,7 +157,8 @@ class HypHC(Method[HypHCParams]):
         "names": Input(required=False, one_per="row", description="One name per point."),
     }
     one_of = ("features", "similarity")
-    outputs = ("tree", "model")
+    outputs = ("tree", "model", "ball")
+    needs = ("torch",)
     placing = "the leaf of the most similar point of the fit"
     advice = "Lower 'batch_size', or give 'features' instead of a matrix."
     resumes = True
@@ -228,6 +230,10 @@ class HypHC(Method[HypHCParams]):
             n_points = len(similarity.order)
             names = data.leaf_names(n_points, "point")
             return fit(similarity, names, effort_of(params, n_points), run)
+
+    def ball(self, model: Model, data: Data) -> Array:
+        """Where the leaves ended."""
+        return model.arrays["embedding"]
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """The leaf of the most similar point.

@@ -31,9 +31,10 @@ from pydantic import Field
 from models.arrays import Arrays, Float, Int, row_blocks
 from models.class_scores import ClassScores, finite
 from models.confusions import Confusions, ordered
+from models.crew import Piece
 from models.data import Data, Earlier, listed
 from models.errors import UsageError
-from models.method import Fitted, Input, Method, Model, Paper, Piece, Predictions, Run, Shapes
+from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.logits.merging.reference import Merges, exponentials
 from models.methods.logits.merging.source import Source
 from models.parameters import Params

@@ -114,6 +114,7 @@ class Temi(Method[TemiParams]):
         ),
     }
     outputs = ("tree", "model", "logits")
+    needs = ("torch",)
     placing = "the cluster that is most probable by the teacher"
     advice = "Ask for fewer clusters or heads, lower 'batch_size', or use a sample of the points."
     example = {

@@ -109,6 +109,7 @@ class Turtle(Method[TurtleParams]):
         ),
     }
     outputs = ("tree", "model", "logits")
+    needs = ("torch",)
     placing = "its most probable cluster"
     advice = "Ask for fewer clusters, lower 'batch_size', or use a sample of the points."
     example = {

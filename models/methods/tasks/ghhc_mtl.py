@@ -130,6 +130,7 @@ class GHHCMTL(Method[GHHCMTLParams]):
     Params = GHHCMTLParams
     inputs = INPUTS
     outputs = ("tree", "model")
+    needs = ("torch",)
     placing = "the leaf of its task"
     advice = "Use a sample of the rows, or fewer features (`preprocess`)."
     resumes = True

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from app.http.problems import Refused
-from app.submission.named_jobs import CALIBRATIONS, require_calibration
+from app.submission.named_jobs import CALIBRATIONS
 from tests.app.conftest import Working, problem_of
 from tests.app.tree_kit import NEWICK, UNKNOWN, classifier, fit, post, predict
 from workers.stores.objects.job_files import read_request
@@ -348,7 +348,7 @@ def test_a_calibration_belongs_to_its_tenant(working: Working, tree: dict[str, A
     assert record is not None
     assert CALIBRATIONS.record(working.service, "bob", made["id"]) is None
     with pytest.raises(Refused, match="There is no calibration"):
-        require_calibration(working.service, "bob", made["id"], tree["id"])
+        CALIBRATIONS.require_of_tree(working.service, "bob", made["id"], tree["id"])
 
 
 def test_a_calibration_in_use_is_kept(working: Working, tree: dict[str, Any]) -> None:

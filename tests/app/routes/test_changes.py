@@ -220,3 +220,67 @@ def test_cancel_and_parts_honour_if_match(api: Api) -> None:
     assert dataset.status_code == 201, dataset.text
     content = f"/v1/datasets/{dataset.json()['id']}/content"
     problem_of(api.client.get(content, headers=stale), 412, "precondition-failed")
+
+
+def test_what_is_made_has_description_and_tags_at_once(working: Working) -> None:
+    said = {"description": "first try", "tags": ["b", "a"]}
+    query = "description=first%20try&tag=b&tag=a&tag=b"
+    client = working.client
+    npy_type = {"Content-Type": "application/x-npy"}
+    dataset = client.post(f"/v1/datasets?{query}", content=npy(), headers=npy_type).json()["id"]
+    upload = client.post(f"/v1/uploads?{query}").json()["id"]
+    client.put(f"/v1/uploads/{upload}/parts/0", content=npy())
+    in_parts = client.post(f"/v1/uploads/{upload}/complete", json={}).json()["id"]
+    job = fit(
+        working,
+        "kmeans",
+        {"features": dataset},
+        params={"n_clusters": 2},
+        name="first",
+        description="first try",
+        tags=["b", "a", "b"],
+    )
+    imported = client.post(
+        f"/v1/trees?{query}", content=NEWICK, headers={"Content-Type": "text/x-nh"}
+    ).json()
+    paths = {
+        f"/v1/datasets/{dataset}": "/v1/datasets",
+        f"/v1/datasets/{in_parts}": "/v1/datasets",
+        f"/v1/jobs/{job['job']}": "/v1/jobs",
+        f"/v1/trees/{job['id']}": "/v1/trees",
+        f"/v1/trees/{imported['id']}": "/v1/trees",
+        f"/v1/models/md_{job['id'][3:]}": None,
+    }
+    for path, listed in paths.items():
+        body = client.get(path).json()
+        assert {name: body[name] for name in said} == said, path
+        changed = client.patch(path, json={"tags": ["c"]}).json()
+        assert (changed["description"], changed["tags"]) == ("first try", ["c"])
+        if listed is not None:
+            for tag, there in (("a", False), ("c", True)):
+                items = client.get(f"{listed}?tag={tag}").json()["items"]
+                assert (body["id"] in [item["id"] for item in items]) == there, path
+
+
+def test_tags_of_what_is_made_are_restored(api: Api) -> None:
+    body = {**new_job(), "name": "n", "description": "d", "tags": ["x"]}
+    job = api.client.post("/v1/jobs", json=body).json()
+    assert (job["description"], job["tags"]) == ("d", ["x"])
+    comparison = api.client.post(
+        "/v1/comparisons",
+        json={"inputs": {"features": POINTS}, "runs": [{"method": "hac"}], "tags": ["x", "y"]},
+    ).json()
+    assert comparison["tags"] == ["x", "y"]
+    api.service.redis.flushdb()
+    for path, ids in (
+        ("/v1/jobs?tag=x", [comparison["job"], job["id"]]),
+        ("/v1/comparisons?tag=y", [comparison["id"]]),
+    ):
+        items = api.client.get(path).json()["items"]
+        assert [item["id"] for item in items] == ids
+
+
+@pytest.mark.parametrize("tags", ["x", [""], [" a"], ["x" * 101], [str(k) for k in range(51)]])
+def test_tags_that_cannot_be_are_refused(api: Api, tags: Any) -> None:
+    body = {**new_job(), "tags": tags}
+    problem_of(api.client.post("/v1/jobs", json=body), 422, "invalid-request")

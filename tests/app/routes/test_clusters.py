@@ -26,8 +26,24 @@ def test_a_cut_by_k(working: Working, tree: dict[str, Any]) -> None:
         "largest": 2,
         "warnings": [],
         "clusters": [
-            {"id": 0, "node": 1, "size": 2, "name": "flower", "category": 0},
-            {"id": 1, "node": 4, "size": 1, "name": "oak", "category": 1},
+            {
+                "id": 0,
+                "node": 1,
+                "size": 2,
+                "name": "flower",
+                "category": 0,
+                "points_before": 0,
+                "support": None,
+            },
+            {
+                "id": 1,
+                "node": 4,
+                "size": 1,
+                "name": "oak",
+                "category": 1,
+                "points_before": 2,
+                "support": None,
+            },
         ],
     }
 
@@ -40,11 +56,21 @@ def test_clusters_are_those_of_the_assignments(working: Working, cut: str) -> No
     assert body["cut"] == assignments["cut"]
     assert body["warnings"] == assignments["warnings"]
     assert body["n_clusters"] == len(assignments["clusters"])
-    plain = [{k: v for k, v in cluster.items() if k != "category"} for cluster in body["clusters"]]
+    own = ("category", "points_before", "support")
+    plain = [{k: v for k, v in cluster.items() if k not in own} for cluster in body["clusters"]]
     assert sorted(plain, key=lambda cluster: cluster["id"]) == assignments["clusters"]
     sizes = [cluster["size"] for cluster in body["clusters"]]
     assert sizes == sorted(sizes, reverse=True)
     assert (body["largest"], body["smallest"]) == (sizes[0], sizes[-1])
+
+
+def test_a_cluster_has_the_support_of_its_node(working: Working) -> None:
+    trees = [post(working, text)["id"] for text in (*2 * ("((a,b),(c,d));",), "((a,c),(b,d));")]
+    agreed = working.client.post("/v1/consensus", json={"trees": trees}).json()
+    clusters = working.client.get(f"/v1/trees/{agreed['tree']}/cut?k=2").json()["clusters"]
+    assert [cluster["support"] for cluster in clusters] == pytest.approx([2 / 3, 2 / 3])
+    leaves = working.client.get(f"/v1/trees/{agreed['tree']}/cut").json()["clusters"]
+    assert [cluster["support"] for cluster in leaves] == [None] * 4
 
 
 def test_categories_are_those_of_the_view(working: Working) -> None:
@@ -57,6 +83,10 @@ def test_categories_are_those_of_the_view(working: Working) -> None:
             cluster["node"]: category[cluster["node"]] for cluster in clusters
         }
         assert sorted(cluster["category"] for cluster in clusters) == list(range(len(clusters)))
+        before = 0
+        for cluster in sorted(clusters, key=lambda cluster: cluster["category"]):
+            assert cluster["points_before"] == before
+            before += cluster["size"]
 
 
 def test_only_the_largest_clusters_are_listed(working: Working, tree: dict[str, Any]) -> None:

@@ -28,6 +28,7 @@ def test_one_node(working: Working, tree: dict[str, Any]) -> None:
         "height": 2.0,
         "size": 2,
         "n_leaves": 2,
+        "points_before": 0,
         "depth": 1,
         "parent_node": plant,
         "ancestors": [plant],
@@ -38,6 +39,7 @@ def test_one_node(working: Working, tree: dict[str, Any]) -> None:
         "path": [0, 1],
         "children": [2, 3],
     }
+    assert get(working, tree, "/nodes/4").json()["points_before"] == 2
     root = get(working, tree, "/nodes/0").json()
     assert (root["parent"], root["path"], root["children"]) == (None, [0], [1, 4])
     assert (root["parent_node"], root["ancestors"]) == (None, [])

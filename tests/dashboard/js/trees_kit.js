@@ -21,6 +21,12 @@ export function viewOf(nested, { fold = [] } = {}) {
     return node;
   };
   add(nested, null);
+  // Leaves of one point each, from left to right: those of a node come after those of the nodes before.
+  let before = 0;
+  for (const node of nodes) {
+    node.points_before = before;
+    if (!node.count) before += 1;
+  }
   // What lies below the folded nodes is left out, and counted as hidden.
   const gone = new Set();
   for (const node of nodes) {

@@ -190,6 +190,36 @@ def test_drifts(tree: Tree, umbel: Umbel) -> None:
         tree.drift(LOGITS[:1], LOGITS[:1])
 
 
+def test_maps(tree: Tree) -> None:
+    plane = tree.map()
+    assert (plane.shape, plane.dtype) == ((60, 2), np.float32)
+    with pytest.warns(UserWarning, match="`perplexity` is 19.6667 and not 25"):
+        laid_out = tree.map("tsne", perplexity=25, wait_s=60)
+    assert laid_out.shape == (60, 2)
+    doubled = np.hstack([LOGITS, LOGITS])
+    np.testing.assert_allclose(
+        np.abs(tree.map(features=doubled)), np.sqrt(2) * np.abs(plane), rtol=1e-3
+    )
+    with pytest.raises(refusals.InvalidRequest, match="perplexity is no term of pca"):
+        tree.map("pca", perplexity=25)
+
+
+def test_names_of_nodes(points: Tree, umbel: Umbel) -> None:
+    naming = points.name_nodes("labels", labels=[NAMES[each] for each in TRUE], name="true")
+    assert naming.names[0] == "ant (33%)"
+    assert naming.sent is None
+    assert "by labels" in repr(naming)
+    assert len(naming.to_pandas()) == len(naming.names)
+    assert "ant (33%)" in points.newick(names=naming)
+    assert points.nodes(names=naming.id)[0]["name"] == "ant (33%)"
+    assert "bee" in points.svg(names=naming, shape="icicle")
+    again = umbel.naming(naming.id)
+    assert (again.body, again.names) == (naming.body, naming.names)
+    assert [each.id for each in umbel.namings(name="true")] == [naming.id]
+    # The features are those of the fit.
+    assert points.name_nodes("features").names
+
+
 @pytest.mark.parametrize(
     "value",
     [
@@ -417,6 +447,21 @@ def test_confusions_of_classes(service: Service) -> None:
     assert len(merges.to_pandas()) == 3
     by_number = tree.confusions(np.array([0, 0, 0, 1, 1]))
     np.testing.assert_array_equal(by_number.matrix, confusions.matrix)
+
+
+def test_things_are_made_with_description_and_tags(umbel: Umbel) -> None:
+    said = {"description": "of petals", "tags": ["sepals", "caf\u00e9 & co"]}
+    dataset = umbel.upload(FEATURES, **said)
+    tree = umbel.run("kmeans", features=dataset, n_clusters=3, **said)
+    imported = umbel.import_tree("((a:1,b:1):1,c:2);", **said)
+    assert tree.job is not None
+    for body in (dataset.body, umbel.job(tree.job).body, tree.model().body):
+        assert {name: body[name] for name in said} == said
+    for facts in (tree.facts, imported.facts):
+        assert (facts.description, list(facts.tags)) == ("of petals", said["tags"])
+    assert {each["id"] for each in umbel.trees(tags=["sepals"])} == {tree.id, imported.id}
+    assert [each.id for each in umbel.datasets(tags=["sepals"])] == [dataset.id]
+    assert [each.id for each in umbel.jobs(tags="sepals")] == [tree.job]
 
 
 def test_things_are_renamed_and_listed_by_tag(umbel: Umbel) -> None:

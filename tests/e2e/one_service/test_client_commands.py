@@ -116,6 +116,11 @@ def test_evaluate_predict_compare_and_jobs(capsys: pytest.CaptureFixture[str]) -
     assert Path("nodes.csv").read_text().startswith("node,parent,name,n_before,n_after")
     umbel(capsys, "drift", tree, "x.npy", "new.npy", "--out", "moves.svg", "--json")
     assert Path("moves.svg").read_text().startswith("<svg")
+    output, _ = umbel(
+        capsys, "name", tree, "labels", "--also", "labels=own.txt", "--out", "named.nwk"
+    )
+    assert "% " in output
+    assert "%" in Path("named.nwk").read_text()
     _, error = umbel(capsys, *calibrated, "--alpha", "0.001", status=1)
     assert "at least 999 labelled rows" in error
 

@@ -77,6 +77,11 @@ def test_results_of_every_kind_follow_the_document(api: Api, document: dict[str,
     sample = {"inputs": features, "labels": LABELS}
     drifted = result(f"/v1/trees/{classifier['tree']}/drifts", reference=sample, batch=sample)
     assert set(drifted) == {"tree", "drift", "n_moves"}
+    named = result(
+        f"/v1/trees/{classifier['tree']}/namings", by="labels", inputs={"labels": LABELS}
+    )
+    assert set(named) == {"tree", "naming"}
+    assert set(result(f"/v1/trees/{classifier['tree']}/maps", by="pca")) == {"tree", "map"}
 
     clusters = result("/v1/jobs", method="lmnn", inputs={**features, "labels": PARTLY})
     moved = result(f"/v1/models/{clusters['model']}/transformations", inputs=features)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
-from models.drift.selection import selected
+from models.drift.selection import focused, selected
 
 
 def naive(parent: list[int], p_value: list[float], level: float) -> tuple[list[float], set[int]]:
@@ -59,6 +59,23 @@ def test_one_family_is_the_procedure_of_benjamini_and_hochberg() -> None:
     found = selected(np.full(p_value.size, -1), p_value, 0.1)
     np.testing.assert_array_equal(found.rejected, false_discovery_control(p_value) <= 0.1)
     assert found.rejected.sum() >= 20
+
+
+@given(st.lists(st.tuples(st.integers(1, 12), st.booleans()), min_size=1, max_size=15))
+def test_focused_rejects_by_how_many_would_be_listed(cases: list[tuple[int, bool]]) -> None:
+    ordered = sorted(cases, key=lambda case: -case[0])
+    p_value = [0.9 * 2.0**-power for power, _ in ordered]
+    listed = [True, *(each for _, each in ordered[1:])]
+    found = focused(np.array(p_value), np.array(listed))
+    for level in (0.02, 0.1, 0.5):
+        most = 0
+        for n_rejected in range(1, len(p_value) + 1):
+            n_listed = sum(listed[:n_rejected])
+            if len(p_value) * p_value[n_rejected - 1] <= level * n_listed:
+                most = n_rejected
+        assert (found <= level).tolist() == [place < most for place in range(len(p_value))]
+    plain = focused(np.array(p_value), np.ones(len(p_value), dtype=bool))
+    np.testing.assert_allclose(plain, false_discovery_control(p_value))
 
 
 def test_nothing_to_select_from_and_a_long_chain() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tree.leaf_ranges import ordered_starts, spans
+from models.tree.leaf_ranges import ordered_starts, points_before, points_in_order, spans
 from models.tree.tree import Tree
 from models.tree.walk import leaf_order, path
 from tests.models.tree.strategies_kit import random_tree
@@ -31,6 +31,15 @@ def test_points_under_a_node(tree: Tree, data: st.DataObject) -> None:
     under = [row for row in range(first, stop) if node in path(tree, int(tree.leaf_of_point[row]))]
     assert spans(tree).rows(tree, node, first, stop).tolist() == under
     assert spans(tree).rows(tree, node).size == tree.size[node]
+
+
+@given(random_tree())
+def test_points_from_left_to_right(tree: Tree) -> None:
+    order, before = points_in_order(tree), points_before(tree)
+    for node in range(tree.n_nodes):
+        own = order[before[node] : before[node] + tree.size[node]].tolist()
+        assert sorted(own) == spans(tree).rows(tree, node).tolist()
+    assert points_before(tree) is before
 
 
 @given(random_tree(), st.randoms())

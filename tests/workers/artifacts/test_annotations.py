@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.workers.jobs_kit import end, request, result_folder
-from workers.artifacts.annotations import Annotation, newest
+from workers.artifacts.annotations import newest
 from workers.assembly import Assembly
-from workers.model import sibling
+from workers.model import Annotation, sibling
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.redis import pages
@@ -130,7 +130,7 @@ def test_what_redis_loses_comes_back(assembly: Assembly, tmp_path: Path) -> None
     assert before[0] is not None
     assert restored.model_copy(update={"version": 0}) == before[0].model_copy(update={"version": 0})
     assert restored.name is None
-    assert restored.submitted_name == "given"
+    assert restored.submitted.name == "given"
     assert assembly.trees.record("ada", tree) == before[1]
     assert listed(assembly, "a") == [job]
     records, _ = assembly.trees.page("ada", tags=["c", "b"])

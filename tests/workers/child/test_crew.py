@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.arrays import Arrays
-from models.method import SHARED, Piece
+from models.crew import SHARED, Piece
 from models.progress import Progress, silent
 from workers.artifacts.results import mapped_arrays, save_arrays
 from workers.child.crew import LARGEST_POST, Assignment, Crew

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from models.crew import Alone
 from models.data import Earlier
 from models.errors import UsageError
 from models.label_sets import LabelSets
-from models.method import Alone
 from models.progress import silent
 from models.rows import ArrayRows, Rows
 from models.tree.build import from_parents

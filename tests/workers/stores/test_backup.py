@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from tests.workers.jobs_kit import end, request, result_folder
-from workers.artifacts.annotations import Annotation
 from workers.artifacts.datasets import Dataset
 from workers.assembly import Assembly, assemble
 from workers.errors import FatalError
-from workers.model import Claim, new_id, now
+from workers.model import Annotation, Claim, new_id, now
 from workers.settings import WorkerSettings
 from workers.stores.backup import back_up, restore
 from workers.stores.objects.blobs import Blobs

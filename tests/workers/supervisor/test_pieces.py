@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from models.arrays import Arrays
-from models.method import SHARED, Piece
+from models.crew import SHARED, Piece
 from models.progress import Progress, silent
 from tests.workers.conftest import Server
 from tests.workers.jobs_kit import Sent, end

@@ -19,6 +19,7 @@ import psutil
 import pytest
 
 from tests.workers.child.process_kit import child_pool
+from tests.workers.phrasing.chat_kit import chatting
 from tests.workers.waiting_kit import gone, until
 from workers.assembly import Assembly, assemble
 from workers.child import template
@@ -143,6 +144,48 @@ def test_a_job_succeeds_and_leaves_no_scratch(bench: SingleWorker) -> None:
     tree = bench.parts.trees.load("t", record.result["tree"])
     assert tree is not None
     assert tree.n_leaves == 3
+
+
+def test_names_are_phrased_outside_the_child(
+    tmp_path: Path, server: EmbeddedServer, pool: ChildPool
+) -> None:
+    with chatting() as chat:
+        allowed = {"naming_url": chat.url, "webhook_allow": "127.0.0.0/8"}
+        bench = SingleWorker(tmp_path, server, pool, **allowed)
+        fitted = bench.submit()
+        bench.supervisor.run(fitted.id)
+
+        def submit(labels: bytes) -> Request:
+            request = Request(
+                id=new_id("job"),
+                tenant="t",
+                kind="name",
+                method="name",
+                inputs={"labels": "inline"},
+                options={
+                    "tree": fitted.id.replace("job_", "tr_"),
+                    "by": "model",
+                    "evidence": "labels",
+                },
+                created_at=now(),
+            )
+            bench.parts.ledger.submit(request, {"labels": labels})
+            return request
+
+        request = submit(b'["a", "a", "b"]')
+        bench.supervisor.run(request.id)
+        record = bench.record(request)
+        assert record.status == "succeeded", record.error
+        assert record.result is not None
+        assert record.result["naming"]["sent"]["n_nodes"] == len(chat.asked[0]) == 5
+        # One that waits for an answer can be cancelled.
+        chat.receiver.answers[:0] = [chat.receiver.hang]
+        slow = submit(b'["a", "c", "b"]')
+        thread = bench.start(slow)
+        until(lambda: len(chat.receiver.requests) == 2)
+        bench.parts.ledger.cancel("t", slow.id)
+        thread.join()
+        assert bench.record(slow).status == "cancelled"
 
 
 def test_the_time_of_each_stage_and_the_memory_are_counted(bench: SingleWorker) -> None:

@@ -20,10 +20,9 @@ from tests.workers.webhooks.sender_kit import (
     submitted,
     webhook_of,
 )
-from workers.artifacts.annotations import Annotation
 from workers.assembly import Assembly, assemble
 from workers.errors import problem
-from workers.model import Request, Webhook
+from workers.model import Annotation, Request, Webhook
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.objects.job_files import bare_end, write_end

@@ -41,9 +41,11 @@ class Index:
         needs: str = "",
         expires: str = "",
         digest: str = "",
+        annotation: str = "",
     ) -> None:
         """List an entry, and count it in what its tenant, and its key, use.
 
+        annotation : JSON, where it has tags; what was changed since stays.
         needs : the job that must stay while it does. expires : in ms, when it may be removed.
         digest : the sha256 of its content, by which `with_content` finds it.
         """
@@ -59,6 +61,7 @@ class Index:
             needs,
             expires,
             digest,
+            annotation,
         )
 
     def counted(self, own_id: str) -> bool:

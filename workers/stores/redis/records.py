@@ -15,6 +15,7 @@ from workers.errors import Problem
 from workers.model import (
     LISTED,
     Advance,
+    Annotation,
     Claim,
     Delivery,
     End,
@@ -130,6 +131,8 @@ class Records:
                     "created_at",
                     "expires_at",
                     "trace",
+                    "description",
+                    "tags",
                 }
             ),
             _ms(due_s),
@@ -145,6 +148,7 @@ class Records:
             json.dumps(request.needs),
             expiry_ms(request.expires_at),
             hint,
+            request.annotation.shown() if request.tags else "",
         )
         if answer[0] == "made":
             return Created("made", version=int(answer[1]))
@@ -191,6 +195,16 @@ class Records:
             for job_id in job_ids:
                 pipe.hget(self._key(job_id), "status")
             return cast("list[str | None]", pipe.execute())
+
+    def needing(self, job_id: str) -> list[Record]:
+        """The jobs that refer to this one, or to what it made, newest first."""
+        with translated():
+            ids = cast("set[str]", self.client.smembers(f"{self.prefix}needed:{job_id}"))
+            pipe = self.client.pipeline(transaction=False)
+            for other in sorted((each for each in ids if each.startswith("job_")), reverse=True):
+                pipe.hgetall(self._key(other))
+            found = [record_of(fields) for fields in pipe.execute()]
+        return [record for record in found if record is not None]
 
     def count(self, request: Request, n_bytes: int) -> bool:
         """Count a job in what its tenant uses, and in what it needs; False if it was already.
@@ -360,11 +374,13 @@ class Records:
         quiet: bool = False,
         delivery: Delivery | None = None,
         n_bytes: int = 0,
+        annotation: str = "",
     ) -> Literal["gone", "ended", "ok"]:
         """Write `end` into the record and `tree` (facts as JSON) into the lists of trees.
 
         quiet : leave no events, for a job that ended long ago. delivery : the result of the job's
             webhook; without it the webhook becomes due now. n_bytes : what the job keeps.
+            annotation : of the tree, where that has tags.
         """
         answer = self._scripts(
             "end",
@@ -383,6 +399,7 @@ class Records:
             0 if delivery is None else delivery.attempts,
             "" if delivery is None else delivery.reason or "",
             n_bytes,
+            annotation,
         )
         return cast("Literal['gone', 'ended', 'ok']", answer)
 
@@ -510,17 +527,18 @@ def record_of(fields: Mapping[str, str]) -> Record | None:
     if started is None and "started_us" in fields:
         started = _time(fields["started_us"])
     then = request["then"]
-    annotation = _json(fields.get("annotation")) or {}
+    submitted = Annotation.model_validate(request)
+    annotation = submitted.model_copy(update=_json(fields.get("annotation")) or {})
     return Record(
         id=request["id"],
         tenant=request["tenant"],
         kind=request["kind"],
         queue=request["queue"],
         method=request["method"],
-        name=annotation.get("name", request["name"]),
-        submitted_name=request["name"],
-        description=annotation.get("description"),
-        tags=tuple(annotation.get("tags", ())),
+        name=annotation.name,
+        description=annotation.description,
+        tags=tuple(annotation.tags),
+        submitted=submitted,
         status=cast("Any", fields["status"]),
         attempt=int(fields["attempt"]),
         progress=Advance.model_validate_json(fields["progress"]),

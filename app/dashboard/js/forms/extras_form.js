@@ -56,7 +56,7 @@ export async function extrasForm(method, { values = {}, onchange = () => {}, onl
       : null;
   /** @type {Part[]} */
   const parts = preprocess ? [preprocess] : [];
-  const after = list.filter((second) => canFollow(method, second));
+  const after = list.filter((second) => second.available && canFollow(method, second));
   if (after.length > 0 && isWanted("then")) {
     parts.push(thenPart(after, values.then, () => onchange("then")));
   }

@@ -1,5 +1,7 @@
 // A guess at the kind of a file, from its name and its first bytes; the user decides.
 
+import { npyHeader } from "../net/npy.js";
+
 const HEAD = 256 * 1024;
 
 /** @type {Record<string, string>} */
@@ -129,20 +131,9 @@ const decode = (head) => new TextDecoder("utf-8").decode(head);
 /** @param {Uint8Array} head * @returns {NpyFacts}
  */
 function npyFacts(head) {
+  const { start, descr, shape, isFortran } = npyHeader(head);
   const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
-  const wide = head[6] >= 2;
-  const length = wide ? view.getUint32(8, true) : view.getUint16(8, true);
-  const start = (wide ? 12 : 10) + length;
-  const text = new TextDecoder("latin1").decode(head.subarray(wide ? 12 : 10, start));
-  const descr = /'descr':\s*'([^']+)'/.exec(text)?.[1] ?? "";
-  const lengths = /'shape':\s*\(([^)]*)\)/.exec(text)?.[1];
-  const shape = (lengths ?? "")
-    .split(",")
-    .map((part) => part.trim())
-    .filter(Boolean)
-    .map(Number);
-  const fortran = /'fortran_order':\s*True/.test(text);
-  return { descr, shape, rows: fortran ? [] : firstRows(view, start, descr, shape) };
+  return { descr, shape, rows: isFortran ? [] : firstRows(view, start, descr, shape) };
 }
 
 /** @type {Record<string, [size: number, read: Reader]>} */

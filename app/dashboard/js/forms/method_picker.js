@@ -86,7 +86,12 @@ export function methodPicker(list, { onchoose }) {
       {},
       el(
         "button",
-        { type: "button", class: "method-card", onclick: () => choose(method, { focus: true }) },
+        {
+          type: "button",
+          class: "method-card",
+          disabled: !method.available,
+          onclick: () => choose(method, { focus: true }),
+        },
         summary(method),
       ),
     );
@@ -160,6 +165,7 @@ export function shortDescription({ title, description }) {
 /** @param {Method} method */
 function summary(method) {
   const { title, id, one_of: oneOf, some_of: someOf, inputs, predicts, queue, paper } = method;
+  const { needs, available } = method;
   const takes = oneOf.length
     ? oneOf.join(" or ")
     : [...Object.keys(inputs).filter((role) => inputs[role].required), ...someOf.slice(0, 1)].join(
@@ -176,6 +182,7 @@ function summary(method) {
       el("span", { class: "chip plain" }, takes),
       predicts && el("span", { class: "chip plain" }, "places new points"),
       queue === "gpu" && el("span", { class: "chip plain" }, "GPU"),
+      !available && el("span", { class: "chip plain" }, `${needs.join(", ")} is not installed`),
       el("span", { class: "quiet" }, `${paper.title}, ${paper.year}`),
     ),
   );

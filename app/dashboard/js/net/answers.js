@@ -57,6 +57,10 @@
  * @typedef {Schemas["ViewNode"]} ViewNode
  * @typedef {Schemas["NodeBody"]} NodeDetails
  * @typedef {Schemas["NodeLabels"]} NodeLabels
+ * @typedef {Omit<Schemas["MapBody"], "error"> & { error: ProblemDetails | null }} PointMap
+ * @typedef {Schemas["SelectionBody"]} Selection
+ * @typedef {Schemas["FittingNode"]} FittingNode
+ * @typedef {Schemas["PlaceBody"]} Place
  * @typedef {Schemas["NodePicture"]} NodePicture
  * @typedef {Schemas["MembersBody"]} Members
  * @typedef {Schemas["ConfusionsBody"]} Confusions which classes are taken for which

@@ -11,7 +11,7 @@ import * as router from "../router.js";
 import { button, field, select } from "../ui/controls.js";
 import { toast } from "../ui/dialogs.js";
 import { bdi, el, replace } from "../ui/dom.js";
-import { moment } from "../ui/format.js";
+import { moment, plural } from "../ui/format.js";
 import { problemBox } from "../ui/notices.js";
 import { evaluationTable } from "./evaluation_table.js";
 
@@ -32,6 +32,13 @@ const ROLES = {
   distances: { required: false, many: false, description: "Pairwise distances of the rows." },
   similarity: { required: false, many: false, description: "Pairwise similarities of the rows." },
 };
+/** @type {Record<string, Role>} */
+const NEW_ROWS = {
+  features: { required: false, many: false, description: "For trees of features." },
+  logits: { required: false, many: false, description: "For trees of logits." },
+};
+/** What the address calls the new rows, whose roles are also those to measure against. */
+const NEW = "new_";
 const CUTS = ["k", "height", "level"];
 
 /**
@@ -49,7 +56,11 @@ export async function mount(root, { params }) {
     treesWith(wanted, signal),
   ]);
   const values = Object.fromEntries(Object.keys(ROLES).map((role) => [role, params[role]]));
-  const datasets = await usableDatasets(Object.values(values).filter(Boolean), { signal });
+  const newValues = Object.fromEntries(
+    Object.keys(NEW_ROWS).map((role) => [role, params[NEW + role]]),
+  );
+  const named = [...Object.values(values), ...Object.values(newValues)].filter(Boolean);
+  const datasets = await usableDatasets(named, { signal });
   /** @param {TreeSummary} tree */
   const nameOf = (tree) => tree.name ?? `${titles.get(tree.method) ?? tree.method} tree`;
 
@@ -83,6 +94,22 @@ export async function mount(root, { params }) {
     ),
   );
   const inputs = inputsForm(ROLES, { values, datasets, onchange: () => inputsChanged() });
+  const newRows = inputsForm(NEW_ROWS, {
+    values: newValues,
+    datasets,
+    onchange: () => remember(),
+  });
+  const newRowsPart = el(
+    "details",
+    { class: "more", open: Object.values(newValues).some(Boolean) },
+    el("summary", {}, "On new rows, which were not in the fit"),
+    el(
+      "p",
+      { class: "field-help" },
+      "The tree's model places them first. Labels and all else below are then of these rows.",
+    ),
+    newRows.element,
+  );
   /** @type {[string, string][]} */
   const treeOptions = [["", "–"], ...trees.map((tree) => pair(tree.id, nameOf(tree)))];
   const truth = select(treeOptions, {
@@ -142,6 +169,7 @@ export async function mount(root, { params }) {
       {
         trees: [...chosen].join(","),
         ...datasetsOf(inputs.read().inputs),
+        ...datasetsOf(newRows.read().inputs, NEW),
         hierarchy: truth.value,
         metrics: metricBoxes.read()?.join(","),
         ...(cutKind.value ? { [cutKind.value]: cutValue.value } : {}),
@@ -152,8 +180,10 @@ export async function mount(root, { params }) {
 
   function requestBody() {
     const ids = metricBoxes.read();
+    const placed = newRows.read().inputs;
     return {
       ...inputs.read().inputs,
+      ...(Object.keys(placed).length ? { inputs: placed } : {}),
       ...(truth.value ? { hierarchy: truth.value } : {}),
       ...(ids ? { metrics: ids } : {}),
       ...(cutKind.value ? { cut: { [cutKind.value]: Number(cutValue.value) } } : {}),
@@ -208,9 +238,10 @@ export async function mount(root, { params }) {
   function showProblem({ body, detail, errors }) {
     const { parameter, role } = body.where ?? {};
     if (parameter && CUTS.includes(parameter)) cutRow.setError(detail);
-    if (role) inputs.setError(role, detail);
+    if (role) (newRows.read().inputs[role] ? newRows : inputs).setError(role, detail);
     for (const { pointer = [], detail: text } of errors) {
       if (pointer[0] === "cut") cutRow.setError(text);
+      else if (pointer[0] === "inputs") newRows.setError(pointer[1], text);
       else if (pointer[0] === "hierarchy") truthRow.setError(text);
       else inputs.setError(pointer[1] ?? pointer[0], text);
     }
@@ -225,10 +256,12 @@ export async function mount(root, { params }) {
   function columnOf(tree, body, evaluation) {
     const labels = datasets.find((dataset) => dataset.id === body.labels);
     const roles = Object.keys(body).filter((role) => role in ROLES || role === "hierarchy");
+    const against = labels?.name ?? roles.join(", ");
+    const { placed } = evaluation;
     return {
       tree: tree.id,
       name: nameOf(tree),
-      against: labels?.name ?? roles.join(", "),
+      against: placed ? `${against}, ${plural(placed.n_rows, "new row")}` : against,
       cut: evaluation.cut,
       metrics: evaluation.metrics,
       standard_errors: evaluation.standard_errors,
@@ -273,6 +306,7 @@ export async function mount(root, { params }) {
       "section",
       { class: "card stack loose", "aria-label": "What to measure" },
       el("div", { class: "stack tight" }, el("h2", { id: "trees-title" }, "Trees"), treeBoxes),
+      newRowsPart,
       el("div", { class: "stack" }, el("h2", {}, "Against"), inputs.element, truthRow),
       el("div", { class: "grid" }, field("Clusters for the flat metrics", cutKind), cutRow),
       metricBoxes.element,
@@ -289,9 +323,14 @@ export async function mount(root, { params }) {
  * The inputs without those that are typed in, which the address does not keep.
  *
  * @param {Record<string, InputValue>} inputs
+ * @param {string} [lead] what the names in the address begin with
  */
-const datasetsOf = (inputs) =>
-  Object.fromEntries(Object.entries(inputs).filter(([, value]) => typeof value === "string"));
+const datasetsOf = (inputs, lead = "") =>
+  Object.fromEntries(
+    Object.entries(inputs)
+      .filter(([, value]) => typeof value === "string")
+      .map(([role, value]) => [lead + role, value]),
+  );
 
 /**
  * @param {string} value

@@ -16,8 +16,14 @@ import { createdColumn, listPage } from "./list_page.js";
 /** @type {Record<string, string>} */
 const KINDS = {
   predict: "prediction",
+  transform: "transformation",
   evaluate: "evaluation",
   compare: "comparison",
+  consensus: "consensus",
+  calibrate: "calibration",
+  drift: "drift",
+  map: "map",
+  name: "naming",
   import: "import",
 };
 const STATUSES = ["queued", "running", "succeeded", "failed", "cancelled"];

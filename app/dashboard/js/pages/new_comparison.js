@@ -100,18 +100,21 @@ export async function mount(root, { params }) {
   const place = el("ol", { class: "runs" });
   /** @type {Run[]} */
   let runs = [];
-  const adder = select([["", "Add a run…"], ...byFamily(list)], {
-    "aria-label": "Add a run",
-    onchange: async () => {
-      const method = list.find(({ id }) => id === adder.value);
-      adder.value = "";
-      if (!method) return;
-      const run = await add(method);
-      run.details.open = true;
-      run.element.scrollIntoView({ block: "nearest" });
-      focusFirst(run.element, "summary");
+  const adder = select(
+    [["", "Add a run…"], ...byFamily(list.filter(({ available }) => available))],
+    {
+      "aria-label": "Add a run",
+      onchange: async () => {
+        const method = list.find(({ id }) => id === adder.value);
+        adder.value = "";
+        if (!method) return;
+        const run = await add(method);
+        run.details.open = true;
+        run.element.scrollIntoView({ block: "nearest" });
+        focusFirst(run.element, "summary");
+      },
     },
-  });
+  );
   const go = button("Run the comparison", { kind: "primary large", onclick: () => submit() });
 
   /** @param {Method} method */

@@ -29,6 +29,43 @@ const plainText = ({ React }) => ({
   },
 });
 
+/**
+ * What readers of screens miss in Swagger UI: landmarks, a heading above those of the tags, and a name of the
+ * servers.
+ *
+ * @param {any} system
+ */
+const named = ({ React }) => {
+  /**
+   * A wrapper that puts something around a component.
+   *
+   * @param {(component: any) => any} around
+   */
+  const wrapped =
+    (around) =>
+    /** @param {any} Component */
+    (Component) =>
+    /** @param {object} properties */
+    (properties) =>
+      around(React.createElement(Component, properties));
+  /** @param {string} label */
+  const region = (label) =>
+    wrapped((content) => React.createElement("section", { "aria-label": label }, content));
+  /** @param {HTMLElement | null} element */
+  const nameSelect = (element) =>
+    element?.querySelector("select")?.setAttribute("aria-label", "Server");
+  const heading = React.createElement("h2", { className: "visually-hidden" }, "Operations");
+  return {
+    wrapComponents: {
+      InfoContainer: region("About this service"),
+      ServersContainer: region("Servers"),
+      FilterContainer: region("Search"),
+      Servers: wrapped((content) => React.createElement("div", { ref: nameSelect }, content)),
+      operations: wrapped((content) => React.createElement(React.Fragment, null, heading, content)),
+    },
+  };
+};
+
 /** @param {any} document */
 const resolver = (document) => () => ({
   fn: {
@@ -49,7 +86,7 @@ async function show() {
     dom_id: "#reference",
     spec: listed(document),
     presets: [SwaggerUIBundle.presets.apis],
-    plugins: [plainText, resolver(document)],
+    plugins: [plainText, named, resolver(document)],
     layout: "BaseLayout",
     deepLinking: true,
     displayRequestDuration: true,

@@ -11,7 +11,6 @@ import { button } from "../ui/controls.js";
 import { copy, toast } from "../ui/dialogs.js";
 import { append, bdi, el, focusFirst, replace } from "../ui/dom.js";
 import { count, moment, number, plural } from "../ui/format.js";
-import { drawnIcon } from "../ui/icons.js";
 import { problemBox } from "../ui/notices.js";
 import { TreeView } from "./draw/view.js";
 import { cutOf, cutText } from "./model/cut.js";
@@ -27,6 +26,7 @@ import { cutPanel } from "./panels/cut_panel.js";
 import { fileMenu } from "./panels/file_menu.js";
 import { keyboardTree, rowText } from "./panels/keyboard_tree.js";
 import { layoutBar } from "./panels/layout_bar.js";
+import { mapPanel } from "./panels/map_panel.js";
 import { movedPanel } from "./panels/moved_panel.js";
 import { nodePanel } from "./panels/node_panel.js";
 import { pathsPanel } from "./panels/paths_panel.js";
@@ -34,6 +34,7 @@ import { searchBox } from "./panels/search_box.js";
 import { statementsPanel } from "./panels/statements_panel.js";
 import { tooltip } from "./panels/tooltip.js";
 import { trustPanel } from "./panels/trust_panel.js";
+import { zoomButtons } from "./panels/zoom_buttons.js";
 import { runAgain } from "./run_again.js";
 
 /** @import { Method, Model, NodeDetails, Tree } from "../net/answers.js" */
@@ -44,8 +45,6 @@ import { runAgain } from "./run_again.js";
 
 const WRITE_MS = 180;
 const ONE_STEP_MS = 1500;
-const MINUS = "M5 12h14";
-const WHOLE = "M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5";
 
 /**
  * @param {HTMLElement} root
@@ -200,7 +199,8 @@ function build(root, view, stage) {
     say: (text) => replace(spoken, text),
   });
   const nodeCount = el("p", { class: "tree-drawn quiet", hidden: true });
-  bar.append(zoomButtons(view));
+  const map = mapPanel(view, { onchoose: goTo });
+  bar.append(map.control, zoomButtons("Zoom", view));
   stage.append(keyboard, nodeCount, tooltip(view, stage));
 
   const cut = cutPanel(view, { onproblem: (error) => complain(error, () => cut.start()) });
@@ -262,11 +262,16 @@ function build(root, view, stage) {
       "div",
       { class: "tree-work" },
       el(
-        "section",
-        { class: "card tree-main", "aria-label": "Picture of the tree" },
-        bar,
-        crumbs,
-        stage,
+        "div",
+        { class: "tree-and-map" },
+        el(
+          "section",
+          { class: "card tree-main", "aria-label": "Picture of the tree" },
+          bar,
+          crumbs,
+          stage,
+        ),
+        map,
       ),
       el(
         "aside",
@@ -324,6 +329,7 @@ function build(root, view, stage) {
       const method = job ? await methodOf(id) : undefined;
       if (!method) return;
       ofTree = method;
+      if (method.outputs.includes("ball")) map.offerDisc();
       const confuses = method.outputs.includes("confusions");
       await Promise.all([
         confuses && confusions.start(),
@@ -390,6 +396,7 @@ function build(root, view, stage) {
       }
       colours.start();
       cut.start();
+      map.draw();
     },
     /**
      * Show another look: back, forward, or a link to another view of the same tree.
@@ -401,6 +408,7 @@ function build(root, view, stage) {
       const isPainted = rest.palette === look.palette;
       Object.assign(look, rest);
       bar.draw();
+      map.draw();
       if (!isPainted) view.repaint();
       await view.show({ camera: view.cameraOf(look.camera) });
       node.show(look.node);
@@ -416,39 +424,3 @@ const GONE = {
   title: "The tree no longer exists",
   detail: "It was deleted meanwhile. What has been loaded stays on the page until you leave it.",
 };
-
-/** @param {TreeView} view */
-function zoomButtons(view) {
-  return el(
-    "div",
-    { class: "tree-zooms", role: "group", "aria-label": "Zoom" },
-    button("", {
-      kind: "ghost small icon-only",
-      iconName: "plus",
-      "aria-label": "Zoom in",
-      title: "Zoom in (+)",
-      onclick: () => view.zoom(1.6),
-    }),
-    iconButton("Zoom out", "Zoom out (-)", MINUS, () => view.zoom(1 / 1.6)),
-    iconButton("Show the whole picture", "Whole picture (0)", WHOLE, () => view.whole()),
-  );
-}
-
-/**
- * @param {string} label
- * @param {string} title
- * @param {string} path of the icon
- * @param {() => unknown} onclick
- */
-const iconButton = (label, title, path, onclick) =>
-  el(
-    "button",
-    {
-      type: "button",
-      class: "button ghost small icon-only",
-      "aria-label": label,
-      title,
-      onclick,
-    },
-    drawnIcon(path),
-  );

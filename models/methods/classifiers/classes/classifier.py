@@ -16,19 +16,10 @@ import numpy as np
 from models import memory
 from models.arrays import Array, Arrays, Int, Matrix, row_blocks
 from models.checks import blocks, require_columns, require_squares, require_width
+from models.crew import Alone, Piece
 from models.data import Data, require_finite
 from models.errors import UsageError
-from models.method import (
-    Alone,
-    Fitted,
-    Method,
-    Model,
-    Piece,
-    PredictionOptions,
-    Predictions,
-    Run,
-    Shapes,
-)
+from models.method import Fitted, Method, Model, PredictionOptions, Predictions, Run, Shapes
 from models.methods.classifiers.classes.answers import BLOCK, Link, Rule, answers
 from models.methods.classifiers.classes.arrangement import Arrangement
 from models.methods.classifiers.classes.class_graph import ClassGraph

@@ -6,7 +6,8 @@ from abc import abstractmethod
 from typing import TypeVar
 
 from models.arrays import Arrays
-from models.method import Piece, Run
+from models.crew import Piece
+from models.method import Run
 from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.inputs import (

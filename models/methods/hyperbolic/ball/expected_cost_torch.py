@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from models.arrays import row_blocks
 from models.methods.hyperbolic.ball import decoding
 from models.methods.hyperbolic.ball.all_reduce import SINGLE, AllReduce
 from models.numerics import poincare
@@ -103,22 +104,36 @@ def reached(
 ) -> Tensor:
     """(R,) the numbers of the nodes that a tree can have above some points; the root is one.
 
-    points : (n, D). ordered : (M, D) nodes in order of norm.
+    points : (n, D). ordered : (M, D) nodes in order of norm. O((n + R) M D).
     """
-    selected = _softmax(_dissimilarities(points, ordered), temperature)
-    likely = (selected > RARE).any(dim=0).to(ordered.dtype)
-    all_reduce.sum(likely)
-    inside = likely > 0
+    number = torch.arange(len(ordered), device=ordered.device)
+    likely = torch.zeros_like(number, dtype=torch.bool)
+    for block in row_blocks(len(points), len(ordered), decoding.BLOCK):
+        likely |= _likely(decoding.log_weights(points[block], ordered), temperature)
+    counts = likely.to(ordered.dtype)
+    all_reduce.sum(counts)
+    inside = counts > 0
     inside[0] = True
     latest = inside.nonzero()[1:, 0]
-    number = torch.arange(len(ordered), device=ordered.device)
     while len(latest):
-        apart = _dissimilarities(ordered[latest], ordered)
-        apart.masked_fill_(number >= latest[:, None], torch.inf)
-        likely_parent = (_softmax(apart, temperature) > RARE).any(dim=0)
-        latest = (likely_parent & ~inside).nonzero()[:, 0]
+        likely = torch.zeros_like(inside)
+        for block in row_blocks(len(latest), len(ordered), decoding.BLOCK):
+            children = latest[block]
+            before = slice(int(children[-1]))
+            weight = decoding.log_weights(ordered[children], ordered[before])
+            weight.masked_fill_(number[before] >= children[:, None], -torch.inf)
+            likely[before] |= _likely(weight, temperature)
+        latest = (likely & ~inside).nonzero()[:, 0]
         inside[latest] = True
     return inside.nonzero()[:, 0]
+
+
+def _likely(weight: Tensor, temperature: float) -> Tensor:
+    """(m,) whether any of n children selects a node with a probability above `RARE`.
+
+    weight : (n, m) of `decoding.log_weights`; it is overwritten.
+    """
+    return (weight.div_(temperature).softmax(dim=1) > RARE).any(dim=0)
 
 
 def parent_probabilities(ordered: Tensor, temperature: float) -> Tensor:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from models.arrays import Arrays, Float, Int
-from models.method import Crew, Piece
+from models.crew import Crew, Piece
 from models.methods.logits.merging.empty_classes import TABLE_BYTES, Masses, class_masses, hosts
 from models.methods.logits.merging.merging import KnownBounds
 from models.methods.logits.merging.row_digest import Digest, from_arrays, joined, scan, segment_rows

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Arrays, Int
+from models.crew import Crew
 from models.data import Earlier
-from models.method import Crew
 from models.methods.logits.merging.empty_classes import Masses, hosts
 from models.methods.logits.merging.engine import LogitsRead, digested, masses
 from models.methods.logits.merging.merging import KnownBounds

@@ -12,9 +12,10 @@ import pytest
 import scipy.sparse as sp
 
 from models import memory
+from models.crew import SHARED, Alone
 from models.data import Data
 from models.errors import UsageError
-from models.method import SHARED, Alone, Checkpoint, Run
+from models.method import Checkpoint, Run
 from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive import hinge, logistic

@@ -8,8 +8,9 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
+from models.crew import Alone
 from models.data import Data
-from models.method import Alone, Run
+from models.method import Run
 from models.methods.classifiers.classes.problem import Problem
 from models.progress import silent
 from models.registry import method

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.method import Alone, Checkpoint, Run
+from models.crew import Alone
+from models.method import Checkpoint, Run
 from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.structured.dual import minimize

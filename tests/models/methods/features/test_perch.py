@@ -11,9 +11,10 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from models import registry
+from models.crew import Crew
 from models.data import Data, Earlier
 from models.errors import Cancelled, UsageError
-from models.method import Crew, Fitted, Run
+from models.method import Fitted, Run
 from models.methods.features.perch import PerchParams
 from models.metrics.hierarchical import dendrogram_purity
 from models.metrics.labels import classes_of

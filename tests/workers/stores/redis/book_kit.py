@@ -81,6 +81,7 @@ class Book(Uses):
         refs: str,
         expires: str,
         hint: str,
+        annotation: str,
     ) -> Reply:
         if id in self.jobs:
             return ["exists"]
@@ -102,6 +103,7 @@ class Book(Uses):
         texts = (tenant, queue, method, kind, listed, request, once)
         of_use = (owner, key_running, refs, n_bytes)
         job = self.jobs[id] = Job(*texts, self.now, self.now, *of_use, self.now)
+        job.annotation = annotation or None
         self.need(id, refs)
         if expires:
             self.expiries[id] = float(expires)
@@ -240,6 +242,7 @@ class Book(Uses):
         n_sent: int,
         reason: str,
         n_bytes: int,
+        annotation: str,
     ) -> Reply:
         """The script `end`."""
         job = self.jobs.get(id)
@@ -267,7 +270,8 @@ class Book(Uses):
             job.progress = '{"fraction":1.0,"stage":"done"}'
         self.due.pop(id, None)
         if tree:
-            self.index["tree", tree] = Entry(job.tenant, "", facts, "0", job.key, "")
+            texts = (job.tenant, "", facts, "0", job.key, "")
+            self.index["tree", tree] = Entry(*texts, annotation=annotation or None)
         if job.bytes is not None:
             job.bytes = n_bytes
         self.set_status(id, status)

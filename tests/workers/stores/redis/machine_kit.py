@@ -59,6 +59,7 @@ tokens = st.sampled_from(TOKENS)
 pieces = st.sampled_from(["1", "2", "3", "4", "5"])
 sizes = st.sampled_from([0, 5, 10, 20])
 running_limits = st.sampled_from(RUNNING)
+annotations = st.sampled_from(["", '{"tags":["a"]}', '{"tags":["b","c"]}'])
 expiries = st.sampled_from(["", "", "1700000002000"])
 few = st.sampled_from([1, 2, 100])
 usual = st.sampled_from([True, True, True, False])
@@ -171,6 +172,7 @@ class Machine(RuleBasedStateMachine):
         needs=st.lists(st.sampled_from([*DATASETS, *JOBS]), max_size=2, unique=True),
         expires=expiries,
         hint=st.sampled_from(["", "hint"]),
+        annotation=annotations,
     )
     def new(self, id: str, **how: Any) -> None:
         if id in self.book.jobs and self.some("succeeded", "failed", "cancelled"):
@@ -196,6 +198,7 @@ class Machine(RuleBasedStateMachine):
         needs: Sequence[str] = (),
         expires: str = "",
         hint: str = "",
+        annotation: str = "",
     ) -> None:
         listed = str(int(kind not in ("import", "inspect")))
         to = f"{tenant} {place}" if place else ""
@@ -215,7 +218,7 @@ class Machine(RuleBasedStateMachine):
         )
         refs = json.dumps([ref for ref in needs if ref != id])
         of_key = (owner, key_running if owner else "", n_bytes, limits)
-        row += (*of_key, int(kind == "transform"), refs, expires, hint)
+        row += (*of_key, int(kind == "transform"), refs, expires, hint, annotation)
         self.call("create", self.book.create(*row), *row)
 
     @rule(
@@ -291,6 +294,7 @@ class Machine(RuleBasedStateMachine):
         tree=st.booleans(),
         delivery=st.sampled_from(["", "", "", "delivered", "failed"]),
         n_bytes=sizes,
+        annotation=annotations,
         late=seldom,
     )
     @precondition(open)
@@ -302,12 +306,13 @@ class Machine(RuleBasedStateMachine):
         tree: bool,
         delivery: str,
         n_bytes: int,
+        annotation: str,
         late: bool,
     ) -> None:
         id = self.one_of(data, lambda job: job.ended == late)
         texts = ("t0", "t1", "{r}", "[w]", "{e}")
         name, facts = (f"tr_{id}", "{facts}") if tree else ("", "")
-        row = (id, status, 2, *texts, kept, name, facts, delivery, 3, "reason", n_bytes)
+        row = (id, status, 2, *texts, kept, name, facts, delivery, 3, "reason", n_bytes, annotation)
         self.call("end", self.book.finish(*row), *row)
 
     @rule(data=st.data(), ended=usual)
@@ -556,15 +561,18 @@ class Machine(RuleBasedStateMachine):
         what=st.sampled_from(["put", "put", "change", "drop"]),
         n_bytes=sizes,
         expires=expiries,
+        annotation=annotations,
     )
-    def index(self, name: str, number: int, what: str, n_bytes: int, expires: str) -> None:
+    def index(
+        self, name: str, number: int, what: str, n_bytes: int, expires: str, annotation: str
+    ) -> None:
         """What has one id keeps its tenant, key, group and need."""
         id = f"ds_{number}" if name == "dataset" else f"tr_{number}"
         if what == "put":
             group, ref = ["", "labels"][number // 2], JOBS[0] if id == DATASETS[1] else ""
             size = n_bytes if name == "dataset" else 0
             digest = "same" if name == "dataset" and number else ""
-            of_use = (size, OWNERS[number], ref, expires, digest)
+            of_use = (size, OWNERS[number], ref, expires, digest, annotation)
             row = (name, id, TENANTS[number % 2], group, f"{n_bytes}", *of_use)
             self.call("index_put", self.book.index_put(*row), *row)
         elif what == "change":

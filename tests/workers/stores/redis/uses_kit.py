@@ -217,9 +217,10 @@ class Uses:
         ref: str,
         expires: str,
         digest: str,
+        annotation: str,
     ) -> Reply:
         old = self.index.get((name, id), Entry("", "", "", "", "", ""))
-        more = (digest or old.digest, old.annotation, old.revision)
+        more = (digest or old.digest, old.annotation or annotation or None, old.revision)
         self.index[name, id] = Entry(tenant, group, facts, str(n_bytes), key, ref, *more)
         if ref:
             self.needed[ref].add(id)

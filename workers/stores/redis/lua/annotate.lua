@@ -4,14 +4,10 @@
 -- one already.
 local name, id = ARGV[2], ARGV[3]
 local own = P .. name .. ':' .. id
-local h = redis.call('HMGET', own, 'tenant', 'revision', 'listed')
+local h = redis.call('HMGET', own, 'tenant', 'revision')
 if not h[1] or tonumber(h[2] or '0') >= tonumber(ARGV[4]) then return 0 end
 untag(name, id)
 redis.call('HSET', own, 'annotation', ARGV[5], 'revision', ARGV[4])
-if name ~= 'job' or h[3] == '1' then
-  for _, tag in ipairs(cjson.decode(ARGV[5]).tags) do
-    redis.call('ZADD', P .. name .. 's:' .. h[1] .. ':tag:' .. tag, 0, id)
-  end
-end
+tag(name, id, ARGV[5])
 if name == 'job' then touch(id) end
 return 1

@@ -2,7 +2,8 @@
 -- Record the end of a job, whose terminal object is already in the store. ARGV: id, status,
 -- attempt, started_at or '', finished_at, result, warnings, error (JSON or ''), ms for which events
 -- are kept (0: none), id of its tree or '', the tree's facts as JSON, the result of its webhook or
--- '' (it is due now), how often that was sent, the reason of its failure, the bytes that it keeps.
+-- '' (it is due now), how often that was sent, the reason of its failure, the bytes that it keeps,
+-- the annotation that its tree is made with or ''.
 -- Returns 'gone', 'ended' (nothing changed) or 'ok'.
 local id = ARGV[2]
 local h = redis.call('HMGET', job_key(id), 'status', 'tenant', 'hook_to', 'hook', 'method', 'started_us',
@@ -23,7 +24,7 @@ if ARGV[3] == 'succeeded' then
   redis.call('HSET', job_key(id), 'progress', '{"fraction":1.0,"stage":"done"}')
 end
 redis.call('ZREM', P .. 'due', id)
-if ARGV[11] ~= '' then index_put('tree', ARGV[11], h[2], '', ARGV[12], 0, h[8] or '', '', '', '') end
+if ARGV[11] ~= '' then index_put('tree', ARGV[11], h[2], '', ARGV[12], 0, h[8] or '', '', '', '', ARGV[17]) end
 if h[9] then job_bytes(id, tonumber(ARGV[16])) end
 set_status(id, status, ARGV[3])
 if h[3] then

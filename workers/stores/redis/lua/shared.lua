@@ -29,7 +29,7 @@
 -- <kind>:<id>, <kind>s:<tenant>  records and lists of datasets and trees (`index`)
 -- datasets:<tenant>:content:<sha256>  sorted set of the datasets with this content
 -- <kind>s:<tenant>:tag:<tag>  sorted sets of the jobs, datasets and trees with a tag; in their hashes
---                      annotation (JSON) and revision, once a user has changed them (`annotate`)
+--                      annotation (JSON), and revision once a user has changed them (`annotate`)
 -- workers              sorted set of workers, by the time of their last report
 -- queue:<name>         Celery's list of messages
 -- take:<fence>         the job taken with this fence, for a moment
@@ -311,9 +311,25 @@ local function index_lists(name, tenant, group)
   if group == '' then return { base } end
   return { base, base .. ':group:' .. group }
 end
+-- Put a job, dataset or tree into the lists of the tags of its annotation (JSON).
+local function tag(name, id, annotation)
+  local h = redis.call('HMGET', P .. name .. ':' .. id, 'tenant', 'listed')
+  if name == 'job' and h[2] ~= '1' then return end
+  for _, tag in ipairs(cjson.decode(annotation).tags) do
+    redis.call('ZADD', P .. name .. 's:' .. h[1] .. ':tag:' .. tag, 0, id)
+  end
+end
+-- Set the annotation that it is made with, or ''; one that was set before stays.
+local function annotate_first(name, id, annotation)
+  if annotation == '' then return end
+  if redis.call('HSETNX', P .. name .. ':' .. id, 'annotation', annotation) == 1 then
+    tag(name, id, annotation)
+  end
+end
 -- bytes, key : of a dataset, or of the job of a tree ('' and 0 otherwise). ref : the job that a
--- dataset needs. expires : ms or ''. digest : the sha256 of a dataset's content, or ''.
-local function index_put(name, id, tenant, group, facts, bytes, key, ref, expires, digest)
+-- dataset needs. expires : ms or ''. digest : the sha256 of a dataset's content, or ''. annotation :
+-- what it is made with, or ''.
+local function index_put(name, id, tenant, group, facts, bytes, key, ref, expires, digest, annotation)
   local own = P .. name .. ':' .. id
   local old = redis.call('HGET', own, 'bytes')
   if not old then use(tenant, key, name .. 's', 1) end
@@ -327,6 +343,7 @@ local function index_put(name, id, tenant, group, facts, bytes, key, ref, expire
   end
   if ref ~= '' then redis.call('SADD', P .. 'needed:' .. ref, id) end
   if expires ~= '' then redis.call('ZADD', P .. 'expiries', expires, id) end
+  annotate_first(name, id, annotation)
 end
 -- Take a job, dataset or tree out of the lists of its tags.
 local function untag(name, id)

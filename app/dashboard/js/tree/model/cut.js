@@ -17,6 +17,7 @@ import { NONE } from "./store.js";
  *   size: number,
  *   name: string | null,
  *   category: number,
+ *   points_before: number,
  * }} Cluster `node` by id; `category`: its place in the drawing order
  *
  * @typedef {Pick<Clusters,
@@ -108,6 +109,7 @@ export function cutHere(columns, cut) {
       size: store.size[slot],
       name: store.name[slot],
       category: clusters.length,
+      points_before: store.before[slot],
     });
   }
   const sizes = clusters.map((cluster) => cluster.size).sort((a, b) => a - b);

@@ -13,6 +13,16 @@ import { SCALES } from "./scene.js";
 /** @type {readonly Shape[]} */
 export const SHAPES = ["circular", "rectangular", "icicle"];
 
+/** @typedef {"pca" | "umap" | "tsne" | "disc"} MapBy */
+
+/** @type {readonly [value: MapBy, label: string][]} */
+export const MAPS = [
+  ["pca", "Principal components"],
+  ["umap", "UMAP"],
+  ["tsne", "t-SNE"],
+  ["disc", "Poincaré disc"],
+];
+
 /** @type {readonly [value: string, label: string][]} */
 export const PALETTES = [
   ["okabe-ito", "Okabe-Ito, 20 colours"],
@@ -38,9 +48,10 @@ export const PALETTES = [
  *   labels: boolean,
  *   measure: Measure,
  *   links: boolean,
+ *   map: MapBy | null,
  * }} Look `root`, `folded` and `node` are ids; `color`: "cut", "none", "support", the id of a dataset of labels or of
  *   a classifier's evaluation; `cut`: null for the first suggestion; `alone`: the one category that is
- *   coloured; `measure` and `links`: of errors
+ *   coloured; `measure` and `links`: of errors; `map`: the one beside the tree
  */
 
 const NODE = /^\d{1,10}$/;
@@ -83,6 +94,7 @@ export function readLook(params) {
       "f1",
     ),
     links: params.links !== "0",
+    map: MAPS.find(([by]) => by === params.map)?.[0] ?? null,
   };
 }
 
@@ -129,6 +141,7 @@ export function writeLook(look) {
     labels: look.labels ? null : "0",
     measure: look.measure === "f1" ? null : look.measure,
     links: look.links ? null : "0",
+    map: look.map,
   };
 }
 

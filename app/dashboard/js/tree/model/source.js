@@ -2,12 +2,15 @@
 
 import { tablesOf } from "../../net/classifier_evaluations.js";
 import { Problem } from "../../net/problem.js";
-import { get } from "../../net/requests.js";
+import { readNpy } from "../../net/npy.js";
+import { get, raw, send } from "../../net/requests.js";
 import { errorsIn } from "./errors.js";
 import { supportIn } from "./support.js";
 
-/** @import { Agreement, Clusters, Confusions, Dataset, Hits, Job, Levels, Members, Merges, NodeDetails, Page, Tangle, Tree, View } from "../../net/answers.js" */
+/** @import { Agreement, Clusters, Confusions, Dataset, Hits, Job, Levels, Members, Merges, NodeDetails, Page, Place, PointMap, Selection, Tangle, Tree, View } from "../../net/answers.js" */
 /** @import { Cut } from "./cut.js" */
+/** @import { MapBy } from "./look.js" */
+/** @import { Corner, Points } from "./point_map.js" */
 
 /** @typedef {Record<string, string | number | null | undefined>} QueryValues */
 
@@ -147,6 +150,50 @@ export function treeSource(tree, signal) {
       const { nodes } = await get(`${base}.json`, { signal, quiet: true });
       return supportIn(nodes);
     },
+    /** @returns {Promise<{ items: PointMap[] }>} the newest first */
+    maps: () => get(`${base}/maps`, { signal, quiet: true }),
+    /**
+     * @param {MapBy} by
+     * @returns {Promise<PointMap>}
+     */
+    makeMap: (by) => send("POST", `${base}/maps`, { by }, { signal }),
+    /**
+     * @param {string} map id
+     * @returns {Promise<PointMap>}
+     */
+    map: (map) => get(`/v1/maps/${map}`, { signal, quiet: true }),
+    /**
+     * The positions of a map in the order of the leaves.
+     *
+     * @param {string} map id
+     * @returns {Promise<Points>}
+     */
+    positions: async (map) => {
+      const path = `${positionsPath(map, "npy")}?order=leaves`;
+      const answer = await raw(path, { signal, accept: "application/x-npy", quiet: true });
+      const { values, shape } = readNpy(await answer.arrayBuffer());
+      return { xy: /** @type {Float32Array} */ (values), n: shape[0] };
+    },
+    /**
+     * The nodes that fit an outline best.
+     *
+     * @param {string} map id
+     * @param {Corner[]} outline
+     * @returns {Promise<Selection>}
+     */
+    selection: (map, outline) =>
+      get(`/v1/maps/${map}/selection${query({ outline: outline.flat().join(","), limit: 3 })}`, {
+        signal,
+      }),
+    /**
+     * The point at a place from left to right.
+     *
+     * @param {number} place
+     * @param {AbortSignal} own
+     * @returns {Promise<Place>}
+     */
+    place: (place, own) => get(`${base}/places/${place}`, { signal: own, quiet: true }),
+    positionsPath,
     /** @returns {Promise<Page<Dataset>>} */
     datasets: () => get("/v1/datasets?limit=200", { signal, quiet: true }),
     /**
@@ -188,6 +235,12 @@ export function treeSource(tree, signal) {
     formPath: (suffix, values) => `${base}.${suffix}${query(values)}`,
   };
 }
+
+/**
+ * @param {string} map id
+ * @param {string} suffix
+ */
+const positionsPath = (map, suffix) => `/v1/maps/${map}/positions.${suffix}`;
 
 /** @param {Cut} cut */
 const cutQuery = (cut) => (cut.k === undefined ? { height: cut.height } : { k: cut.k });

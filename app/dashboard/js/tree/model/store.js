@@ -13,6 +13,7 @@ export class Store {
   parent = new Int32Array(START); // Slots; NONE where the parent is not loaded.
   size = new Float64Array(START);
   leaves = new Float64Array(START);
+  before = new Float64Array(START); // Points to the left of its own.
   height = new Float64Array(START);
   hidden = new Int32Array(START); // Children that are not loaded.
   category = new Int32Array(START);
@@ -79,6 +80,7 @@ export class Store {
     this.parent = copied(this.parent, new Int32Array(length));
     this.size = copied(this.size, new Float64Array(length));
     this.leaves = copied(this.leaves, new Float64Array(length));
+    this.before = copied(this.before, new Float64Array(length));
     this.height = copied(this.height, new Float64Array(length));
     this.hidden = copied(this.hidden, new Int32Array(length));
     this.category = copied(this.category, new Int32Array(length));
@@ -117,6 +119,7 @@ export class Store {
       const slot = this.#slotFor(node.id);
       this.size[slot] = node.size;
       this.leaves[slot] = node.n_leaves;
+      this.before[slot] = node.points_before;
       this.height[slot] = node.height;
       this.name[slot] = node.name;
       this.category[slot] = coloured ? (node.category ?? NONE) : NONE;

@@ -44,6 +44,7 @@ const KNOWN = new Set([
   "height",
   "size",
   "n_leaves",
+  "points_before",
   "depth",
   "path",
   "children",

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from models.arrays import Arrays, Float, Int
-from models.method import SHARED, Piece
+from models.crew import SHARED, Piece
 from models.methods.classifiers.classes.compressed import CompressedRows
 from models.methods.classifiers.classes.path_sums import PathSums
 from models.methods.classifiers.classes.problem import Problem, has_constant

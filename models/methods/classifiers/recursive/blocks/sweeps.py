@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Arrays
-from models.method import Checkpoint, Crew, Piece, Run
+from models.crew import Crew, Piece
+from models.method import Checkpoint, Run
 from models.methods.classifiers.classes.classifier import Trained
 from models.methods.classifiers.classes.compressed import CompressedRows
 from models.methods.classifiers.classes.path_sums import PathSums

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from models import memory
+from models.crew import Alone
 from models.data import Data
-from models.method import Alone, Checkpoint, PredictionOptions
+from models.method import Checkpoint, PredictionOptions
 from models.methods.classifiers.classes.class_graph import ClassGraph
 from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.compressed import CompressedRows

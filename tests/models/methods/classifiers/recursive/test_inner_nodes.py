@@ -9,7 +9,8 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import expit
 
-from models.method import Alone, Checkpoint
+from models.crew import Alone
+from models.method import Checkpoint
 from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.compressed import CompressedRows
 from models.methods.classifiers.classes.path_sums import PathSums

@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from models.crew import Alone
 from models.device import computing
 from models.errors import UsageError
-from models.method import Alone, Run
+from models.method import Run
 from models.methods.deep.networks.scaling import measure_scaling
 from models.methods.deep.trees.effort import TreeEffort
 from models.methods.deep.trees.training import ScaledRows, Trainer, Training

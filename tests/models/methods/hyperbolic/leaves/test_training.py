@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from models.crew import Alone
 from models.device import computing
-from models.method import Alone, Checkpoint, Run
+from models.method import Checkpoint, Run
 from models.methods.hyperbolic.leaves import effort as effort_module
 from models.methods.hyperbolic.leaves import training
 from models.methods.hyperbolic.leaves.effort import LeafEffort

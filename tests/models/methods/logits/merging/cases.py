@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 
 from models.arrays import Arrays, Float
-from models.method import Alone, Piece
+from models.crew import Alone, Piece
 from models.methods.logits.merging import engine, merging, reference, row_digest
 from models.methods.logits.merging.engine import LogitsRead
 from models.methods.logits.merging.merging import MergeEffort, Merger

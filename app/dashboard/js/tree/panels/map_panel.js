@@ -1,0 +1,425 @@
+// The map beside the tree: its points in the plane, in the colours of the tree. A node lights its points,
+// an outline gives the nodes that fit it, a point leads to its leaf.
+
+import { ENDED, follow } from "../../net/jobs.js";
+import { aborted, Problem, problemOf } from "../../net/problem.js";
+import { button } from "../../ui/controls.js";
+import { bdi, el, replace, unique } from "../../ui/dom.js";
+import { download } from "../../ui/downloads.js";
+import { count, number, plural } from "../../ui/format.js";
+import { menu } from "../../ui/menus.js";
+import { problemBox, waiting, warningBox } from "../../ui/notices.js";
+import { progressPanel } from "../../ui/progress.js";
+import { mapColours } from "../draw/map_colours.js";
+import { MapView } from "../draw/map_view.js";
+import { MAPS } from "../model/look.js";
+import { nodeOver, painted, thinned, within } from "../model/point_map.js";
+import { NONE } from "../model/store.js";
+import { putNear } from "./tooltip.js";
+import { zoomButtons } from "./zoom_buttons.js";
+
+/** @import { FittingNode, PointMap, Selection } from "../../net/answers.js" */
+/** @import { Hover, TreeView } from "../draw/view.js" */
+/** @import { MapBy } from "../model/look.js" */
+/** @import { Corner, Points } from "../model/point_map.js" */
+
+const MOST_CORNERS = 200;
+const WAIT_MS = 150;
+const FORMS = [
+  ["csv", "Positions (CSV)"],
+  ["npy", "Positions (npy)"],
+  ["arrow", "Positions (Arrow)"],
+];
+
+/**
+ * The panel, hidden while no map is chosen; `draw` for a look that was changed elsewhere, `offer` once it
+ * is known whether the method placed its points in a disc. `control` chooses the map.
+ *
+ * @param {TreeView} view
+ * @param {{ onchoose: (id: number, path: number[]) => unknown }} handlers
+ */
+export function mapPanel(view, { onchoose }) {
+  const { source, look, signal } = view;
+  const title = unique("map");
+  /** @type {PointMap | null} */
+  let shown = null;
+  /** @type {Points} */
+  let points = { xy: new Float32Array(0), n: 0 };
+  let hasDisc = look.map === "disc";
+  /** Counts the maps that were asked for, so that an earlier one is not shown after a later one. */
+  let asked = 0;
+  /** @type {Uint8Array | null} The outlined points. */
+  let outlined = null;
+  /** @type {{ first: number, n: number } | null} The places of the node that is lit. */
+  let lit = null;
+  /** @type {unknown[]} What the colours were made of. */
+  let colouredBy = [];
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  /** @type {AbortController | null} */
+  let request = null;
+
+  const facts = el("p", { class: "quiet map-facts", role: "status" });
+  const trouble = el("div", { class: "map-trouble" });
+  const cautions = el("div");
+  const fits = el("div", { class: "map-fits", role: "status" });
+  const tip = el("div", { class: "matrix-tip", hidden: true });
+  const map = new MapView({
+    onpoint: (place, x, y) => tell(place, x, y),
+    onchoose: (place) => choosePoint(place),
+    onoutline: (outline) => outlinedBy(outline),
+    signal,
+  });
+  const place = el("div", { class: "map-place" }, map.element, tip);
+  const lasso = button("Lasso", {
+    kind: "small",
+    "aria-pressed": "false",
+    title: "Outline points by dragging; also with Shift",
+    onclick: () => {
+      map.isLasso = !map.isLasso;
+      lasso.setAttribute("aria-pressed", String(map.isLasso));
+      map.element.classList.toggle("is-lasso", map.isLasso);
+    },
+  });
+  const tools = el(
+    "div",
+    { class: "row map-tools", role: "group", "aria-label": "Map tools" },
+    lasso,
+    button("In view", {
+      kind: "small",
+      title: "Which node are the points in view?",
+      onclick: () => {
+        map.setOutline(map.view);
+        outlinedBy(map.view);
+      },
+    }),
+    menu("Save", () => FORMS.map(([suffix, label]) => ({ label, onselect: () => save(suffix) })), {
+      iconName: "download",
+      kind: "small",
+      "aria-label": "Save the map",
+    }),
+    zoomButtons("Zoom of the map", map),
+  );
+  const content = el("div", { class: "map-content", hidden: true }, place, facts, fits, cautions);
+  const element = el(
+    "section",
+    { class: "card tree-map", "aria-labelledby": title, hidden: true },
+    el("header", { class: "row apart" }, el("h2", { id: title }, "Map"), tools),
+    trouble,
+    content,
+  );
+
+  const select = el("select", {
+    onchange: () => {
+      look.map = MAPS.find(([by]) => by === select.value)?.[0] ?? null;
+      draw();
+      view.emit("look");
+    },
+  });
+  const control = el("label", { class: "tree-inline" }, el("span", {}, "Map"), select);
+  const offerMaps = () => {
+    const own = MAPS.filter(([by]) => by !== "disc" || hasDisc);
+    replace(
+      select,
+      [["", "None"], ...own].map(([value, label]) => el("option", { value }, label)),
+    );
+    select.value = look.map ?? "";
+  };
+
+  /** @param {string} suffix */
+  const save = (suffix) =>
+    shown &&
+    download(source.positionsPath(shown.id, suffix), `${view.fileName()}-map.${suffix}`, {
+      signal,
+    });
+
+  // --- loading -----------------------------------------------------------------------------------
+
+  /**
+   * A finished map of this kind: an earlier one, or a new one.
+   *
+   * @param {MapBy} by
+   * @param {number} own the number of the request
+   * @returns {Promise<PointMap>}
+   */
+  const made = async (by, own) => {
+    const { items } = await source.maps();
+    const earlier = items.find(({ result }) => result?.by === by);
+    if (earlier) return earlier;
+    let answer = await source.makeMap(by);
+    if (!ENDED.has(answer.status)) {
+      const panel = progressPanel(answer.job, { oncancelled: () => {} });
+      if (own === asked) replace(trouble, panel);
+      await follow(answer.job, {
+        signal,
+        onprogress: (status, progress) => panel.show({ status, progress }),
+      });
+      answer = await source.map(answer.id);
+    }
+    if (answer.status === "succeeded") return answer;
+    throw new Problem(answer.error ?? { title: `The map was ${answer.status}.`, status: 409 });
+  };
+
+  /** @param {MapBy} by */
+  const load = async (by) => {
+    asked += 1;
+    const own = asked;
+    replace(trouble, waiting());
+    try {
+      const next = await made(by, own);
+      const positions = await source.positions(next.id);
+      if (own !== asked || signal.aborted) return;
+      replace(trouble);
+      await show(next, positions);
+    } catch (error) {
+      if (aborted(error) || own !== asked) return;
+      content.hidden = true;
+      tools.hidden = true;
+      replace(trouble, problemBox(problemOf(error), { level: "h3", retry: () => load(by) }));
+    }
+  };
+
+  /**
+   * @param {PointMap} next
+   * @param {Points} positions
+   */
+  const show = async (next, positions) => {
+    performance.mark("map:positions");
+    shown = next;
+    points = positions;
+    outlined = null;
+    colouredBy = [];
+    content.hidden = false;
+    tools.hidden = false;
+    replace(fits);
+    map.element.setAttribute("aria-label", altText(next));
+    replace(cautions, warningBox(next.warnings));
+    await map.show(points, { isDisc: next.result?.by === "disc" });
+    replace(facts, factsText(next, map.isFast));
+    recolour();
+    await lightNode(look.node);
+    performance.mark("map:shown");
+  };
+
+  // --- the tree colours and lights the map -------------------------------------------------------
+
+  const recolour = () => {
+    if (!shown || element.hidden) return;
+    const { theme, cut, store } = view;
+    const now = [theme, cut, store, store.n, look.color, look.alone, view.errors];
+    if (now.every((value, at) => value === colouredBy[at])) return;
+    colouredBy = now;
+    const { runs, palette } = mapColours(view);
+    map.paint(painted(points.n, runs), palette, theme);
+  };
+  const relight = () => {
+    if (!shown) return;
+    if (outlined) map.light(outlined);
+    else if (lit && lit.n < points.n) map.light(painted(points.n, [{ ...lit, index: 1 }]));
+    else map.light(null);
+  };
+  /**
+   * Light the points of a node; of none: null.
+   *
+   * @param {number | null} id
+   */
+  const lightNode = async (id) => {
+    if (!shown) return;
+    lit = null;
+    const slot = id === null ? NONE : view.store.slot(id);
+    if (slot !== NONE) lit = { first: view.store.before[slot], n: view.store.size[slot] };
+    else if (id !== null && id >= 0) {
+      try {
+        const { points_before: first, size } = await source.node(id, null);
+        if (look.node === id) lit = { first, n: size };
+      } catch (error) {
+        if (!aborted(error)) lit = null; // The panel of the node says why.
+      }
+    }
+    relight();
+  };
+  /** @param {Hover} hover */
+  const onhover = ({ row, same }) => {
+    if (same || !shown || outlined) return;
+    const slot = row === NONE ? NONE : view.scene.slot[row];
+    if (slot === NONE) lightNode(look.node);
+    else {
+      lit = { first: view.store.before[slot], n: view.store.size[slot] };
+      relight();
+    }
+  };
+
+  // --- the map speaks of the tree ----------------------------------------------------------------
+
+  /**
+   * @param {number} at a place
+   * @param {number} x
+   * @param {number} y
+   */
+  const tell = (at, x, y) => {
+    clearTimeout(timer);
+    request?.abort();
+    tip.hidden = at === NONE;
+    const slot = at === NONE ? NONE : nodeOver(view.store, at);
+    view.mark(slot === NONE ? null : [view.store.id[slot]]);
+    if (at === NONE) return;
+    const { store } = view;
+    const isLeaf = slot !== NONE && store.size[slot] === 1;
+    const name = slot === NONE ? null : store.name[slot];
+    const row = el("span", {}, "…");
+    replace(
+      tip,
+      el("strong", {}, name ? bdi(name) : slot === NONE ? "A point" : `Node ${store.id[slot]}`),
+      !isLeaf && slot !== NONE && el("span", {}, `one of ${plural(store.size[slot], "point")}`),
+      row,
+    );
+    putNear(tip, place, x, y);
+    const own = new AbortController();
+    request = own;
+    timer = setTimeout(async () => {
+      try {
+        const point = await source.place(at, AbortSignal.any([own.signal, signal]));
+        const isKnown = isLeaf || point.name === null;
+        replace(row, `Row ${count(point.row)}`, !isKnown && [", ", bdi(point.name ?? "")]);
+      } catch (error) {
+        if (!aborted(error)) replace(row, bdi(problemOf(error).title ?? ""));
+      }
+    }, WAIT_MS);
+  };
+  /** @param {number} at a place */
+  const choosePoint = async (at) => {
+    const { store } = view;
+    const slot = nodeOver(store, at);
+    if (slot !== NONE && !store.kids[slot]?.length && !store.hidden[slot]) {
+      view.select(store.id[slot]);
+      return;
+    }
+    try {
+      const { leaf, path } = await source.place(at, signal);
+      onchoose(leaf, path);
+    } catch (error) {
+      if (!aborted(error)) replace(fits, problemBox(problemOf(error), { level: "h3" }));
+    }
+  };
+  /** @param {Corner[] | null} outline */
+  const outlinedBy = async (outline) => {
+    const map_ = shown;
+    if (!map_ || !outline) {
+      outlined = null;
+      replace(fits);
+      relight();
+      return;
+    }
+    const corners = thinned(outline, MOST_CORNERS);
+    map.setOutline(corners);
+    const { inside } = within(points, corners);
+    outlined = inside;
+    relight();
+    try {
+      const selection = await source.selection(map_.id, corners);
+      if (outlined === inside) replace(fits, fitsOf(selection, view, onchoose, clear));
+    } catch (error) {
+      if (!aborted(error)) {
+        const retry = () => outlinedBy(outline);
+        replace(fits, problemBox(problemOf(error), { level: "h3", retry }));
+      }
+    }
+  };
+  const clear = () => {
+    map.setOutline([]);
+    outlinedBy(null);
+  };
+
+  const draw = () => {
+    select.value = look.map ?? "";
+    const isOther = look.map !== (shown?.result?.by ?? null);
+    element.hidden = look.map === null;
+    if (look.map === null) {
+      asked += 1;
+      view.mark(null);
+      return;
+    }
+    if (isOther) load(look.map);
+    else recolour();
+  };
+  view.on("drawn", recolour);
+  view.on("painted", recolour);
+  view.on("hover", onhover);
+  view.on("select", ({ id }) => lightNode(id));
+  offerMaps();
+  tools.hidden = true;
+  return Object.assign(element, {
+    control,
+    draw,
+    offerDisc: () => {
+      hasDisc = true;
+      offerMaps();
+    },
+  });
+}
+
+/** @param {PointMap} map */
+const altText = ({ result }) =>
+  `A map of ${plural(result?.n_points ?? 0, "point")} in the colours of the tree. The points of the ` +
+  "chosen node stand out; the table of its points has them as text. Plus and minus zoom, arrows move, " +
+  "0 shows all.";
+
+/**
+ * @param {PointMap} map
+ * @param {boolean} isFast
+ */
+function factsText({ result }, isFast) {
+  if (!result) return "";
+  const parts = [plural(result.n_points, "point")];
+  if (result.by === "pca" && result.explained !== null) {
+    parts.push(`${percent(result.explained)} of the variance`);
+  }
+  if (result.neighbors_kept !== null) {
+    parts.push(`${percent(result.neighbors_kept)} of nearest neighbours kept`);
+  }
+  if (!isFast) parts.push("drawn by the processor");
+  return parts.join(" · ");
+}
+
+/**
+ * The nodes that fit an outline.
+ *
+ * @param {Selection} selection
+ * @param {TreeView} view
+ * @param {(id: number, path: number[]) => unknown} onchoose
+ * @param {() => unknown} onclear
+ */
+function fitsOf({ n_points: n, items }, view, onchoose, onclear) {
+  /** @param {FittingNode} fit */
+  const line = (fit) =>
+    el(
+      "li",
+      {
+        onpointerenter: () => view.mark([fit.node]),
+        onpointerleave: () => view.mark(null),
+      },
+      el(
+        "button",
+        { type: "button", class: "linklike", onclick: () => onchoose(fit.node, fit.path) },
+        bdi(fit.name ?? `Node ${fit.node}`),
+      ),
+      ` ${plural(fit.size, "point")}: purity ${percent(fit.purity)}, recall ${percent(fit.recall)}`,
+    );
+  return [
+    el(
+      "div",
+      { class: "row apart" },
+      el(
+        "p",
+        {},
+        el("strong", {}, `${plural(n, "point")} outlined.`),
+        items.length ? " Nodes that fit best:" : " No node has any of them.",
+      ),
+      button("Clear", { kind: "small", onclick: onclear }),
+    ),
+    items.length > 0 && el("ol", {}, items.map(line)),
+  ];
+}
+
+/** @param {number} share */
+const percent = (share) => `${number(Math.round(share * 1000) / 10)} %`;

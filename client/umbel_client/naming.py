@@ -1,0 +1,47 @@
+"""A naming: names for the nodes of a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from umbel_client.packages import package
+
+
+class Naming:
+    """Names of nodes; `tree.newick(names=...)` and the other forms show them.
+
+    body : the naming as the service describes it. names : by node. nodes : the same with `size`,
+    `by` and the `evidence` of each. Both are empty until it has succeeded.
+    """
+
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        self.body = dict(body)
+        self.nodes: list[dict[str, Any]] = list(self.body.pop("nodes", ()))
+        self.names: dict[int, str] = {each["node"]: each["name"] for each in self.nodes}
+
+    @property
+    def id(self) -> str:
+        """The naming's id, `nm_...`."""
+        return str(self.body["id"])
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What could not be named, and why."""
+        return tuple(self.body["warnings"])
+
+    @property
+    def sent(self) -> dict[str, Any] | None:
+        """What a language model was told, and which; None where none was asked."""
+        sent: dict[str, Any] | None = (self.body.get("result") or {}).get("sent")
+        return sent
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame with a row for each named node. Raises MissingPackage."""
+        return package("pandas", "Naming.to_pandas()").DataFrame(self.nodes)
+
+    def __repr__(self) -> str:
+        result = self.body.get("result")
+        if result is None:
+            return f"<Naming {self.id}: {self.body['status']}>"
+        return f"<Naming {self.id}: {result['n_named']} nodes by {result['by']}>"

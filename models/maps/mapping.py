@@ -1,0 +1,135 @@
+"""The points of a tree laid out in the plane, as `MapTerms` say.
+
+Points with the same features lie in one place of `umap` and `tsne`: the distinct ones are laid out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from models import memory
+from models.arrays import Array, Matrix, Single
+from models.checks import blocks, distinct, require_usable
+from models.errors import UsageError
+from models.graphs.neighbours import nearest
+from models.maps.disc import in_disc
+from models.maps.faithfulness import neighbours_kept
+from models.maps.options import MapTerms
+from models.maps.principal import components
+from models.maps.tsne_layout import tsne_positions
+from models.maps.umap_layout import umap_positions
+from models.numerics.distances import flat
+from models.progress import Progress, subprogress
+from models.rows import Rows
+
+FEWEST = 4
+"""Distinct points that a layout by neighbours needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class PointMap:
+    """positions : (n_points, 2) float32. n_columns : of what was mapped. explained : share of the
+    variance in the plane, for `pca` and `disc`. neighbours_kept : as `faithfulness` has it; None
+    for one point, and where the map is what was mapped. warnings : one sentence each.
+    """
+
+    positions: Single
+    n_columns: int
+    explained: float | None
+    neighbours_kept: float | None
+    warnings: tuple[str, ...] = ()
+
+
+def mapped(rows: Matrix | Rows, terms: MapTerms, threads: int, progress: Progress) -> PointMap:
+    """A map by `pca`, `umap` or `tsne` of rows, (n_points, D), dense, sparse or read by blocks.
+
+    Sparse rows are first reduced to `n_components`, and what is kept is measured there. Raises
+    UsageError for rows that cannot be mapped: not finite, too large for memory, or too few.
+    """
+    n_columns = rows.shape[1]
+    if isinstance(rows, sp.csr_array):
+        rows = components(rows, min(terms.n_components, *rows.shape), terms.seed, progress).points
+    if terms.by == "pca":
+        plane = components(rows, 2, terms.seed, subprogress(progress, 0.0, 0.9))
+        progress(0.9, "measuring")
+        kept = neighbours_kept(rows, plane.points, terms.seed)
+        return PointMap(plane.points, n_columns, plane.explained, kept)
+    _require_memory(rows.shape, terms)
+    points = _reduced(rows, terms, subprogress(progress, 0.0, 0.1))
+    first, place = distinct(points)
+    if first.size < FEWEST:
+        raise UsageError(
+            f"A map by {terms.by!r} needs at least {FEWEST} points with different features; there "
+            f"are {first.size}. By 'pca' any number can be mapped.",
+            code="too-few-points",
+            parameter="by",
+        )
+    unique = points if first.size == len(points) else points[first]
+    start = components(unique, 2, terms.seed, subprogress(progress, 0.1, 0.15)).points
+    positions, warnings = _laid_out(unique, start, terms, threads, subprogress(progress, 0.15, 0.9))
+    progress(0.9, "measuring")
+    measured = flat(unique, terms.metric)
+    kept = neighbours_kept(measured, positions, terms.seed)
+    whole = positions.astype(np.float32)[place]
+    return PointMap(whole, n_columns, None, kept, warnings)
+
+
+def disc_map(ball: Array, terms: MapTerms) -> PointMap:
+    """The map `disc` of points of the Poincaré ball, (n_points, d)."""
+    flat_points = in_disc(ball)
+    if ball.shape[1] == 2:
+        return PointMap(flat_points.points, 2, 1.0, None)
+    kept = neighbours_kept(ball, flat_points.points, terms.seed)
+    note = (
+        f"The ball has {ball.shape[1]} dimensions: the disc shows the plane that holds "
+        f"{100 * flat_points.explained:.0f} % of the squared distances to the centre."
+    )
+    return PointMap(flat_points.points, ball.shape[1], flat_points.explained, kept, (note,))
+
+
+def _laid_out(
+    points: Array, start: Single, terms: MapTerms, threads: int, progress: Progress
+) -> tuple[Array, tuple[str, ...]]:
+    """(positions of distinct points, warnings)."""
+    most = len(points) - 1
+    finding, laying = subprogress(progress, 0.0, 0.3), subprogress(progress, 0.3, 1.0)
+    if terms.by == "umap":
+        k = min(terms.n_neighbors, most)
+        near = nearest(points, k, terms.metric, threads, finding)
+        laying(0.0, "laying out")
+        notes = _fewer("n_neighbors", terms.n_neighbors, k)
+        return umap_positions(near, start, terms.min_dist, terms.seed), notes
+    k = min(int(np.ceil(3 * terms.perplexity)), most)
+    perplexity = min(terms.perplexity, k / 3)
+    near = nearest(points, k, terms.metric, threads, finding)
+    notes = _fewer("perplexity", terms.perplexity, perplexity)
+    return tsne_positions(near, start, perplexity, terms.seed, threads, laying), notes
+
+
+def _fewer(term: str, requested: float, taken: float) -> tuple[str, ...]:
+    if taken == requested:
+        return ()
+    return (f"`{term}` is {taken:g} and not {requested:g}: there are no more distinct points.",)
+
+
+def _reduced(rows: Array | Rows, terms: MapTerms, progress: Progress) -> Array:
+    """(n_points, at most n_components) the rows, or their principal components, in float32."""
+    if rows.shape[1] > terms.n_components:
+        return components(rows, terms.n_components, terms.seed, progress).points
+    points = np.empty(rows.shape, dtype=np.float32)
+    for block, values in blocks(rows):
+        require_usable(values, block.start, len(points))
+        points[block] = values
+    return points
+
+
+def _require_memory(shape: tuple[int, ...], terms: MapTerms) -> None:
+    """Raises UsageError `too-large` where the layout would not fit."""
+    n_points = shape[0]
+    width = min(shape[1], terms.n_components)
+    k = terms.n_neighbors if terms.by == "umap" else 3 * terms.perplexity
+    needed = n_points * (24 * width + 72 * k + 200)
+    memory.require(terms.by, int(needed), "Map fewer rows, or by 'pca', which reads in blocks.")

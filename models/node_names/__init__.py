@@ -1,0 +1,7 @@
+"""Names for the nodes of any tree, from what its rows have in common.
+
+Start with `evidence`: what there is to say of nodes, by labels, terms, central items or features.
+
+- `options`: what is asked for.
+- `evidence`: what is found for each node, and the name that it makes.
+"""

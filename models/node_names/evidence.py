@@ -1,0 +1,195 @@
+"""What there is to say of the nodes of a tree, and the names that it makes.
+
+The nodes are those of a cut into so many clusters, and all above them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from models.arrays import Matrix
+from models.data import Data, Value
+from models.errors import UsageError
+from models.images import as_matrix
+from models.metrics.nodes import report_on_nodes
+from models.naming import N_TERMS, by_labels, distinctive_terms, node_sums, require_points
+from models.node_names.options import NEEDED, By
+from models.preprocess.inputs import fit_inputs
+from models.rows import Rows
+from models.tree.cut import cut
+from models.tree.tree import Tree
+
+N_ITEMS = 3
+LEAST_EFFECT = 0.5
+"""Standard deviations by which a feature must differ to be named."""
+_WORDS = ({"step": "words"},)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What was found for nodes.
+
+    name : the name that it makes, by node. said : the same with its numbers, for readers.
+    warnings : one sentence each.
+    """
+
+    name: Mapping[int, str]
+    said: Mapping[int, str]
+    warnings: tuple[str, ...] = ()
+
+
+def evidence(tree: Tree, by: By, values: Mapping[str, Value], n_clusters: int) -> Evidence:
+    """What the rows under nodes have in common, or tells them apart.
+
+    values : the inputs that `NEEDED` names, a value for each point of the tree.
+
+    Raises UsageError for an input that is missing, or does not fit the tree.
+    """
+    values = dict(values)
+    warnings: tuple[str, ...] = ()
+    if by == "terms" and "documents" in values:
+        preparation, prepared, notes = fit_inputs(_WORDS, {"documents": values["documents"]}, 0)
+        values |= preparation.with_words({}, prepared)
+        warnings = tuple(notes)
+    missing = [role for role in NEEDED[by] if role not in values]
+    if missing:
+        raise UsageError(
+            f"Naming by {by} needs the input {missing[0]!r}, one for each row of the tree"
+            + (", or 'documents' in place of features and their names." if by == "terms" else "."),
+            code="wrong-input",
+            role=missing[0],
+        )
+    found = _FINDERS[by](tree, values, n_clusters)
+    return Evidence(found.name, found.said, (*warnings, *found.warnings))
+
+
+def _labels(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evidence:
+    labels: Any = values["labels"]
+    named = by_labels(tree, labels)
+    label, share = named.extra["label"], named.extra["label_share"]
+    nodes = [node for node in _nodes(tree, n_clusters) if label[node] is not None]
+    return Evidence(
+        {node: named.name[node] for node in nodes},
+        {node: f"{100 * share[node]:.3g}% {label[node]}" for node in nodes},
+    )
+
+
+def _terms(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evidence:
+    terms = [str(term) for term in _texts(values["feature_names"])]
+    found = distinctive_terms(tree, _matrix(values["features"]), terms, n_clusters)
+    name = {node: ", ".join(term for term, _ in own) for node, own in found.items()}
+    said = {
+        node: ", ".join(f"{term} ({weight:.3g})" for term, weight in own)
+        for node, own in found.items()
+    }
+    return Evidence(name, said)
+
+
+def _items(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evidence:
+    items, features = _texts(values["names"]), _matrix(values["features"])
+    require_points(tree, features)
+    if len(items) != tree.n_points:
+        raise UsageError(
+            f"Input 'names' has {len(items)} names, the tree {tree.n_points} points; each needs "
+            "one.",
+            code="wrong-length",
+            role="names",
+        )
+    report = report_on_nodes(tree, features=features, n_exemplars=N_ITEMS)
+    if report.exemplars is None:
+        return Evidence({}, {}, report.warnings)
+    name, said = {}, {}
+    for node in _nodes(tree, n_clusters):
+        rows = [row for row in report.exemplars[node].tolist() if row >= 0]
+        if rows:
+            name[node] = ", ".join(dict.fromkeys(items[row] for row in rows))
+            said[node] = f"{name[node]} (of {tree.size[node]})"
+    return Evidence(name, said, report.warnings)
+
+
+def _features(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evidence:
+    """By the difference of the means of a node and of its siblings, in standard deviations within
+    both (Cohen's d)."""
+    features = _matrix(values["features"])
+    require_points(tree, features)
+    given = values.get("feature_names")
+    names = (
+        [f"feature {number}" for number in range(features.shape[1])]
+        if given is None
+        else _texts(given)
+    )
+    if len(names) != features.shape[1]:
+        raise UsageError(
+            f"Input 'feature_names' has {len(names)} names; the features have "
+            f"{features.shape[1]} columns.",
+            code="wrong-shape",
+            role="feature_names",
+        )
+    # About the mean, so that squares lose no digits.
+    centre = np.asarray(features.mean(axis=0)).ravel() if isinstance(features, np.ndarray) else 0.0
+    about = features - centre if isinstance(features, np.ndarray) else features
+    sums = node_sums(tree, about, n_clusters)
+    squares = node_sums(tree, about * about, n_clusters)
+    name, said = {}, {}
+    for node in sums:
+        parent = int(tree.parent[node])
+        n_own = int(tree.size[node])
+        n_rest = int(tree.size[parent]) - n_own if node else 0
+        if not n_own or not n_rest:
+            continue
+        rest = sums[parent] - sums[node]
+        apart = sums[node] / n_own - rest / n_rest
+        within = (squares[parent] - sums[node] ** 2 / n_own - rest**2 / n_rest) / tree.size[parent]
+        deviation = np.sqrt(np.maximum(within, 0.0))
+        # What is constant on both sides and differs tells them apart for certain.
+        effect = np.divide(
+            apart,
+            deviation,
+            out=np.where(apart == 0, 0.0, np.copysign(np.inf, apart)),
+            where=deviation > 1e-9 * np.abs(apart),
+        )
+        best = np.lexsort((-np.abs(apart), -np.abs(effect)))[:N_TERMS].tolist()
+        if best := [place for place in best if abs(effect[place]) >= LEAST_EFFECT]:
+            sides = ["high" if effect[place] > 0 else "low" for place in best]
+            name[node] = ", ".join(
+                f"{side} {names[place]}" for side, place in zip(sides, best, strict=True)
+            )
+            said[node] = ", ".join(
+                f"{names[place]} {effect[place]:+.2g} standard deviations from its siblings"
+                for place in best
+            )
+    return Evidence(name, said)
+
+
+_FINDERS: dict[By, Callable[[Tree, Mapping[str, Value], int], Evidence]] = {
+    "labels": _labels,
+    "terms": _terms,
+    "items": _items,
+    "features": _features,
+}
+
+
+def _nodes(tree: Tree, n_clusters: int) -> list[int]:
+    """The nodes of the cut and all above them."""
+    wanted = np.zeros(tree.n_nodes, dtype=bool)
+    for node in cut(tree, k=min(n_clusters, tree.n_leaves)).nodes.tolist():
+        while node >= 0 and not wanted[node]:
+            wanted[node] = True
+            node = int(tree.parent[node])
+    return np.flatnonzero(wanted).tolist()
+
+
+def _matrix(value: Any) -> Matrix:
+    if isinstance(value, tuple):
+        value = value[0]
+    if isinstance(value, Rows):
+        value = value.values(0, value.shape[0])
+    return Data({"features": as_matrix(value)}).matrix("features")
+
+
+def _texts(value: Any) -> Sequence[str]:
+    return [str(each) for each in value]

@@ -1,0 +1,192 @@
+"""The map beside the tree: its colours, what a node lights, the lasso, and what a point is."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.dashboard.conftest import Axe, Open
+from tests.dashboard.planted import SMALL, imported
+from tests.e2e.client import Api
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+GROUP = np.repeat(np.arange(4), 40)
+SOFTWARE = "GPU stall due to ReadPixels"
+"""What Chromium says where WebGL is drawn by the processor."""
+
+
+@pytest.fixture(scope="module")
+def tree(api: Api) -> str:
+    """Four groups in the corners of a square."""
+    rng = np.random.default_rng(0)
+    corners = np.array([[0.0, 0, 0], [9, 0, 0], [0, 9, 0], [9, 9, 1]])
+    rows = corners[GROUP] + rng.normal(size=(GROUP.size, 3))
+    names = [f"<b>point</b> {row}" for row in range(GROUP.size)]
+    job = api.run("hac", {"features": rows.tolist(), "names": names}, params={"linkage": "ward"})
+    assert job["status"] == "succeeded", job
+    return str(job["result"]["tree"])
+
+
+def panel(page: Page) -> Locator:
+    page.watch.expected.append(SOFTWARE)  # type: ignore[attr-defined]
+    region = page.get_by_role("region", name="Map", exact=True)
+    region.locator(".map-facts", has_text="160 points").wait_for()
+    return region
+
+
+def positions(page: Page, region: Locator) -> np.ndarray:
+    """(160, 2) where the points are in the picture, in px of the page, in the order of leaves."""
+    stage = region.locator(".map-stage").bounding_box()
+    assert stage is not None
+    map_id = page.evaluate(
+        "async tree => (await (await fetch(`/v1/trees/${tree}/maps`)).json()).items[0].id",
+        page.url.split("/trees/")[1].split("?")[0],
+    )
+    items = page.evaluate(
+        """async map => (await (await fetch(
+             `/v1/maps/${map}/positions.json?order=leaves`)).json()).items""",
+        map_id,
+    )
+    xy = np.array([[item["x"], item["y"]] for item in items])
+    low, high = xy.min(axis=0), xy.max(axis=0)
+    spare = 0.005 * (high - low).max()
+    width, height = stage["width"], stage["height"]
+    k = 0.96 * min(width / (high - low + 2 * spare)[0], height / (high - low + 2 * spare)[1])
+    away = (xy - (low + high) / 2) * k
+    return np.column_stack(
+        [stage["x"] + width / 2 + away[:, 0], stage["y"] + height / 2 - away[:, 1]]
+    )
+
+
+def outline(page: Page, around: np.ndarray, reach: float = 12.0) -> None:
+    """Draw a box around positions."""
+    (x0, y0), (x1, y1) = around.min(axis=0) - reach, around.max(axis=0) + reach
+    page.mouse.move(x0, y0)
+    page.mouse.down()
+    for x, y in ((x1, y0), (x1, y1), (x0, y1), (x0, y0 + 4)):
+        page.mouse.move(x, y, steps=3)
+    page.mouse.up()
+
+
+def test_an_outline_gives_the_node_that_fits(look: Open, tree: str, axe: Axe) -> None:
+    page = look(f"/trees/{tree}?cut=k:4")
+    page.get_by_role("combobox", name="Map", exact=True).select_option("pca")
+    region = panel(page)
+    assert "of the variance" in region.locator(".map-facts").inner_text()
+    region.scroll_into_view_if_needed()
+    at = positions(page, region)
+    # Its points are the first quarter of the leaves.
+    region.get_by_role("button", name="Lasso").click()
+    outline(page, at[:40])
+    fits = region.locator(".map-fits li")
+    fits.first.wait_for()
+    assert "40 points outlined" in region.locator(".map-fits").inner_text()
+    best = fits.first.inner_text()
+    assert "40 points: purity 100 %, recall 100 %" in best
+    assert "<b>point</b>" in best
+    axe(page)
+    fits.first.get_by_role("button").click()
+    page.locator(".tree-node", has_text="40").first.wait_for()
+    page.wait_for_function("() => /map=pca/.test(location.hash) && /node=/.test(location.hash)")
+    region.get_by_role("button", name="Clear").click()
+    assert fits.count() == 0
+    region.get_by_role("button", name="In view").click()
+    region.locator(".map-fits", has_text="160 points outlined").wait_for()
+    page.get_by_role("combobox", name="Map", exact=True).select_option("")
+    assert not region.is_visible()
+
+
+def test_a_point_says_what_it_is_and_leads_to_its_leaf(look: Open, tree: str) -> None:
+    page = look(f"/trees/{tree}?map=pca")
+    region = panel(page)
+    region.scroll_into_view_if_needed()
+    page.locator(".cut-said strong").wait_for()
+    at = positions(page, region)
+    apart = np.linalg.norm(at[:, None] - at[None], axis=2) + 1e9 * np.eye(len(at))
+    lonely = int(apart.min(axis=1).argmax())
+    page.mouse.move(*at[lonely].tolist())
+    tip = region.locator(".matrix-tip")
+    tip.get_by_text("Row").wait_for()
+    name = tip.locator("strong").inner_text()
+    assert name.startswith("<b>point</b>")
+    assert tip.inner_text().splitlines()[-1] == f"Row {name.split()[-1]}"
+    page.mouse.click(*at[lonely].tolist())
+    page.locator(".tree-node", has_text=name).wait_for()
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_it_fits_the_window(
+    open_page: Open, tree: str, axe: Axe, theme: str, width: int, height: int
+) -> None:
+    page = open_page(f"/trees/{tree}?map=pca", theme=theme, width=width, height=height)
+    region = panel(page)
+    picture = page.get_by_role("region", name="Picture of the tree").bounding_box()
+    box = region.bounding_box()
+    assert picture is not None
+    assert box is not None
+    is_beside = box["x"] > picture["x"] + picture["width"]
+    assert is_beside == (width > 1000)
+    assert is_beside or box["y"] > picture["y"] + picture["height"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    axe(page, "color-contrast")
+
+
+@pytest.mark.parametrize("by", ["webgl", "pixels"])
+def test_it_is_drawn_with_and_without_webgl(open_page: Open, tree: str, by: str) -> None:
+    page = open_page("/trees", fresh=True)
+    # WebGL by the processor would not be used.
+    page.evaluate(
+        """isWanted => {
+          const own = HTMLCanvasElement.prototype.getContext;
+          HTMLCanvasElement.prototype.getContext = function (kind, options) {
+            if (kind !== "webgl2") return own.call(this, kind, options);
+            return isWanted ? own.call(this, kind, {antialias: false, alpha: false}) : null;
+          };
+        }""",
+        by == "webgl",
+    )
+    page.evaluate("path => { location.hash = path; }", f"#/trees/{tree}?map=pca&cut=k:4")
+    region = panel(page)
+    assert ("by the processor" in region.locator(".map-facts").inner_text()) == (by == "pixels")
+    stage = region.locator(".map-stage")
+    series = [(0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167)]
+    shares = []
+    for cut in ("k:4", "k:2"):
+        page.evaluate("path => { location.hash = path; }", f"#/trees/{tree}?map=pca&cut={cut}")
+        page.locator(".cut-said strong", has_text=f"{cut[2:]} clusters").wait_for()
+        page.wait_for_timeout(300)
+        picture = Image.open(io.BytesIO(stage.screenshot())).convert("RGB")
+        seen = {colour: n for n, colour in picture.getcolors(1 << 24)}
+        shares.append([seen.get(colour, 0) > 200 for colour in series])
+    assert shares == [[True] * 4, [True, True, False, False]]
+
+
+def test_a_tree_without_features_says_what_it_needs(look: Open, api: Api) -> None:
+    page = look(f"/trees/{imported(api, SMALL, 'Life')}?map=pca")
+    page.watch.expected.append("422")  # type: ignore[attr-defined]
+    region = page.get_by_role("region", name="Map", exact=True)
+    region.get_by_text("give `inputs` with a row of features").wait_for()
+
+
+def test_the_disc_is_offered_where_there_is_one(look: Open, api: Api, tree: str) -> None:
+    rows = [[1.0, 0.1], [1.0, 0.2], [0.1, 1.0], [0.2, 1.0]]
+    params = {"max_iter": 10, "n_init": 1, "batch_size": 32}
+    job = api.run("hyphc", {"features": rows}, params=params)
+    assert job["status"] == "succeeded", job
+    page = look(f"/trees/{job['result']['tree']}")
+    page.watch.expected.append(SOFTWARE)  # type: ignore[attr-defined]
+    choice = page.get_by_role("combobox", name="Map", exact=True)
+    choice.locator("option[value=disc]").wait_for(state="attached")
+    choice.select_option("disc")
+    page.locator(".map-facts", has_text="4 points").wait_for()
+    look(f"/trees/{tree}")
+    assert choice.locator("option").all_inner_texts() == [
+        *("None", "Principal components", "UMAP", "t-SNE")
+    ]
