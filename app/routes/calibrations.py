@@ -251,8 +251,8 @@ async def get_suspected_labels(
         "The pairs, those that would gain most first.",
         PAIRS_EXAMPLE,
         "of,node,node_name,other,other_name,meet,meet_name,n_rows,n_confused,rate,low,high,"
-        "expected,gain,sure\r\n"
-        'classes,3,rose,4,tulip,1,"rose, tulip",60,15,0.25,0.154,0.37,0.08,0.167,0.9999\r\n',
+        "expected,learned,gain,sure\r\n"
+        'classes,3,rose,4,tulip,1,"rose, tulip",60,15,0.25,0.154,0.37,0.08,0.1,0.167,0.9999\r\n',
     ),
 )
 async def get_pairs_needing_data(
@@ -263,9 +263,9 @@ async def get_pairs_needing_data(
     form: Form[Any],
 ) -> Response:
     """Which classes, and which sibling subtrees, more data would tell apart better. Of two that
-    overlap by nature a part of the rows is taken for the other whatever the data, and a model that
-    has seen enough expects that part by its probabilities; one that has seen too few rows is wrong
-    more often than it expects. Pairs are ordered by this excess, for which an excess in few rows
-    counts less. Pairs without confused rows are left out.
+    overlap by nature a part of the rows is taken for the other whatever the data. A model that has
+    seen enough expects that part by its probabilities, and a classifier that learns from the
+    calibration's other rows cannot avoid it. Pairs are ordered by what exceeds the smaller of both;
+    an excess in few rows counts less. Pairs without confused rows are left out.
     """
     return await CALIBRATIONS.table(request, service, tenant, calibration_id, form, results.PAIRS)

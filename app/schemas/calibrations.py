@@ -93,6 +93,7 @@ PAIRS_EXAMPLE: dict[str, Any] = {
             "low": 0.154,
             "high": 0.37,
             "expected": 0.08,
+            "learned": 0.1,
             "gain": 0.167,
             "sure": 0.9999,
         }
@@ -285,13 +286,17 @@ class PairBody(BaseModel):
     rate: float = Field(description="Their share.")
     low: float = Field(description="The lower end of its 95 % interval (Jeffreys).")
     high: float
-    expected: float = Field(
+    expected: float | None = Field(
         description="The share that the model's own probabilities expect: what overlaps by nature "
-        "as far as the model knows, and stays with more data. 0 for methods without probabilities."
+        "as far as the model knows. Null for methods without probabilities."
+    )
+    learned: float | None = Field(
+        description="The share that is left where a linear classifier learns from the other rows, "
+        "over the model's probabilities. Null with more than 1024 classes or very few rows."
     )
     gain: float = Field(
-        description="The mean excess of the share over `expected`, given these rows: how much "
-        "more data could take away."
+        description="The mean excess of the share over the smaller of both, given these rows: how "
+        "much more data could take away."
     )
     sure: float = Field(description="The probability that there is an excess.")
 

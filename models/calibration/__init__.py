@@ -10,5 +10,6 @@ Start with `calibration`: what is kept, and how new rows are answered; `fit` mak
 - `risk`: an expected loss kept under a bound.
 - `selective`: what every threshold would answer, and how often that is wrong.
 - `labels`, `label_errors`: the classes that labels name, and labels that look wrong.
-- `pair_needs`: pairs of classes and of subtrees that more rows would tell apart better.
+- `pair_needs`: pairs of classes and of subtrees that more rows would tell apart better;
+  `relearning`: what the rows teach.
 """

@@ -1,9 +1,11 @@
 """Sets of classes that hold the label, told by the fewest nodes.
 
-The sets are those of flat conformal prediction: `lac` (Sadinle, Lei and Wasserman 2019) takes all
-classes of at least some probability, and is smallest on average; `aps` (Romano, Sesia and Candes
-2020) takes the most probable classes up to some sum. Naming a set by the topmost nodes all of whose
-classes are in it changes nothing in it, so its guarantee stays; no other nodes name it with fewer.
+The sets are those of flat conformal prediction: `lac` (Sadinle, Lei and Wasserman, "Least ambiguous
+set-valued classifiers with bounded error levels", 2019) takes all classes of at least some
+probability, and is smallest on average; `aps` (Romano, Sesia and Candes, "Classification with valid
+and adaptive coverage", NeurIPS 2020) takes the most probable classes up to some sum. Naming a set
+by the topmost nodes all of whose classes are in it changes nothing in it, so its guarantee stays;
+no other nodes name it with fewer.
 """
 
 from __future__ import annotations

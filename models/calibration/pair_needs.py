@@ -2,21 +2,25 @@
 
 Of what is taken for something else, a part stays however many rows a model learns from, where
 classes overlap by nature; the rest is error of the model, which shrinks as rows are added. Rows
-held out tell the two apart: a model that knows how probable classes are expects its own confusions,
-sum of P(a | x) over the rows that it takes for b, and is wrong exactly that often. A model that
-learned from too few rows places the border between two classes wrongly and is sure of it, so it is
-wrong more often than it expects. The excess is the loss by calibration of Kull and Flach, "Novel
-decompositions of proper scoring rules for classification" (ECML PKDD 2015), counted in decisions
-and pair by pair, beyond what one temperature for all classes has mended.
+held out bound what stays in two ways:
 
-The share of a pair's rows that are confused has a beta distribution after k of n were: a priori its
-mean is the expected share, as if that had been seen in one row, the weight of Jeffreys' prior. The
-gain is the mean of its excess, nothing where it falls short of what is expected: an excess seen in
-few rows counts for less, and one that nothing was seen of hardly. It is an estimate of what more
-rows could take away, not a bound. What it cannot see (the grouping loss: Perez-Lebel, Le Morvan and
-Varoquaux, "Beyond calibration", ICLR 2023) are the errors of a model that hedges: one held back by
-regularisation expects its confusions although more rows would spare them. The interval of the share
-is Jeffreys' (Brown, Cai and DasGupta, "Interval estimation for a binomial proportion", 2001).
+- What is expected. A model that knows how probable classes are expects its own confusions, the sum
+  of P(a | x) over the rows that it takes for b, and is wrong exactly that often. One that learned
+  from too few rows places the border between two classes wrongly and is sure of it, so it is wrong
+  more often. The excess is the loss by calibration of Kull and Flach, "Novel decompositions of
+  proper scoring rules for classification" (ECML PKDD 2015), counted in decisions and pair by pair,
+  beyond what one temperature for all classes has mended.
+- What is learned. A model that hedges, as one held back by a penalty, expects confusions that more
+  rows would spare it (the grouping loss: Perez-Lebel, Le Morvan and Varoquaux, "Beyond
+  calibration", ICLR 2023). So rows count that a classifier which learned from the other calibration
+  rows (`relearning`) still does not answer rightly: more rows teach more.
+
+The smaller of the two is what stays. The share of a pair's rows that are confused has a beta
+distribution after k of n were: a priori its mean is that part, as if it had been seen in one row,
+the weight of Jeffreys' prior. The gain is the mean of its excess, nothing where it falls short: an
+excess seen in few rows counts for less. It is an estimate of what more rows could take away, not a
+bound. The interval of the share is Jeffreys' (Brown, Cai and DasGupta, "Interval estimation for a
+binomial proportion", 2001).
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from scipy.special import betainc, betaincinv
 from models.arrays import Float, Int, Mask
 from models.calibration.calibration import probability_blocks
 from models.calibration.climbing import ClassTree, Rows
+from models.calibration.relearning import relearned
 from models.class_scores import ClassScores
 from models.tree.tree import Tree
 from models.tree.walk import lca
@@ -45,9 +50,10 @@ class PairNeeds:
     node, other : (n_pairs,) nodes without a class in common, the earlier one first. meet :
     (n_pairs,) the lowest node over both. classes : (n_pairs,) whether both are a class, not sibling
     subtrees. n_rows : (n_pairs,) rows labelled as one of the two. n_confused : (n_pairs,) those
-    taken for the other. rate, low, high : (n_pairs,) their share, and its 95 % interval. expected :
-    (n_pairs,) the share that the model expects. gain : (n_pairs,) the mean excess. sure :
-    (n_pairs,) the probability that there is one.
+    taken for the other. rate, low, high : (n_pairs,) their share, and its 95 % interval. expected,
+    learned : (n_pairs,) the share that the model expects, and that is left by what the other rows
+    teach; NaN where they are not known. gain : (n_pairs,) the mean excess over the smaller one.
+    sure : (n_pairs,) the probability that there is one.
     """
 
     node: Int
@@ -60,6 +66,7 @@ class PairNeeds:
     low: Float
     high: Float
     expected: Float
+    learned: Float
     gain: Float
     sure: Float
 
@@ -68,22 +75,29 @@ def pair_needs(tree: Tree, scores: ClassScores, label: Int, temperature: float) 
     """label : (n_rows,) classes, -1 for rows that are not labelled, which are left out.
 
     Subtrees are children of one node, of which at least one has several classes; a class at an
-    inner node is in no child. Without probabilities (`ClassScores.by_edges`) nothing is expected.
-    O(n (n_classes + depth) + n_pairs log n_pairs); below a node with many children a row counts
-    once for each of those that its own is confused with.
+    inner node is in no child. Without probabilities (`ClassScores.by_edges`) it is not known what
+    is expected. O(n (n_classes + depth) + n_pairs log n_pairs), and the time of `relearned`; below
+    a node with many children a row counts once for each of those that its own is confused with.
     """
     classes = ClassTree.of(tree, scores.node)
     n_classes, known = scores.n_classes, label >= 0
     taken_for = _taken_for(tree, scores, temperature)
     wrong = known & (taken_for != label)
-    node, other = scores.node[label[wrong]], scores.node[taken_for[wrong]]
     of_classes = _Pairs.between(label[wrong], taken_for[wrong], n_classes)
-    meet = lca(tree, node, other)
-    node, other = _child_towards(tree, meet, node), _child_towards(tree, meet, other)
-    apart = (node != meet) & (other != meet)
-    apart &= (classes.n_under[node] > 1) | (classes.n_under[other] > 1)
-    of_subtrees = _Pairs.between(node[apart], other[apart], tree.n_nodes)
+    node, other, _ = _apart(classes, label[wrong], taken_for[wrong])
+    of_subtrees = _Pairs.between(node, other, tree.n_nodes)
+    learned = relearned(scores, label, temperature, tree.n_nodes)
+    if learned is not None:
+        # A row that is taken for a third class instead is not spared.
+        wrong = np.flatnonzero((label >= 0) & (learned != label))
+        row, of = np.tile(wrong, 2), np.tile(label[wrong], 2)
+        either = np.append(taken_for[wrong], learned[wrong])
+        row, of, either = (each[either != of] for each in (row, of, either))
+        of_classes.learn(row, of, either, n_classes)
+        node, other, apart = _apart(classes, of, either)
+        of_subtrees.learn(row[apart], node, other, tree.n_nodes)
     if not scores.by_edges:
+        of_classes.expected[:], of_subtrees.expected[:] = 0.0, 0.0
         for probability, block in probability_blocks(scores, temperature, tree.n_nodes):
             own = np.flatnonzero(known[block])
             rows = Rows.of(classes, probability[own])
@@ -106,21 +120,22 @@ def pair_needs(tree: Tree, scores: ClassScores, label: Int, temperature: float) 
         ),
         np.concatenate([of_classes.n_confused, of_subtrees.n_confused]),
         np.concatenate([of_classes.expected, of_subtrees.expected]),
+        np.concatenate([of_classes.learned, of_subtrees.learned]),
     )
 
 
-def gains(n_confused: Int, n_rows: Int, expected: Float) -> tuple[Float, Float]:
+def gains(n_confused: Int, n_rows: Int, stays: Float) -> tuple[Float, Float]:
     """(n,) the mean excess, and the probability of one: E max(0, s - e) and P(s > e), where the
-    share s has the density Beta(k + e, n - k + 1 - e) and e is the expected share.
+    share s has the density Beta(k + e, n - k + 1 - e) and e is the share that stays.
 
     With m the mean of s and I the regularised incomplete beta function, the first is
     m (1 - I_e(k + e + 1, n - k + 1 - e)) - e (1 - I_e(k + e, n - k + 1 - e)).
     """
-    a, b = n_confused + expected, n_rows - n_confused + 1.0 - expected
-    # An expected share of 1 leaves no room for an excess, and of all rows no parameter.
+    a, b = n_confused + stays, n_rows - n_confused + 1.0 - stays
+    # A share of 1 leaves no room for an excess, and of all rows no parameter.
     b = np.maximum(b, np.finfo(np.float64).tiny)
-    sure = 1.0 - betainc(a, b, expected)
-    gain = a / (n_rows + 1.0) * (1.0 - betainc(a + 1.0, b, expected)) - expected * sure
+    sure = 1.0 - betainc(a, b, stays)
+    gain = a / (n_rows + 1.0) * (1.0 - betainc(a + 1.0, b, stays)) - stays * sure
     return np.maximum(gain, 0.0), sure
 
 
@@ -131,6 +146,19 @@ def interval(n_confused: Int, n_rows: Int) -> tuple[Float, Float]:
     a, b, tail = n_confused + 0.5, n_rows - n_confused + 0.5, (1.0 - LEVEL) / 2
     low = np.where(n_confused == 0, 0.0, betaincinv(a, b, tail))
     return low, np.where(n_confused == n_rows, 1.0, betaincinv(a, b, 1.0 - tail))
+
+
+def _apart(classes: ClassTree, label: Int, taken_for: Int) -> tuple[Int, Int, Mask]:
+    """The sibling subtrees of the rows where they are, one of which has several classes; and of
+    which rows they are.
+    """
+    tree = classes.tree
+    node, other = classes.node[label], classes.node[taken_for]
+    meet = lca(tree, node, other)
+    node, other = _child_towards(tree, meet, node), _child_towards(tree, meet, other)
+    apart = (node != meet) & (other != meet)
+    apart &= (classes.n_under[node] > 1) | (classes.n_under[other] > 1)
+    return node[apart], other[apart], apart
 
 
 def _taken_for(tree: Tree, scores: ClassScores, temperature: float) -> Int:
@@ -172,9 +200,10 @@ class _Pairs:
     of: Int
     pair: Int
     expected: Float = field(init=False)
+    learned: Float = field(init=False)
 
     def __post_init__(self) -> None:
-        self.expected = np.zeros(self.n_pairs)
+        self.expected, self.learned = (np.full(self.n_pairs, np.nan) for _ in range(2))
 
     @property
     def n_pairs(self) -> int:
@@ -183,12 +212,21 @@ class _Pairs:
     @classmethod
     def between(cls, one: Int, other: Int, number: int) -> _Pairs:
         """one, other : (n,) what a confused row is and what it is taken for, below `number`."""
-        key = np.minimum(one, other) * number + np.maximum(one, other)
-        pair, n_confused = np.unique(key, return_counts=True)
+        pair, n_confused = np.unique(_key(one, other, number), return_counts=True)
         first, second = np.divmod(pair.astype(np.int64), number)
         at, of = np.append(first, second), np.append(second, first)
         order = np.argsort(at, kind="stable")
         return cls(first, second, n_confused, at[order], of[order], order % max(1, len(first)))
+
+    def learn(self, row: Int, one: Int, other: Int, number: int) -> None:
+        """Count what is confused after learning, as `between`, each of the rows once."""
+        self.learned[:] = 0.0
+        once = np.unique(np.stack([row, _key(one, other, number)]), axis=1)[1]
+        pair, count = np.unique(once, return_counts=True)
+        own = _key(self.first, self.second, number)
+        at = np.minimum(np.searchsorted(own, pair), max(0, self.n_pairs - 1))
+        known = own[at] == pair if self.n_pairs else np.zeros(len(pair), dtype=np.bool_)
+        self.learned[at[known]] = count[known]
 
     def expect(self, row: Int, at: Int, mass: Callable[[Int, Int], Float]) -> None:
         """Count rows that are taken for `at`. mass : the probability of a class or node in rows."""
@@ -201,6 +239,11 @@ class _Pairs:
         )
 
 
+def _key(one: Int, other: Int, number: int) -> Int:
+    """(n,) one number for each unordered pair."""
+    return np.minimum(one, other) * number + np.maximum(one, other)
+
+
 def _ranked(
     tree: Tree,
     node: Int,
@@ -209,9 +252,11 @@ def _ranked(
     n_rows: Int,
     n_confused: Int,
     expected_rows: Float,
+    learned_rows: Float,
 ) -> PairNeeds:
-    expected = np.minimum(expected_rows / n_rows, 1.0)
-    gain, sure = gains(n_confused, n_rows, expected)
+    expected, learned = (np.minimum(each / n_rows, 1.0) for each in (expected_rows, learned_rows))
+    stays = np.nan_to_num(np.fmin(expected, learned))
+    gain, sure = gains(n_confused, n_rows, stays)
     low, high = interval(n_confused, n_rows)
     rank = np.lexsort((other, node, ~classes, -gain))
     return PairNeeds(
@@ -225,6 +270,7 @@ def _ranked(
         low=low[rank],
         high=high[rank],
         expected=expected[rank],
+        learned=learned[rank],
         gain=gain[rank],
         sure=sure[rank],
     )

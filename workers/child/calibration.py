@@ -170,8 +170,9 @@ def _save_pairs(found: PairNeeds, tree: Tree, folder: Path) -> None:
     }
     for name in ("n_rows", "n_confused"):
         columns[name] = pa.array(getattr(found, name), pa.int64())
-    for name in ("rate", "low", "high", "expected", "gain", "sure"):
-        columns[name] = pa.array(getattr(found, name), pa.float64())
+    for name in ("rate", "low", "high", "expected", "learned", "gain", "sure"):
+        value = getattr(found, name)
+        columns[name] = pa.array(value, pa.float64(), mask=np.isnan(value))
     save_arrow(pa.table(columns), folder / results.PAIRS)
 
 

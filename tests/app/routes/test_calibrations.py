@@ -220,6 +220,8 @@ def test_pairs_that_need_more_data(working: Working, tree: dict[str, Any]) -> No
     assert [item["of"] for item in items] == ["classes", "classes"]
     assert [item["rate"] for item in items] == [0.5, 0.5]
     assert [item["expected"] for item in items] == pytest.approx([0.01, 0.4])
+    # Rows of a class do not differ, so that nothing is learned from them.
+    assert [item["learned"] for item in items] == [None, None]
     assert items[0]["gain"] > 0.4 > 0.2 > items[1]["gain"]
     assert all(item["low"] < 0.5 < item["high"] for item in items)
     text = working.client.get(f"{base}.csv").text
@@ -227,6 +229,12 @@ def test_pairs_that_need_more_data(working: Working, tree: dict[str, Any]) -> No
     assert [float(row["gain"]) for row in rows] == [item["gain"] for item in items]
     arrow = working.client.get(f"{base}.arrow").content
     assert pa.ipc.open_file(arrow).read_all().to_pylist() == items
+    made = calibrate(working, tree, 200).json()
+    items = working.client.get(f"/v1/calibrations/{made['id']}/pairs").json()["items"]
+    assert {item["of"] for item in items} == {"classes", "subtrees"}
+    assert all(0 <= item["learned"] <= 1 for item in items)
+    gains = [item["gain"] for item in items]
+    assert gains == sorted(gains, reverse=True)
 
 
 def test_a_classifier_and_a_partition_are_calibrated(working: Working) -> None:

@@ -53,6 +53,8 @@ test("calibrations and pairs are told apart, merges that lose nothing come first
   assert.equal(words.labelOf(named), "mine · alpha 0.05, by class, sets, 800 rows");
   assert.equal(words.labelOf({ ...own, name: "later", result: null }), "later");
   assert.match(words.rateText({ rate: 0.25, low: 0.154, high: 0.37 }), /^25\u00a0% \(15\.4–37/u);
+  const stays = (expected, learned) => words.staysOf({ expected, learned });
+  assert.deepEqual([stays(0.2, 0.1), stays(null, 0.3), stays(1, null), stays(null, null)], [0.1, 0.3, 1, 0]); // prettier-ignore
   const node = (id, gain, lost) => ({ node: id, name: null, gain, lost_bits: lost });
   const nodes = [node(0, 0.3, 3), node(1, 0.2, 1), node(2, 0.01, 0)];
   assert.deepEqual(

@@ -11,6 +11,7 @@ from scipy.stats import beta
 
 from models.arrays import Float, Int
 from models.calibration.pair_needs import gains, interval, pair_needs
+from models.calibration.relearning import relearned
 from models.class_scores import ClassScores, finite
 from models.tree.build import from_parents
 from models.tree.tree import Tree
@@ -31,18 +32,35 @@ def test_counts_are_the_definition(seed: int) -> None:
     found = pair_needs(tree, scores_of(classes.node, logits), label, 1.0)
     known = np.flatnonzero(label >= 0)
     taken = probability.argmax(axis=1)
+    learned = relearned(scores_of(classes.node, logits), label, 1.0, tree.n_nodes)
 
-    def counted(one: set[int], other: set[int]) -> tuple[int, int, float]:
+    def counted(one: set[int], other: set[int]) -> tuple[int, int, float, float]:
         rows = [row for row in known if label[row] in one | other]
-        confused = [
-            row
-            for row in rows
-            if (label[row] in one and taken[row] in other)
-            or (label[row] in other and taken[row] in one)
-        ]
+
+        def confused_by(given: Int) -> int:
+            return sum(
+                (label[row] in one and given[row] in other)
+                or (label[row] in other and given[row] in one)
+                for row in rows
+            )
+
         expected = sum(probability[row, list(one)].sum() for row in known if taken[row] in other)
         expected += sum(probability[row, list(other)].sum() for row in known if taken[row] in one)
-        return len(rows), len(confused), min(1.0, expected / max(1, len(rows)))
+        n_rows = max(1, len(rows))
+        left = np.nan
+        if learned is not None:
+            still = np.where(learned == label, label, taken)
+            left = sum(
+                learned[row] != label[row]
+                and any(
+                    (label[row] in one and given[row] in other)
+                    or (label[row] in other and given[row] in one)
+                    for given in (still, learned)
+                )
+                for row in rows
+            )
+            left /= n_rows
+        return len(rows), confused_by(taken), min(1.0, expected / n_rows), left
 
     pairs = {}
     for one in range(n):
@@ -69,12 +87,13 @@ def test_counts_are_the_definition(seed: int) -> None:
         found.n_rows.tolist(),
         found.n_confused.tolist(),
         found.expected.tolist(),
+        found.learned.tolist(),
         strict=True,
     )
     own = sorted((kind, sorted({one, other}), tuple(rest)) for kind, one, other, *rest in rows)
     assert [each[:2] for each in own] == [each[:2] for each in expected]
     for (*_, values), (*_, literal) in zip(own, expected, strict=True):
-        assert values == pytest.approx(literal, abs=1e-9)
+        assert values == pytest.approx(literal, abs=1e-9, nan_ok=True)
     for one, other, meet in zip(found.node, found.other, found.meet, strict=True):
         paths = up(tree, int(one)), up(tree, int(other))
         assert meet == next(node for node in paths[0] if node in paths[1])
@@ -118,7 +137,7 @@ def test_without_probabilities_all_confusions_count() -> None:
     label = np.array([0, 0, 1, 2, 3, 2])
     found = pair_needs(tree, scores_of(node, logits, by_edges=True), label, 1.0)
     assert found.node.tolist() == [3, 5]
-    assert found.expected.tolist() == [0.0, 0.0]
+    assert np.isnan([found.expected, found.learned]).all()
     assert found.gain == pytest.approx(found.n_confused / (found.n_rows + 1))
 
 

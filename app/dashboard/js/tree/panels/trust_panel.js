@@ -212,8 +212,8 @@ const NONE =
   "Nothing is known yet of how far its answers can be trusted. Rows that the model has not seen, with " +
   "their classes, tell.";
 const PAIRS =
-  "More is confused of them than the model's own probabilities expect, as after learning from too few " +
-  "rows. What is expected stays: there the classes overlap.";
+  "What is confused of them beyond what stays. Where classes overlap, the model's probabilities expect " +
+  "confusions, and a classifier that learns from these rows cannot avoid them: that part stays.";
 const MERGING =
   "If all classes under a node were one, rows that are taken for another of them would be right, and what " +
   "tells them apart would be lost.";

@@ -4,7 +4,7 @@ import { lineChart } from "../../ui/charts.js";
 import { bdi, el } from "../../ui/dom.js";
 import { number, percent } from "../../ui/format.js";
 import { table } from "../../ui/tables.js";
-import { byPrice, mergePoints, rateText } from "./trust_words.js";
+import { byPrice, mergePoints, rateText, staysOf } from "./trust_words.js";
 
 /** @import { Merges, PairNeed, Suspect } from "../../net/answers.js" */
 /** @import { Column } from "../../ui/tables.js" */
@@ -77,10 +77,10 @@ export function pairTable(pairs, onchoose) {
     },
     { label: "Confused", numeric: true, cell: rateText, sort: ({ rate }) => rate },
     {
-      label: "Expected",
+      label: "Stays",
       numeric: true,
-      cell: ({ expected }) => percent(expected),
-      sort: ({ expected }) => expected,
+      cell: (pair) => percent(staysOf(pair)),
+      sort: staysOf,
     },
     {
       label: "To gain",

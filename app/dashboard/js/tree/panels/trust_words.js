@@ -94,3 +94,13 @@ export const rateText = ({ rate, low, high }) =>
  */
 export const byPrice = (nodes) =>
   [...nodes].sort((a, b) => b.gain * a.lost_bits - a.gain * b.lost_bits);
+
+/**
+ * The share of a pair's rows that is confused whatever the data, as far as is known.
+ *
+ * @param {Pick<PairNeed, "expected" | "learned">} pair
+ */
+export const staysOf = ({ expected, learned }) => {
+  const known = [expected, learned].filter((share) => share !== null);
+  return known.length ? Math.min(...known) : 0;
+};
