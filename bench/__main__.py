@@ -15,7 +15,7 @@ TABLES = (
     *("quality", "purity", "linkage", "words", "margins", "sphere", "calibration", "tasks", "rmlr"),
     *("classifiers", "labelled", "views", "supervision", "completion"),
     *("attributes", "splits", "momentum", "l2h_tables", "logits_kinds", "deep"),
-    *("turns", "endurance", "consensus", "trust", "hac_defaults", "levels"),
+    *("turns", "endurance", "consensus", "trust", "hac_defaults", "levels", "client"),
 )
 _NAMED = frozenset(TABLES[TABLES.index("hyperbolic") :])
 """Tables that are made only if they are named."""
