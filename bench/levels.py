@@ -23,7 +23,7 @@ from bench.report import Report
 from models.arrays import Array, Float
 from models.data import Data
 from models.registry import method
-from models.tree import silhouette, silhouette_chance
+from models.tree import silhouette, silhouette_valleys
 from models.tree.suggested_cuts import P_VALUE, Level, candidates, levels
 from models.tree.tree import Tree
 
@@ -126,7 +126,7 @@ def _suggested(points: Array, linkage: str, metric: str = "euclidean") -> list[L
     tree: Tree = hac.fit(Data({"features": points}), params, threads=1).tree
     curve = silhouette.curve(tree, points)
     peaks = sorted(candidates(tree, curve))
-    p_values = silhouette_chance.p_values(tree.n_points, points, peaks)
+    p_values = silhouette_valleys.p_values(tree, points, peaks)
     return levels(tree, {"silhouette": curve, f"silhouette{P_VALUE}": p_values})
 
 

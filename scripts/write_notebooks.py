@@ -36,6 +36,7 @@ def executed(path: Path, url: str) -> Any:
             notebook,
             timeout=LONGEST_S,
             record_timing=False,
+            coalesce_streams=True,
             resources={"metadata": {"path": str(DOCS)}},
             config=Config({"KernelManager": sockets}),
         )

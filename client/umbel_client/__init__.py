@@ -16,11 +16,9 @@ Start with `client`, which has `Umbel`; `aio` has the same for asyncio, written 
 - `local`, `keeper`: a service of one's own; `sklearn`: the face for scikit-learn
 """
 
-from umbel_client.aio.client import AsyncUmbel
-from umbel_client.aio.dataset import AsyncDataset
-from umbel_client.aio.job import AsyncJob
-from umbel_client.aio.model import AsyncModel
-from umbel_client.aio.tree import AsyncTree
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from umbel_client.calibration import Calibration
 from umbel_client.client import Umbel
 from umbel_client.comparison import Comparison
@@ -46,6 +44,13 @@ from umbel_client.naming import Naming
 from umbel_client.results import Cluster, Confusions, Cut, Evaluation, Level, Predictions
 from umbel_client.tree import Tree
 from umbel_client.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from umbel_client.aio.client import AsyncUmbel
+    from umbel_client.aio.dataset import AsyncDataset
+    from umbel_client.aio.job import AsyncJob
+    from umbel_client.aio.model import AsyncModel
+    from umbel_client.aio.tree import AsyncTree
 
 __all__ = [
     "AsyncDataset",
@@ -83,3 +88,18 @@ __all__ = [
     "WaitTimeout",
     "__version__",
 ]
+
+_FOR_ASYNCIO = {
+    "AsyncUmbel": "client",
+    "AsyncDataset": "dataset",
+    "AsyncJob": "job",
+    "AsyncModel": "model",
+    "AsyncTree": "tree",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """The classes for asyncio, which takes longer to load than the client, when one is used."""
+    if name in _FOR_ASYNCIO:
+        return getattr(import_module(f"umbel_client.aio.{_FOR_ASYNCIO[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,8 +6,8 @@ where nodes have any. Others (`silhouette`, `modularity`) were measured when the
 are passed as curves.
 
 Gaps are held against chance (`height_gaps`) where there are `FEWEST_GAPS` of them to compare, and
-the silhouette where p-values are passed with its curve (`silhouette_chance`); of these only what is
-significant is suggested. A cut in which one cluster has nearly all points is never suggested.
+the silhouette where p-values are passed with its curve (`silhouette_valleys`); of these only what
+is significant is suggested. A cut in which one cluster has nearly all points is never suggested.
 """
 
 from __future__ import annotations

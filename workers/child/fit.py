@@ -16,7 +16,7 @@ from models.preprocess.inputs import TERMS, Preparation, feature_matrix, fit_inp
 from models.preprocess.pipeline import ROLE
 from models.progress import Progress
 from models.registry import method
-from models.tree import silhouette, silhouette_chance
+from models.tree import silhouette, silhouette_valleys
 from models.tree.suggested_cuts import P_VALUE, candidates
 from workers.artifacts.results import Stage
 from workers.model import MethodStep
@@ -145,8 +145,8 @@ def curves_of(result: PlanResult) -> dict[str, list[tuple[int, float]]]:
         if curve:
             curves["silhouette"] = curve
             peaks = candidates(tree, curve)
-            curves[f"silhouette{P_VALUE}"] = silhouette_chance.p_values(
-                tree.n_points, matrix, sorted(peaks)
+            curves[f"silhouette{P_VALUE}"] = silhouette_valleys.p_values(
+                tree, matrix, sorted(peaks)
             )
     return curves
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 import weakref
 from collections.abc import AsyncIterator, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
@@ -24,6 +23,9 @@ from umbel_client.core.steps import (
     Step,
 )
 from umbel_client.version import VERSION
+
+if TYPE_CHECKING:
+    import asyncio
 
 T = TypeVar("T")
 
@@ -186,6 +188,8 @@ class AsyncDriver:
                 self._answered = True
                 return reply
             case Sleep(seconds):
+                import asyncio
+
                 await asyncio.sleep(seconds)
             case Open(request):
                 await stream.shut()
@@ -201,6 +205,8 @@ class AsyncDriver:
         return None
 
     def _opened(self) -> httpx.AsyncClient:
+        import asyncio
+
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
             self._loop = loop
