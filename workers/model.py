@@ -127,9 +127,9 @@ class Request(_Frozen):
         "top_k", "threshold", "bootstrap", "seed"}; `compare` a
         `workers.child.comparison.ComparisonOptions`; `consensus` a
         `workers.child.consensus.ConsensusOptions`; `calibrate` {"tree": id, "cut"} and
-        `models.calibration.options.CalibrationTerms`; `map` {"tree": id, "of_fit", "preprocess",
-        "ball"} and `models.maps.options.MapTerms`, where `of_fit` is the role of the fit's input
-        that is mapped, null for one of its own; `import` {"format"}, its content lying at
+        `models.calibration.options.CalibrationTerms`; `map` {"tree": id, "of_fit", "preprocess"},
+        where `of_fit` is the role of the fit's input that is mapped, null for an input of its own,
+        and `params` are `models.maps.options.MapTerms`; `import` {"format"}, its content lying at
         `layout.inline(..., "content")`; `inspect` {"dataset": id}.
     webhook : the address to notify when the job has ended; checked by
         `workers.webhooks.addresses.parse`.

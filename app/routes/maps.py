@@ -94,11 +94,11 @@ async def create_map(
         fields = {
             "method": _METHOD,
             "inputs": inputs.refs,
+            "params": body.own(),
             "options": {
                 "tree": tree_id,
                 "of_fit": mapped.role,
                 "preprocess": mapped.preprocess,
-                **body.own(),
             },
             "name": body.name,
             "expires_at": body.expires_at or mapped.expires_at,

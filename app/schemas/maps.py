@@ -18,6 +18,7 @@ from workers.model import Record, Status, sibling
 EXAMPLE: dict[str, Any] = {
     "id": "map_01kamjx5w0n5zr4v8cqe2t7h3f",
     "job": "job_01kamjx5w0n5zr4v8cqe2t7h3f",
+    "by": "umap",
     "tree": "tr_01kamjx5w0ahwbcuvh3mqsx4fb",
     "name": None,
     "description": None,
@@ -119,6 +120,7 @@ class MapBody(BaseModel):
 
     id: str
     job: str = Field(description="The job that makes it: follow or cancel that job.")
+    by: By
     tree: str | None = Field(description="Null until it has succeeded.")
     name: str | None
     description: Description
@@ -147,6 +149,7 @@ class MapBody(BaseModel):
                 ),
                 "id": sibling(record.id, "map"),
                 "job": record.id,
+                "by": record.params["by"],
                 "tree": result.get("tree"),
                 "result": result.get("map"),
             }
