@@ -158,9 +158,9 @@ class Request(_Frozen):
         `workers.child.comparison.ComparisonOptions`; `consensus` a
         `workers.child.consensus.ConsensusOptions`; `calibrate` {"tree": id, "cut"} and
         `models.calibration.options.CalibrationTerms`; `drift` {"tree": id} and
-        `models.drift.options.DriftTerms`; `map` {"tree": id, "of_fit", "preprocess",
-        "ball"} and `models.maps.options.MapTerms`, where `of_fit` is the role of the fit's input
-        that is mapped, null for one of its own; `name` {"tree": id} and
+        `models.drift.options.DriftTerms`; `map` {"tree": id, "of_fit", "preprocess"},
+        where `of_fit` is the role of the fit's input that is mapped, null for an input of its own,
+        and `params` are `models.maps.options.MapTerms`; `name` {"tree": id} and
         `models.node_names.options.NamingTerms`; `import` {"format"}, its content lying at
         `layout.inline(..., "content")`; `inspect` {"dataset": id}.
     webhook : the address to notify when the job has ended; checked by

@@ -91,11 +91,11 @@ async def create_map(
         fields = {
             "method": MAPS.kind,
             "inputs": inputs.refs,
+            "params": body.own(),
             "options": {
                 "tree": tree_id,
                 "of_fit": mapped.role,
                 "preprocess": mapped.preprocess,
-                **body.own(),
             },
             "name": body.name,
             "description": body.description,

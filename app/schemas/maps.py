@@ -20,6 +20,7 @@ EXAMPLE: dict[str, Any] = {
     **SHARED,
     "id": "map_01kamjx5w0n5zr4v8cqe2t7h3f",
     "job": "job_01kamjx5w0n5zr4v8cqe2t7h3f",
+    "by": "umap",
     "tree": "tr_01kamjx5w0ahwbcuvh3mqsx4fb",
     "result": {
         "by": "umap",
@@ -113,6 +114,7 @@ class MapBody(NamedJobBody):
     model_config = ConfigDict(title="Map", json_schema_extra={"examples": [EXAMPLE]})
     prefix: ClassVar[Literal["map"]] = "map"
 
+    by: By
     tree: str | None = Field(description="Null until it has succeeded.")
     result: MapResult | None = Field(description="Null until it has succeeded.")
     warnings: list[str]
@@ -121,6 +123,7 @@ class MapBody(NamedJobBody):
     def left(cls, record: Record) -> dict[str, Any]:
         result = record.result or {}
         return {
+            "by": record.params["by"],
             "tree": result.get("tree"),
             "result": result.get("map"),
             "warnings": record.warnings,

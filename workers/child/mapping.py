@@ -22,6 +22,7 @@ from models.registry import method
 from models.rows import Rows
 from workers.artifacts import results
 from workers.child.sources import Source, of_role, tree_of, values_of
+from workers.model import Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +35,20 @@ class MappedPoints:
 
 
 def mapped_points(
-    options: Mapping[str, Any], sources: Sequence[Source], threads: int, progress: Progress
+    request: Request, sources: Sequence[Source], threads: int, progress: Progress
 ) -> MappedPoints:
-    """The map that `options` describe, as `workers.model.Request` has them.
+    """The map that a request of the kind `map` describes.
 
     sources : the tree, with its model if there is one, and what is mapped.
 
     Raises UsageError for rows that are not those of the tree, for a model that is gone where it is
     needed, and as `models.maps.mapping.mapped`.
     """
-    terms = MapTerms.model_validate(
-        {name: options[name] for name in MapTerms.model_fields if name in options}
-    )
+    terms = MapTerms.model_validate(request.params)
     source = of_role(sources, "tree")
     tree = tree_of(source)
     given = [each for each in sources if each.role != "tree"]
-    values = _prepared(options, values_of(given, many=frozenset({ROLE})), source)
+    values = _prepared(request, values_of(given, many=frozenset({ROLE})), source)
     progress(0.02, "mapping")
     if terms.by == "disc":
         if results.MODEL not in source.files:
@@ -78,19 +77,17 @@ def mapped_points(
     return MappedPoints(result.positions, facts, result.warnings)
 
 
-def _prepared(
-    options: Mapping[str, Any], values: dict[str, Value], tree: Source
-) -> dict[str, Value]:
+def _prepared(request: Request, values: dict[str, Value], tree: Source) -> dict[str, Value]:
     """The values as the fit prepared them; given ones are used as they are."""
     several = values.get(ROLE)
     if isinstance(several, tuple) and len(several) == 1:
         values = {**values, ROLE: several[0]}
-    steps = options["preprocess"]
-    if options["of_fit"] is None or not steps:
+    steps = request.options["preprocess"]
+    if request.options["of_fit"] is None or not steps:
         return values
     if results.MODEL in tree.files:
         return Preparation(results.load_prepared(tree.files[results.MODEL])).apply(values)
-    return fit_inputs(steps, values, int(options.get("seed", 0)))[1]
+    return fit_inputs(steps, values, request.params["seed"])[1]
 
 
 def _rows(values: Mapping[str, Value]) -> Matrix | Rows:

@@ -389,10 +389,12 @@ def _map(spec: Spec, report: Report) -> Outcome:
     from workers.child.mapping import mapped_points
 
     report(Advance(stage="reading"))
-    options = spec.request.options
-    result = mapped_points(options, spec.sources, spec.threads, _progress(report))
+    result = mapped_points(spec.request, spec.sources, spec.threads, _progress(report))
     results.save_positions(result.positions, spec.folder)
-    return Outcome(result={"tree": options["tree"], "map": result.facts}, warnings=result.warnings)
+    return Outcome(
+        result={"tree": spec.request.options["tree"], "map": result.facts},
+        warnings=result.warnings,
+    )
 
 
 def _name(spec: Spec, report: Report) -> Outcome:

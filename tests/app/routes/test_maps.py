@@ -55,6 +55,7 @@ def test_a_map_and_the_node_that_fits_an_outline(working: Working, tree: dict[st
     assert get(working, tree, "/maps").json() == {"items": [made]}
     job = working.client.get(f"/v1/jobs/{made['job']}").json()
     assert (job["kind"], job["result"]["map"]) == ("map", made["id"])
+    assert job["params"] == {"by": made["by"], "seed": 0} == {"by": "pca", "seed": 0}
 
     xy = positions_of(working, made)
     assert (xy.shape, xy.dtype) == ((8, 2), np.float32)

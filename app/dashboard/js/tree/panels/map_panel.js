@@ -24,6 +24,7 @@ import { zoomButtons } from "./zoom_buttons.js";
 /** @import { Corner, Points } from "../model/point_map.js" */
 
 const MOST_CORNERS = 200;
+const UNUSABLE = new Set(["failed", "cancelled", "cancelling"]);
 const WAIT_MS = 150;
 const FORMS = [
   ["csv", "Positions (CSV)"],
@@ -136,7 +137,7 @@ export function mapPanel(view, { onchoose }) {
   // --- loading -----------------------------------------------------------------------------------
 
   /**
-   * A finished map of this kind: an earlier one, or a new one.
+   * A finished map of this kind: an earlier one, one that is being made, or a new one.
    *
    * @param {MapBy} by
    * @param {number} own the number of the request
@@ -144,9 +145,8 @@ export function mapPanel(view, { onchoose }) {
    */
   const made = async (by, own) => {
     const { items } = await source.maps();
-    const earlier = items.find(({ result }) => result?.by === by);
-    if (earlier) return earlier;
-    let answer = await source.makeMap(by);
+    const known = items.find((each) => each.by === by && !UNUSABLE.has(each.status));
+    let answer = known ?? (await source.makeMap(by));
     if (!ENDED.has(answer.status)) {
       const panel = progressPanel(answer.job, { oncancelled: () => {} });
       if (own === asked) replace(trouble, panel);
@@ -332,7 +332,7 @@ export function mapPanel(view, { onchoose }) {
 
   const draw = () => {
     select.value = look.map ?? "";
-    const isOther = look.map !== (shown?.result?.by ?? null);
+    const isOther = look.map !== (shown?.by ?? null);
     element.hidden = look.map === null;
     if (look.map === null) {
       asked += 1;
