@@ -11,12 +11,14 @@ from PIL import Image
 
 from tests.dashboard.conftest import Axe, Open
 from tests.dashboard.planted import SMALL, imported
-from tests.e2e.client import Api
+from tests.e2e.client import Api, npy
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 GROUP = np.repeat(np.arange(4), 40)
+SERIES = [(0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167)]
+"""The first colours of the palette."""
 SOFTWARE = "GPU stall due to ReadPixels"
 """What Chromium says where WebGL is drawn by the processor."""
 
@@ -79,6 +81,8 @@ def test_an_outline_gives_the_node_that_fits(look: Open, tree: str, axe: Axe) ->
     page.get_by_role("combobox", name="Map", exact=True).select_option("pca")
     region = panel(page)
     assert "of the variance" in region.locator(".map-facts").inner_text()
+    # The browser of the tests has no graphics card.
+    assert "drawn by the processor" in region.locator(".map-facts").inner_text()
     region.scroll_into_view_if_needed()
     at = positions(page, region)
     # Its points are the first quarter of the leaves.
@@ -149,6 +153,10 @@ def test_it_is_drawn_with_and_without_webgl(open_page: Open, tree: str, by: str)
             if (kind !== "webgl2") return own.call(this, kind, options);
             return isWanted ? own.call(this, kind, {antialias: false, alpha: false}) : null;
           };
+          const told = WebGL2RenderingContext.prototype.getParameter;
+          WebGL2RenderingContext.prototype.getParameter = function (name) {
+            return name === 0x9246 ? "a graphics card" : told.call(this, name);
+          };
         }""",
         by == "webgl",
     )
@@ -156,7 +164,6 @@ def test_it_is_drawn_with_and_without_webgl(open_page: Open, tree: str, by: str)
     region = panel(page)
     assert ("by the processor" in region.locator(".map-facts").inner_text()) == (by == "pixels")
     stage = region.locator(".map-stage")
-    series = [(0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167)]
     shares = []
     for cut in ("k:4", "k:2"):
         page.evaluate("path => { location.hash = path; }", f"#/trees/{tree}?map=pca&cut={cut}")
@@ -164,8 +171,23 @@ def test_it_is_drawn_with_and_without_webgl(open_page: Open, tree: str, by: str)
         page.wait_for_timeout(300)
         picture = Image.open(io.BytesIO(stage.screenshot())).convert("RGB")
         seen = {colour: n for n, colour in picture.getcolors(1 << 24)}
-        shares.append([seen.get(colour, 0) > 200 for colour in series])
+        shares.append([seen.get(colour, 0) > 200 for colour in SERIES])
     assert shares == [[True] * 4, [True, True, False, False]]
+
+
+def test_a_layout_shows_its_progress_and_the_colours_of_labels(
+    open_page: Open, api: Api, tree: str
+) -> None:
+    labels = api.upload(npy(GROUP % 2), role="labels", name="parity")
+    page = open_page(f"/trees/{tree}?map=tsne&color={labels}")
+    region = page.get_by_role("region", name="Map", exact=True)
+    region.get_by_role("progressbar").wait_for()
+    panel(page)
+    page.wait_for_timeout(300)
+    stage = region.locator(".map-stage")
+    picture = Image.open(io.BytesIO(stage.screenshot())).convert("RGB")
+    seen = {colour: n for n, colour in picture.getcolors(1 << 24)}
+    assert [seen.get(colour, 0) > 200 for colour in SERIES] == [True, True, False, False]
 
 
 def test_a_tree_without_features_says_what_it_needs(look: Open, api: Api) -> None:

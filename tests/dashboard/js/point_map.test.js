@@ -200,4 +200,16 @@ test("points are written into pixels, those that stand out on top", () => {
   assert.notEqual(at(6, 1), "ff0000");
   writePixels(pixels, 8, points, { index, lit: null }, { ...shot, every: 2 });
   assert.deepEqual([at(4, 3), at(6, 1)], ["ff0000", "ff0000"]);
+  // Large points are discs.
+  const large = new Uint32Array(8 * 6);
+  writePixels(large, 8, pointsOf([[0, 0]]), { index: new Uint8Array(1), lit: null }, { ...shot, size: 4 }); // prettier-ignore
+  const letters = [...large].map((pixel) => (pixel === large[8 * 3 + 4] ? "o" : ".")).join("");
+  assert.deepEqual(letters.match(/.{8}/g), [
+    "........",
+    "...oo...",
+    "..oooo..",
+    "..oooo..",
+    "...oo...",
+    "........",
+  ]);
 });

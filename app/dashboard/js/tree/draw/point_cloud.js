@@ -78,12 +78,9 @@ void main() {
  * @returns {Promise<Cloud | null>}
  */
 export async function glCloud(canvas, { xy, n }) {
-  const gl = canvas.getContext("webgl2", {
-    alpha: false,
-    antialias: false,
-    depth: false,
-    failIfMajorPerformanceCaveat: true,
-  });
+  const gl = hasCard()
+    ? canvas.getContext("webgl2", { alpha: false, antialias: false, depth: false })
+    : null;
   if (!gl) return null;
   const twgl = await import(LIBRARY);
   /** @type {Uint8Array} */
@@ -162,6 +159,21 @@ export async function glCloud(canvas, { xy, n }) {
       gl.getExtension("WEBGL_lose_context")?.loseContext();
     },
   };
+}
+
+/** What renderers are called that compute on the processor. */
+const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i;
+
+/** Whether a graphics card draws what WebGL draws; looked up on a canvas of its own. */
+function hasCard() {
+  const gl = document
+    .createElement("canvas")
+    .getContext("webgl2", { failIfMajorPerformanceCaveat: true });
+  if (!gl) return false;
+  const names = gl.getExtension("WEBGL_debug_renderer_info");
+  const renderer = names ? gl.getParameter(names.UNMASKED_RENDERER_WEBGL) : "";
+  gl.getExtension("WEBGL_lose_context")?.loseContext();
+  return !SOFTWARE.test(String(renderer));
 }
 
 /**

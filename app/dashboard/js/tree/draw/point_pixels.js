@@ -1,5 +1,4 @@
-// The points of a map where no graphics card draws them: written into the pixels of a canvas, squares as
-// large as the points.
+// The points of a map where no graphics card draws them: written into the pixels of a canvas.
 
 import { mix } from "./palettes.js";
 import { FADED, levels, LIT_SIZE } from "./point_cloud.js";
@@ -53,17 +52,35 @@ export function writePixels(pixels, width, { xy, n }, { index, lit }, shot) {
   for (const layer of lit ? [0, 1] : [0]) {
     const colours = layer ? strong : plain;
     const side = Math.max(1, Math.round(shot.size * ratio * (layer ? LIT_SIZE : 1)));
+    const insets = insetsOf(side);
     for (let at = 0; at < n; at += every) {
       if (lit && lit[at] !== layer) continue;
       const left = Math.round(middleX + xy[2 * at] * k - side / 2);
       const top = Math.round(middleY - xy[2 * at + 1] * k - side / 2);
       if (left < 0 || top < 0 || left + side > width || top + side > height) continue;
       const colour = colours[index[at]];
-      for (let row = top * width + left; row < (top + side) * width + left; row += width) {
-        for (let pixel = row; pixel < row + side; pixel += 1) pixels[pixel] = colour;
+      let from = top * width + left;
+      for (const inset of insets) {
+        for (let pixel = from + inset; pixel < from + side - inset; pixel += 1) {
+          pixels[pixel] = colour;
+        }
+        from += width;
       }
     }
   }
+}
+
+/**
+ * How many pixels each row of a point leaves out on either side: none of small ones, which are squares.
+ *
+ * @param {number} side
+ */
+function insetsOf(side) {
+  const radius = side / 2;
+  return Array.from({ length: side }, (_, row) => {
+    const away = row + 0.5 - radius;
+    return side < 4 ? 0 : Math.round(radius - Math.sqrt(radius * radius - away * away));
+  });
 }
 
 /**

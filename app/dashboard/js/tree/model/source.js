@@ -14,6 +14,13 @@ import { supportIn } from "./support.js";
 
 /** @typedef {Record<string, string | number | null | undefined>} QueryValues */
 
+/**
+ * How long the making of a map is waited for, in s; then it is followed.
+ *
+ * @type {Record<MapBy, number>}
+ */
+const WAITS = { pca: 5, disc: 5, umap: 0, tsne: 0 };
+
 /** The number of nodes in the first view: as many as a window has room for. */
 export const FIRST = 3000;
 
@@ -156,7 +163,8 @@ export function treeSource(tree, signal) {
      * @param {MapBy} by
      * @returns {Promise<PointMap>}
      */
-    makeMap: (by) => send("POST", `${base}/maps`, { by }, { signal }),
+    makeMap: (by) =>
+      send("POST", `${base}/maps`, { by }, { headers: { Prefer: `wait=${WAITS[by]}` }, signal }),
     /**
      * @param {string} map id
      * @returns {Promise<PointMap>}

@@ -53,8 +53,8 @@ export function mapPanel(view, { onchoose }) {
   let outlined = null;
   /** @type {{ first: number, n: number } | null} The places of the node that is lit. */
   let lit = null;
-  /** @type {unknown[]} What the colours were made of. */
-  let colouredBy = [];
+  /** @type {unknown} The colours of the tree that the map has. */
+  let colouredBy = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
   /** @type {AbortController | null} */
@@ -188,7 +188,7 @@ export function mapPanel(view, { onchoose }) {
     shown = next;
     points = positions;
     outlined = null;
-    colouredBy = [];
+    colouredBy = null;
     content.hidden = false;
     tools.hidden = false;
     replace(fits);
@@ -205,12 +205,11 @@ export function mapPanel(view, { onchoose }) {
 
   const recolour = () => {
     if (!shown || element.hidden) return;
-    const { theme, cut, store } = view;
-    const now = [theme, cut, store, store.n, look.color, look.alone, view.errors];
-    if (now.every((value, at) => value === colouredBy[at])) return;
-    colouredBy = now;
+    // The tree has other colours whenever anything has changed on which they depend.
+    if (colouredBy === view.tint) return;
+    colouredBy = view.tint;
     const { runs, palette } = mapColours(view);
-    map.paint(painted(points.n, runs), palette, theme);
+    map.paint(painted(points.n, runs), palette, view.theme);
   };
   const relight = () => {
     if (!shown) return;
