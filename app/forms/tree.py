@@ -6,6 +6,7 @@ import io
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -174,15 +175,24 @@ def lost(form: Form[TreeExport], tree: Tree) -> str | None:
     return None
 
 
+_renamed: WeakKeyDictionary[Tree, tuple[Path, Tree]] = WeakKeyDictionary()
+
+
 def renamed(tree: Tree, path: Path) -> Tree:
-    """The tree with the names of a naming; leaves that have names keep them."""
+    """The tree with the names of a naming; leaves that have names keep them. O(n_nodes), then kept
+    until another naming is asked for."""
+    of, kept_tree = _renamed.get(tree, (None, tree))
+    if of == path:
+        return kept_tree
     table = mapped(path)
     node = table.column("node").to_numpy()
     leaf = tree.n_children[node] == 0
     kept = leaf & np.array([not is_number(name) for name in tree.name[node].tolist()], dtype=bool)
     name = tree.name.copy()
     name[node[~kept]] = np.array(table.column("name").to_pylist(), dtype=object)[~kept]
-    return replace(tree, name=name)
+    named = replace(tree, name=name)
+    _renamed[tree] = path, named
+    return named
 
 
 def npy_chunks(array: npt.NDArray[Any]) -> Chunks:

@@ -9,11 +9,12 @@ import numpy as np
 from fastapi import APIRouter, Query, Response
 
 from app.forms.parts import ITEMS, json_object, slices
-from app.forms.stored import look_turn, tree_of
+from app.forms.stored import look_turn
 from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.problems import ANYWHERE, responses
 from app.http.streaming import streamed
 from app.schemas.clusters import ClustersBody, ClustersQuery
+from app.submission.named_jobs import named_tree_of
 from models.tree.cluster_names import cluster_names
 from models.tree.clusters import Clusters, clusters
 from models.tree.leaf_ranges import points_before, spans
@@ -39,10 +40,10 @@ async def cut_tree(
     """The number of clusters in a cut by `k`, `height` or `level`, their sizes, and the largest of
     them; without a cut, the leaves. `assignments` gives the cluster of every row.
     """
-    bounds = query.model_dump(exclude_none=True, exclude={"limit"})
+    bounds = query.model_dump(exclude_none=True, exclude={"limit", "names"})
 
     def counted() -> Iterator[bytes]:
-        tree = tree_of(service, tenant, tree_id)
+        tree = named_tree_of(service, tenant, tree_id, query.names)
         cut = clusters(tree, **bounds)
         size = tree.size[cut.nodes]
         low, high = cut.heights or (None, None)

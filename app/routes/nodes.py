@@ -16,13 +16,15 @@ from app.forms.coloring import by_labels
 from app.forms.form import Chunks, Form, mount, respond
 from app.forms.node_pictures import node_png, pictures_of
 from app.forms.parts import IDS, briefs, json_object, shortened, slices
-from app.forms.stored import look_turn, record_of, tree_of
+from app.forms.stored import look_turn, record_of
 from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of, matches, require_match
 from app.http.paging import LINK_HEADER, next_link
 from app.http.problems import ANYWHERE, not_found, responses
 from app.http.streaming import streamed
 from app.schemas.nodes import MembersBody, MembersQuery, NodeBody, NodePictureQuery
+from app.schemas.queries import NamesOf
+from app.submission.named_jobs import named_tree_of
 from models.arrays import Int
 from models.tree import nested, walk
 from models.tree.categories import Categories
@@ -69,14 +71,19 @@ _ROWS = 16_384
     responses=responses(*ANYWHERE, "not-found", "invalid-request", "wrong-shape"),
 )
 async def get_node(
-    service: ServiceDep, tenant: Tenant, tree_id: TreeId, node: NodeId, labels: LabelsId = None
+    service: ServiceDep,
+    tenant: Tenant,
+    tree_id: TreeId,
+    node: NodeId,
+    labels: LabelsId = None,
+    names: NamesOf = None,
 ) -> Response:
     """One node: its path, children, size, height and the fields that its method adds; with
     `labels`, also the labels of the points under it.
     """
 
     def described() -> Iterator[bytes]:
-        tree = _tree_with(service, tenant, tree_id, node)
+        tree = _tree_with(service, tenant, tree_id, node, names)
         start, child = tree.children
         own = nested.node_fields(tree, node)
         path = walk.path(tree, node)
@@ -106,9 +113,11 @@ async def get_node(
     return await streamed(described(), await look_turn(service, tenant, tree_id))
 
 
-def _tree_with(service: Service, tenant: str, tree_id: str, node: int) -> Tree:
-    """The tree. Raises Refused `not-found` if it has no such node."""
-    tree = tree_of(service, tenant, tree_id)
+def _tree_with(
+    service: Service, tenant: str, tree_id: str, node: int, names: str | None = None
+) -> Tree:
+    """The tree, with the names of a naming. Raises Refused `not-found` if it has no such node."""
+    tree = named_tree_of(service, tenant, tree_id, names)
     if node >= tree.n_nodes:
         raise not_found("node", str(node))
     return tree

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.forms.coloring import coloring
 from app.forms.form import Form, mount, respond, warning
-from app.forms.stored import record_of, tree_of
-from app.forms.tree import FORMS, TreeExport, form_etag, lost, renamed
+from app.forms.stored import record_of
+from app.forms.tree import FORMS, TreeExport, form_etag, lost
 from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.etags import IfMatch, require_match
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
@@ -20,8 +20,7 @@ from app.schemas.annotations import NameFilter, TagFilter
 from app.schemas.pages import Page
 from app.schemas.queries import FormQuery
 from app.schemas.trees import TREE_EXAMPLE, NestedTreeBody, TreeBody, TreeSummary
-from app.submission.named_jobs import NAMINGS
-from workers.artifacts import results
+from app.submission.named_jobs import named_tree_of
 from workers.model import sibling
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
@@ -126,10 +125,7 @@ async def get_tree(
     record = await record_of(service, tenant, tree_id)
 
     def load() -> tuple[TreeExport, dict[str, str]]:
-        tree = tree_of(service, tenant, tree_id)
-        if query.names is not None:
-            NAMINGS.require_of_tree(service, tenant, query.names, tree_id, "query", "names")
-            tree = renamed(tree, NAMINGS.file(service, tenant, query.names, results.NAMES))
+        tree = named_tree_of(service, tenant, tree_id, query.names)
         drawn = form.media.startswith("image/")
         export = TreeExport(
             record,

@@ -28,7 +28,8 @@ router = APIRouter(prefix="/v1/usage", tags=["health"])
 )
 async def get_usage(response: Response, service: ServiceDep, caller: Caller) -> UsageBody:
     """What the caller's tenant, and the key that was sent, use of what they may: bytes, datasets,
-    trees, jobs, and requests. This request counts.
+    trees, jobs, and requests. This request counts. `phrases` says whether they may have names of
+    nodes phrased by a language model.
     """
     levels = await _levels(service, caller)
     tenant = await to_thread.run_sync(
@@ -47,7 +48,9 @@ async def get_usage(response: Response, service: ServiceDep, caller: Caller) -> 
             lambda: _use(service, caller.tenant, key.id, key.limits, levels.get("key"))
         )
     response.headers["Cache-Control"] = "no-store"
-    return UsageBody(tenant=tenant, key=of_key, role=caller.role)
+    return UsageBody(
+        tenant=tenant, key=of_key, role=caller.role, phrases=bool(service.settings.naming_url)
+    )
 
 
 async def _levels(service: Service, caller: Access) -> dict[str, Level]:

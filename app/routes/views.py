@@ -17,7 +17,9 @@ from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.paging import LINK_HEADER, next_link
 from app.http.problems import ANYWHERE, responses
 from app.http.streaming import in_turn, streamed, turn
+from app.schemas.queries import NamesOf
 from app.schemas.views import Hits, Levels, View
+from app.submission.named_jobs import named_tree_of
 from models.tree.categories import Categories, shared
 from models.tree.cluster_names import cluster_names
 from models.tree.clusters import clusters
@@ -58,6 +60,7 @@ async def view_tree(
         str | None,
         Query(max_length=200, description=f"Give each node a category: {COLOR_BY}"),
     ] = None,
+    names: NamesOf = None,
 ) -> Response:
     """At most `max_nodes` nodes; the largest subtrees are opened first, and a folded subtree is one
     node with its size and number of leaves.
@@ -68,7 +71,7 @@ async def view_tree(
     """
 
     def laid_out() -> Iterator[bytes]:
-        tree = tree_of(service, tenant, tree_id)
+        tree = named_tree_of(service, tenant, tree_id, names)
         categories = coloring(service, tenant, tree_id, tree, color_by)
 
         def colours(shown: Folded) -> Any:
@@ -127,6 +130,7 @@ async def search_tree(
         str | None,
         Query(pattern=r"^[0-9]{1,9}$", description="`next_cursor` of the previous page."),
     ] = None,
+    names: NamesOf = None,
 ) -> Response:
     """Nodes whose name contains `q` in any case; exact matches first."""
 
@@ -135,7 +139,7 @@ async def search_tree(
     def search() -> tuple[Tree, list[int]]:
         from models.tree.search import find
 
-        tree = tree_of(service, tenant, tree_id)
+        tree = named_tree_of(service, tenant, tree_id, names)
         return tree, find(tree, q, start + limit + 1)
 
     look = await look_turn(service, tenant, tree_id)

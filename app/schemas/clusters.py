@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.schemas.queries import CutQuery
+from app.schemas.queries import CutQuery, NamesOf
 from app.schemas.trees import CutNode
 
 
 class ClustersQuery(CutQuery):
     """The clusters, and how many of them to return."""
 
+    names: NamesOf = None
     limit: int = Field(
         200, ge=0, le=10_000, description="How many of the largest clusters to return."
     )

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Literal
+from typing import Annotated, Literal
 
+from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.pictures.palette import Palette, Theme
 from models.errors import UsageError
+
+NamesOf = Annotated[
+    str | None,
+    Query(
+        max_length=100,
+        description="A naming of the tree (`nm_...`): nodes have its names; leaves only where "
+        "they have none but a number.",
+        examples=["nm_01kamjx5w0n5zr4v8cqe2t7h3f"],
+    ),
+]
 
 
 class PictureQuery(BaseModel):
@@ -54,13 +65,7 @@ class FormQuery(BaseModel):
         "light", description="Pictures: the colours of the page."
     )
     title: str | None = Field(None, max_length=300, description="Pictures: a title above.")
-    names: str | None = Field(
-        None,
-        max_length=100,
-        description="A naming of the tree (`nm_...`): nodes have its names; leaves only where "
-        "they have none but a number.",
-        examples=["nm_01kamjx5w0n5zr4v8cqe2t7h3f"],
-    )
+    names: NamesOf = None
     color_by: str | None = Field(
         None,
         max_length=200,

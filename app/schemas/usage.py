@@ -21,6 +21,7 @@ EXAMPLE: dict[str, Any] = {
     },
     "key": None,
     "role": "admin",
+    "phrases": False,
 }
 
 
@@ -71,3 +72,7 @@ class UsageBody(BaseModel):
         "does not keep in its store."
     )
     role: Role = Field(description="What the caller may do: `read`, `write` or `admin`.")
+    phrases: bool = Field(
+        description="Whether the service has a language model that phrases names of nodes (`by` "
+        "`model` of a naming)."
+    )

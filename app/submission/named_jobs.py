@@ -11,7 +11,9 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from app.forms.form import Form, respond
+from app.forms.stored import tree_of
 from app.forms.tables import mapped
+from app.forms.tree import renamed
 from app.http import problems
 from app.http.dependencies import Service, ServiceDep, Tenant, checked, is_id
 from app.http.etags import IfMatch, body_etag, etag_of, require_match
@@ -27,6 +29,8 @@ from app.schemas.named_jobs import NamedJobBody
 from app.schemas.namings import NamingBody
 from app.schemas.pages import Page
 from app.submission.jobs import Headers, Present, Submission, presented
+from models.tree.tree import Tree
+from workers.artifacts import results
 from workers.model import Kind, Record, Status, sibling
 
 if TYPE_CHECKING:
@@ -245,6 +249,16 @@ COMPARISONS = NamedJobs("compare", "comparison", Comparison)
 DRIFTS = NamedJobs("drift", "drift", DriftBody)
 MAPS = NamedJobs("map", "map", MapBody)
 NAMINGS = NamedJobs("name", "naming", NamingBody)
+
+
+def named_tree_of(service: Service, tenant: str, tree_id: str, names: str | None) -> Tree:
+    """A tree, with the names of a naming of it where one is given. Blocks. Raises Refused
+    `not-found` for the tree, and as `require_of_tree` for the naming."""
+    tree = tree_of(service, tenant, tree_id)
+    if names is None:
+        return tree
+    NAMINGS.require_of_tree(service, tenant, names, tree_id, "query", "names")
+    return renamed(tree, NAMINGS.file(service, tenant, names, results.NAMES))
 
 
 def require_calibration(service: Service, tenant: str, calibration_id: str, tree_id: str) -> None:

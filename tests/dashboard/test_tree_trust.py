@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.dashboard.conftest import Axe, Open
+from tests.dashboard.forms_kit import choose
 from tests.dashboard.planted import SMALL, imported
 from tests.e2e.client import Api, npy
 
@@ -41,11 +42,6 @@ def panel(page: Page) -> Locator:
     region = page.get_by_role("region", name="Trust", exact=True)
     region.get_by_text("What merging classes would gain").wait_for()
     return region
-
-
-def choose(region: Locator, role: str, name: str) -> None:
-    option = region.locator(f"[data-role={role}] option", has_text=name)
-    region.locator(f"[data-role={role}] select").first.select_option(option.get_attribute("value"))
 
 
 def saved(region: Locator, opener: str, item: str) -> list[dict[str, str]]:

@@ -88,6 +88,17 @@ def test_names_by_terms_items_features_and_labels(working: Working, tree: dict[s
     assert {node["name"] for node in nodes if node["parent"] == 0} == {"a (66%)", "c"}
     svg = get(working, tree, ".svg", params={"names": body["id"], "shape": "icicle"}).text
     assert "a (66%)" in svg
+    for own, params in ((True, {}), (False, {"names": body["id"]})):
+        view = get(working, tree, "/view", params=params).json()["nodes"]
+        hits = get(working, tree, "/search", params={"q": "a (", **params}).json()["items"]
+        cut = get(working, tree, "/cut", params={"k": 2, **params}).json()["clusters"]
+        named = next((node["id"] for node in view if node["name"] == "a (66%)"), None)
+        assert [hit["node"] for hit in hits] == ([] if own else [named])
+        assert ({each["name"] for each in cut} == {"a (66%)", "c"}) is not own
+        assert (named is None) is own
+        if not own:
+            node = get(working, tree, f"/nodes/{named}", params=params).json()
+            assert node["name"] == "a (66%)"
     assert working.client.delete(f"/v1/namings/{body['id']}").status_code == 204
     gone = get(working, tree, ".nwk", params={"names": body["id"]})
     problem_of(gone, 422, "unknown-input")
@@ -121,8 +132,11 @@ def test_what_cannot_be_named(working: Working, tree: dict[str, Any]) -> None:
     for unknown in ("nm_" + "0" * 26, "nm_x", tree["id"]):
         problem_of(working.client.get(f"/v1/namings/{unknown}"), 404, "not-found")
         problem_of(working.client.get(f"/v1/namings/{unknown}/names"), 404, "not-found")
-        answer = get(working, tree, ".nwk", params={"names": unknown})
-        problem_of(answer, 422, "unknown-input")
+        for form in (".nwk", "/view", "/cut", "/nodes/0", "/search"):
+            params = {"names": unknown} | ({"q": "a"} if form == "/search" else {})
+            answer = get(working, tree, form, params=params)
+            problem_of(answer, 422, "unknown-input")
+    assert not working.client.get("/v1/usage").json()["phrases"]
     other = post(working, NEWICK)
     naming = name(working, other, by="labels", inputs={"labels": ["a", "a", "b"]}).json()
     answer = get(working, tree, ".nwk", params={"names": naming["id"]})
@@ -141,6 +155,7 @@ def test_names_by_a_language_model(working: Working, tree: dict[str, Any]) -> No
         body = {"by": "model", "evidence": "terms", "inputs": {"documents": DOCUMENTS}}
         made = name(working, tree, **body)
         assert made.status_code == 201, made.text
+        assert working.client.get("/v1/usage").json()["phrases"]
         result = made.json()["result"]
         assert result["sent"]["to"] == f"127.0.0.1:{chat.receiver.port}"
         assert "terms" in result["sent"]["what"]

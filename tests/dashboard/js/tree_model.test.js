@@ -188,11 +188,22 @@ test("a cut that leaves most points in one cluster is not suggested", async () =
   assert.equal(await cuts.balancedCount([], shareOf), null);
 });
 
+test("names are taken over where nodes are loaded", () => {
+  const store = storeOf(LIFE, { fold: [5] });
+  const view = viewOf(LIFE);
+  store.rename({ ...view, nodes: view.nodes.map((node) => ({ ...node, name: `n${node.id}` })) });
+  assert.deepEqual(
+    store.name,
+    list(store.id.slice(0, store.n)).map((id) => `n${id}`),
+  );
+  assert.ok(store.n < view.nodes.length);
+});
+
 test("a look stands in the address", () => {
   const params = {
     layout: "icicle", heights: "rank", palette: "grey", root: "5", folded: "1.2", color: "none",
     cut: "k:7", only: "3", node: "9", zoom: "2,1,0.4,0.6", labels: "0",
-    measure: "missed", links: "0", map: "umap",
+    measure: "missed", links: "0", map: "umap", names: "nm_01kamjx5w0",
   }; // prettier-ignore
   const written = writeLook(readLook(params));
   assert.deepEqual(
@@ -207,12 +218,12 @@ test("an address that makes no sense is a plain look", () => {
   const look = readLook({
     layout: "spiral", heights: "__proto__", palette: "x", root: "-1", folded: "1.x.<b>",
     color: "ds_../../etc", cut: "k:-1", only: "1e3", node: "99999999999", zoom: "1,2,NaN,4", labels: "",
-    measure: "f2", links: "", map: "world",
+    measure: "f2", links: "", map: "world", names: "nm_../x",
   }); // prettier-ignore
   assert.deepEqual({ ...look, folded: [...look.folded] }, {
     shape: "circular", scale: "auto", palette: "okabe-ito", root: 0, folded: [1], color: "cut",
     cut: null, alone: null, node: null, camera: null, labels: true,
-    measure: "f1", links: true, map: null,
+    measure: "f1", links: true, map: null, names: null,
   }); // prettier-ignore
 });
 

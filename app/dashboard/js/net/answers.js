@@ -86,6 +86,11 @@
  * @typedef {Schemas["CurveStep"]} CurveStep
  * @typedef {Schemas["SuspectBody"]} Suspect a row whose label looks wrong
  * @typedef {Schemas["PairBody"]} PairNeed two classes, or subtrees, that need more data
+ * @typedef {Omit<Schemas["DriftBody"], "error"> & { error: ProblemDetails | null }} Drift
+ * @typedef {Schemas["DriftResult"]} DriftResult
+ * @typedef {Schemas["MoveBody"]} DriftMove where something moved
+ * @typedef {Omit<Schemas["NamingBody"], "error"> & { error: ProblemDetails | null }} Naming
+ * @typedef {Schemas["UsageBody"]} Usage
  */
 
 /**

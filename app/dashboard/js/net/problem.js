@@ -10,7 +10,7 @@
  *   request_id?: string | null,
  *   requestId?: string | null,
  *   away?: boolean,
- *   where?: { role?: string, parameter?: string },
+ *   where?: { role?: string, parameter?: string, sample?: string },
  *   pointer?: (string | number)[],
  *   role?: string,
  * }} ProblemDetails the body of a problem (RFC 9457), or a Problem itself

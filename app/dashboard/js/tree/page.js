@@ -2,6 +2,8 @@
 
 import { calibrationForm } from "../forms/calibration_form.js";
 import { methodOf } from "../forms/catalogue.js";
+import { driftForm } from "../forms/drift_form.js";
+import { namingForm } from "../forms/naming_form.js";
 import { evaluationsOf, siblingOf } from "../net/classifier_evaluations.js";
 import { connection } from "../net/connection.js";
 import { aborted, hasStatus, isAway, messageOf, problemOf } from "../net/problem.js";
@@ -23,11 +25,13 @@ import { breadcrumbs } from "./panels/breadcrumbs.js";
 import { colourPanel } from "./panels/colour_panel.js";
 import { confusionsPanel } from "./panels/confusions_panel.js";
 import { cutPanel } from "./panels/cut_panel.js";
+import { driftPanel } from "./panels/drift_panel.js";
 import { fileMenu } from "./panels/file_menu.js";
 import { keyboardTree, rowText } from "./panels/keyboard_tree.js";
 import { layoutBar } from "./panels/layout_bar.js";
 import { mapPanel } from "./panels/map_panel.js";
 import { movedPanel } from "./panels/moved_panel.js";
+import { namesControl } from "./panels/names_control.js";
 import { nodePanel } from "./panels/node_panel.js";
 import { pathsPanel } from "./panels/paths_panel.js";
 import { searchBox } from "./panels/search_box.js";
@@ -54,12 +58,13 @@ const ONE_STEP_MS = 1500;
 export async function mount(root, { params, id }) {
   const ends = new AbortController();
   const { signal } = ends;
-  const source = treeSource(id, signal);
+  const first = readLook(params);
+  const source = treeSource(id, signal, () => first.names);
   root.classList.add("wide", "tree-page");
   const stage = el("div", { class: "tree-stage" });
   // Added to the page before it is measured.
   root.append(el("div", { class: "tree-work" }, el("section", { class: "card tree-main" }, stage)));
-  const view = new TreeView(stage, { source, look: readLook(params), signal });
+  const view = new TreeView(stage, { source, look: first, signal });
   const page = build(root, view, stage);
   const address = followAddress(view, `/trees/${id}`);
   try {
@@ -108,7 +113,8 @@ function followAddress(view, path) {
     // A cut that the user has not chosen is not part of the address.
     if (view.suggestedCut && now.cut === view.suggestedCut) now.cut = null;
     if (JSON.stringify(now) === JSON.stringify(written) || view.signal.aborted) return;
-    const isOther = now.root !== written.root || now.color !== written.color;
+    const isOther =
+      now.root !== written.root || now.color !== written.color || now.names !== written.names;
     const isCut = now.cut !== written.cut;
     const isMoved = isCut && !isOther && performance.now() - cutAt < ONE_STEP_MS;
     written = now;
@@ -200,6 +206,9 @@ function build(root, view, stage) {
   });
   const nodeCount = el("p", { class: "tree-drawn quiet", hidden: true });
   const map = mapPanel(view, { onchoose: goTo });
+  const names = namesControl(view, {
+    form: () => namingForm({ tree: source.tree, signal }),
+  });
   bar.append(map.control, zoomButtons("Zoom", view));
   stage.append(keyboard, nodeCount, tooltip(view, stage));
 
@@ -255,7 +264,7 @@ function build(root, view, stage) {
       "header",
       { class: "tree-head" },
       el("div", { class: "tree-title" }, heading, facts),
-      el("div", { class: "tree-tools" }, search, compare, link, fileMenu(view)),
+      el("div", { class: "tree-tools" }, search, compare, link, names, fileMenu(view)),
     ),
     trouble,
     el(
@@ -306,18 +315,23 @@ function build(root, view, stage) {
   const confusions = confusionsPanel(view, { onchoose: bringUp });
   /** @type {Method | undefined} */
   let ofTree;
-  const trust = trustPanel(view, {
-    onchoose: bringUp,
-    form: async (onmade) => {
-      if (!ofTree) throw new TypeError("The panel starts with a method.");
-      /** @type {Model} */
-      const model = await get(`/v1/models/${siblingOf(source.tree, "md")}`, {
-        signal,
-        quiet: true,
-      });
-      return calibrationForm(ofTree, model, { tree: source.tree, signal, onmade });
-    },
-  });
+  /**
+   * A form of rows for the tree's model.
+   *
+   * @template Made
+   * @param {(method: Method, model: Model, options: {
+   *   tree: string, signal: AbortSignal, onmade: (made: Made) => unknown,
+   * }) => Promise<HTMLElement>} form
+   * @returns {(onmade: (made: Made) => unknown) => Promise<HTMLElement>}
+   */
+  const ofModel = (form) => async (onmade) => {
+    if (!ofTree) throw new TypeError("The panel starts with a method.");
+    /** @type {Model} */
+    const model = await get(`/v1/models/${siblingOf(source.tree, "md")}`, { signal, quiet: true });
+    return form(ofTree, model, { tree: source.tree, signal, onmade });
+  };
+  const trust = trustPanel(view, { onchoose: bringUp, form: ofModel(calibrationForm) });
+  const drift = driftPanel(view, { onchoose: bringUp, form: ofModel(driftForm) });
   /**
    * Show what is taken for what, where the method knows, and how far its answers can be trusted; offer
    * the errors of a classifier as colours.
@@ -334,6 +348,7 @@ function build(root, view, stage) {
       await Promise.all([
         confuses && confusions.start(),
         trust.start({ predicts: method.predicts, confuses }),
+        method.predicts && drift.start(),
       ]);
       if (!method.classifies) return;
       const model = siblingOf(source.tree, "md");
@@ -380,7 +395,7 @@ function build(root, view, stage) {
         },
       });
       root.append(moved);
-      root.append(confusions, trust);
+      root.append(confusions, trust, drift);
       const paths = pathsPanel(view, head.method);
       if (paths) root.append(paths);
     },
@@ -396,6 +411,7 @@ function build(root, view, stage) {
       }
       colours.start();
       cut.start();
+      names.start().catch(complain);
       map.draw();
     },
     /**
@@ -403,7 +419,8 @@ function build(root, view, stage) {
      *
      * @param {Look} next
      */
-    async change({ color, cut: nextCut, ...rest }) {
+    async change({ color, cut: nextCut, names: nextNames, ...rest }) {
+      if (nextNames !== look.names) await names.choose(nextNames);
       if (!view.store.has(rest.root) && !(await view.load(rest.root, FIRST))) return;
       const isPainted = rest.palette === look.palette;
       Object.assign(look, rest);

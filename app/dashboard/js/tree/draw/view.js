@@ -33,7 +33,8 @@ import { Scenery } from "./scenery.js";
 const STEP_NODES = 600;
 const MOST_STEPS = 12;
 
-/** Events: those of Scenery, and "hover" (Hover), "select" (Selection), "problem" (Trouble). */
+/** Events: those of Scenery, and "hover" (Hover), "select" (Selection), "named", "problem"
+ * (Trouble). */
 export class TreeView extends Scenery {
   /** The tree's name, once it is known. */
   title = "";
@@ -102,16 +103,16 @@ export class TreeView extends Scenery {
     this.detail.soon();
   }
 
-  /** The first view. If a link names a node or labels that are gone, the tree is shown without them. */
+  /** The first view. If a link names a node, labels or names that are gone, the tree is shown without them. */
   async #first() {
     const { look, source } = this;
     try {
       return await source.view(look.root, FIRST, colorBy(this), { quiet: false });
     } catch (error) {
       const isOfLink = hasStatus(error, 404) || hasStatus(error, 422);
-      if (!isOfLink || (look.root === 0 && !byLabels(look))) throw error;
+      if (!isOfLink || (look.root === 0 && !byLabels(look) && !look.names)) throw error;
+      Object.assign(look, { root: 0, color: "cut", camera: null, names: null });
       const answer = await source.view(0, FIRST, null, { quiet: false });
-      Object.assign(look, { root: 0, color: "cut", camera: null });
       this.forgiven = error;
       return answer;
     }
@@ -140,11 +141,14 @@ export class TreeView extends Scenery {
    *
    * @param {number} root
    * @param {number} maxNodes
+   * @returns {Promise<boolean>}
    */
   async load(root, maxNodes) {
+    const { names } = this.look;
     try {
       const answer = await this.source.view(root, maxNodes, colorBy(this));
       if (this.signal.aborted) return false;
+      if (names !== this.look.names) return await this.load(root, maxNodes);
       this.store.graft(answer);
       this.#bound(root);
       return true;
@@ -387,14 +391,46 @@ export class TreeView extends Scenery {
    * @param {AbortSignal} signal
    */
   async #loadColours(color, signal) {
+    const answers = await this.#loadAgain(color, signal);
+    this.store.clearColours();
+    for (const answer of answers) this.store.recolour(answer);
+    if (answers.length) this.labels = labelsIn(answers[0]) ?? this.labels;
+  }
+
+  /**
+   * The views of everything that is loaded.
+   *
+   * @param {string | null} color
+   * @param {AbortSignal} signal
+   */
+  async #loadAgain(color, signal) {
     const answers = [];
     for (const { root, maxNodes } of this.store.grafts) {
       answers.push(await this.source.view(root, maxNodes, color, { quiet: answers.length > 0 }));
       signal.throwIfAborted();
     }
-    this.store.clearColours();
-    for (const answer of answers) this.store.recolour(answer);
-    if (answers.length) this.labels = labelsIn(answers[0]) ?? this.labels;
+    return answers;
+  }
+
+  // --- names -------------------------------------------------------------------------------------
+
+  /**
+   * Give the nodes the names of a naming, or their own. Throws the Problem of a naming that is gone or of
+   * another tree, and leaves everything as it was.
+   *
+   * @param {string | null} names id
+   */
+  async setNames(names) {
+    const before = this.look.names;
+    this.look.names = names;
+    try {
+      for (const answer of await this.#loadAgain(null, this.signal)) this.store.rename(answer);
+    } catch (error) {
+      this.look.names = before;
+      throw error;
+    }
+    await this.show({ ms: 0 });
+    this.emit("named");
   }
 
   /**

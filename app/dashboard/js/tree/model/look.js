@@ -49,9 +49,11 @@ export const PALETTES = [
  *   measure: Measure,
  *   links: boolean,
  *   map: MapBy | null,
+ *   names: string | null,
  * }} Look `root`, `folded` and `node` are ids; `color`: "cut", "none", "support", the id of a dataset of labels or of
  *   a classifier's evaluation; `cut`: null for the first suggestion; `alone`: the one category that is
- *   coloured; `measure` and `links`: of errors; `map`: the one beside the tree
+ *   coloured; `measure` and `links`: of errors; `map`: the one beside the tree;
+ *   `names`: the id of a naming, null for their own
  */
 
 const NODE = /^\d{1,10}$/;
@@ -95,6 +97,7 @@ export function readLook(params) {
     ),
     links: params.links !== "0",
     map: MAPS.find(([by]) => by === params.map)?.[0] ?? null,
+    names: /^nm_[a-z0-9]{8,40}$/.test(params.names ?? "") ? params.names : null,
   };
 }
 
@@ -142,6 +145,7 @@ export function writeLook(look) {
     measure: look.measure === "f1" ? null : look.measure,
     links: look.links ? null : "0",
     map: look.map,
+    names: look.names,
   };
 }
 

@@ -46,8 +46,9 @@ function query(values) {
  *
  * @param {string} tree id
  * @param {AbortSignal} signal
+ * @param {() => string | null} [names] gives the id of the naming whose names nodes have; null: their own
  */
-export function treeSource(tree, signal) {
+export function treeSource(tree, signal, names = () => null) {
   const base = `/v1/trees/${tree}`;
   return {
     tree,
@@ -66,16 +67,17 @@ export function treeSource(tree, signal) {
      * @returns {Promise<View>}
      */
     view: (root, maxNodes, colorBy, { quiet = true } = {}) =>
-      get(`${base}/view${query({ root: root || null, max_nodes: maxNodes, color_by: colorBy })}`, {
-        signal,
-        quiet,
-      }),
+      get(
+        `${base}/view${query({ root: root || null, max_nodes: maxNodes, color_by: colorBy, names: names() })}`,
+        { signal, quiet },
+      ),
     /**
      * @param {number} node
      * @param {string | null} labels id of a dataset
      * @returns {Promise<NodeDetails>}
      */
-    node: (node, labels) => get(`${base}/nodes/${node}${query({ labels })}`, { signal }),
+    node: (node, labels) =>
+      get(`${base}/nodes/${node}${query({ labels, names: names() })}`, { signal }),
     /**
      * Which of the trees that a consensus was made from have a node.
      *
@@ -101,7 +103,10 @@ export function treeSource(tree, signal) {
      * @returns {Promise<Hits>}
      */
     search: (text, { cursor, signal: own }) =>
-      get(`${base}/search${query({ q: text, limit: 20, cursor })}`, { signal: own, quiet: true }),
+      get(`${base}/search${query({ q: text, limit: 20, cursor, names: names() })}`, {
+        signal: own,
+        quiet: true,
+      }),
     /** @returns {Promise<Levels>} */
     levels: () => get(`${base}/levels`, { signal }),
     /**
@@ -110,7 +115,10 @@ export function treeSource(tree, signal) {
      * @returns {Promise<Clusters>}
      */
     cut: (cut, own) =>
-      get(`${base}/cut${query({ ...cutQuery(cut), limit: 10_000 })}`, { signal: own, quiet: true }),
+      get(`${base}/cut${query({ ...cutQuery(cut), limit: 10_000, names: names() })}`, {
+        signal: own,
+        quiet: true,
+      }),
     /**
      * The size of the largest of k clusters.
      *
@@ -240,7 +248,7 @@ export function treeSource(tree, signal) {
      * @param {string} suffix
      * @param {QueryValues} values
      */
-    formPath: (suffix, values) => `${base}.${suffix}${query(values)}`,
+    formPath: (suffix, values) => `${base}.${suffix}${query({ names: names(), ...values })}`,
   };
 }
 

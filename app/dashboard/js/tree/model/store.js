@@ -167,6 +167,18 @@ export class Store {
     }
   }
 
+  /**
+   * Take over only the names of a view whose nodes are loaded.
+   *
+   * @param {View} view
+   */
+  rename(view) {
+    for (const node of view.nodes) {
+      const slot = this.slot(node.id);
+      if (slot !== NONE) this.name[slot] = node.name;
+    }
+  }
+
   clearColours() {
     this.category.fill(NONE);
     this.share.fill(1);

@@ -208,12 +208,20 @@ export function cutPanel(view, { onproblem }) {
     if (chosen !== way) setWay(chosen);
     placeSlider();
     view.emit("look");
+    make(cut, moved ? WAIT_MS : 0);
+  };
+
+  /**
+   * @param {Cut} cut
+   * @param {number} waitMs
+   */
+  const make = (cut, waitMs) => {
     if (local) {
       show(cutHere(local, cut));
       return;
     }
     clearTimeout(timer);
-    timer = setTimeout(() => load(cut), moved ? WAIT_MS : 0);
+    timer = setTimeout(() => load(cut), waitMs);
   };
 
   /** @param {Cut} cut */
@@ -371,6 +379,7 @@ export function cutPanel(view, { onproblem }) {
     );
   };
   view.on("painted", draw);
+  view.on("named", () => look.cut && make(look.cut, 0));
   signal.addEventListener("abort", () => {
     clearTimeout(timer);
     request?.abort();

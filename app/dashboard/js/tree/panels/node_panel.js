@@ -113,7 +113,7 @@ export function nodePanel(view, { actions, onchoose, choosing }) {
    *   `isWanted`: the user has just asked for it, and it comes into view
    */
   const show = async (id, { anew = false, isWanted = false } = {}) => {
-    const name = `${id} ${labels()} ${shownErrors(view)?.job}`;
+    const name = `${id} ${labels()} ${shownErrors(view)?.job} ${view.look.names}`;
     if (name === shown && !anew) {
       if (isWanted) reveal();
       return;
@@ -374,6 +374,7 @@ export function nodePanel(view, { actions, onchoose, choosing }) {
     }
   };
   view.on("select", follow);
+  view.on("named", again);
   view.on("chosen", showChosen);
   hint();
   const unwatch = connection.watch((away) => !away && shown === null && again());

@@ -1,32 +1,18 @@
 // The lists of a calibration: labels that look wrong, pairs that need more data; and what merging gains.
 
 import { lineChart } from "../../ui/charts.js";
-import { bdi, el } from "../../ui/dom.js";
+import { bdi } from "../../ui/dom.js";
 import { number, percent } from "../../ui/format.js";
 import { table } from "../../ui/tables.js";
+import { nodeLink as link } from "./node_link.js";
 import { byPrice, mergePoints, rateText, staysOf } from "./trust_words.js";
 
 /** @import { Merges, PairNeed, Suspect } from "../../net/answers.js" */
 /** @import { Column } from "../../ui/tables.js" */
+/** @import { Choose } from "./node_link.js" */
 
 /** The most rows of a list. */
 const MOST = 8;
-
-/** @typedef {(node: number) => unknown} Choose shows a node in the picture */
-
-/**
- * A name that leads to its node.
- *
- * @param {number} node
- * @param {string | null} name
- * @param {Choose} onchoose
- */
-const link = (node, name, onchoose) =>
-  el(
-    "button",
-    { type: "button", class: "linklike", onclick: () => onchoose(node) },
-    bdi(name ?? `node ${node}`),
-  );
 
 /**
  * @param {Suspect[]} suspects

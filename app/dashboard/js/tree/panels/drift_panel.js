@@ -1,0 +1,182 @@
+// What moved in the tree since: a batch of new rows held against a reference.
+
+import { drifts } from "../../net/drifts.js";
+import { aborted, problemOf } from "../../net/problem.js";
+import { field, optionElements } from "../../ui/controls.js";
+import { bdi, el, replace, unique } from "../../ui/dom.js";
+import { download } from "../../ui/downloads.js";
+import { count, distinct, moment, percent } from "../../ui/format.js";
+import { fetchedImage } from "../../ui/images.js";
+import { menu } from "../../ui/menus.js";
+import { problemBox, waiting, warningBox } from "../../ui/notices.js";
+import { table } from "../../ui/tables.js";
+import {
+  aspectsText,
+  changeText,
+  findingText,
+  labelOf,
+  promiseText,
+  pText,
+  shareText,
+} from "./drift_words.js";
+import { nodeLink } from "./node_link.js";
+
+/** @import { Drift, DriftMove } from "../../net/answers.js" */
+/** @import { Column } from "../../ui/tables.js" */
+/** @import { TreeView } from "../draw/view.js" */
+/** @import { Choose } from "./node_link.js" */
+
+const FILES = [
+  [".csv", "What moved (CSV)"],
+  ["/nodes.csv", "All nodes (CSV)"],
+  [".svg", "Picture (SVG)"],
+  [".png", "Picture (PNG)"],
+];
+
+/**
+ * The panel, hidden until `start`.
+ *
+ * @param {TreeView} view
+ * @param {{
+ *   onchoose: Choose,
+ *   form: (onmade: (made: Drift) => unknown) => Promise<HTMLElement>,
+ * }} handlers `form` makes that of a new drift
+ */
+export function driftPanel(view, { onchoose, form }) {
+  const { source, signal } = view;
+  const title = unique("drift");
+  /** @type {Drift[]} */
+  let known = [];
+  const chosen = el("select", { onchange: () => draw() });
+  const chosenRow = field("Comparison", chosen);
+  const body = el("div", { class: "stack" });
+  const picture = el("div", {
+    class: "drift-picture",
+    role: "region",
+    tabindex: "0",
+    "aria-label": "Picture of what moved",
+  });
+  const place = el("div");
+  const making = el(
+    "details",
+    { class: "more", ontoggle: () => fillForm() },
+    el("summary", {}, "A new comparison"),
+    place,
+  );
+  const current = () => known.find(({ id }) => id === chosen.value);
+  /** @param {string} file */
+  const save = (file) =>
+    download(
+      `${drifts.pathOf(chosen.value)}${file}`,
+      `${view.fileName()}-drift${file.replace("/", "-")}`,
+      { signal },
+    );
+  const saving = menu(
+    "Save",
+    FILES.map(([file, label]) => ({ label, onselect: () => save(file) })),
+    { iconName: "download", kind: "small", "aria-label": "Save what moved" },
+  );
+  const element = el(
+    "section",
+    { class: "card tree-drift", "aria-labelledby": title, hidden: true },
+    el("header", { class: "row apart" }, el("h2", { id: title }, "Drift"), saving),
+    chosenRow,
+    body,
+    picture,
+    making,
+  );
+  const fillForm = async () => {
+    if (!making.open || place.childElementCount) return;
+    replace(place, waiting());
+    try {
+      replace(place, await form(made));
+    } catch (error) {
+      if (aborted(error)) return;
+      const retry = () => (replace(place), fillForm());
+      replace(place, problemBox(problemOf(error), { level: "h3", retry }));
+    }
+  };
+  /** @param {Drift} drift */
+  const made = (drift) => {
+    known = [drift, ...known];
+    making.open = false;
+    offer();
+    element.scrollIntoView({ block: "start" });
+  };
+  const draw = () => {
+    const drift = current();
+    replace(body, drift ? contents(drift, onchoose) : el("p", { class: "quiet" }, NONE));
+    drawPicture();
+  };
+  const drawPicture = async () => {
+    const drift = current();
+    picture.hidden = !drift?.result?.n_moves;
+    if (!drift || picture.hidden) return;
+    const { theme } = document.documentElement.dataset;
+    try {
+      const path = `${drifts.pathOf(drift.id)}.svg?theme=${theme}`;
+      const image = await fetchedImage(path, { alt: PICTURE }, signal);
+      if (current() === drift) replace(picture, image);
+    } catch (error) {
+      if (aborted(error) || current() !== drift) return;
+      replace(picture, problemBox(problemOf(error), { level: "h3", retry: drawPicture }));
+    }
+  };
+  const offer = () => {
+    const options = known.map((drift) => ({
+      value: drift.id,
+      label: labelOf(drift),
+      detail: moment(drift.created_at),
+    }));
+    replace(chosen, optionElements(distinct(options)));
+    chosenRow.hidden = known.length < 2;
+    saving.hidden = known.length === 0;
+    draw();
+  };
+  const start = async () => {
+    element.hidden = false;
+    known = await drifts.of(source.tree, signal);
+    offer();
+  };
+  addEventListener("themechange", drawPicture, { signal });
+  return Object.assign(element, { start });
+}
+
+/**
+ * @param {Drift} drift
+ * @param {Choose} onchoose
+ */
+function contents({ result, warnings }, onchoose) {
+  if (!result) return [];
+  const { moves, n_moves: n } = result;
+  return [
+    el("p", {}, el("strong", {}, findingText(result))),
+    el("p", { class: "quiet" }, `${aspectsText(result)} ${promiseText(result)}`),
+    warningBox(warnings),
+    n > 0 && moveTable(moves, onchoose),
+    n > moves.length &&
+      el("p", { class: "quiet" }, `The ${moves.length} surest of ${count(n)}; the file has all.`),
+  ];
+}
+
+/**
+ * @param {DriftMove[]} moves
+ * @param {Choose} onchoose
+ */
+function moveTable(moves, onchoose) {
+  /** @type {Column<DriftMove>[]} */
+  const columns = [
+    { label: "Node", head: true, cell: ({ node, name }) => nodeLink(node, name, onchoose) },
+    { label: "Change", cell: changeText, sort: changeText },
+    { label: "Before", numeric: true, cell: ({ before }) => percent(before) },
+    { label: "After", numeric: true, cell: ({ after }) => percent(after) },
+    { label: "What it is", cell: (move) => bdi(shareText(move)) },
+    { label: "p", numeric: true, cell: ({ p_value: p }) => pText(p), sort: ({ p_value: p }) => p },
+  ];
+  return table({ caption: "What moved, the surest first", columns, rows: moves });
+}
+
+const NONE =
+  "Nothing has been compared yet. A batch of new rows and a reference show which nodes gained or lost " +
+  "rows, where answers became less sure and, with labels, less pure.";
+const PICTURE = "Each change from before to after, as in the table";
