@@ -264,7 +264,7 @@ function build(root, view, stage) {
       "header",
       { class: "tree-head" },
       el("div", { class: "tree-title" }, heading, facts),
-      el("div", { class: "tree-tools" }, search, compare, link, names, fileMenu(view)),
+      el("div", { class: "tree-tools" }, search, compare, link, fileMenu(view)),
     ),
     trouble,
     el(
@@ -287,6 +287,7 @@ function build(root, view, stage) {
         { class: "tree-side", "aria-label": "About the tree" },
         cut,
         colours,
+        el("section", { class: "card tree-panel", "aria-label": "Names of nodes" }, names),
         known,
         node,
       ),
