@@ -259,26 +259,3 @@ def named_tree_of(service: Service, tenant: str, tree_id: str, names: str | None
         return tree
     NAMINGS.require_of_tree(service, tenant, names, tree_id, "query", "names")
     return renamed(tree, NAMINGS.file(service, tenant, names, results.NAMES))
-
-
-def require_calibration(service: Service, tenant: str, calibration_id: str, tree_id: str) -> None:
-    """Blocks. Raises Refused for a calibration that is not there, has not succeeded, or is of
-    another tree."""
-    record = CALIBRATIONS.record(service, tenant, calibration_id)
-    if record is None:
-        raise refused_at(
-            "unknown-input", f"There is no calibration {calibration_id!r}.", "calibration"
-        )
-    if record.status != "succeeded" or record.result is None:
-        raise refused_at(
-            "wrong-input",
-            f"Calibration {calibration_id!r} is {record.status}; it must have succeeded.",
-            "calibration",
-        )
-    made_for = record.result["tree"]
-    if made_for != tree_id:
-        raise refused_at(
-            "wrong-input",
-            f"Calibration {calibration_id!r} is of tree {made_for!r}, not of {tree_id!r}.",
-            "calibration",
-        )
