@@ -250,6 +250,7 @@ METHODS: Mapping[str, MethodFacts] = {
         several=(),
         params=(
             "n_clusters",
+            "n_init",
             "hidden_sizes",
             "latent_size",
             "max_depth",

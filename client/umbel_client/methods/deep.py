@@ -123,6 +123,7 @@ class DeepMethods(Generic[R]):
         features: Input,
         names: Input | None = None,
         n_clusters: int = 8,
+        n_init: int = 4,
         hidden_sizes: Sequence[int] = [256, 128],
         latent_size: int = 8,
         max_depth: int = 6,
@@ -162,6 +163,8 @@ class DeepMethods(Generic[R]):
         features : One row per point, or one image.
         names : optional. One name per leaf, from the largest to the smallest.
         n_clusters : Number of leaves.
+        n_init : Random starts of the split of a leaf; after a quarter of its passes the one
+            whose decisions are least in doubt goes on.
         hidden_sizes : Widths of the hidden layers, the first first.
         latent_size : Length of the embeddings of all nodes.
         max_depth : Most edges from the root to a leaf; deeper leaves are kept.
@@ -197,6 +200,7 @@ class DeepMethods(Generic[R]):
             names=names,
             params={
                 "n_clusters": n_clusters,
+                "n_init": n_init,
                 "hidden_sizes": hidden_sizes,
                 "latent_size": latent_size,
                 "max_depth": max_depth,

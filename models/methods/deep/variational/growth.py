@@ -1,19 +1,22 @@
 """A tree grown from a root with two leaves: train, split a leaf, and at the end train all.
 
 The leaf that is split is the one with the most points, or with the largest share of the
-reconstruction loss. Only the networks that a split adds are trained (`phases`). A split is kept if
-both of its leaves are the most probable leaf of enough points; else it is undone, and the leaf is
-tried once more from other random weights, then left alone. When there are enough leaves, or none
-can be split, all networks are trained together. Leaves without points are then pruned.
+reconstruction loss. Only the networks that a split adds are trained (`phases`). Which points go
+which way is settled early, by the random weights, and the bound hardly differs: so the split of a
+leaf is begun from several, and the one that is least in doubt about its points (`doubt`) is trained
+on. A split is kept if both of its leaves are the most probable leaf of enough points; else it is
+undone, and the leaf is tried once more, then left alone. When there are enough leaves, or none can
+be split, all networks are trained together. Leaves without points are then pruned.
 
 Source: Manduchi et al., "Tree Variational Autoencoders" (2023), §2.4. There, and in the authors'
-program, a split is always kept, growth goes on until enough leaves have 1 % of the points, and
-leaves with fewer are pruned before the last phase; undoing a failed split at once keeps the tree as
-deep as its splits.
+program, a split is begun once and always kept, growth goes on until enough leaves have 1 % of the
+points, and leaves with fewer are pruned before the last phase; undoing a failed split at once keeps
+the tree as deep as its splits.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -32,12 +35,20 @@ from models.methods.deep.variational.network import (
     decoded,
     units,
 )
-from models.methods.deep.variational.phases import Phase, Schedule, parts_of, points_of_leaves
+from models.methods.deep.variational.phases import (
+    Phase,
+    Schedule,
+    log_leaves,
+    parts_of,
+    points_of_leaves,
+)
 from models.methods.deep.variational.topology import NONE, Topology
 from models.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
+
+Curve = list[tuple[int, float]]
 
 SplitBy = Literal["points", "reconstruction"]
 
@@ -46,6 +57,12 @@ FEWEST = 4
 
 TRIES = 2
 """Times that a leaf's split may fail before it is left alone."""
+
+PART_OF_START = 4
+"""A start has the first of so many parts of the passes of its phase."""
+
+_STREAMS = 1 << 20
+"""Generators of a start: one for its weights, and one for each pass."""
 
 _REPORTED = 10
 """Steps between two progress reports."""
@@ -56,6 +73,7 @@ class GrowthEffort:
     """The effort of growing a tree. The fields are parameters of `treevae`."""
 
     n_clusters: int
+    n_init: int
     epochs: int
     growth_epochs: int
     tuning_epochs: int
@@ -71,6 +89,15 @@ class GrowthEffort:
         n_epochs = (self.epochs, self.growth_epochs, self.tuning_epochs)[kind]
         start, end = (0.0, self.kl_growth) if kind != _TUNE else (self.kl_growth, 1.0)
         return Schedule(n_epochs, start, end, int(self.kl_warm_up * n_epochs))
+
+    def start_epochs(self, kind: int) -> int:
+        """The passes of each start of a phase of this kind; 0 where it has only one."""
+        several = kind == _SPLIT and self.n_init > 1
+        return math.ceil(self.schedule(kind).n_epochs / PART_OF_START) if several else 0
+
+    def work(self, kind: int) -> int:
+        """The passes of a phase of this kind, those of starts that are given up included."""
+        return self.schedule(kind).n_epochs + (self.n_init - 1) * self.start_epochs(kind)
 
 
 _STUMP, _SPLIT, _TUNE, _END = range(4)
@@ -88,8 +115,8 @@ class GrownNetwork:
     """
 
     network: TreeNetwork
-    losses: list[tuple[int, float]] = field(default_factory=list)
-    split_losses: list[tuple[int, float]] = field(default_factory=list)
+    losses: Curve = field(default_factory=list)
+    split_losses: Curve = field(default_factory=list)
     n_failed: dict[int, int] = field(default_factory=dict)
     n_pruned: int = 0
 
@@ -148,19 +175,58 @@ class _Growing:
         optimizer, self._optimizer = self._optimizer, None
         if self._epoch >= schedule.n_epochs:
             return
-        phase = Phase(
-            grown.network, self._rows, top, schedule, effort.batch_size, effort.learning_rate
-        )
+        curve = grown.losses if top is None else grown.split_losses
+        if top is not None and self._epoch == 0 and effort.start_epochs(self.kind):
+            phase = self._best_start(top, schedule, curve)
+            checkpoint.save(self._state(phase))
+        else:
+            phase = self._phase(grown.network, top, schedule)
         if optimizer is not None:
             phase.restore(optimizer)
-        curve = grown.losses if top is None else grown.split_losses
         while self._epoch < schedule.n_epochs:
-            report = self._report(schedule.n_epochs, curve)
-            loss = phase.epoch(self._epoch, self._generator(1 + self._epoch), report)
-            self._epoch += 1
-            self._n_passes += 1
-            curve.append((self._n_passes, loss))
+            report = self._report(curve)
+            self._record(curve, phase.epoch(self._epoch, self._generator(1 + self._epoch), report))
             checkpoint.save(self._state(phase))
+
+    def _best_start(self, top: int, schedule: Schedule, curve: Curve) -> Phase:
+        """A split after its first passes, from the random weights that leave least in doubt."""
+        grown, effort = self._grown, self._effort
+        n_epochs = effort.start_epochs(self.kind)
+        least_doubt, kept, first = math.inf, None, grown.network
+        losses: list[float] = []
+        for start in range(effort.n_init):
+            streams = start * _STREAMS
+            network = first.with_new_split(top, self._generator(streams)) if start else first
+            phase = self._phase(network, top, schedule)
+            own = [
+                phase.epoch(
+                    number,
+                    self._generator(streams + 1 + number),
+                    self._report(curve, start * n_epochs + number),
+                )
+                for number in range(n_epochs)
+            ]
+            in_doubt = doubt(network, self._rows, top, self._fewest_points())
+            if kept is None or in_doubt < least_doubt:
+                least_doubt, kept, losses, grown.network = in_doubt, phase, own, network
+        for loss in losses:
+            self._record(curve, loss)
+        assert kept is not None
+        return kept
+
+    def _phase(self, network: TreeNetwork, top: int | None, schedule: Schedule) -> Phase:
+        effort = self._effort
+        return Phase(network, self._rows, top, schedule, effort.batch_size, effort.learning_rate)
+
+    def _record(self, curve: Curve, loss: float) -> None:
+        """One more pass of the current phase."""
+        self._epoch += 1
+        self._n_passes += 1
+        curve.append((self._n_passes, loss))
+
+    def _fewest_points(self) -> float:
+        """The points that a leaf needs for its split to be kept."""
+        return max(1.0, self._effort.least_share * len(self._rows) / self._effort.n_clusters)
 
     def next_phase(self) -> None:
         """Judge the phase that has ended, and choose the next."""
@@ -201,8 +267,7 @@ class _Growing:
         leaves, top = network.topology.leaves(), self._top
         sizes = leaf_sizes(network, self._rows)
         children = network.topology.below(top)
-        least = max(1.0, self._effort.least_share * len(self._rows) / self._effort.n_clusters)
-        if min(sizes[leaves.index(child)] for child in children) >= least:
+        if min(sizes[leaves.index(child)] for child in children) >= self._fewest_points():
             network.weights.remove((f"node.{top}.decoder.",))
             return
         network.weights.remove(network.prefixes(top))
@@ -237,15 +302,23 @@ class _Growing:
         seed = int(words[0]) << 31 ^ int(words[1])
         return torch.Generator(self._rows.device).manual_seed(seed)
 
-    def _report(self, n_epochs: int, curve: list[tuple[int, float]]) -> Callable[[float], None]:
-        """Reports the progress of a pass; the whole never goes back."""
+    def _report(self, curve: Curve, n_done: int | None = None) -> Callable[[float], None]:
+        """Reports the progress of a pass; the whole never goes back.
+
+        n_done : the passes of starts before this one; None after the starts.
+        """
         effort, n_leaves = self._effort, len(self._grown.network.topology.leaves())
+        n_epochs = effort.work(self.kind)
+        stage = ("training the root", "splitting a leaf", "training all")[self.kind]
+        if n_done is None:
+            n_done = self._epoch + n_epochs - effort.schedule(self.kind).n_epochs
+        else:
+            stage += ", several starts"
         parts = np.cumsum([0.0, *_shares(effort)])
         place = {_STUMP: 0, _SPLIT: max(0, n_leaves - 2), _TUNE: len(parts) - 2}[self.kind]
-        stage = ("training the root", "splitting a leaf", "training all")[self.kind]
         leaves = n_leaves - (self.kind == _SPLIT)
         loss = f", loss {curve[-1][1]:.5g}" if curve else ""
-        message = f"{leaves} leaves, pass {self._epoch + 1} of {n_epochs}{loss}"
+        message = f"{leaves} leaves, pass {n_done + 1} of {n_epochs}{loss}"
         start, stop = parts[place], parts[place + 1]
         n_steps = 0
 
@@ -254,7 +327,7 @@ class _Growing:
             n_steps += 1
             if n_steps % _REPORTED and share < 1.0:
                 return
-            done = start + (stop - start) * (self._epoch + share) / n_epochs
+            done = start + (stop - start) * (n_done + share) / n_epochs
             self._fraction = max(self._fraction, float(done))
             self._progress(self._fraction, stage, message)
 
@@ -310,9 +383,9 @@ class _Growing:
 def _shares(effort: GrowthEffort) -> Float:
     """About the share of the work of each phase: the first, each split, the last."""
     n_splits = effort.n_clusters - 2
-    each_split = effort.growth_epochs * np.ones(n_splits)
-    last = (1.0 + effort.n_clusters) * effort.tuning_epochs
-    work = np.array([3.0 * effort.epochs, *each_split, last])
+    each_split = effort.work(_SPLIT) * np.ones(n_splits)
+    last = (1.0 + effort.n_clusters) * effort.work(_TUNE)
+    work = np.array([3.0 * effort.work(_STUMP), *each_split, last])
     return np.asarray(work / max(work.sum(), 1.0))
 
 
@@ -336,6 +409,25 @@ def reconstruction_losses(network: TreeNetwork, rows: Tensor) -> Float:
             density = log_density(part, output, architecture.likelihood, weights.learned.get(NOISE))
             total[place] -= float((reached.log_probability[leaf].exp() * density).sum())
     return total
+
+
+def doubt(network: TreeNetwork, rows: Tensor, top: int, fewest: float) -> float:
+    """The entropy of a node's decisions over that of its mean decision, rows weighted by their
+    probability of reaching it: 0 where all are certain, 1 where none tells rows apart; inf where
+    one side has fewer than `fewest` points.
+    """
+    import torch
+
+    leaves = network.topology.leaves()
+    pair = [leaves.index(child) for child in network.topology.below(top)]
+    reached = torch.cat([log_leaves(network, part)[:, pair] for part in parts_of(rows)])
+    joint = reached.double().exp()
+    both, points = joint.sum(dim=1, keepdim=True), joint.sum(dim=0)
+    if float(points.min()) < fewest:
+        return math.inf
+    entropy = torch.xlogy(joint, both) - torch.xlogy(joint, joint)
+    of_mean = torch.xlogy(points, points.sum()) - torch.xlogy(points, points)
+    return float(entropy.sum() / of_mean.sum())
 
 
 def leaf_sizes(network: TreeNetwork, rows: Tensor) -> Int:

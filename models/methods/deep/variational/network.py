@@ -90,6 +90,15 @@ class TreeNetwork:
             last = f"node.{child}.decoder.{len(shape.hidden_sizes)}"
             weights.add_linear(last, widths[-1], shape.n_values, generator)
 
+    def with_new_split(self, node: int, generator: Generator) -> TreeNetwork:
+        """This network with other random weights for what `add_children` gave a node; all other
+        weights are shared."""
+        weights = Weights(dict(self.weights.learned), dict(self.weights.moving))
+        weights.remove(self.prefixes(node))
+        network = TreeNetwork(self.architecture, self.topology, weights)
+        network.add_children(node, generator)
+        return network
+
     def trained_names(self, node: int | None) -> list[str]:
         """The names of all weights; of a node, those that `add_children` gives it."""
         if node is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -15,7 +17,7 @@ from models.methods.deep.variational.growth import (
     leaf_sizes,
     reconstruction_losses,
 )
-from models.methods.deep.variational.network import Architecture
+from models.methods.deep.variational.network import Architecture, TreeNetwork
 from models.progress import silent
 from tests.models.methods.deep.variational.literal_kit import Literal, small_network
 
@@ -38,6 +40,7 @@ def planted(seed: int = 0, n_rows: int = 200) -> tuple[Tensor, np.ndarray]:
 def grow(rows: Tensor, seed: int = 0, max_depth: int = 3, **changes: object) -> GrownNetwork:
     effort = {
         "n_clusters": 4,
+        "n_init": 2,
         "epochs": 40,
         "growth_epochs": 40,
         "tuning_epochs": 10,
@@ -80,6 +83,50 @@ def test_a_planted_tree_is_found(split_by: str, seed: int) -> None:
     assert not any(
         "decoder" in name and "node.1." in name for name in grown.network.weights.learned
     )
+
+
+def test_the_start_least_in_doubt_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    doubts = itertools.cycle([0.3, 0.1, 0.2])
+    compared: list[TreeNetwork] = []
+    tops: list[int] = []
+
+    def doubt(network: TreeNetwork, rows: Tensor, top: int, fewest: float) -> float:
+        compared.append(network)
+        tops.append(top)
+        return next(doubts)
+
+    monkeypatch.setattr(growth, "doubt", doubt)
+    rows, _ = planted()
+    passes = {"epochs": 20, "growth_epochs": 8, "tuning_epochs": 0}
+    grown = grow(rows, n_clusters=3, n_init=3, least_share=0.0, **passes)
+    n_splits = len(compared) // 3
+    assert grown.network is compared[-2]
+    # Starts share all weights but those of the split.
+    first, _, last = (network.weights.learned for network in compared[-3:])
+    own = {name for name in first if first[name] is not last[name]}
+    assert own == {name for name in first if name.startswith(compared[-1].prefixes(tops[-1]))}
+    assert all(not first[name].equal(last[name]) for name in own if name.endswith(".weight"))
+    # Two passes a start, of which only those of the best are in the curve.
+    assert [at for at, _ in grown.split_losses] == [*range(21, 21 + 8 * n_splits)]
+
+
+@pytest.mark.parametrize("fewest", [0.0, 1e3])
+def test_doubt_is_the_entropy_of_decisions_over_that_of_the_mean_decision(fewest: float) -> None:
+    network, top = small_network("gaussian", (1,)), 1
+    rows = torch.randn((9, 5), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    leaves = network.topology.leaves()
+    joint = growth.log_leaves(network, rows).exp().numpy()
+    first, second = (joint[:, leaves.index(child)] for child in network.topology.below(top))
+    expected = np.inf
+    if fewest == 0.0:
+        share = first.sum() / (first + second).sum()
+        of_mean = -share * np.log(share) - (1 - share) * np.log(1 - share)
+        each = [
+            -(a + b) * sum(p * np.log(p) for p in (a / (a + b), b / (a + b)))
+            for a, b in zip(first, second, strict=True)
+        ]
+        expected = sum(each) / (first + second).sum() / of_mean
+    assert growth.doubt(network, rows, top, fewest) == pytest.approx(expected, rel=1e-9)
 
 
 def test_splits_that_leave_a_side_empty_are_undone() -> None:
