@@ -9,10 +9,8 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import psutil
-import pytest
 
 
-@pytest.mark.timeout(240)
 def test_the_demo_shows_every_step(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "app.cli", "demo", "--out", str(tmp_path / "out")],

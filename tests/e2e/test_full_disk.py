@@ -52,7 +52,6 @@ def full_parts(service: Service) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_on_a_full_disk_reads_go_on(disk: Path) -> None:
     with running(disk / "data", workers=1) as service:
         job = service.submit(TRIVIAL)

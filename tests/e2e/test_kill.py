@@ -108,7 +108,7 @@ VICTIMS: dict[str, Kill] = {
 }
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     "victim",
     [

@@ -126,7 +126,6 @@ def _cut() -> Iterator[None]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 @pytest.mark.usefixtures("_cut")
 def test_pieces_are_exchanged_over_s3(topology: Topology) -> None:
     values = logits(150)

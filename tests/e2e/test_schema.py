@@ -46,7 +46,7 @@ def tenants(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
         yield Tenants(service, key, other)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_the_service_matches_its_document(tenants: Tenants) -> None:
     check_against_document(
         tenants.service,
