@@ -12,6 +12,8 @@ from workers.model import Annotation
 
 LONGEST_NAME = 1000
 LONGEST_DESCRIPTION = 10_000
+LONGEST_IN_ADDRESS = 2000
+"""Of a description in a query: a character may take 12 bytes there, of 64 KiB for all headers."""
 LONGEST_TAG = 100
 MOST_TAGS = 50
 
@@ -62,7 +64,8 @@ NewTags = Annotated[
 """What is said of something as it is made, beside its name."""
 
 DescriptionQuery = Annotated[
-    str | None, Query(max_length=LONGEST_DESCRIPTION, description="Any text.")
+    str | None,
+    Query(max_length=LONGEST_IN_ADDRESS, description="Any text; `PATCH` takes longer ones."),
 ]
 TagsQuery = Annotated[
     tuple[Tag, ...],

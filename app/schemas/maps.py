@@ -176,7 +176,6 @@ class SelectionQuery(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     outline: str = Field(
-        max_length=40_000,
         description="The corners of a closed outline, `x,y,x,y,...`: at least 3, at most 1,000. "
         "Where it crosses itself the even-odd rule decides what is within.",
         examples=["0,0,1,0,1,1"],
