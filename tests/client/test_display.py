@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -52,6 +53,24 @@ def test_no_bar_where_nobody_watches(
     bar.update(0.5, "merging")
     bar.end()
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("shell", "watched"), [(SimpleNamespace(kernel=None), True), (None, False)]
+)
+def test_a_notebook_is_one_whose_shell_has_a_kernel(
+    shell: object,
+    watched: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(progress, "_SHOW_AFTER_S", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    bar = bar_of(None, "hac")
+    bar.update(0.5, "merging")
+    bar.end()
+    assert ("merging" in capsys.readouterr().err) == watched
 
 
 def test_names_of_users_are_text_in_html() -> None:

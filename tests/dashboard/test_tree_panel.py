@@ -21,9 +21,7 @@ def facts(page: Page) -> dict[str, str]:
 
 
 def color_by(page: Page, label: str) -> None:
-    page.locator("label", has_text="By").locator("xpath=..").locator("select").select_option(
-        label=label
-    )
+    page.get_by_label("By", exact=True).select_option(label=label)
 
 
 @pytest.fixture(scope="module")
