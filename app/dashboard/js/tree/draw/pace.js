@@ -7,7 +7,7 @@ const PATIENCE = 8;
 const MOST_PATIENCE = 512;
 
 export class Pace {
-  /** Only each so many-th point is drawn. */
+  /** One point in this many is drawn. */
   every = 1;
   /** What the last movement ended with. */
   #moving = 1;

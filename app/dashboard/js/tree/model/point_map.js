@@ -155,7 +155,7 @@ export function within({ xy, n }, outline) {
 }
 
 /**
- * An outline of at most `most` corners: every so many-th of them.
+ * An outline of at most `most` corners, spread evenly over those that there are.
  *
  * @param {Corner[]} outline
  * @param {number} most

@@ -78,7 +78,7 @@ export const pText = (p) => (p < 1e-3 ? p.toExponential(1) : number(Number(p.toP
  */
 export function labelOf({ name, result }) {
   if (!result) return name ?? "";
-  const found = result.n_moves ? plural(result.n_moves, "change") : "no change";
-  const text = `${found}, ${plural(result.n_batch, "row")} against ${count(result.n_reference)}`;
+  const changes = result.n_moves ? plural(result.n_moves, "change") : "no change";
+  const text = `${changes}, ${plural(result.n_batch, "row")} against ${count(result.n_reference)}`;
   return name ? `${name} · ${text}` : text;
 }

@@ -22,8 +22,8 @@ export function labelOf({ name, result }) {
 export function resultText({ result, warnings }) {
   const { n_named: n, sent } = result ?? { n_named: 0, sent: null };
   const named = `${plural(n, "node")} ${n === 1 ? "has a name" : "have names"}.`;
-  const told = sent
+  const disclosure = sent
     ? [`Evidence of ${plural(sent.n_nodes, "node")} was sent to ${sent.model} at ${sent.to}.`]
     : [];
-  return [named, ...told, ...warnings].join(" ");
+  return [named, ...disclosure, ...warnings].join(" ");
 }
