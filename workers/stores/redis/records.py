@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -462,20 +463,22 @@ class Records:
             return bool(self.client.set(f"{self.prefix}only:{task}", 1, nx=True, px=_ms(for_s)))
 
     def leave(self, tenant: str, job_id: str) -> None:
-        """Remember a submission that was refused and whose objects could not be removed."""
+        """Remember a submission that was refused and of which objects may be, or appear, in the
+        store."""
         with translated():
-            self.client.sadd(f"{self.prefix}left", f"{tenant}/{job_id}")
+            self.client.zadd(f"{self.prefix}left_at", {f"{tenant}/{job_id}": time.time()}, nx=True)
 
-    def left(self) -> list[tuple[str, str]]:
-        """The tenant and job of each submission that `leave` remembers."""
+    def left(self, least_s: float) -> list[tuple[str, str]]:
+        """The tenant and job of each submission that `leave` has remembered for `least_s`."""
         with translated():
-            members = cast("set[str]", self.client.smembers(f"{self.prefix}left"))
+            key, until = f"{self.prefix}left_at", time.time() - least_s
+            members = cast("list[str]", self.client.zrangebyscore(key, "-inf", until))
         return [(tenant, job_id) for tenant, _, job_id in (one.partition("/") for one in members)]
 
     def forget_left(self, tenant: str, job_id: str) -> None:
         """Its objects are removed, or it runs after all."""
         with translated():
-            self.client.srem(f"{self.prefix}left", f"{tenant}/{job_id}")
+            self.client.zrem(f"{self.prefix}left_at", f"{tenant}/{job_id}")
 
     def rebuild_begin(self, token: str, hold_s: float) -> bool:
         """Acquire the right to rebuild; False while another process holds it."""
