@@ -80,8 +80,9 @@ class Reckoning:
         return "\n".join(f"{name:<34}{value}" for name, value in rows.items())
 
 
-ORPHANS_S = SUBMISSION_S + 2 * EVERY_S
-"""What a refused submission left in the store is removed by then."""
+ORPHANS_S = 2 * SUBMISSION_S + 3 * EVERY_S
+"""What a submission left in the store that waits for it as long as it may and is then refused, is
+removed by then."""
 
 
 class Storm:
