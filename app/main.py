@@ -28,6 +28,7 @@ from app.http.security import Gate
 from app.http.service_metrics import ServiceMetrics
 from app.routes import (
     assignments,
+    attachments,
     calibrations,
     changes,
     class_merges,
@@ -116,6 +117,7 @@ ROUTERS = (
     drifts.router,
     maps.router,
     namings.router,
+    attachments.router,
     changes.router,
     dashboard.router,
 )

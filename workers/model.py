@@ -30,14 +30,19 @@ Kind = Literal[
     "drift",
     "map",
     "name",
+    "attach",
     "import",
     "inspect",
 ]
 """`fit` runs a method; `predict` and `evaluate` use a tree; `transform` makes a dataset by a model;
 `compare` measures several methods; `consensus` makes one tree of several; `calibrate` learns from
 held-out rows how sure answers are; `drift` compares two samples in a tree; `map` lays out the
-points of a tree; `name` names its nodes; `import` parses an uploaded tree; `inspect` opens an
-uploaded dataset. `import` and `inspect` are not listed to clients."""
+points of a tree; `name` names its nodes; `attach` reads the items of its rows; `import` parses an
+uploaded tree; `inspect` opens an uploaded dataset. `import` and `inspect` are not listed to
+clients."""
+
+COMPANIONS: tuple[Kind, ...] = ("map", "attach")
+"""Jobs that go with the tree that they read: they are nothing without it."""
 
 LISTED: frozenset[str] = frozenset(get_args(Kind)) - {"import", "inspect"}
 
@@ -47,7 +52,7 @@ MOST_PIECES = 4096
 _REFERENCES = ("dataset", "tree", "model", "calibration")
 """The options of a request that hold ids."""
 
-_OF_JOBS = ("tr_", "md_", "cal_", "dr_", "map_", "nm_", "job_")
+_OF_JOBS = ("tr_", "md_", "cal_", "dr_", "map_", "nm_", "at_", "job_")
 """What ids of jobs, and of what jobs make, begin with."""
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -84,7 +89,7 @@ def made_at(own_id: str) -> datetime | None:
 
 
 def sibling(
-    job_id: str, prefix: Literal["tr", "md", "ds", "job", "cmp", "cal", "dr", "map", "nm"]
+    job_id: str, prefix: Literal["tr", "md", "ds", "job", "cmp", "cal", "dr", "map", "nm", "at"]
 ) -> str:
     """The id of what a job made, or back: the same suffix, another prefix."""
     return f"{prefix}_{job_id.partition('_')[2]}"
@@ -161,8 +166,9 @@ class Request(_Frozen):
         `models.drift.options.DriftTerms`; `map` {"tree": id, "of_fit", "preprocess"},
         where `of_fit` is the role of the fit's input that is mapped, null for an input of its own,
         and `params` are `models.maps.options.MapTerms`; `name` {"tree": id} and
-        `models.node_names.options.NamingTerms`; `import` {"format"}, its content lying at
-        `layout.inline(..., "content")`; `inspect` {"dataset": id}.
+        `models.node_names.options.NamingTerms`; `attach` {"tree": id, "of_fit", "preprocess",
+        "unranked"}, as `app.submission.attachments` has them; `import` {"format"}, its content
+        lying at `layout.inline(..., "content")`; `inspect` {"dataset": id}.
     webhook : the address to notify when the job has ended; checked by
         `workers.webhooks.addresses.parse`.
     key : the key of the store by which it was submitted. key_running : the most jobs of that key

@@ -10,8 +10,8 @@ Start with `form`: `mount` makes the pair of routes by suffix and by `Accept`.
 - `cluster_paths`: these paths, for chosen clusters and a few periods at a time.
 - `stretches`: the forms of features that a transformation stretches.
 - `node_pictures`: images that a model made of nodes.
-- `parts`: parts of a tree as JSON, written piece by piece.
-- `coloring`: the categories that colour a tree.
+- `parts`, `coloring`: parts of a tree as JSON, piece by piece; categories that colour a tree.
 - `tables`, `selective_curve`, `drift`: of a stored table, a calibration's curve, what moved.
+- `items`: what is attached to a tree: examples of nodes, values and matches of nodes.
 - `stored`: stored trees and models for routes.
 """

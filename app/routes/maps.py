@@ -128,7 +128,7 @@ async def list_maps_of_tree(service: ServiceDep, tenant: Tenant, tree_id: TreeId
     """
     await record_of(service, tenant, tree_id)
     job_id = sibling(tree_id, "job")
-    records = await to_thread.run_sync(service.ledger.maps, tenant, job_id)
+    records = await to_thread.run_sync(service.ledger.made_of, tenant, job_id, "map")
     return MapsBody(items=[MapBody.of(record) for record in records])
 
 

@@ -99,6 +99,7 @@ async def submitted(
         "drift",
         "map",
         "name",
+        "attach",
         "import",
     ],
     submission: Submission,

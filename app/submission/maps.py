@@ -5,7 +5,7 @@ Blocks (Redis, the store); call it in a thread.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.http.dependencies import Service
@@ -23,11 +23,32 @@ ROLES = ("features", "documents", "logits")
 @dataclass(frozen=True, slots=True)
 class Subject:
     """role : of the fit's input; None where the request has rows of its own, or none are needed.
-    preprocess : steps of the fit. expires_at : when the tree expires."""
+    preprocess : steps of the fit. expires_at : when the tree expires. made_by : the method of the
+    fit. inputs : the ids of that role, or "inline"."""
 
     role: str | None
     preprocess: list[dict[str, Any]]
     expires_at: str | None
+    made_by: Method[Any] | None
+    inputs: tuple[str, ...]
+
+
+def subject_of_fit(service: Service, tree: TreeRecord) -> Subject:
+    """What the job that made the tree had a row of for each point."""
+    job = service.ledger.get(tree.tenant, sibling(tree.id, "job"))
+    inputs = {} if job is None else job.inputs
+    role = next((role for role in ROLES if role in inputs), None)
+    if "top_classes" in inputs:
+        # Lists of a row's best classes, not coordinates.
+        role = None
+    ref = inputs.get(role, []) if role else []
+    return Subject(
+        role,
+        [] if job is None else [dict(step) for step in job.preprocess],
+        None if job is None else job.expires_at,
+        None if job is None or job.kind != "fit" else known(job.method),
+        tuple(ref) if isinstance(ref, list) else (ref,),
+    )
 
 
 def subject(service: Service, tree: TreeRecord, body: MapRequest) -> Subject:
@@ -36,15 +57,8 @@ def subject(service: Service, tree: TreeRecord, body: MapRequest) -> Subject:
     Raises Refused `wrong-input` where there is nothing to be mapped, or rows are given that are not
     used; `wrong-parameter` for the disc of a method that has none.
     """
-    job = service.ledger.get(tree.tenant, sibling(tree.id, "job"))
-    inputs = {} if job is None else job.inputs
-    expires_at = None if job is None else job.expires_at
-    steps = [] if job is None else [dict(step) for step in job.preprocess]
-    made_by = None if job is None or job.kind != "fit" else known(job.method)
-    role = next((role for role in ROLES if role in inputs), None)
-    if "top_classes" in inputs:
-        # Lists of a row's best classes, not coordinates.
-        role = None
+    fit = subject_of_fit(service, tree)
+    role, made_by = fit.role, fit.made_by
     if body.by == "disc":
         role = _of_disc(made_by, body, role)
     elif body.inputs:
@@ -56,7 +70,7 @@ def subject(service: Service, tree: TreeRecord, body: MapRequest) -> Subject:
             "row of features for each of its points.",
             "inputs",
         )
-    return Subject(role, [] if body.inputs else steps, expires_at)
+    return replace(fit, role=role, preprocess=[] if body.inputs else fit.preprocess)
 
 
 def _of_disc(made_by: Method[Any] | None, body: MapRequest, role: str | None) -> str | None:

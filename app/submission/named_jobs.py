@@ -1,4 +1,5 @@
-"""Calibrations, comparisons, drifts, maps and namings: jobs with an id and a list of their own."""
+"""Attachments, calibrations, comparisons, drifts, maps, namings: jobs with ids and lists of their
+own."""
 
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
 from app.http.streaming import Turn
 from app.schemas.annotations import NameFilter, TagFilter
+from app.schemas.attachments import AttachmentBody
 from app.schemas.calibrations import CalibrationBody
 from app.schemas.comparisons import Comparison
 from app.schemas.drifts import DriftBody
@@ -244,6 +246,7 @@ class NamedJobs(Generic[Body]):
             return Response(status_code=204)
 
 
+ATTACHMENTS = NamedJobs("attach", "attachment", AttachmentBody)
 CALIBRATIONS = NamedJobs("calibrate", "calibration", CalibrationBody)
 COMPARISONS = NamedJobs("compare", "comparison", Comparison)
 DRIFTS = NamedJobs("drift", "drift", DriftBody)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from umbel_client import display, shapes
+from umbel_client.attachment import Attachment, Items, converted_items
 from umbel_client.calibration import Calibration
 from umbel_client.core import runs, trees, uploads
 from umbel_client.core.changes import KEPT, Kept, changed
@@ -534,6 +535,50 @@ class Tree:
             Waiting(wait_s, title="naming"),
         )
         return Naming(self._driver.run(operation))
+
+    def attach(
+        self,
+        items: Items,
+        *,
+        name: str | None = None,
+        expires_at: Expiry = None,
+        wait_s: float | None = None,
+    ) -> Attachment:
+        """Attach to the tree what its points are: texts, numbers, dates, categories, images.
+
+        items : a row for each row of the tree, or for each leaf: columns by their names, a data
+        frame, a list of objects, a dataset, or a file (CSV with a header, JSON lines of objects,
+        Arrow, Parquet, a zip of images).
+
+        UmbelWarning for what is missing. Raises InputError, WaitTimeout, JobCancelled.
+        """
+        operation = trees.attached(
+            f"/v1/trees/{self.id}",
+            converted_items(items),
+            {"name": name, "expires_at": expiry(expires_at)},
+            Waiting(wait_s, title="attaching"),
+        )
+        return Attachment(self._driver.run(operation))
+
+    def examples(
+        self,
+        node: int,
+        by: Literal["central", "unsure", "random"] = "central",
+        *,
+        n: int = 12,
+        seed: int = 0,
+        attachment: str | Attachment | None = None,
+    ) -> list[dict[str, Any]]:
+        """Items under a node, each with `item`, `leaf`, `score` and its `values` by column.
+
+        by : the most central first, the least sure first, or at random. attachment : which items;
+        by default those attached last.
+
+        Raises InputError where nothing is attached.
+        """
+        own_id = attachment.id if isinstance(attachment, Attachment) else attachment
+        query = {"by": by, "n": n, "seed": seed}
+        return self._driver.run(trees.examples(f"/v1/trees/{self.id}", own_id, node, query))
 
     def model(self) -> Model:
         """The model that was fitted with the tree. Raises InputError where there is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -10,6 +11,10 @@ import httpx
 LOGITS = [[4.0, 1.0, 0.0], [0.5, 3.0, 2.0], [0.0, 2.0, 3.5]]
 ROWS = [[0.0, 0.1], [0.2, 0.0], [4.0, 4.1], [4.2, 4.0]]
 JOB = {"method": "l2h", "inputs": {"logits": LOGITS}}
+
+
+LISTED = ("dataset", "tree", "comparison", "calibration", "drift", "naming", "attachment")
+"""Kinds of things of which a tenant has a list."""
 
 
 def check_apart(owner: httpx.Client, stranger: httpx.Client) -> None:
@@ -32,7 +37,7 @@ def check_apart(owner: httpx.Client, stranger: httpx.Client) -> None:
                 assert answer.status_code == 404, f"{method} {address}: {answer.text[:500]}"
                 n_asked += 1
     own_ids = {own_id for ids in things.values() for own_id in ids}
-    for path in ("datasets", "jobs", "trees", "comparisons", "calibrations", "drifts", "namings"):
+    for path in ("jobs", *(f"{kind}s" for kind in LISTED)):
         seen = {item["id"] for item in pages(stranger, path)}
         assert not seen & own_ids, path
     assert {path: owner.get(path).status_code for path in before} == before
@@ -54,7 +59,14 @@ def made(owner: httpx.Client) -> dict[str, list[str]]:
     )
     labels = {"by": "labels", "inputs": {"labels": [0, 1, 2]}}
     naming = owner.post(f"/v1/trees/{tree}/namings", json=labels, headers=wait)
+    content = json.dumps([{"n": row} for row in range(len(LOGITS))])
+    headers = {"Content-Type": "application/json"}
+    items = owner.post("/v1/datasets?role=items", content=content, headers=headers)
+    attachment = owner.post(
+        f"/v1/trees/{tree}/attachments", json={"items": items.json()["id"]}, headers=wait
+    )
     return {
+        "attachment": [attachment.json()["id"]],
         "naming": [naming.json()["id"]],
         "calibration": [calibration.json()["id"]],
         "drift": [drift.json()["id"]],
@@ -70,10 +82,7 @@ def made(owner: httpx.Client) -> dict[str, list[str]]:
 
 def listed(owner: httpx.Client) -> dict[str, list[str]]:
     """The newest of what there is, for the kinds that have lists."""
-    return {
-        kind: [item["id"] for item in pages(owner, f"{kind}s")[:3]]
-        for kind in ("dataset", "tree", "comparison", "calibration", "drift", "naming")
-    }
+    return {kind: [item["id"] for item in pages(owner, f"{kind}s")[:3]] for kind in LISTED}
 
 
 def paths_of(things: dict[str, list[str]]) -> list[str]:
@@ -112,6 +121,7 @@ def body_for(method: str, path: str) -> dict[str, Any]:
         "namings": {"by": "labels", "inputs": {"labels": [0, 1, 2]}},
         "drifts": {name: {"inputs": {"logits": LOGITS}} for name in ("reference", "batch")},
         "maps": {"by": "pca"},
+        "attachments": {"items": "ds_" + "0" * 26},
         "predictions": {"inputs": {"logits": LOGITS}},
         "transformations": {"inputs": {"features": ROWS}},
         "labels": {"statements": [{"known": 0, "name": "mine"}]},

@@ -115,6 +115,7 @@ def run(spec: Spec, report: Report, coordinator: Coordinator | None = None) -> O
             "drift": _drift,
             "map": _map,
             "name": _name,
+            "attach": _attach,
             "import": _import,
             "inspect": _inspect,
         }[kind]
@@ -408,6 +409,17 @@ def _name(spec: Spec, report: Report) -> Outcome:
     result = named(options, tree, values, spec.folder)
     return Outcome(
         result={"tree": options["tree"], "naming": result.facts}, warnings=result.warnings
+    )
+
+
+def _attach(spec: Spec, report: Report) -> Outcome:
+    from workers.child.attachment import attached
+
+    report(Advance(stage="reading"))
+    result = attached(spec.request, spec.sources, spec.folder, _progress(report))
+    return Outcome(
+        result={"tree": spec.request.options["tree"], "attachment": result.facts},
+        warnings=result.warnings,
     )
 
 

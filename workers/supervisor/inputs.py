@@ -40,7 +40,7 @@ def prepare(
         sources.append(inputs.tree("tree", request.options["tree"], model=True))
     if "calibration" in request.options:
         sources.append(inputs.calibration("calibration", request.options["calibration"]))
-    if request.kind == "map" and request.options["of_fit"] is not None:
+    if request.kind in ("map", "attach") and request.options["of_fit"] is not None:
         sources += inputs.of_fit(request.options["of_fit"])
     if request.kind == "transform":
         sources.append(inputs.model("model", request.options["model"]))
@@ -96,7 +96,7 @@ class _Inputs:
         names = [results.TREE, results.LEAF_OF_POINT]
         kind, options = self.request.kind, self.request.options
         if model and (
-            kind in ("predict", "calibrate", "drift", "map")
+            kind in ("predict", "calibrate", "drift", "map", "attach")
             or "model" in options
             or options.get("inputs")
         ):
