@@ -36,6 +36,7 @@ TAGS = [
     {"name": "comparisons", "description": "Several methods on the same inputs, in one table."},
     {"name": "models", "description": "Fitted models, as files."},
     {"name": "predictions", "description": "New rows placed in a tree."},
+    {"name": "heatmaps", "description": "Clusters of a tree as the rows of a matrix."},
     {"name": "maps", "description": "The points of a tree in the plane."},
     {"name": "health", "description": "Whether the service is up."},
 ]

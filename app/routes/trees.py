@@ -149,12 +149,12 @@ async def get_tree(
 async def delete_tree(
     service: ServiceDep, tenant: Tenant, tree_id: TreeId, if_match: IfMatch = None
 ) -> None:
-    """Removes the tree, its model and its maps; the job's record stays. `If-Match` takes the ETag
-    of any form of the whole tree.
+    """Removes the tree, its model, maps and heatmaps; the job's record stays. `If-Match` takes the
+    ETag of any form of the whole tree.
     """
     if if_match is not None:
         record = await record_of(service, tenant, tree_id)
         require_match(if_match, *(form_etag(record, each) for each in FORMS))
     if not await to_thread.run_sync(service.trees.delete, tenant, tree_id):
         raise not_found("tree", tree_id)
-    await to_thread.run_sync(service.ledger.delete_maps, tenant, sibling(tree_id, "job"))
+    await to_thread.run_sync(service.ledger.delete_shown, tenant, sibling(tree_id, "job"))

@@ -11,13 +11,10 @@ from typing import Any
 from app.http.dependencies import Service
 from app.http.problems import refused_at
 from app.schemas.maps import MapRequest
+from app.submission.fit_rows import fit_rows, require_fit_rows
 from models.method import Method
-from models.registry import known, methods
+from models.registry import methods
 from workers.artifacts.trees import TreeRecord
-from workers.model import sibling
-
-ROLES = ("features", "documents", "logits")
-"""Inputs of a fit with a row for each point that can be mapped, the first one first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,31 +33,17 @@ def subject(service: Service, tree: TreeRecord, body: MapRequest) -> Subject:
     Raises Refused `wrong-input` where there is nothing to be mapped, or rows are given that are not
     used; `wrong-parameter` for the disc of a method that has none.
     """
-    job = service.ledger.get(tree.tenant, sibling(tree.id, "job"))
-    inputs = {} if job is None else job.inputs
-    expires_at = None if job is None else job.expires_at
-    steps = [] if job is None else [dict(step) for step in job.preprocess]
-    made_by = None if job is None or job.kind != "fit" else known(job.method)
-    role = next((role for role in ROLES if role in inputs), None)
-    if "top_classes" in inputs:
-        # Lists of a row's best classes, not coordinates.
-        role = None
+    rows = fit_rows(service, tree)
     if body.by == "disc":
-        role = _of_disc(made_by, body, role)
+        _require_disc(rows.made_by, body)
     elif body.inputs:
-        role = None
-    elif made_by is None or role is None:
-        raise refused_at(
-            "wrong-input",
-            f"Tree {tree.id!r} was made without features that can be mapped; give `inputs` with a "
-            "row of features for each of its points.",
-            "inputs",
-        )
-    return Subject(role, [] if body.inputs else steps, expires_at)
+        return Subject(None, [], rows.expires_at)
+    else:
+        require_fit_rows(rows, tree)
+    return Subject(rows.role, rows.preprocess, rows.expires_at)
 
 
-def _of_disc(made_by: Method[Any] | None, body: MapRequest, role: str | None) -> str | None:
-    """The role whose rows the method needs to place the points of its fit, if any."""
+def _require_disc(made_by: Method[Any] | None, body: MapRequest) -> None:
     if made_by is None or "ball" not in made_by.outputs:
         able = [name for name, method in methods().items() if "ball" in method.outputs]
         raise refused_at(
@@ -75,4 +58,3 @@ def _of_disc(made_by: Method[Any] | None, body: MapRequest, role: str | None) ->
             "The disc shows where the tree's method placed the points: leave out `inputs`.",
             "inputs",
         )
-    return role

@@ -1,4 +1,4 @@
-"""Calibrations, comparisons, drifts, maps and namings: jobs with an id and a list of their own."""
+"""Calibrations, comparisons, drifts, heatmaps, maps, namings: jobs with an id and a list."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from app.schemas.annotations import NameFilter, TagFilter
 from app.schemas.calibrations import CalibrationBody
 from app.schemas.comparisons import Comparison
 from app.schemas.drifts import DriftBody
+from app.schemas.heatmaps import HeatmapBody
 from app.schemas.maps import MapBody
 from app.schemas.named_jobs import NamedJobBody
 from app.schemas.namings import NamingBody
@@ -247,6 +248,7 @@ class NamedJobs(Generic[Body]):
 CALIBRATIONS = NamedJobs("calibrate", "calibration", CalibrationBody)
 COMPARISONS = NamedJobs("compare", "comparison", Comparison)
 DRIFTS = NamedJobs("drift", "drift", DriftBody)
+HEATMAPS = NamedJobs("heatmap", "heatmap", HeatmapBody)
 MAPS = NamedJobs("map", "map", MapBody)
 NAMINGS = NamedJobs("name", "naming", NamingBody)
 

@@ -9,9 +9,9 @@ Start with `run`, which does a job; it has access to neither Redis nor the store
 - `run`: one job, from input files to result files.
 - `sources`: where the inputs are, and how they are read.
 - `remote_rows`: a matrix that is read by rows in the object store.
-- `fit`: a plan of one method, or of two.
-- `crew`: a fit that is cut into pieces.
+- `fit`, `crew`: a plan of one method, or of two; a fit that is cut into pieces.
 - `support`, `comparison`, `consensus`: bootstrap support; several methods; one tree of several.
 - `apart`, `json_facts`, `json_body`: long JSON documents and bodies, opened for the API.
-- `placing`, `classification`, `calibration`, `drift`, `mapping`, `names`: rows in a tree.
+- `placing`, `classification`, `calibration`, `drift`, `names`: rows in a tree.
+- `mapping`, `heatmaps`, `fit_rows`: points and clusters shown; the rows of the fit.
 """

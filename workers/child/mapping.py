@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-
-from models.arrays import Matrix, Single
-from models.data import Data, Value
+from models.arrays import Single
+from models.data import Data
 from models.errors import UsageError
-from models.images import as_matrix
 from models.maps.mapping import disc_map, mapped
 from models.maps.options import MapTerms
-from models.preprocess.inputs import Preparation, fit_inputs
+from models.preprocess.inputs import TERMS
 from models.preprocess.pipeline import ROLE
 from models.progress import Progress
 from models.registry import method
-from models.rows import Rows
 from workers.artifacts import results
-from workers.child.sources import Source, of_role, tree_of, values_of
+from workers.child.fit_rows import matrix_of, prepared
+from workers.child.sources import Source, of_role, tree_of
 from workers.model import Request
 
 
@@ -47,8 +43,8 @@ def mapped_points(
     terms = MapTerms.model_validate(request.params)
     source = of_role(sources, "tree")
     tree = tree_of(source)
-    given = [each for each in sources if each.role != "tree"]
-    values = _prepared(request, values_of(given, many=frozenset({ROLE})), source)
+    values = prepared(request, sources, terms.seed)
+    values.pop(TERMS, None)
     progress(0.02, "mapping")
     if terms.by == "disc":
         if results.MODEL not in source.files:
@@ -59,7 +55,7 @@ def mapped_points(
         stage = results.map_stage(source.files[results.MODEL], 0)
         result = disc_map(method(stage.method).ball(stage.model, Data(values)), terms)
     else:
-        result = mapped(_rows(values), terms, threads, progress)
+        result = mapped(matrix_of(values), terms, threads, progress)
     if len(result.positions) != tree.n_points:
         raise UsageError(
             f"There are {len(result.positions):,} rows to be mapped; the tree has "
@@ -75,33 +71,3 @@ def mapped_points(
         "neighbors_kept": result.neighbours_kept,
     }
     return MappedPoints(result.positions, facts, result.warnings)
-
-
-def _prepared(request: Request, values: dict[str, Value], tree: Source) -> dict[str, Value]:
-    """The values as the fit prepared them; given ones are used as they are."""
-    several = values.get(ROLE)
-    if isinstance(several, tuple) and len(several) == 1:
-        values = {**values, ROLE: several[0]}
-    steps = request.options["preprocess"]
-    if request.options["of_fit"] is None or not steps:
-        return values
-    if results.MODEL in tree.files:
-        return Preparation(results.load_prepared(tree.files[results.MODEL])).apply(values)
-    return fit_inputs(steps, values, request.params["seed"])[1]
-
-
-def _rows(values: Mapping[str, Value]) -> Matrix | Rows:
-    """The one matrix; of several over the same points, their columns side by side."""
-    (value,) = values.values()
-    if not isinstance(value, tuple):
-        return value if isinstance(value, Rows) else _matrix(value)
-    matrices = [
-        each.values(0, each.shape[0]) if isinstance(each, Rows) else _matrix(each) for each in value
-    ]
-    if any(isinstance(each, sp.csr_array) for each in matrices):
-        return sp.csr_array(sp.hstack([sp.csr_array(each) for each in matrices]))
-    return np.hstack(matrices)
-
-
-def _matrix(value: Any) -> Matrix:
-    return Data({ROLE: as_matrix(value)}).matrix(ROLE)

@@ -192,7 +192,7 @@ class Ledger:
         return None
 
     def delete(self, tenant: str, job_id: str) -> bool:
-        """Cancel the job if needed, then remove it with its tree, model, maps and files.
+        """Cancel the job if needed, then remove it with its tree, model, maps, heatmaps and files.
 
         False if there is no such job. A running job is ended as cancelled immediately; the next
         heartbeat of its worker gets "lost", and `finish` removes anything the worker still
@@ -203,19 +203,19 @@ class Ledger:
             return False
         if not record.ended:
             self._endings.conclude(tenant, job_id, "cancelled")
-        self.delete_maps(tenant, job_id)
+        self.delete_shown(tenant, job_id)
         erase_job(self.blobs, self._records, tenant, job_id)
         return True
 
-    def maps(self, tenant: str, job_id: str) -> list[Record]:
-        """The jobs that map the points of this job's tree, newest first."""
+    def shown(self, tenant: str, job_id: str, *kinds: Literal["map", "heatmap"]) -> list[Record]:
+        """The jobs of these kinds that show this job's tree, newest first."""
         self.ensure_built()
         needing = self._records.needing(job_id)
-        return [each for each in needing if each.kind == "map" and each.tenant == tenant]
+        return [each for each in needing if each.kind in kinds and each.tenant == tenant]
 
-    def delete_maps(self, tenant: str, job_id: str) -> None:
-        """Remove the maps of this job's tree, as `delete` does."""
-        for record in self.maps(tenant, job_id):
+    def delete_shown(self, tenant: str, job_id: str) -> None:
+        """Remove the maps and heatmaps of this job's tree, as `delete` does."""
+        for record in self.shown(tenant, job_id, "map", "heatmap"):
             self.delete(tenant, record.id)
 
     def claim(self, job_id: str, worker: str) -> Claim | None:

@@ -1,0 +1,60 @@
+"""The rows that a map or a heatmap shows, as the fit of the tree prepared them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from models.arrays import Matrix
+from models.data import Data, Value
+from models.images import as_matrix
+from models.preprocess.inputs import Preparation, fit_inputs
+from models.preprocess.pipeline import ROLE
+from models.rows import Rows
+from workers.artifacts import results
+from workers.child.sources import Source, of_role, values_of
+from workers.model import Request
+
+
+def prepared(request: Request, sources: Sequence[Source], seed: int) -> dict[str, Value]:
+    """The values that are shown by role: those of the fit as it prepared them, with the words that
+    columns stand for; given ones as they are.
+
+    sources : the tree, with its model if there is one, and what is shown. seed : of steps that are
+    fitted again because the model was deleted.
+    """
+    tree = of_role(sources, "tree")
+    given = [each for each in sources if each.role != "tree"]
+    values = values_of(given, many=frozenset({ROLE}))
+    several = values.get(ROLE)
+    if isinstance(several, tuple) and len(several) == 1:
+        values = {**values, ROLE: several[0]}
+    steps = request.options["preprocess"]
+    if request.options["of_fit"] is None or not steps:
+        return values
+    if results.MODEL in tree.files:
+        preparation = Preparation(results.load_prepared(tree.files[results.MODEL]))
+        ready = preparation.apply(values)
+    else:
+        preparation, ready, _ = fit_inputs(steps, values, seed)
+    return {**ready, **preparation.with_words({}, ready)} if ROLE in ready else ready
+
+
+def matrix_of(values: Mapping[str, Value]) -> Matrix | Rows:
+    """The one matrix; of several over the same points, their columns side by side."""
+    (value,) = values.values()
+    if not isinstance(value, tuple):
+        return value if isinstance(value, Rows) else _matrix(value)
+    matrices = [
+        each.values(0, each.shape[0]) if isinstance(each, Rows) else _matrix(each) for each in value
+    ]
+    if any(isinstance(each, sp.csr_array) for each in matrices):
+        return sp.csr_array(sp.hstack([sp.csr_array(each) for each in matrices]))
+    return np.hstack(matrices)
+
+
+def _matrix(value: Any) -> Matrix:
+    return Data({ROLE: as_matrix(value)}).matrix(ROLE)
