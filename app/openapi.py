@@ -37,6 +37,7 @@ TAGS = [
     {"name": "models", "description": "Fitted models, as files."},
     {"name": "predictions", "description": "New rows placed in a tree."},
     {"name": "attachments", "description": "What the points of a tree are: items, beside it."},
+    {"name": "heatmaps", "description": "Clusters of a tree as the rows of a matrix."},
     {"name": "maps", "description": "The points of a tree in the plane."},
     {"name": "health", "description": "Whether the service is up."},
 ]

@@ -10,7 +10,7 @@ Start with `method`, the contract of every method, and `methods/partitions/kmean
 - `device`, `packages`, `compiled`: torch's device, optional packages, numba's cache.
 - `tree`: the one result of all methods; `naming`, `node_names`; `item_table`, `items`: its points.
 - `cluster_paths`, `stretches`, `node_pictures`, `confusions`, `class_merges`, `class_scores`: what
-  models tell. `calibration`, `drift`, `maps`: sure answers, what moved, points in the plane.
+  models tell. `calibration`, `drift`, `maps`, `heatmaps`: sure answers, what moved, points shown.
 - `metrics`, `consensus`, `preprocess`, `documents`: evaluations of a tree; one tree from several;
   features prepared before a fit; words of documents.
 - `clusters`, `graphs`, `numerics`: what methods of several families share.

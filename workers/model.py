@@ -29,6 +29,7 @@ Kind = Literal[
     "calibrate",
     "drift",
     "map",
+    "heatmap",
     "name",
     "attach",
     "import",
@@ -37,11 +38,11 @@ Kind = Literal[
 """`fit` runs a method; `predict` and `evaluate` use a tree; `transform` makes a dataset by a model;
 `compare` measures several methods; `consensus` makes one tree of several; `calibrate` learns from
 held-out rows how sure answers are; `drift` compares two samples in a tree; `map` lays out the
-points of a tree; `name` names its nodes; `attach` reads the items of its rows; `import` parses an
-uploaded tree; `inspect` opens an uploaded dataset. `import` and `inspect` are not listed to
-clients."""
+points of a tree; `heatmap` has its clusters as the rows of a matrix; `name` names its nodes;
+`attach` reads the items of its rows; `import` parses an uploaded tree; `inspect` opens an uploaded
+dataset. `import` and `inspect` are not listed to clients."""
 
-COMPANIONS: tuple[Kind, ...] = ("map", "attach")
+COMPANIONS: tuple[Kind, ...] = ("map", "heatmap", "attach")
 """Jobs that go with the tree that they read: they are nothing without it."""
 
 LISTED: frozenset[str] = frozenset(get_args(Kind)) - {"import", "inspect"}
@@ -52,7 +53,7 @@ MOST_PIECES = 4096
 _REFERENCES = ("dataset", "tree", "model", "calibration")
 """The options of a request that hold ids."""
 
-_OF_JOBS = ("tr_", "md_", "cal_", "dr_", "map_", "nm_", "at_", "job_")
+_OF_JOBS = ("tr_", "md_", "cal_", "dr_", "map_", "hm_", "nm_", "at_", "job_")
 """What ids of jobs, and of what jobs make, begin with."""
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -89,7 +90,8 @@ def made_at(own_id: str) -> datetime | None:
 
 
 def sibling(
-    job_id: str, prefix: Literal["tr", "md", "ds", "job", "cmp", "cal", "dr", "map", "nm", "at"]
+    job_id: str,
+    prefix: Literal["tr", "md", "ds", "job", "cmp", "cal", "dr", "map", "hm", "nm", "at"],
 ) -> str:
     """The id of what a job made, or back: the same suffix, another prefix."""
     return f"{prefix}_{job_id.partition('_')[2]}"
@@ -165,7 +167,9 @@ class Request(_Frozen):
         `models.calibration.options.CalibrationTerms`; `drift` {"tree": id} and
         `models.drift.options.DriftTerms`; `map` {"tree": id, "of_fit", "preprocess"},
         where `of_fit` is the role of the fit's input that is mapped, null for an input of its own,
-        and `params` are `models.maps.options.MapTerms`; `name` {"tree": id} and
+        and `params` are `models.maps.options.MapTerms`; `heatmap` the same and "names_of_fit", the
+        role of the fit's input with names of columns, and `params` are "cut" and
+        `models.heatmaps.options.HeatmapTerms`; `name` {"tree": id} and
         `models.node_names.options.NamingTerms`; `attach` {"tree": id, "of_fit", "preprocess",
         "unranked"}, as `app.submission.attachments` has them; `import` {"format"}, its content
         lying at `layout.inline(..., "content")`; `inspect` {"dataset": id}.
@@ -240,8 +244,8 @@ class End(_Frozen):
     """How a job ended: the terminal object, written once, create-only; the first one wins.
 
     result : on success, what the API shows: {"tree": id | None, "model": id | None, "metrics":
-        {...}} and, by kind, "predictions", "evaluation", "calibration", "drift", "map" or
-        "dataset".
+        {...}} and, by kind, "predictions", "evaluation", "calibration", "drift", "map", "heatmap"
+        or "dataset".
     tree : facts of the tree for lists: {"method", "kind", "n_points", "n_nodes", "n_leaves",
         "max_depth", "monotone", "name"}; None where there is no tree.
     files : everything the attempt published, under `layout.attempt(tenant, id, fence)`.

@@ -8,7 +8,7 @@ Start with `jobs`.
   one of several, named.
 - `statements`: what a user says of a tree, as labels of its rows.
 - `views`, `nodes`, `clusters`, `tangles`, `features`, `confusions`, `class_merges`: parts of trees.
-- `assignments`, `attachments`, `maps`, `evaluations`, `predictions`, `calibrations`,
+- `assignments`, `attachments`, `maps`, `heatmaps`, `evaluations`, `predictions`, `calibrations`,
   `drifts`: of rows. `models`, `model_evaluations`, `paths`: fitted models, what they do on rows
   with known labels, and clusters over time.
 - `transformations`, `stretches`: rows transformed by a model, and the features that it stretches.

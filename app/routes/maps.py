@@ -18,7 +18,7 @@ from app.forms.stored import record_of, tree_of
 from app.http.bodies import StrictRoute
 from app.http.dependencies import MapId, Service, ServiceDep, Tenant, TreeId
 from app.http.etags import answer, etag_of
-from app.http.problems import ANYWHERE, not_found, refused_at, responses
+from app.http.problems import ANYWHERE, not_found, responses
 from app.http.streaming import in_turn, turn
 from app.http.waiting import Prefer
 from app.schemas.maps import (
@@ -36,6 +36,7 @@ from app.schemas.maps import (
     SelectionBody,
     SelectionQuery,
 )
+from app.submission.fit_rows import require_n_rows
 from app.submission.inputs import resolve
 from app.submission.jobs import Draft, SubmissionDep, submitted
 from app.submission.maps import subject
@@ -86,7 +87,7 @@ async def create_map(
 
     def draft() -> Draft:
         inputs = resolve(service, tenant, {str(role): value for role, value in body.inputs.items()})
-        _check_rows(tree, inputs.shapes.get("features"))
+        require_n_rows(tree, inputs.shapes.get("features"))
         mapped = subject(service, tree, body)
         fields = {
             "method": MAPS.kind,
@@ -299,15 +300,3 @@ async def _made(service: Service, tenant: str, map_id: str) -> tuple[TreeRecord,
     record = await MAPS.succeeded(service, tenant, map_id)
     path = await to_thread.run_sync(MAPS.file, service, tenant, map_id, results.POSITIONS)
     return await record_of(service, tenant, MapBody.of(record).tree or ""), path
-
-
-def _check_rows(tree: TreeRecord, shape: tuple[int, ...] | None) -> None:
-    """Raises Refused for features that are known to have another number of rows."""
-    if shape is not None and shape[0] != tree.n_points:
-        raise refused_at(
-            "wrong-shape",
-            f"Input 'features' has {shape[0]:,} rows; the tree has {tree.n_points:,} points, and a "
-            "row is needed for each.",
-            "inputs",
-            "features",
-        )

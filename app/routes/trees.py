@@ -149,7 +149,7 @@ async def get_tree(
 async def delete_tree(
     service: ServiceDep, tenant: Tenant, tree_id: TreeId, if_match: IfMatch = None
 ) -> None:
-    """Removes the tree, its model, its maps and what is attached to it; the job's record stays.
+    """Removes the tree, its model, maps, heatmaps and attachments; the job's record stays.
     `If-Match` takes the ETag of any form of the whole tree.
     """
     if if_match is not None:

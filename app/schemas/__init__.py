@@ -9,7 +9,8 @@
 - `views`, `nodes`, `features`, `clusters`, `tangles`: parts of trees.
 - `confusions`, `class_merges`, `consensus`: of classes, and of several trees.
 - `statements`: what a user says of a tree.
-- `evaluations`, `predictions`, `calibrations`, `drifts`, `maps`, `namings`, `attachments`: of rows.
+- `evaluations`, `predictions`, `calibrations`, `drifts`, `maps`, `heatmaps`, `namings`,
+  `attachments`: of rows.
 - `models`, `model_evaluations`, `paths`: models, measured classifiers, clusters over time.
 - `transformations`, `stretches`: rows transformed, and the features that are stretched.
 - `pages`, `problems`, `health`: pages of lists, problems, health.

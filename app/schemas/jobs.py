@@ -211,7 +211,7 @@ class JobBody(BaseModel):
     id: str
     kind: str = Field(
         description="`fit`, `predict`, `transform`, `evaluate`, `compare`, `consensus`, "
-        "`calibrate`, `drift`, `map`, `name` or `import`."
+        "`calibrate`, `drift`, `map`, `heatmap`, `name` or `import`."
     )
     method: str
     name: str | None

@@ -174,6 +174,7 @@ class JobResult(TypedDict, total=False):
     drift: Annotated[str, Field(description="`drift`: the id of the drift.")]
     n_moves: Annotated[int, Field(description="`drift`: the number of changes that were found.")]
     map: Annotated[str, Field(description="`map`: the id of the map.")]
+    heatmap: Annotated[str, Field(description="`heatmap`: the id of the heatmap.")]
     naming: Annotated[str, Field(description="`name`: the id of the naming.")]
     comparison: Annotated[ComparisonTable, Field(description="`compare`: the table.")]
     consensus: Annotated[

@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from app.http.dependencies import Service
-from app.submission.maps import subject_of_fit
+from app.submission.fit_rows import fit_rows
 from workers.artifacts.trees import TreeRecord
 
 
 def ranked_by(service: Service, tree: TreeRecord) -> dict[str, Any]:
     """Options of the job: `of_fit` the role, None where there is none, with `unranked` the reason
     as a sentence; `preprocess` the steps of the fit."""
-    fit = subject_of_fit(service, tree)
+    fit = fit_rows(service, tree)
     role, why = fit.role, ""
     if role is None:
         why = "the tree was made without features, documents or logits with a row for each point."

@@ -98,6 +98,7 @@ async def submitted(
         "calibrate",
         "drift",
         "map",
+        "heatmap",
         "name",
         "attach",
         "import",

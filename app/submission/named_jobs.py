@@ -1,5 +1,5 @@
-"""Attachments, calibrations, comparisons, drifts, maps, namings: jobs with ids and lists of their
-own."""
+"""Attachments, calibrations, comparisons, drifts, heatmaps, maps, namings: jobs with ids and lists
+of their own."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from app.schemas.attachments import AttachmentBody
 from app.schemas.calibrations import CalibrationBody
 from app.schemas.comparisons import Comparison
 from app.schemas.drifts import DriftBody
+from app.schemas.heatmaps import HeatmapBody
 from app.schemas.maps import MapBody
 from app.schemas.named_jobs import NamedJobBody
 from app.schemas.namings import NamingBody
@@ -250,6 +251,7 @@ ATTACHMENTS = NamedJobs("attach", "attachment", AttachmentBody)
 CALIBRATIONS = NamedJobs("calibrate", "calibration", CalibrationBody)
 COMPARISONS = NamedJobs("compare", "comparison", Comparison)
 DRIFTS = NamedJobs("drift", "drift", DriftBody)
+HEATMAPS = NamedJobs("heatmap", "heatmap", HeatmapBody)
 MAPS = NamedJobs("map", "map", MapBody)
 NAMINGS = NamedJobs("name", "naming", NamingBody)
 

@@ -29,6 +29,8 @@ names.arrow         the names of a tree's nodes: node, name, by, evidence
 drift.arrow         the same comparison, one row per node: node, parent, name, n_before, n_after,
                     mass, share, confidence and purity, each before and after with low and high
 positions.npy       a map: (n_points, 2) float32, in the order of rows
+heatmap.npy         what the tiles of a heatmap are made of, see `models.heatmaps.tiles`
+axes.json           its rows, its columns and the tree over its columns
 suspects.arrow      its rows whose labels look wrong: row, label, likely and meet, each with its
                     name; of_label, of_likely, n_classes
 """
@@ -62,6 +64,7 @@ from workers.formats.table_writers import save_arrow
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from models.heatmaps.drawing import Heatmap
     from models.metrics.nodes import NodeReport
 
 TREE = "tree.arrow"
@@ -83,6 +86,8 @@ MOVES = "moves.arrow"
 DRIFT = "drift.arrow"
 PAIRS = "pairs.arrow"
 POSITIONS = "positions.npy"
+HEATMAP = "heatmap.npy"
+AXES = "axes.json"
 NAMES = "names.arrow"
 
 _FACTS = "umbel"
@@ -520,6 +525,14 @@ def _mapped(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
 def save_positions(positions: Array, folder: Path) -> None:
     """Write a map, (n_points, 2)."""
     _save_npy(positions, folder / POSITIONS)
+
+
+def save_heatmap(drawn: Heatmap, folder: Path) -> None:
+    """Write a heatmap: its values, and its axes as the API answers them."""
+    _save_npy(drawn.values, folder / HEATMAP)
+    columns = None if drawn.columns is None else {**drawn.columns, "merges": drawn.merges.tolist()}
+    axes = {"rows": drawn.rows, "columns": columns}
+    (folder / AXES).write_text(json.dumps(axes, allow_nan=False))
 
 
 def save_transformed(rows: Array, folder: Path) -> None:

@@ -8,10 +8,10 @@ Start with `run`, which does a job; it has access to neither Redis nor the store
 - `confinement`, `messages`: what the kernel refuses to a child; what it sends its supervisor.
 - `run`: one job, from input files to result files; `sources`: where the inputs are.
 - `remote_rows`: a matrix that is read by rows in the object store.
-- `fit`: a plan of one method, or of two.
-- `crew`: a fit that is cut into pieces.
+- `fit`, `crew`: a plan of one method, or of two; a fit that is cut into pieces.
 - `support`, `comparison`, `consensus`: bootstrap support; several methods; one tree of several.
 - `apart`, `json_facts`, `json_body`: long JSON documents and bodies, opened for the API.
-- `placing`, `classification`, `calibration`, `drift`, `mapping`, `names`, `attachment`: rows in a
-  tree; `rows_of_fit`: those of its fit.
+- `placing`, `classification`, `calibration`, `drift`, `names`: rows in a tree.
+- `mapping`, `heatmaps`, `attachment`, `fit_rows`: points and clusters shown; what points are; the
+  rows of the fit.
 """

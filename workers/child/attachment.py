@@ -14,11 +14,11 @@ from models.item_table import ItemColumn, ItemTable
 from models.items import aggregates, rankings
 from models.items.facts import facts
 from models.items.placement import Placement, placement
-from models.preprocess.pipeline import ROLE
+from models.preprocess.inputs import TERMS
 from models.progress import Progress, subprogress
 from models.tree.tree import Tree
 from workers.artifacts import items as files
-from workers.child.rows_of_fit import one_matrix, prepared_values
+from workers.child.fit_rows import matrix_of, prepared
 from workers.child.sources import Source, of_role, tree_of, values_of
 from workers.model import Request
 
@@ -129,8 +129,9 @@ def _ranked(
     if not of_fit:
         why = request.options["unranked"]
         return {"basis": None, "kept": None}, [f"Items are in no order: {why}"]
-    values = values_of(of_fit, many=frozenset({ROLE}))
-    rows = one_matrix(prepared_values(request.options["preprocess"], values, source, 0))
+    values = prepared(request, source, of_fit, seed=0)
+    values.pop(TERMS, None)
+    rows = matrix_of(values)
     if request.options["of_fit"] == "logits":
         files.save_ranks(rankings.margins(rows, tree, placed), folder)
         return {"basis": "logits", "kept": None}, []

@@ -11,12 +11,13 @@ from models.data import Data
 from models.errors import UsageError
 from models.maps.mapping import disc_map, mapped
 from models.maps.options import MapTerms
+from models.preprocess.inputs import TERMS
 from models.preprocess.pipeline import ROLE
 from models.progress import Progress
 from models.registry import method
 from workers.artifacts import results
-from workers.child.rows_of_fit import one_matrix, prepared_values
-from workers.child.sources import Source, of_role, tree_of, values_of
+from workers.child.fit_rows import matrix_of, prepared
+from workers.child.sources import Source, of_role, tree_of
 from workers.model import Request
 
 
@@ -43,9 +44,8 @@ def mapped_points(
     source = of_role(sources, "tree")
     tree = tree_of(source)
     given = [each for each in sources if each.role != "tree"]
-    steps = [] if request.options["of_fit"] is None else request.options["preprocess"]
-    values = values_of(given, many=frozenset({ROLE}))
-    values = prepared_values(steps, values, source, request.params["seed"])
+    values = prepared(request, source, given, terms.seed)
+    values.pop(TERMS, None)
     progress(0.02, "mapping")
     if terms.by == "disc":
         if results.MODEL not in source.files:
@@ -56,7 +56,7 @@ def mapped_points(
         stage = results.map_stage(source.files[results.MODEL], 0)
         result = disc_map(method(stage.method).ball(stage.model, Data(values)), terms)
     else:
-        result = mapped(one_matrix(values), terms, threads, progress)
+        result = mapped(matrix_of(values), terms, threads, progress)
     if len(result.positions) != tree.n_points:
         raise UsageError(
             f"There are {len(result.positions):,} rows to be mapped; the tree has "

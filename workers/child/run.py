@@ -114,6 +114,7 @@ def run(spec: Spec, report: Report, coordinator: Coordinator | None = None) -> O
             "calibrate": _calibrate,
             "drift": _drift,
             "map": _map,
+            "heatmap": _heatmap,
             "name": _name,
             "attach": _attach,
             "import": _import,
@@ -395,6 +396,17 @@ def _map(spec: Spec, report: Report) -> Outcome:
     return Outcome(
         result={"tree": spec.request.options["tree"], "map": result.facts},
         warnings=result.warnings,
+    )
+
+
+def _heatmap(spec: Spec, report: Report) -> Outcome:
+    from workers.child.heatmaps import drawn
+
+    report(Advance(stage="reading"))
+    result, facts = drawn(spec.request, spec.sources, _progress(report))
+    results.save_heatmap(result, spec.folder)
+    return Outcome(
+        result={"tree": spec.request.options["tree"], "heatmap": facts}, warnings=result.warnings
     )
 
 

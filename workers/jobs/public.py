@@ -22,6 +22,8 @@ def public(record: Record) -> dict[str, Any]:
         job["result"] = {**result, "drift": sibling(record.id, "dr"), "n_moves": n_moves}
     if record.kind == "map" and result is not None:
         job["result"] = {**result, "map": sibling(record.id, "map")}
+    if record.kind == "heatmap" and result is not None:
+        job["result"] = {**result, "heatmap": sibling(record.id, "hm")}
     if record.kind == "name" and result is not None:
         job["result"] = {**result, "naming": sibling(record.id, "nm")}
     if record.kind == "attach" and result is not None:

@@ -40,8 +40,9 @@ def prepare(
         sources.append(inputs.tree("tree", request.options["tree"], model=True))
     if "calibration" in request.options:
         sources.append(inputs.calibration("calibration", request.options["calibration"]))
-    if request.kind in ("map", "attach") and request.options["of_fit"] is not None:
-        sources += inputs.of_fit(request.options["of_fit"])
+    for option in ("of_fit", "names_of_fit"):
+        if request.options.get(option) is not None:
+            sources += inputs.of_fit(request.options[option])
     if request.kind == "transform":
         sources.append(inputs.model("model", request.options["model"]))
     if request.kind == "import":
@@ -96,7 +97,7 @@ class _Inputs:
         names = [results.TREE, results.LEAF_OF_POINT]
         kind, options = self.request.kind, self.request.options
         if model and (
-            kind in ("predict", "calibrate", "drift", "map", "attach")
+            kind in ("predict", "calibrate", "drift", "map", "heatmap", "attach")
             or "model" in options
             or options.get("inputs")
         ):

@@ -33,24 +33,48 @@ test("pairs lie where their classes are in the tree, the largest last", () => {
 test("nothing is confused", () => {
   const known = matrix.matrixOf({ classes: [], pairs: [] });
   assert.deepEqual([known.cells, known.most], [[], 0]);
-  assert.deepEqual(matrix.wholeOf(0), { row: 0, column: 0, span: 1 });
+  assert.deepEqual(matrix.wholeOf({ rows: 0, columns: 0 }), {
+    ...{ row: 0, column: 0, rows: 1, columns: 1 },
+  });
 });
 
 test("what is under the pointer stays there, and the window stays in the matrix", () => {
-  const whole = matrix.wholeOf(100);
-  const near = matrix.zoomed(whole, 100, 0.5, { row: 60, column: 20 });
-  assert.deepEqual(near, { row: 30, column: 10, span: 50 });
-  assert.deepEqual(matrix.zoomed(near, 100, 2, { row: 60, column: 20 }), whole);
+  const extent = { rows: 100, columns: 100 };
+  const whole = matrix.wholeOf(extent);
+  const near = matrix.zoomed(whole, extent, 0.5, { row: 60, column: 20 });
+  assert.deepEqual(near, { row: 30, column: 10, rows: 50, columns: 50 });
+  assert.deepEqual(matrix.zoomed(near, extent, 2, { row: 60, column: 20 }), whole);
   // At the border it is moved in, and not beyond a few classes or all.
-  assert.deepEqual(matrix.zoomed(near, 100, 1.8, { row: 30, column: 60 }), {
-    ...{ row: 10, column: 0, span: 90 },
+  assert.deepEqual(matrix.zoomed(near, extent, 1.8, { row: 30, column: 60 }), {
+    ...{ row: 10, column: 0, rows: 90, columns: 90 },
   });
-  assert.equal(matrix.zoomed(whole, 100, 1e-9, { row: 1, column: 1 }).span, 4);
-  assert.equal(matrix.zoomed(whole, 100, 1e9, { row: 1, column: 1 }).span, 100);
-  assert.equal(matrix.zoomed(matrix.wholeOf(2), 2, 0.1, { row: 1, column: 1 }).span, 2);
-  assert.deepEqual(matrix.moved(near, 100, { rows: -40, columns: 45 }), {
-    ...{ row: 0, column: 50, span: 50 },
+  assert.equal(matrix.zoomed(whole, extent, 1e-9, { row: 1, column: 1 }).rows, 4);
+  assert.equal(matrix.zoomed(whole, extent, 1e9, { row: 1, column: 1 }).columns, 100);
+  const two = { rows: 2, columns: 2 };
+  assert.equal(matrix.zoomed(matrix.wholeOf(two), two, 0.1, { row: 1, column: 1 }).rows, 2);
+  assert.deepEqual(matrix.moved(near, extent, { rows: -40, columns: 45 }), {
+    ...{ row: 0, column: 50, rows: 50, columns: 50 },
   });
+});
+
+test("both ways zoom by the same factor as far as each can", () => {
+  const extent = { rows: 1000, columns: 10 };
+  const near = matrix.zoomed(matrix.wholeOf(extent), extent, 0.5, { row: 0, column: 10 });
+  assert.deepEqual(near, { row: 0, column: 5, rows: 500, columns: 5 });
+  const nearer = matrix.zoomed(near, extent, 0.1, { row: 100, column: 5 });
+  assert.deepEqual([nearer.rows, nearer.columns], [50, 4]);
+  assert.equal(nearer.row, 90);
+});
+
+test("the tree over columns joins places and earlier merges", () => {
+  const joins = matrix.joinsOfMerges(3, [
+    [1, 2, 0.5],
+    [3, 0, 2],
+  ]);
+  assert.deepEqual(joins, [
+    { height: 0.5, from: 1.5, to: 2.5, feet: [[1.5, 0], [2.5, 0]] }, // prettier-ignore
+    { height: 2, from: 0.5, to: 2, feet: [[2, 0.5], [0.5, 0]] }, // prettier-ignore
+  ]);
 });
 
 test("the joins of the tree over the classes that are there", () => {

@@ -58,6 +58,9 @@
  * @typedef {Schemas["NodeBody"]} NodeDetails
  * @typedef {Schemas["NodeLabels"]} NodeLabels
  * @typedef {Omit<Schemas["MapBody"], "error"> & { error: ProblemDetails | null }} PointMap
+ * @typedef {Omit<Schemas["HeatmapBody"], "error"> & { error: ProblemDetails | null }} Heatmap
+ * @typedef {Schemas["HeatmapResult"]} HeatmapResult
+ * @typedef {Schemas["AxesBody"]} HeatmapAxes
  * @typedef {Schemas["SelectionBody"]} Selection
  * @typedef {Schemas["FittingNode"]} FittingNode
  * @typedef {Schemas["PlaceBody"]} Place

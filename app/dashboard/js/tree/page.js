@@ -27,6 +27,7 @@ import { confusionsPanel } from "./panels/confusions_panel.js";
 import { cutPanel } from "./panels/cut_panel.js";
 import { driftPanel } from "./panels/drift_panel.js";
 import { fileMenu } from "./panels/file_menu.js";
+import { heatmapPanel } from "./panels/heatmap_panel.js";
 import { keyboardTree, rowText } from "./panels/keyboard_tree.js";
 import { layoutBar } from "./panels/layout_bar.js";
 import { mapPanel } from "./panels/map_panel.js";
@@ -396,7 +397,7 @@ function build(root, view, stage) {
         },
       });
       root.append(moved);
-      root.append(confusions, trust, drift);
+      root.append(confusions, heatmapPanel(view, { onchoose: bringUp }), trust, drift);
       const paths = pathsPanel(view, head.method);
       if (paths) root.append(paths);
     },

@@ -1,17 +1,27 @@
-// A matrix of classes on a canvas, with the tree on two of its sides. Both ways zoom together.
+// A matrix on a canvas, with trees on two of its sides. Both ways zoom together.
 
 import { moved, wholeOf, zoomed } from "../model/matrix.js";
-import { mix } from "./palettes.js";
 import { contextOf } from "./stage.js";
 import { clip } from "./text.js";
 
-/** @import { Cell, Join, Matrix, Window } from "../model/matrix.js" */
+/** @import { Extent, Join, Window } from "../model/matrix.js" */
 /** @import { Theme } from "./palettes.js" */
 
 /**
- * @typedef {{ row: number, column: number, cell: Cell | undefined, x: number, y: number }} Spot the
- *   classes under the pointer, and where it is in px
- * @typedef {{ onspot: (spot: Spot | null) => unknown, onchoose: (cell: Cell) => unknown }} Handlers
+ * @typedef {{ row: number, column: number, x: number, y: number }} Spot what is under the pointer, and
+ *   where that is in px
+ * @typedef {{ onspot: (spot: Spot | null) => unknown, onchoose: (spot: Spot) => unknown }} Handlers
+ * @typedef {{ left: number, top: number, width: number, height: number, window: Window }} Frame where
+ *   the matrix is in the canvas, in px, and what it shows
+ * @typedef {{
+ *   extent: Extent,
+ *   rowName: (at: number) => string,
+ *   columnName: (at: number) => string,
+ *   rowJoins: Join[] | null,
+ *   columnJoins: Join[] | null,
+ *   isSquare: boolean,
+ *   paint: (context: CanvasRenderingContext2D, frame: Frame, theme: Theme) => unknown,
+ * }} Subject what is shown; `isSquare`: rows and columns are the same; `paint` draws its cells
  */
 
 const LARGEST = 640;
@@ -20,26 +30,24 @@ const TEXT_PX = 11;
 const NAMED_PX = 12;
 const GAP = 4;
 const CLICK_PX = 4;
+/** The least extent of a branch that is drawn, in px. */
+const LEAST_PX = 0.75;
 const STEP = 1.5;
-/** Number of shades; a share has that of its square root. */
-const SHADES = 32;
+/** The greatest height of a row, and width of a column, in px. */
+const TALLEST = 28;
+const WIDEST = 96;
 
 export class MatrixView {
   element = document.createElement("canvas");
   context = contextOf(this.element);
-  /** @type {Matrix | null} */
-  matrix = null;
-  /** @type {Join[] | null} */
-  joins = null;
+  /** @type {Subject | null} */
+  subject = null;
   /** @type {Theme | null} */
   theme = null;
-  /** @type {Window} */
-  window = wholeOf(1);
+  /** @type {Frame} */
+  frame = { left: 0, top: 0, width: 1, height: 1, window: wholeOf({ rows: 1, columns: 1 }) };
   /** @type {Spot | null} */
   spot = null;
-  /** The matrix in the canvas: left and upper side, and its length, in px. */
-  left = 0;
-  side = 1;
   asked = 0; // Of requestAnimationFrame.
   /** @type {{ x: number, y: number, start: Window, isMoved: boolean } | null} */
   drag = null;
@@ -62,14 +70,20 @@ export class MatrixView {
   }
 
   /**
-   * @param {Matrix} matrix
-   * @param {Join[] | null} joins
+   * @param {Subject} subject
    * @param {Theme} theme
    */
-  show(matrix, joins, theme) {
-    if (this.matrix?.classes !== matrix.classes) this.window = wholeOf(matrix.classes.length);
-    Object.assign(this, { matrix, joins, theme });
+  show(subject, theme) {
+    const { rows, columns } = this.#extent;
+    if (subject.extent.rows !== rows || subject.extent.columns !== columns) {
+      this.frame.window = wholeOf(subject.extent);
+    }
+    Object.assign(this, { subject, theme });
     this.draw();
+  }
+
+  get #extent() {
+    return this.subject?.extent ?? { rows: 0, columns: 0 };
   }
 
   draw() {
@@ -79,14 +93,19 @@ export class MatrixView {
     });
   }
 
-  /** @param {number} factor of the classes shown */
+  /** @param {number} factor of what is shown */
   zoom(factor) {
-    const { row, column, span } = this.window;
-    this.#zoomAt(factor, { row: row + span / 2, column: column + span / 2 });
+    const { row, column, rows, columns } = this.frame.window;
+    this.#zoomAt(factor, { row: row + rows / 2, column: column + columns / 2 });
   }
 
   whole() {
-    this.window = wholeOf(this.matrix?.classes.length ?? 1);
+    this.#look(wholeOf(this.#extent));
+  }
+
+  /** @param {Window} window */
+  #look(window) {
+    this.frame.window = window;
     this.draw();
   }
 
@@ -95,8 +114,7 @@ export class MatrixView {
    * @param {{ row: number, column: number }} at
    */
   #zoomAt(factor, at) {
-    this.window = zoomed(this.window, this.matrix?.classes.length ?? 1, factor, at);
-    this.draw();
+    this.#look(zoomed(this.frame.window, this.#extent, factor, at));
   }
 
   #listen() {
@@ -106,13 +124,13 @@ export class MatrixView {
       if (event.button !== 0 || !this.#spotAt(event)) return;
       element.setPointerCapture(event.pointerId);
       const { offsetX: x, offsetY: y } = event;
-      this.drag = { x, y, start: this.window, isMoved: false };
+      this.drag = { x, y, start: this.frame.window, isMoved: false };
     });
     element.addEventListener("pointerup", (event) => {
       const isClick = this.drag && !this.drag.isMoved;
       this.drag = null;
-      const cell = isClick ? this.#spotAt(event)?.cell : undefined;
-      if (cell) this.onchoose(cell);
+      const spot = isClick ? this.#spotAt(event) : null;
+      if (spot) this.onchoose(spot);
     });
     element.addEventListener("pointercancel", () => (this.drag = null));
     element.addEventListener("pointerleave", () => this.#point(null));
@@ -122,12 +140,7 @@ export class MatrixView {
         const spot = this.#spotAt(event);
         if (!spot) return;
         event.preventDefault();
-        const { offsetX: x, offsetY: y } = event;
-        const px = this.side / this.window.span;
-        const at = {
-          row: this.window.row + (y - this.left) / px,
-          column: this.window.column + (x - this.left) / px,
-        };
+        const at = this.#placeAt(event.offsetX, event.offsetY);
         this.#zoomAt(Math.exp(Math.max(-100, Math.min(100, event.deltaY)) / 400), at);
       },
       { passive: false },
@@ -138,17 +151,18 @@ export class MatrixView {
   /** @param {KeyboardEvent} event */
   #key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const step = this.window.span / 8;
+    const { rows, columns } = this.frame.window;
+    const [down, across] = [rows / 8, columns / 8];
     /** @type {Record<string, () => void>} */
     const actions = {
       "+": () => this.zoom(1 / STEP),
       "=": () => this.zoom(1 / STEP),
       "-": () => this.zoom(STEP),
       0: () => this.whole(),
-      ArrowLeft: () => this.#moveBy(0, -step),
-      ArrowRight: () => this.#moveBy(0, step),
-      ArrowUp: () => this.#moveBy(-step, 0),
-      ArrowDown: () => this.#moveBy(step, 0),
+      ArrowLeft: () => this.#moveBy(0, -across),
+      ArrowRight: () => this.#moveBy(0, across),
+      ArrowUp: () => this.#moveBy(-down, 0),
+      ArrowDown: () => this.#moveBy(down, 0),
     };
     const action = actions[event.key];
     if (!action) return;
@@ -161,8 +175,7 @@ export class MatrixView {
    * @param {number} columns
    */
   #moveBy(rows, columns) {
-    this.window = moved(this.window, this.matrix?.classes.length ?? 1, { rows, columns });
-    this.draw();
+    this.#look(moved(this.frame.window, this.#extent, { rows, columns }));
   }
 
   /** @param {PointerEvent} event */
@@ -172,14 +185,14 @@ export class MatrixView {
       this.#point(this.#spotAt(event));
       return;
     }
-    const px = this.side / drag.start.span;
     const [dx, dy] = [event.offsetX - drag.x, event.offsetY - drag.y];
     drag.isMoved ||= Math.hypot(dx, dy) > CLICK_PX;
     if (!drag.isMoved) return;
     this.#point(null);
-    const by = { rows: -dy / px, columns: -dx / px };
-    this.window = moved(drag.start, this.matrix?.classes.length ?? 1, by);
-    this.draw();
+    const { width, height } = this.frame;
+    const { rows, columns } = drag.start;
+    const by = { rows: (-dy * rows) / height, columns: (-dx * columns) / width };
+    this.#look(moved(drag.start, this.#extent, by));
   }
 
   /** @param {Spot | null} spot */
@@ -191,124 +204,156 @@ export class MatrixView {
   }
 
   /**
+   * @param {number} x
+   * @param {number} y
+   */
+  #placeAt(x, y) {
+    const { left, top, width, height, window } = this.frame;
+    return {
+      row: window.row + ((y - top) * window.rows) / height,
+      column: window.column + ((x - left) * window.columns) / width,
+    };
+  }
+
+  /**
    * @param {MouseEvent} event
    * @returns {Spot | null}
    */
   #spotAt({ offsetX: x, offsetY: y }) {
-    const { matrix, window, left, side } = this;
-    if (!matrix?.classes.length) return null;
-    if (x < left || y < left || x >= left + side || y >= left + side) return null;
-    const px = side / window.span;
-    const row = Math.floor(window.row + (y - left) / px);
-    const column = Math.floor(window.column + (x - left) / px);
-    if (row >= matrix.classes.length || column >= matrix.classes.length) return null;
-    return { row, column, cell: matrix.cellAt(row, column), x, y };
-  }
-
-  #paint() {
-    const { matrix, theme, element, context, window } = this;
-    const width = Math.floor(this.place.clientWidth);
-    if (!matrix || !theme || !width) return;
-    const isWide = width >= 480;
-    const names = isWide ? 104 : 64;
-    this.left = names + (this.joins ? (isWide ? 64 : 36) : 0);
-    this.side = Math.max(40, Math.min(LARGEST, width - this.left - 1));
-    const length = this.left + this.side + 1;
-    const ratio = Math.min(globalThis.devicePixelRatio || 1, 2);
-    element.width = Math.round(length * ratio);
-    element.height = Math.round(length * ratio);
-    element.style.setProperty("width", `${length}px`);
-    element.style.setProperty("height", `${length}px`);
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.fillStyle = theme.paper;
-    context.fillRect(0, 0, length, length);
-    const px = this.side / window.span;
-    // Without names the tree has their room too.
-    const branches = px < NAMED_PX ? this.left - 2 * GAP : this.left - names;
-    context.save();
-    context.beginPath();
-    context.rect(this.left, this.left, this.side, this.side);
-    context.clip();
-    this.#cells(matrix, theme, px);
-    context.restore();
-    context.strokeStyle = theme.guide;
-    context.lineWidth = 1;
-    context.strokeRect(this.left - 0.5, this.left - 0.5, this.side + 1, this.side + 1);
-    for (const isRow of [true, false]) {
-      context.save();
-      // The upper side is the left one, mirrored at the diagonal.
-      if (!isRow) context.transform(0, 1, 1, 0, 0, 0);
-      if (this.joins) this.#branches(theme, px, branches, isRow ? window.row : window.column);
-      context.restore();
-      this.#names(matrix, theme, { px, room: names - 2 * GAP, isRow });
-    }
+    const { left, top, width, height } = this.frame;
+    if (x < left || y < top || x >= left + width || y >= top + height) return null;
+    const place = this.#placeAt(x, y);
+    const [row, column] = [Math.floor(place.row), Math.floor(place.column)];
+    const { rows, columns } = this.#extent;
+    return row < rows && column < columns ? { row, column, x, y } : null;
   }
 
   /**
-   * @param {Matrix} matrix
-   * @param {Theme} theme
-   * @param {number} px of a class
+   * Find room for names, trees and cells; returns the room for names, in px.
+   *
+   * @param {Subject} subject
+   * @param {number} width
    */
-  #cells({ cells, classes, most }, theme, px) {
-    const { context, window, left, spot } = this;
-    const size = Math.max(1, px);
-    /** @param {number} at */
-    const x = (at) => left + (at - window.column) * px;
-    /** @param {number} at */
-    const y = (at) => left + (at - window.row) * px;
-    const end = window.span + 1;
-    /**
-     * @param {number} row
-     * @param {number} column
-     */
-    const isSeen = (row, column) =>
-      row > window.row - 1 &&
-      row < window.row + end &&
-      column > window.column - 1 &&
-      column < window.column + end;
-    context.fillStyle = theme.shared;
-    for (const at of classes.keys()) if (isSeen(at, at)) context.fillRect(x(at), y(at), size, size);
-    const shades = Array.from({ length: SHADES }, (_, at) =>
-      mix(theme.paper, theme.series[0], (at + 1) / SHADES),
-    );
-    // The largest last, so that it is seen where classes are smaller than a pixel.
-    for (const { row, column, share } of cells) {
-      if (!isSeen(row, column)) continue;
-      context.fillStyle = shades[Math.ceil(SHADES * Math.sqrt(share / most)) - 1];
-      context.fillRect(x(column), y(row), size, size);
+  #layOut(subject, width) {
+    const { frame } = this;
+    const isWide = width >= 480;
+    const names = isWide ? 104 : 64;
+    const branches = isWide ? 64 : 36;
+    frame.left = names + (subject.rowJoins ? branches : 0);
+    frame.top = names + (subject.columnJoins ? branches : 0);
+    const most = Math.max(40, width - frame.left - 1);
+    const square = Math.min(LARGEST, most);
+    const { rows, columns } = subject.extent;
+    frame.width = subject.isSquare ? square : Math.max(40, Math.min(most, columns * WIDEST));
+    frame.height = subject.isSquare ? square : Math.max(40, Math.min(LARGEST, rows * TALLEST));
+    return names;
+  }
+
+  #paint() {
+    const { subject, theme, element, context, frame } = this;
+    const room = Math.floor(this.place.clientWidth);
+    if (!subject || !theme || !room) return;
+    const names = this.#layOut(subject, room);
+    const { left, top, window } = frame;
+    const [width, height] = [left + frame.width + 1, top + frame.height + 1];
+    const ratio = Math.min(globalThis.devicePixelRatio || 1, 2);
+    if (element.width !== Math.round(width * ratio)) element.width = Math.round(width * ratio);
+    if (element.height !== Math.round(height * ratio)) element.height = Math.round(height * ratio);
+    element.style.setProperty("width", `${width}px`);
+    element.style.setProperty("height", `${height}px`);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.fillStyle = theme.paper;
+    context.fillRect(0, 0, width, height);
+    context.save();
+    context.beginPath();
+    context.rect(left, top, frame.width, frame.height);
+    context.clip();
+    subject.paint(context, frame, theme);
+    this.#cross(theme);
+    context.restore();
+    context.strokeStyle = theme.guide;
+    context.lineWidth = 1;
+    context.strokeRect(left - 0.5, top - 0.5, frame.width + 1, frame.height + 1);
+    /** @type {Side[]} */
+    const sides = [
+      {
+        joins: subject.rowJoins,
+        nameOf: subject.rowName,
+        n: subject.extent.rows,
+        first: window.row,
+        shown: window.rows,
+        start: top,
+        length: frame.height,
+        depth: left,
+        pointed: this.spot?.row ?? null,
+      },
+      {
+        joins: subject.columnJoins,
+        nameOf: subject.columnName,
+        n: subject.extent.columns,
+        first: window.column,
+        shown: window.columns,
+        start: left,
+        length: frame.width,
+        depth: top,
+        pointed: this.spot?.column ?? null,
+      },
+    ];
+    for (const [at, side] of sides.entries()) {
+      context.save();
+      // The upper side is a left one, mirrored at the diagonal.
+      if (at === 1) context.transform(0, 1, 1, 0, 0, 0);
+      if (side.joins) {
+        // Without names the tree has their room too.
+        const isNamed = side.length / side.shown >= NAMED_PX;
+        this.#branches(theme, side, isNamed ? side.depth - names : side.depth - 2 * GAP);
+      }
+      context.restore();
+      this.#names(theme, side, names - 2 * GAP, at === 0);
     }
+  }
+
+  /** @param {Theme} theme */
+  #cross(theme) {
+    const { context, spot } = this;
     if (!spot) return;
+    const { left, top, width, height, window } = this.frame;
+    const [across, down] = [width / window.columns, height / window.rows];
+    const x = left + (spot.column - window.column) * across;
+    const y = top + (spot.row - window.row) * down;
+    const [w, h] = [Math.max(1, across), Math.max(1, down)];
     context.fillStyle = theme.focus;
     context.globalAlpha = 0.14;
-    context.fillRect(left, y(spot.row), this.side, size);
-    context.fillRect(x(spot.column), left, size, this.side);
+    context.fillRect(left, y, width, h);
+    context.fillRect(x, top, w, height);
     context.globalAlpha = 1;
     context.strokeStyle = theme.focus;
-    context.strokeRect(x(spot.column), y(spot.row), size, size);
+    context.lineWidth = 1;
+    context.strokeRect(x, y, w, h);
   }
 
   /**
    * The tree at the left side.
    *
    * @param {Theme} theme
-   * @param {number} px
+   * @param {Side} side
    * @param {number} room
-   * @param {number} first row of the window
    */
-  #branches(theme, px, room, first) {
-    const { context, joins, left, side, window } = this;
-    const top = joins?.at(-1)?.height;
-    if (!joins || !top) return;
+  #branches(theme, { joins, first, shown, start, length }, room) {
+    const { context } = this;
+    const root = joins?.at(-1)?.height;
+    if (!joins || !root) return;
+    const px = length / shown;
     context.beginPath();
-    context.rect(0, left, room, side);
+    context.rect(0, start, room, length);
     context.clip();
     context.beginPath();
     /** @param {number} at */
-    const y = (at) => left + (at - first) * px;
+    const y = (at) => start + (at - first) * px;
     /** @param {number} height */
-    const x = (height) => 1 + (room - 2) * (1 - height / top);
+    const x = (height) => 1 + (room - 2) * (1 - height / root);
     for (const { height, from, to, feet } of joins) {
-      if (to < first || from > first + window.span) continue;
+      if (to < first || from > first + shown || (to - from) * px < LEAST_PX) continue;
       context.moveTo(x(height), y(from));
       context.lineTo(x(height), y(to));
       for (const [at, foot] of feet) {
@@ -322,38 +367,38 @@ export class MatrixView {
   }
 
   /**
-   * @param {Matrix} matrix
    * @param {Theme} theme
-   * @param {{ px: number, room: number, isRow: boolean }} options
+   * @param {Side} side
+   * @param {number} room
+   * @param {boolean} isRow
    */
-  #names({ classes }, theme, { px, room, isRow }) {
-    const { context, left, window, spot } = this;
-    const first = isRow ? window.row : window.column;
-    const pointed = spot && (isRow ? spot.row : spot.column);
-    // Names that would run into each other, or into that of the pointed class, are left out.
+  #names(theme, { nameOf, n, first, shown, start, length, depth, pointed }, room, isRow) {
+    const { context } = this;
+    const px = length / shown;
+    // Names that would run into each other, or into that of the pointed one, are left out.
     /** @param {number} at */
     const hasRoom = (at) =>
       px >= NAMED_PX && (pointed === null || Math.abs(at - pointed) * px >= NAMED_PX);
+    if (px < NAMED_PX && pointed === null) return;
     context.font = `${TEXT_PX}px ${theme.family}`;
     context.textBaseline = "middle";
     context.textAlign = isRow ? "right" : "left";
-    for (let at = Math.max(0, Math.floor(first)); at < classes.length; at += 1) {
-      const middle = left + (at + 0.5 - first) * px;
-      if (middle > left + this.side) break;
+    for (let at = Math.max(0, Math.floor(first)); at < n; at += 1) {
+      const middle = start + (at + 0.5 - first) * px;
+      if (middle > start + length) break;
       const isPointed = at === pointed;
-      if (middle < left || (!isPointed && !hasRoom(at))) continue;
-      const { name, node } = classes[at];
-      const text = clip(name ?? `${node}`, TEXT_PX, room, theme.family);
+      if (middle < start || (!isPointed && !hasRoom(at))) continue;
+      const text = clip(nameOf(at), TEXT_PX, room, theme.family);
       context.save();
-      if (isRow) context.translate(left - GAP, middle);
+      if (isRow) context.translate(depth - GAP, middle);
       else {
-        context.translate(middle, left - GAP);
+        context.translate(middle, depth - GAP);
         context.rotate(-Math.PI / 2);
       }
       if (isPointed) {
-        const length = context.measureText(text).width + 2 * GAP;
+        const size = context.measureText(text).width + 2 * GAP;
         context.fillStyle = theme.paper;
-        context.fillRect(isRow ? GAP - length : -GAP, -NAMED_PX / 2 - 1, length, NAMED_PX + 2);
+        context.fillRect(isRow ? GAP - size : -GAP, -NAMED_PX / 2 - 1, size, NAMED_PX + 2);
       }
       context.fillStyle = isPointed ? theme.text : theme.muted;
       context.fillText(text, 0, 0);
@@ -361,3 +406,18 @@ export class MatrixView {
     }
   }
 }
+
+/**
+ * @typedef {{
+ *   joins: Join[] | null,
+ *   nameOf: (at: number) => string,
+ *   n: number,
+ *   first: number,
+ *   shown: number,
+ *   start: number,
+ *   length: number,
+ *   depth: number,
+ *   pointed: number | null,
+ * }} Side of the matrix: `n` rows or columns, of which `shown` from `first` on are drawn at `start`, in
+ *   px, over `length`; `depth`: the room beside them
+ */

@@ -71,6 +71,14 @@ export function colours(theme, palette) {
 }
 
 /**
+ * The page's colours and those of a palette, by the theme that the page has now.
+ *
+ * @param {string} palette
+ */
+export const pageColours = (palette) =>
+  colours(document.documentElement.dataset.theme === "dark" ? "dark" : "light", palette);
+
+/**
  * The colours of a figure on white, independent of the page.
  *
  * @param {string} palette

@@ -8,7 +8,7 @@ import { cutMarks, isBanded, shownErrors, tinted } from "./colouring.js";
 import { compose, frameFor } from "./composition.js";
 import { highlight } from "./highlight.js";
 import { between, change, glide, passage } from "./motion.js";
-import { colours } from "./palettes.js";
+import { pageColours } from "./palettes.js";
 import { Stage } from "./stage.js";
 import { tint } from "./tint.js";
 
@@ -94,8 +94,7 @@ export class Scenery extends EventTarget {
   }
 
   #themed() {
-    const dark = document.documentElement.dataset.theme === "dark";
-    return colours(dark ? "dark" : "light", this.look.palette);
+    return pageColours(this.look.palette);
   }
 
   /**

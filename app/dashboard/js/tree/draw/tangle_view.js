@@ -7,7 +7,7 @@ import { sceneOf, topClusters } from "../model/tangle_scene.js";
 import { branches, stretch, stub } from "./dendrogram.js";
 import { onGestures } from "./gestures.js";
 import { spaced, titleOf } from "./labels.js";
-import { colours, legible, mix } from "./palettes.js";
+import { legible, mix, pageColours } from "./palettes.js";
 import { pick } from "./picking.js";
 import { paint, Picture } from "./picture.js";
 import { sidePlace } from "./place.js";
@@ -48,7 +48,7 @@ export class TangleView extends EventTarget {
   pointed = null;
   /** @type {(Facing & Painted) | null} */
   shown = null;
-  theme = pageColours();
+  theme = pageColours("okabe-ito");
   ratio = 1;
   asked = 0; // Of requestAnimationFrame.
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -118,7 +118,7 @@ export class TangleView extends EventTarget {
 
   #repaint() {
     if (!this.shown) return;
-    this.theme = pageColours();
+    this.theme = pageColours("okabe-ito");
     this.shown = { ...this.shown, ...this.#painted(this.shown) };
     this.draw();
   }
@@ -377,12 +377,6 @@ export class TangleView extends EventTarget {
     clearTimeout(this.resting);
     this.resting = setTimeout(() => this.draw(), REST_MS);
   }
-}
-
-/** The page's colours. */
-function pageColours() {
-  const dark = document.documentElement.dataset.theme === "dark";
-  return colours(dark ? "dark" : "light", "okabe-ito");
 }
 
 /**

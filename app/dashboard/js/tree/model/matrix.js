@@ -1,5 +1,5 @@
-// Which classes are taken for which, as a matrix in the order of the tree, and the part of it that is
-// shown. Pure.
+// Which classes are taken for which, as a matrix in the order of the tree; the part of a matrix that is
+// shown, and the trees on its sides. Pure.
 
 import { NONE } from "./store.js";
 
@@ -15,13 +15,14 @@ import { NONE } from "./store.js";
  *   most: number,
  *   cellAt: (row: number, column: number) => Cell | undefined,
  * }} Matrix `cells`: the known pairs, the largest share last; `most`: that share
- * @typedef {{ row: number, column: number, span: number }} Window the first row and column that are
- *   shown, which may be parts of one, and how many there are both ways
+ * @typedef {{ rows: number, columns: number }} Extent of a matrix
+ * @typedef {{ row: number, column: number, rows: number, columns: number }} Window the first row and
+ *   column that are shown, which may be parts of one, and how many there are
  * @typedef {{ height: number, from: number, to: number, feet: [at: number, height: number][] }} Join
  *   an inner node over classes: where its children are, and how high
  */
 
-/** The fewest classes that a window shows. */
+/** The fewest rows, and columns, that a window shows. */
 const FEWEST = 4;
 
 /**
@@ -48,51 +49,66 @@ export function matrixOf({ classes, pairs }) {
 }
 
 /**
- * @param {number} n classes
+ * @param {Extent} extent
  * @returns {Window}
  */
-export const wholeOf = (n) => ({ row: 0, column: 0, span: Math.max(1, n) });
+export const wholeOf = ({ rows, columns }) => ({
+  row: 0,
+  column: 0,
+  rows: Math.max(1, rows),
+  columns: Math.max(1, columns),
+});
 
 /**
- * The window with `factor` times the classes; what is at `row` and `column` stays where it is.
+ * The window with `factor` times the rows and columns; what is at `row` and `column` stays where it is.
  *
  * @param {Window} window
- * @param {number} n classes
+ * @param {Extent} extent
  * @param {number} factor
  * @param {{ row: number, column: number }} at
  * @returns {Window}
  */
-export function zoomed(window, n, factor, { row, column }) {
-  const span = Math.min(Math.max(window.span * factor, Math.min(FEWEST, n)), Math.max(1, n));
-  const share = span / window.span;
+export function zoomed(window, extent, factor, { row, column }) {
+  const whole = wholeOf(extent);
+  /**
+   * @param {number} shown
+   * @param {number} n
+   */
+  const scaled = (shown, n) => Math.min(Math.max(shown * factor, Math.min(FEWEST, n)), n);
+  const rows = scaled(window.rows, whole.rows);
+  const columns = scaled(window.columns, whole.columns);
   return within(
     {
-      row: row - (row - window.row) * share,
-      column: column - (column - window.column) * share,
-      span,
+      row: row - (row - window.row) * (rows / window.rows),
+      column: column - (column - window.column) * (columns / window.columns),
+      rows,
+      columns,
     },
-    n,
+    extent,
   );
 }
 
 /**
  * @param {Window} window
- * @param {number} n classes
+ * @param {Extent} extent
  * @param {{ rows: number, columns: number }} by
  * @returns {Window}
  */
-export const moved = (window, n, { rows, columns }) =>
-  within({ ...window, row: window.row + rows, column: window.column + columns }, n);
+export const moved = (window, extent, { rows, columns }) =>
+  within({ ...window, row: window.row + rows, column: window.column + columns }, extent);
 
 /**
  * @param {Window} window
- * @param {number} n
+ * @param {Extent} extent
  * @returns {Window}
  */
-function within({ row, column, span }, n) {
-  /** @param {number} start */
-  const bound = (start) => Math.min(Math.max(0, start), Math.max(0, n - span));
-  return { row: bound(row), column: bound(column), span };
+function within({ row, column, rows, columns }, extent) {
+  return {
+    row: Math.min(Math.max(0, row), Math.max(0, extent.rows - rows)),
+    column: Math.min(Math.max(0, column), Math.max(0, extent.columns - columns)),
+    rows,
+    columns,
+  };
 }
 
 /**
@@ -135,4 +151,23 @@ export function joinsOf(store, classes) {
     joins.push({ height: store.height[slot], from, to, feet });
   }
   return joins;
+}
+
+/**
+ * The tree over columns.
+ *
+ * @param {number} n columns
+ * @param {readonly (readonly [one: number, other: number, height: number])[]} merges `one`, `other`: a
+ *   column, or `n` plus the number of an earlier merge
+ * @returns {Join[]} children before parents
+ */
+export function joinsOfMerges(n, merges) {
+  /** @type {[at: number, height: number][]} */
+  const ends = Array.from({ length: n }, (_, at) => [at + 0.5, 0]);
+  return merges.map(([one, other, height]) => {
+    const feet = [ends[one], ends[other]];
+    const [from, to] = feet.map(([at]) => at).sort((a, b) => a - b);
+    ends.push([(from + to) / 2, height]);
+    return { height, from, to, feet };
+  });
 }

@@ -8,8 +8,9 @@ import { count, number, percent, plural } from "../../ui/format.js";
 import { menu } from "../../ui/menus.js";
 import { problemBox, waiting } from "../../ui/notices.js";
 import { table } from "../../ui/tables.js";
+import { confusionCells } from "../draw/confusion_cells.js";
 import { MatrixView } from "../draw/matrix_view.js";
-import { colours } from "../draw/palettes.js";
+import { pageColours } from "../draw/palettes.js";
 import { joinsOf, matrixOf } from "../model/matrix.js";
 import { putNear } from "./tooltip.js";
 
@@ -17,6 +18,7 @@ import { putNear } from "./tooltip.js";
 /** @import { Option } from "../../ui/controls.js" */
 /** @import { Column } from "../../ui/tables.js" */
 /** @import { Spot } from "../draw/matrix_view.js" */
+/** @import { Matrix } from "../model/matrix.js" */
 /** @import { TreeView } from "../draw/view.js" */
 
 /** The most pairs of the list. */
@@ -44,6 +46,8 @@ export function confusionsPanel(view, { onchoose }) {
   const trouble = el("div");
   /** @type {Confusions | null} */
   let shown = null;
+  /** @type {Matrix | null} */
+  let pairs = null;
 
   /** @param {Spot | null} spot */
   const tell = (spot) => {
@@ -53,13 +57,16 @@ export function confusionsPanel(view, { onchoose }) {
       return;
     }
     const [one, other] = [shown.classes[spot.row], shown.classes[spot.column]];
-    replace(tip, ...spotText(one, other, spot.cell?.pair, shown));
+    replace(tip, ...spotText(one, other, pairs?.cellAt(spot.row, spot.column)?.pair, shown));
     putNear(tip, place, spot.x, spot.y);
     view.mark(one === other ? [one.node] : [one.node, other.node]);
   };
   const matrix = new MatrixView(place, {
     onspot: tell,
-    onchoose: ({ pair }) => onchoose(pair.meet),
+    onchoose: ({ row, column }) => {
+      const cell = pairs?.cellAt(row, column);
+      if (cell) onchoose(cell.pair.meet);
+    },
     signal,
   });
   place.append(matrix.element, tip);
@@ -67,25 +74,36 @@ export function confusionsPanel(view, { onchoose }) {
   const labels = el("select", { onchange: () => load() });
   const labelsRow = field("According to", labels);
   const paint = () => {
-    if (!shown) return;
-    const theme = document.documentElement.dataset.theme === "dark" ? "dark" : "light";
+    if (!shown || !pairs) return;
+    const { classes } = shown;
+    const joins = joinsOf(view.store, classes);
+    /** @param {number} at */
+    const nameOf = (at) => classes[at].name ?? `${classes[at].node}`;
     matrix.show(
-      matrixOf(shown),
-      joinsOf(view.store, shown.classes),
-      colours(theme, view.look.palette),
+      {
+        extent: { rows: classes.length, columns: classes.length },
+        rowName: nameOf,
+        columnName: nameOf,
+        rowJoins: joins,
+        columnJoins: joins,
+        isSquare: true,
+        paint: confusionCells(pairs),
+      },
+      pageColours(view.look.palette),
     );
   };
   /** @param {Confusions} confusions */
   const show = (confusions) => {
     shown = confusions;
-    const { pairs, warnings } = confusions;
+    pairs = matrixOf(confusions);
+    const { warnings } = confusions;
     replace(trouble);
     replace(summary, summaryText(confusions));
     replace(cautions, ...warnings.map((warning) => el("li", {}, warning)));
     cautions.hidden = !warnings.length;
     matrix.element.setAttribute("aria-label", ALT);
     replace(list, pairTable(confusions, onchoose));
-    content.hidden = !pairs.length;
+    content.hidden = !confusions.pairs.length;
     paint();
   };
   const load = async () => {

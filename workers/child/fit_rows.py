@@ -1,4 +1,4 @@
-"""The rows of the fit of a tree, prepared as the fit had them, for what is made of them later."""
+"""What maps, heatmaps and attached items are about: the rows of the fit, as it prepared them."""
 
 from __future__ import annotations
 
@@ -15,25 +15,35 @@ from models.preprocess.inputs import Preparation, fit_inputs
 from models.preprocess.pipeline import ROLE
 from models.rows import Rows
 from workers.artifacts import results
-from workers.child.sources import Source
+from workers.child.sources import Source, values_of
+from workers.model import Request
 
 
-def prepared_values(
-    steps: Sequence[Mapping[str, Any]], values: dict[str, Value], tree: Source, seed: int
+def prepared(
+    request: Request, tree: Source, given: Sequence[Source], seed: int
 ) -> dict[str, Value]:
-    """The values as the fit of the tree prepared them: by its model, or where that is gone by the
-    steps fitted again. A single matrix of several is taken out of its tuple."""
+    """The values that are shown by role: those of the fit as it prepared them, with the words that
+    columns stand for; given ones as they are.
+
+    tree : with its model if there is one. given : what is shown. seed : of steps that are fitted
+    again because the model was deleted.
+    """
+    values = values_of(given, many=frozenset({ROLE}))
     several = values.get(ROLE)
     if isinstance(several, tuple) and len(several) == 1:
         values = {**values, ROLE: several[0]}
-    if not steps:
+    steps = request.options["preprocess"]
+    if request.options["of_fit"] is None or not steps:
         return values
     if results.MODEL in tree.files:
-        return Preparation(results.load_prepared(tree.files[results.MODEL])).apply(values)
-    return fit_inputs(steps, values, seed)[1]
+        preparation = Preparation(results.load_prepared(tree.files[results.MODEL]))
+        ready = preparation.apply(values)
+    else:
+        preparation, ready, _ = fit_inputs(steps, values, seed)
+    return {**ready, **preparation.with_words({}, ready)} if ROLE in ready else ready
 
 
-def one_matrix(values: Mapping[str, Value]) -> Matrix | Rows:
+def matrix_of(values: Mapping[str, Value]) -> Matrix | Rows:
     """The one matrix; of several over the same points, their columns side by side."""
     (value,) = values.values()
     if not isinstance(value, tuple):

@@ -1,0 +1,281 @@
+// The clusters of the tree as the rows of a matrix: by their features, or by how far they are apart.
+
+import { axesOf, heatmapOf, tileOf } from "../../net/heatmaps.js";
+import { aborted, problemOf } from "../../net/problem.js";
+import { button, field, select } from "../../ui/controls.js";
+import { bdi, el, replace, unique } from "../../ui/dom.js";
+import { number, plural } from "../../ui/format.js";
+import { problemBox, waiting, warningBox } from "../../ui/notices.js";
+import { HeatmapTiles, isDiverging, rampOf } from "../draw/heatmap_tiles.js";
+import { MatrixView } from "../draw/matrix_view.js";
+import { pageColours } from "../draw/palettes.js";
+import { contextOf } from "../draw/stage.js";
+import { joinsOf, joinsOfMerges } from "../model/matrix.js";
+import { putNear } from "./tooltip.js";
+import { zoomButtons } from "./zoom_buttons.js";
+
+/** @import { Heatmap, HeatmapAxes, HeatmapResult } from "../../net/answers.js" */
+/** @import { HeatmapTerms } from "../../net/heatmaps.js" */
+/** @import { Option } from "../../ui/controls.js" */
+/** @import { Spot, Subject } from "../draw/matrix_view.js" */
+/** @import { Theme } from "../draw/palettes.js" */
+/** @import { TreeView } from "../draw/view.js" */
+
+/** @type {Record<string, HeatmapTerms>} */
+const KINDS = {
+  mean: { what: "features", statistic: "mean", scale: "standard" },
+  median: { what: "features", statistic: "median", scale: "standard" },
+  raw: { what: "features", statistic: "mean", scale: "none" },
+  euclidean: { what: "distances", metric: "euclidean" },
+  cosine: { what: "distances", metric: "cosine" },
+  cophenetic: { what: "distances", metric: "cophenetic" },
+};
+/** @type {Option[]} */
+const CHOICES = [
+  ["mean", "Features: standardised means"],
+  ["median", "Features: standardised medians"],
+  ["raw", "Features: means as they are"],
+  ["euclidean", "Distances: Euclidean, of means"],
+  ["cosine", "Distances: cosine, of means"],
+  ["cophenetic", "Distances: heights where clusters meet"],
+];
+const LEGEND = { width: 180, height: 12 };
+
+/**
+ * The panel; nothing is computed until it is asked for.
+ *
+ * @param {TreeView} view
+ * @param {{ onchoose: (node: number) => unknown }} handlers
+ */
+export function heatmapPanel(view, { onchoose }) {
+  const { source, signal } = view;
+  const title = unique("heatmap");
+  /** @type {{ axes: HeatmapAxes, tiles: HeatmapTiles } | null} */
+  let shown = null;
+  /** Counts what was asked for, so that an earlier one is not shown after a later one. */
+  let asked = 0;
+
+  const trouble = el("div", { role: "status" });
+  const cautions = el("div");
+  const facts = el("p", { class: "quiet" });
+  const legend = el("div", { class: "heatmap-legend" });
+  const tip = el("div", { class: "matrix-tip", hidden: true });
+  const place = el("div", { class: "matrix-place" });
+
+  /** @param {Spot | null} spot */
+  const tell = (spot) => {
+    tip.hidden = !spot || !shown;
+    if (!spot || !shown) {
+      view.mark(null);
+      return;
+    }
+    const { axes, tiles } = shown;
+    replace(tip, spotText(spot, axes, tiles));
+    putNear(tip, place, spot.x, spot.y);
+    const nodes = [spot.row, ...(axes.columns ? [] : [spot.column])].map(
+      (at) => axes.rows.node[at],
+    );
+    view.mark([...new Set(nodes)]);
+  };
+  const matrix = new MatrixView(place, {
+    onspot: tell,
+    onchoose: ({ row }) => shown && onchoose(shown.axes.rows.node[row]),
+    signal,
+  });
+  place.append(matrix.element, tip);
+
+  const kind = select(CHOICES, { value: "mean" });
+  const rows = el("select");
+  const offerRows = () => {
+    const { cut } = view.look;
+    const text =
+      cut && (cut.k === undefined ? `height ${number(cut.height)}` : `${cut.k} clusters`);
+    const { value } = rows;
+    replace(
+      rows,
+      text && el("option", { value: "cut" }, `The cut: ${text}`),
+      el("option", { value: "leaves" }, "The leaves"),
+    );
+    rows.value = value === "leaves" || !text ? "leaves" : "cut";
+  };
+  const draw = async () => {
+    asked += 1;
+    const own = asked;
+    /** @param {string} [stage] */
+    const wait = (stage) => own === asked && replace(trouble, waiting(stage && `${stage}…`));
+    wait();
+    try {
+      const cut = rows.value === "cut" ? view.look.cut : null;
+      const terms = { ...KINDS[kind.value], cut };
+      const heatmap = await heatmapOf(source.tree, terms, { signal, onstage: wait });
+      const axes = await axesOf(heatmap.id, signal);
+      if (own !== asked) return;
+      replace(trouble);
+      show(heatmap, axes);
+    } catch (error) {
+      if (aborted(error) || own !== asked) return;
+      content.hidden = true;
+      replace(trouble, problemBox(problemOf(error), { level: "h3", retry: draw }));
+    }
+  };
+  /**
+   * @param {Heatmap} heatmap
+   * @param {HeatmapAxes} axes
+   */
+  const show = (heatmap, axes) => {
+    const { result } = heatmap;
+    if (!result) return;
+    const tiles = new HeatmapTiles(result, {
+      load: (tile) => tileOf(heatmap.id, tile, signal),
+      onloaded: () => matrix.draw(),
+      onproblem: (error) =>
+        !aborted(error) && replace(trouble, problemBox(problemOf(error), { level: "h3" })),
+    });
+    shown = { axes, tiles };
+    content.hidden = false;
+    matrix.element.setAttribute("aria-label", altText(result));
+    replace(facts, factsText(result));
+    replace(cautions, warningBox(heatmap.warnings));
+    matrix.subject = null;
+    paint();
+  };
+  const paint = () => {
+    if (!shown) return;
+    const theme = pageColours(view.look.palette);
+    const { axes, tiles } = shown;
+    matrix.show(subjectOf(view, axes, tiles), theme);
+    replace(legend, legendOf(tiles.result, theme));
+  };
+
+  const content = el(
+    "div",
+    { class: "stack tight", hidden: true },
+    el(
+      "div",
+      { class: "row apart" },
+      legend,
+      zoomButtons("Zoom of the matrix", {
+        zoom: (factor) => matrix.zoom(1 / factor),
+        whole: () => matrix.whole(),
+      }),
+    ),
+    place,
+    facts,
+    cautions,
+  );
+  const element = el(
+    "section",
+    { class: "card tree-heatmap", "aria-labelledby": title },
+    el("h2", { id: title }, "Clusters as a matrix"),
+    el(
+      "div",
+      { class: "row heatmap-terms" },
+      field("Show", kind),
+      field("Rows", rows),
+      button("Draw it", { onclick: draw }),
+    ),
+    trouble,
+    content,
+  );
+  offerRows();
+  addEventListener("themechange", paint, { signal });
+  let painted = view.look.palette;
+  view.on("look", () => {
+    offerRows();
+    if (painted === view.look.palette) return;
+    painted = view.look.palette;
+    paint();
+  });
+  return element;
+}
+
+/**
+ * @param {TreeView} view
+ * @param {HeatmapAxes} axes
+ * @param {HeatmapTiles} tiles
+ * @returns {Subject}
+ */
+function subjectOf(view, { rows, columns }, tiles) {
+  const joins = joinsOf(
+    view.store,
+    rows.node.map((node) => ({ node })),
+  );
+  /** @param {number} at */
+  const rowName = (at) => rows.name[at] ?? `Node ${rows.node[at]}`;
+  return {
+    extent: tiles.extent,
+    rowName,
+    columnName: columns ? (at) => columns.name[at] : rowName,
+    rowJoins: joins,
+    columnJoins: columns ? joinsOfMerges(columns.name.length, columns.merges) : joins,
+    isSquare: !columns,
+    paint: (context, frame, theme) => tiles.paint(context, frame, theme),
+  };
+}
+
+/**
+ * @param {Spot} spot
+ * @param {HeatmapAxes} axes
+ * @param {HeatmapTiles} tiles
+ */
+function spotText({ row, column }, { rows, columns }, tiles) {
+  /** @param {number} at */
+  const rowName = (at) => bdi(rows.name[at] ?? `Node ${rows.node[at]}`);
+  const known = tiles.at(row, column);
+  const isAverage = known && known.rows * known.columns > 1;
+  const average = known && [known.rows > 1 && plural(known.rows, "row"), known.columns > 1 && plural(known.columns, "column")].filter(Boolean).join(" and "); // prettier-ignore
+  const value = known ? `${isAverage ? "about " : ""}${number(known.value)}` : "…";
+  return [
+    el("strong", {}, rowName(row), columns ? ": " : " and ", columns ? bdi(columns.name[column]) : rowName(column)), // prettier-ignore
+    el("span", {}, value, isAverage ? `, the average of ${average}` : ""),
+    el("span", {}, plural(rows.size[row], "point")),
+    columns &&
+      el(
+        "span",
+        {},
+        `over all: mean ${number(columns.mean[column])}, deviation ${number(columns.deviation[column])}`,
+      ),
+  ];
+}
+
+/**
+ * The colours and the values that they stand for.
+ *
+ * @param {HeatmapResult} result
+ * @param {Theme} theme
+ */
+function legendOf(result, theme) {
+  const canvas = el("canvas", { class: "heatmap-ramp", "aria-hidden": "true" });
+  Object.assign(canvas, LEGEND);
+  const context = contextOf(canvas);
+  for (const [at, colour] of rampOf(result, theme, LEGEND.width).entries()) {
+    context.fillStyle = colour;
+    context.fillRect(at, 0, 1, LEGEND.height);
+  }
+  const [low, high] = [result.shown_low, result.shown_high];
+  return [
+    el("span", {}, result.low < low ? `≤ ${number(low)}` : number(low)),
+    canvas,
+    el("span", {}, result.high > high ? `≥ ${number(high)}` : number(high)),
+    el("span", { class: "quiet" }, scaleText(result)),
+  ];
+}
+
+/** @param {HeatmapResult} result */
+function scaleText(result) {
+  if (isDiverging(result)) return "standard deviations from the mean of the column";
+  if (result.what === "features") return "mean of the column";
+  return result.metric === "cophenetic" ? "height at which both meet" : `${result.metric ?? ""} distance`; // prettier-ignore
+}
+
+/** @param {HeatmapResult} result */
+function factsText({ what, n_rows: nRows, n_columns: nColumns }) {
+  const order = what === "features" ? "both in the order of their trees" : "in the order of the tree"; // prettier-ignore
+  return `${plural(nRows, "row")} × ${plural(nColumns, "column")}, ${order}.`;
+}
+
+/** @param {HeatmapResult} result */
+const altText = (result) =>
+  `A matrix of ${plural(result.n_rows, "row")} in the order of the tree and ` +
+  `${plural(result.n_columns, "column")}: ${scaleText(result)}. Plus and minus zoom, arrows move, 0 ` +
+  "shows all.";

@@ -1,0 +1,223 @@
+"""Heatmaps: clusters by features, or by their distances, in the order of the tree."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+from anyio import to_thread
+from fastapi import APIRouter, Path, Request, Response
+
+from app.forms.form import Form, respond
+from app.forms.stored import record_of
+from app.http.bodies import StrictRoute
+from app.http.dependencies import HeatmapId, ServiceDep, Tenant, TreeId
+from app.http.etags import answer, etag_of
+from app.http.problems import ANYWHERE, not_found, refused_at, responses
+from app.http.streaming import Turn
+from app.http.waiting import Prefer
+from app.schemas.heatmaps import (
+    AXES_EXAMPLE,
+    EXAMPLE,
+    AxesBody,
+    HeatmapBody,
+    HeatmapRequest,
+    HeatmapsBody,
+)
+from app.submission.fit_rows import fit_rows, require_fit_rows, require_n_rows
+from app.submission.inputs import resolve
+from app.submission.jobs import Draft, SubmissionDep, submitted
+from app.submission.named_jobs import HEATMAPS, LOCATION
+from app.submission.tree_jobs import REFUSALS
+from models.heatmaps.tiles import quantised, span_of, tile
+from workers.artifacts import results
+from workers.model import sibling
+
+router = APIRouter(prefix="/v1", tags=["heatmaps"], route_class=StrictRoute)
+
+_AXES: Form[bytes] = Form("json", "application/json", lambda content: iter([content]))
+_TILE: Form[bytes] = Form("bin", "application/octet-stream", lambda content: iter([content]))
+_UNCHANGED: dict[int | str, dict[str, Any]] = {
+    304: {"description": "Unchanged since the ETag in If-None-Match."}
+}
+
+
+@router.post(
+    "/trees/{tree_id}/heatmaps",
+    operation_id="create_heatmap",
+    summary="Clusters of a tree as a matrix",
+    status_code=201,
+    response_model=HeatmapBody,
+    responses={
+        201: {"headers": LOCATION, "content": {"application/json": {"example": EXAMPLE}}},
+        202: {
+            "model": HeatmapBody,
+            "description": "It takes longer; ask for it again, or follow its job.",
+            "headers": LOCATION,
+        },
+        **responses(*REFUSALS),
+    },
+)
+async def create_heatmap(
+    submission: SubmissionDep, tree_id: TreeId, body: HeatmapRequest, prefer: Prefer = None
+) -> Response:
+    """A matrix with a row for each cluster or leaf in the order of the tree: of `features`, the
+    columns ordered by a tree of their own, or of the `distances` between the rows. It is read in
+    tiles. The heatmap is removed with its tree; it expires with it unless `expires_at` says
+    otherwise.
+    """
+    service, tenant = submission.service, submission.tenant
+    tree = await record_of(service, tenant, tree_id)
+
+    def draft() -> Draft:
+        given = {str(role): value for role, value in body.inputs.items()}
+        rows = fit_rows(service, tree)
+        needs_rows = body.metric != "cophenetic"
+        if given and not needs_rows:
+            raise refused_at(
+                "wrong-input", "Cophenetic distances are of the tree: leave out `inputs`.", "inputs"
+            )
+        if needs_rows and "features" not in given:
+            require_fit_rows(rows, tree)
+        inputs = resolve(service, tenant, given)
+        require_n_rows(tree, inputs.shapes.get("features"))
+        of_fit = needs_rows and "features" not in given
+        of_names = of_fit and "feature_names" not in given and body.what == "features"
+        cut = None if body.cut is None else body.cut.model_dump(exclude_none=True)
+        fields = {
+            "method": HEATMAPS.kind,
+            "inputs": inputs.refs,
+            "params": {**body.own(), "cut": cut},
+            "options": {
+                "tree": tree_id,
+                "of_fit": rows.role if of_fit else None,
+                "names_of_fit": rows.names if of_names else None,
+                "preprocess": rows.preprocess if of_fit else [],
+            },
+            "name": body.name,
+            "description": body.description,
+            "tags": tuple(body.tags),
+            "expires_at": body.expires_at or rows.expires_at,
+        }
+        return Draft(fields, inputs.inline)
+
+    return await submitted(
+        "heatmap",
+        submission,
+        await submission.request.body(),
+        draft,
+        HEATMAPS.present(submission, problem=True),
+        prefer=prefer,
+        default_wait_s=service.settings.default_wait_s,
+    )
+
+
+@router.get(
+    "/trees/{tree_id}/heatmaps",
+    operation_id="list_heatmaps_of_tree",
+    summary="The heatmaps of a tree",
+    response_model=HeatmapsBody,
+    responses=responses(*ANYWHERE, "not-found"),
+)
+async def list_heatmaps_of_tree(
+    service: ServiceDep, tenant: Tenant, tree_id: TreeId
+) -> HeatmapsBody:
+    """The heatmaps of the tree, the newest first, with those that are being made and that failed.
+    Their names and tags are those of their jobs (`PATCH /v1/jobs/{job_id}`).
+    """
+    await record_of(service, tenant, tree_id)
+    job_id = sibling(tree_id, "job")
+    records = await to_thread.run_sync(service.ledger.made_of, tenant, job_id, "heatmap")
+    return HeatmapsBody(items=[HeatmapBody.of(record) for record in records])
+
+
+@router.get(
+    "/heatmaps/{heatmap_id}",
+    operation_id="get_heatmap",
+    summary="One heatmap",
+    response_model=HeatmapBody,
+    responses={
+        200: {"content": {"application/json": {"example": EXAMPLE}}},
+        **_UNCHANGED,
+        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
+    },
+)
+async def get_heatmap(
+    request: Request, service: ServiceDep, tenant: Tenant, heatmap_id: HeatmapId
+) -> Response:
+    """The state of a heatmap, and what it shows once it has succeeded."""
+    return answer(request, HeatmapBody.of(await HEATMAPS.find(service, tenant, heatmap_id)))
+
+
+HEATMAPS.mount(router, EXAMPLE)
+
+
+@router.get(
+    "/heatmaps/{heatmap_id}/axes",
+    operation_id="get_heatmap_axes",
+    summary="The rows and columns of a heatmap",
+    response_model=AxesBody,
+    responses={
+        200: {"content": {"application/json": {"example": AXES_EXAMPLE}}},
+        **_UNCHANGED,
+        **responses(*ANYWHERE, "not-found", "conflict"),
+    },
+)
+async def get_heatmap_axes(
+    request: Request, service: ServiceDep, tenant: Tenant, heatmap_id: HeatmapId
+) -> Response:
+    """The nodes that are rows, and the features that are columns, with the tree over them."""
+    await HEATMAPS.succeeded(service, tenant, heatmap_id)
+    path = await to_thread.run_sync(HEATMAPS.file, service, tenant, heatmap_id, results.AXES)
+    etag = etag_of(f"{heatmap_id} axes".encode())
+    waits = Turn("json", waits=False)
+    return await respond(request, _AXES, lambda: (path.read_bytes(), {}), waits, etag=etag)
+
+
+@router.get(
+    "/heatmaps/{heatmap_id}/tiles/{level}/{row}/{column}",
+    operation_id="get_heatmap_tile",
+    summary="A tile of a heatmap",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "Cells by rows, each two bytes, the lower one first.",
+            "content": {
+                "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}
+            },
+        },
+        **_UNCHANGED,
+        **responses(*ANYWHERE, "not-found", "conflict"),
+    },
+)
+async def get_heatmap_tile(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    heatmap_id: HeatmapId,
+    level: Annotated[int, Path(ge=0, le=31, description="The level of detail, from 0.")],
+    row: Annotated[int, Path(ge=0, le=2**31 - 1, description="The tile's row of tiles.")],
+    column: Annotated[int, Path(ge=0, le=2**31 - 1, description="Its column of tiles.")],
+) -> Response:
+    """A tile of up to 256 x 256 cells. At the last level a cell is one value; at each level above
+    it averages twice as many rows and columns, if there are more than fit: mean values, mean
+    cosine and cophenetic distances, root mean square Euclidean ones. A cell `q`, an unsigned
+    number of 16 bits, stands for `low + q / 65535 * (high - low)`.
+    """
+    record = await HEATMAPS.succeeded(service, tenant, heatmap_id)
+    body = HeatmapBody.of(record)
+    shape = body.result
+    assert shape is not None
+    spans = [span_of(shape.n_rows, level, row), span_of(shape.n_columns, level, column)]
+    if level >= shape.n_levels or spans[0] is None or spans[1] is None:
+        raise not_found("tile", f"{level}/{row}/{column}")
+    rows, columns = spans[0], spans[1]
+    path = await to_thread.run_sync(HEATMAPS.file, service, tenant, heatmap_id, results.HEATMAP)
+
+    def load() -> tuple[bytes, dict[str, str]]:
+        values = np.load(path, mmap_mode="r", allow_pickle=False)
+        averages = tile(values, shape.what, shape.metric, rows, columns)
+        return quantised(averages, shape.low, shape.high).tobytes(), {}
+
+    etag = etag_of(f"{heatmap_id} {level} {row} {column}".encode())
+    return await respond(request, _TILE, load, Turn("look", waits=True), etag=etag)

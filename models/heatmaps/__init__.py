@@ -1,0 +1,10 @@
+"""Heatmaps: a matrix whose rows are clusters or leaves of a tree, in the order of the tree.
+
+Start with `drawing`, which makes one as `options` say.
+
+- `options`: which heatmap, and its terms.
+- `tips`: the nodes that are rows, and the points under each.
+- `summaries`: sums, means and medians of the features of points by group.
+- `columns`: which columns tell the groups apart, and their order.
+- `tiles`: a part of a heatmap at a level of detail.
+"""

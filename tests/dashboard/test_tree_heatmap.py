@@ -1,0 +1,90 @@
+"""Clusters as the rows of a matrix, on the page of a tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from tests.dashboard.conftest import Axe, Open
+from tests.dashboard.planted import until
+from tests.e2e.client import Api
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+NAMES = ["<b>size</b>", "weight", "noise"]
+"""Two groups of rows differ in the first two features."""
+
+
+@pytest.fixture(scope="module")
+def tree(api: Api) -> str:
+    rows = np.random.default_rng(0).normal(size=(24, 3))
+    rows[12:, :2] += 9.0
+    job = api.run("hac", {"features": rows.tolist()}, name="Two groups")
+    assert job["status"] == "succeeded", job
+    return str(job["result"]["tree"])
+
+
+def drawn(page: Page, show: str, rows: str) -> Locator:
+    region = page.get_by_role("region", name="Clusters as a matrix")
+    region.get_by_role("combobox", name="Show").select_option(show)
+    region.get_by_role("combobox", name="Rows").select_option(rows)
+    region.get_by_role("button", name="Draw it").click()
+    region.locator("canvas.matrix-canvas").wait_for()
+    return region
+
+
+def pointed(page: Page, region: Locator, row: float, column: float) -> str:
+    """The tooltip at a share of the matrix's height and width."""
+    canvas = region.locator("canvas.matrix-canvas")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    assert box is not None
+    # The tree and the names are on the left and above.
+    x = 168 + column * (box["width"] - 168)
+    y = 168 + row * (box["height"] - 168)
+    canvas.hover(position={"x": x, "y": y})
+    tip = region.locator(".matrix-tip")
+    tip.wait_for()
+    until(page, lambda: "…" not in tip.inner_text())
+    return tip.inner_text()
+
+
+def test_features_and_distances(look: Open, tree: str, axe: Axe) -> None:
+    page = look(f"/trees/{tree}?cut=k:2")
+    page.locator(".cut-said strong").wait_for()
+    region = drawn(page, "mean", "cut")
+    region.get_by_text("2 rows × 3 columns").wait_for()
+    # One group is below the mean, the other above.
+    tips = [pointed(page, region, row, 0.5) for row in (0.25, 0.75)]
+    assert all("12 points" in tip for tip in tips)
+    values = sorted(float(tip.splitlines()[1].replace("−", "-")) for tip in tips)
+    assert values[0] < values[1]
+    axe(page)
+
+    region = drawn(page, "euclidean", "leaves")
+    region.get_by_text("24 rows × 24 columns").wait_for()
+    near, far = (pointed(page, region, 0.01, column) for column in (0.06, 0.95))
+    assert float(near.splitlines()[1]) < float(far.splitlines()[1])
+    canvas = region.locator("canvas.matrix-canvas")
+    before = canvas.evaluate("canvas => canvas.toDataURL()")
+    canvas.focus()
+    page.keyboard.press("+")
+    until(page, lambda: canvas.evaluate("canvas => canvas.toDataURL()") != before)
+    canvas.click(position={"x": 200, "y": 200})
+    until(page, lambda: "node=" in page.url)
+
+
+def test_a_tree_without_features(look: Open, api: Api) -> None:
+    answer = api.client.post(
+        "/v1/trees", content="((a:1,b:1):1,c:2);", headers={"Content-Type": "text/x-nh"}
+    )
+    page = look(f"/trees/{answer.json()['id']}")
+    page.watch.expected.append("422")  # type: ignore[attr-defined]
+    region = page.get_by_role("region", name="Clusters as a matrix")
+    region.get_by_role("button", name="Draw it").click()
+    region.get_by_text("made without features that can be shown").wait_for()
+    region = drawn(page, "cophenetic", "leaves")
+    region.get_by_text("3 rows × 3 columns").wait_for()
