@@ -31,6 +31,11 @@ class Settings(WorkerSettings):
         ("127.0.0.1", "localhost", "[::1]"),
         description="Names by which the keyless service may be called (the Host header).",
     )
+    fonts: Annotated[tuple[Path, ...], NoDecode] = Field(
+        (),
+        description="Folders of fonts for pictures, before those of the system; they are for "
+        "characters that the service's own font lacks.",
+    )
     root_path: str = Field(
         "", description="Path prefix that a proxy removes before it passes requests on."
     )
@@ -111,7 +116,7 @@ class Settings(WorkerSettings):
             raise ValueError(f"use at least {SHORTEST_SECRET} characters; `openssl rand -hex 32`")
         return value
 
-    @field_validator("api_keys", "cors_origins", "allowed_hosts", mode="before")
+    @field_validator("api_keys", "cors_origins", "allowed_hosts", "fonts", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         if isinstance(value, str):

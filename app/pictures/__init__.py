@@ -1,4 +1,4 @@
-"""Trees, clusters over time and bars as SVG and PNG, and trees as text for a terminal.
+"""Pictures of trees and numbers as SVG, PNG and PDF, and trees as text for a terminal.
 
 Start with `svg`, the picture of a tree, or `stream`, that of clusters over time.
 
@@ -6,10 +6,10 @@ Start with `svg`, the picture of a tree, or `stream`, that of clusters over time
 - `circular`, `rectangular`, `icicle`: the three shapes of a tree.
 - `part`: the folded part of a tree with places, labels and colours.
 - `stream`, `panels`, `moving`, `timeline`: the picture of clusters over time.
-- `bars`, `selective`, `moves`: numbers by name; a selective curve; what moved.
-- `mosaic`: images of a node side by side.
-- `marks`, `lettering`: SVG elements, text inside them.
-- `palette`: colours.
-- `png`, `render`: SVG to PNG, in a separate process.
+- `bars`, `selective`, `moves`, `mosaic`: other pictures.
+- `marks`, `lettering`, `palette`: SVG elements, text inside them, colours.
+- `paper`: sizes, and a drawn picture as a file.
+- `typefaces`, `typesetting`: fonts of this machine; texts cut by font.
+- `renderer`, `render`: SVG to PNG and PDF, in a separate process.
 - `outline`: a tree as lines of text.
 """

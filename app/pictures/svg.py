@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any, Literal, get_args
 
 from app.pictures import circular, icicle, rectangular
-from app.pictures.lettering import clip, width
+from app.pictures.lettering import clip, unit_of, width
 from app.pictures.marks import Marks, number, page
 from app.pictures.palette import Palette, Theme, style
 from app.pictures.part import Part, take
@@ -27,7 +27,7 @@ from models.tree.tree import Tree
 from models.tree.walk import require_node
 
 Shape = Literal["circular", "rectangular", "icicle"]
-MIN_PX, MAX_PX = 100, 10_000
+MIN_PX, MAX_PX = 30, 10_000
 
 _SCALES = {
     "sqrt": "square root of height",
@@ -42,8 +42,9 @@ def svg(
     *,
     root: int = 0,
     shape: Shape = "circular",
-    px: int = 1000,
-    height: int | None = None,
+    px: float = 1000,
+    height: float | None = None,
+    font: float | None = None,
     depth: int | None = None,
     categories: Categories | None = None,
     palette: Palette = "okabe-ito",
@@ -58,12 +59,13 @@ def svg(
     px : width in pixels.
     height : in pixels; None: it follows from the shape and the legend. What does not fit is folded,
         and overlapping labels are left out.
+    font : the largest size of labels in pixels; None: it grows with the width.
     depth : nodes this many edges below `root` are folded.
     categories : those of the leaves; they colour leaves, and branches above leaves of one category.
         None: a single colour.
     labels : leaves' names, or node ids.
 
-    Raises UsageError for an unknown node, shape, palette or theme and sizes outside 100 to 10,000.
+    Raises UsageError for an unknown node, shape, palette or theme and sizes outside 30 to 10,000.
     O(n_nodes) once per tree, then O(shown).
     """
     _require_one_of("shape", shape, get_args(Shape))
@@ -89,7 +91,7 @@ def svg(
         labels=labels,
         proportional=shape == "icicle",
     )
-    return _page(part, px, height, title, shape)
+    return _page(part, (px, height, font), title, shape)
 
 
 def _require_one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
@@ -107,16 +109,21 @@ def _depth(shape: Shape, depth: int | None) -> int | None:
     return icicle.MOST_LEVELS if depth is None else min(depth, icicle.MOST_LEVELS)
 
 
-def _page(part: Part, px: int, height: int | None, title: str | None, shape: Shape) -> str:
+Sizes = tuple[float, float | None, float | None]
+"""Width, height and size of labels, in pixels."""
+
+
+def _page(part: Part, sizes: Sizes, title: str | None, shape: Shape) -> str:
     """Title above, legend and note below."""
-    unit = px / 1000
+    px, height, font = sizes
+    unit = unit_of(px, font)
     frame = Marks(part.style)
     head = 46 * unit if title else 0.0
     if height is not None:
         head = min(head, 0.2 * height)
     if title:
-        frame.heading(title, px, head)
-    rows = _legend(part, px)
+        frame.heading(title, px, head, unit)
+    rows = _legend(part, px, unit)
     if height is not None:
         rows = rows[: int(0.4 * height / (21 * unit))]
     note = _note(part, shape)
@@ -124,8 +131,8 @@ def _page(part: Part, px: int, height: int | None, title: str | None, shape: Sha
     if height is not None and foot > 0.5 * height:
         rows, note, foot = [], "", 8 * unit
     room = None if height is None else height - head - foot
-    marks, tall = _ROOMS[shape].draw(part, px, room)
-    _write_legend(frame, rows, px, head + tall + (4 * unit if rows else 0.0))
+    marks, tall = _ROOMS[shape].draw(part, px, room, font)
+    _write_legend(frame, rows, px, unit, head + tall + (4 * unit if rows else 0.0))
     if note:
         at = head + tall + foot - 17 * unit
         frame.text(px / 2, at, note, 10.5 * unit, colour=part.style.faint, anchor="middle")
@@ -138,9 +145,8 @@ Entry = tuple[str, str, str, float]
 """The colour, the written text, the whole text and the width of an entry."""
 
 
-def _legend(part: Part, px: int) -> list[list[Entry]]:
+def _legend(part: Part, px: float, unit: float) -> list[list[Entry]]:
     """The categories in as few rows as possible, all of about the same length."""
-    unit = px / 1000
     size = 12.5 * unit
     entries = []
     for colour, text in part.legend:
@@ -167,8 +173,9 @@ def _broken(entries: list[Entry], most: float) -> list[list[Entry]]:
     return rows
 
 
-def _write_legend(frame: Marks, rows: list[list[Entry]], px: int, top: float) -> None:
-    unit = px / 1000
+def _write_legend(
+    frame: Marks, rows: list[list[Entry]], px: float, unit: float, top: float
+) -> None:
     box = 11 * unit
     for number_, row in enumerate(rows):
         y = top + (10 + 21 * number_) * unit

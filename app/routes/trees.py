@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from app.forms.coloring import coloring
 from app.forms.form import Form, mount, respond, warning
 from app.forms.stored import record_of
-from app.forms.tree import FORMS, TreeExport, form_etag, lost
+from app.forms.tree import FORMS, WRITTEN, TreeExport, form_etag, lost
 from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.etags import IfMatch, require_match
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
@@ -118,19 +118,21 @@ async def get_tree(
     query: Annotated[FormQuery, Query()],
 ) -> Response:
     """The tree, or with `root` and `depth` a part of it, in the form that Accept prefers: JSON,
-    Newick, Nexus, SciPy linkage, R hclust, Arrow, SVG or PNG. Node ids are those of the whole tree.
-    Text forms have leaves and names, but not which rows a leaf holds: a tree of named points that
-    is imported again has its rows in the order of the leaves. Evaluations match rows by name.
+    Newick, Nexus, SciPy linkage, R hclust, Arrow, CSV, Parquet, GraphML, SVG, PNG or PDF. Node ids
+    are those of the whole tree. Text forms have leaves and names, but not which rows a leaf holds:
+    a tree of named points that is imported again has its rows in the order of the leaves.
+    Evaluations match rows by name.
     """
     record = await record_of(service, tenant, tree_id)
 
     def load() -> tuple[TreeExport, dict[str, str]]:
         tree = named_tree_of(service, tenant, tree_id, query.names)
-        drawn = form.media.startswith("image/")
+        drawn = form.drawn
         export = TreeExport(
             record,
             tree,
-            **query.model_dump(exclude={"color_by", "names"}),
+            **query.model_dump(include=set(WRITTEN)),
+            paper=query.paper(service.settings.fonts),
             categories=coloring(service, tenant, tree_id, tree, query.color_by) if drawn else None,
         )
         return export, warning(lost(form, tree))

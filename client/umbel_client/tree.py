@@ -180,14 +180,19 @@ class Tree:
         """
         return self._driver.run(trees.content(self.id, form, query))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tree to a file, in the form of its ending: .nwk, .nex, .json, .arrow, .svg,
-        .png, .linkage.npy or .hclust.json. Raises OSError; ProblemError for an ending that is none.
+    def save(self, path: str | os.PathLike[str], **query: Any) -> None:
+        """Write the tree to a file, in the form of its ending: .nwk, .nex, .json, .arrow, .csv,
+        .parquet, .graphml, .svg, .png, .pdf, .linkage.npy or .hclust.json.
+
+        query : how it is written, as of `GET /v1/trees/{id}`: `save("figure.pdf", width_mm=85)`.
+
+        Raises OSError; ProblemError for an ending that is none. UmbelWarning for what the form
+        cannot represent, such as characters that no font of the service has.
         """
         suffixes = Path(path).suffixes
         several = "".join(suffixes[-2:])
         suffix = several if several in (".linkage.npy", ".hclust.json") else Path(path).suffix
-        content = self._driver.run(trees.content(self.id, suffix or ".json", {}))
+        content = self._driver.run(trees.content(self.id, suffix or ".json", query))
         shapes.written(content, Path(path))
 
     def assignments(
