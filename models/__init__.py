@@ -11,7 +11,7 @@ Start with `method`, the contract of every method, and `methods/partitions/kmean
 - `tree`: the one result of all methods; `naming`, `node_names`; `item_table`, `items`: its points.
 - `cluster_paths`, `stretches`, `node_pictures`, `confusions`, `class_merges`, `class_scores`: what
   models tell. `calibration`, `drift`, `maps`, `heatmaps`: sure answers, what moved, points shown.
-- `metrics`, `consensus`, `preprocess`, `documents`: evaluations of a tree; one tree from several;
-  features prepared before a fit; words of documents.
+- `metrics`, `consensus`, `editions`: evaluations of a tree, one of several, a person's changes.
+- `preprocess`, `documents`: features prepared before a fit; words of documents.
 - `clusters`, `graphs`, `numerics`: what methods of several families share.
 """

@@ -20,9 +20,12 @@ from app.http.etags import etag_of
 from app.pictures.palette import Palette, Theme
 from app.pictures.paper import Paper
 from app.schemas.queries import FormQuery
+from models.editions.comments import comments
+from models.editions.edited import EditedTree
 from models.tree import walk
 from models.tree.categories import Categories
 from models.tree.cluster_names import is_number
+from models.tree.leaf_ranges import relabelled
 from models.tree.tree import Tree
 from workers.artifacts.trees import TreeRecord
 from workers.formats.table_writers import Column, arrow_chunks, json_columns, parquet_chunks
@@ -36,13 +39,13 @@ _VALUES = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class TreeExport:
-    """A stored tree, and how to write it; each form uses the fields relevant to it.
+    """A stored tree as it is shown, and how to write it; each form uses the fields relevant to it.
 
-    root, depth : the part to write. categories : the colours of a picture.
+    root, depth : the part to write, from a row on. categories : the colours of a picture.
     """
 
     record: TreeRecord
-    tree: Tree
+    shown: EditedTree
     root: int = 0
     depth: int | None = None
     layout: Literal["flat", "nested"] = "flat"
@@ -54,12 +57,16 @@ class TreeExport:
     title: str | None = None
     categories: Categories | None = None
 
+    @property
+    def tree(self) -> Tree:
+        return self.shown.tree
+
     def part(self) -> tuple[Tree, npt.NDArray[np.int64] | None]:
         """The tree or its part, and the ids of the part's nodes in the whole tree."""
         if self.root == 0 and self.depth is None:
-            return self.tree, None
+            return self.tree, self.shown.ids
         part = walk.part(self.tree, self.root, self.depth)
-        return part.tree, part.node
+        return part.tree, self.shown.ids_of(part.node)
 
 
 def _json(export: TreeExport) -> Chunks:
@@ -93,14 +100,16 @@ def _newick(export: TreeExport) -> Chunks:
     from models.tree import newick
 
     tree, ids = export.part()
-    return map(str.encode, newick.write(tree, labels=export.labels, ids=ids))
+    said = comments(tree) if export.shown.annotated else None
+    return map(str.encode, newick.write(tree, labels=export.labels, ids=ids, comments=said))
 
 
 def _nexus(export: TreeExport) -> Chunks:
     from models.tree import nexus
 
     tree, ids = export.part()
-    return map(str.encode, nexus.write(tree, labels=export.labels, ids=ids))
+    said = comments(tree) if export.shown.annotated else None
+    return map(str.encode, nexus.write(tree, labels=export.labels, ids=ids, comments=said))
 
 
 def _linkage(export: TreeExport) -> Chunks:
@@ -126,7 +135,10 @@ def _hclust(export: TreeExport) -> Chunks:
 def _arrow(export: TreeExport) -> Chunks:
     from models.tree import columns
 
-    return arrow_chunks(columns.to_table(export.part()[0]))
+    tree, ids = export.part()
+    if export.shown.ids is not None and ids is not None:
+        tree = replace(tree, extra={**tree.extra, "node": ids})
+    return arrow_chunks(columns.to_table(tree))
 
 
 def _drawn(export: TreeExport) -> str:
@@ -145,6 +157,9 @@ def _drawn(export: TreeExport) -> str:
         theme=export.theme,
         title=export.title,
         labels=export.labels,
+        ids=export.shown.ids,
+        closed=export.shown.closed,
+        painted=export.shown.colours,
     )
 
 
@@ -219,7 +234,7 @@ def renamed(tree: Tree, path: Path) -> Tree:
     kept = leaf & np.array([not is_number(name) for name in tree.name[node].tolist()], dtype=bool)
     name = tree.name.copy()
     name[node[~kept]] = np.array(table.column("name").to_pylist(), dtype=object)[~kept]
-    named = replace(tree, name=name)
+    named = relabelled(tree, name)
     _renamed[tree] = path, named
     return named
 

@@ -13,6 +13,7 @@ power 3/4). If all heights are equal the picture shows levels.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from app.pictures import circular, icicle, rectangular
@@ -20,6 +21,7 @@ from app.pictures.lettering import clip, unit_of, width
 from app.pictures.marks import Marks, number, page
 from app.pictures.palette import Palette, Theme, style
 from app.pictures.part import Part, take
+from models.arrays import Int
 from models.errors import UsageError
 from models.tree.categories import Categories
 from models.tree.leaf_ranges import leaf_counts
@@ -51,6 +53,9 @@ def svg(
     theme: Theme = "light",
     title: str | None = None,
     labels: Literal["name", "id"] = "name",
+    ids: Int | None = None,
+    closed: Int | None = None,
+    painted: Mapping[int, str] | None = None,
 ) -> str:
     """A picture of the part of `tree` under `root`.
 
@@ -63,7 +68,8 @@ def svg(
     depth : nodes this many edges below `root` are folded.
     categories : those of the leaves; they colour leaves, and branches above leaves of one category.
         None: a single colour.
-    labels : leaves' names, or node ids.
+    labels : leaves' names, or node ids. ids : those of rows; None: the rows.
+    closed : rows that are folded. painted : colours of rows, `#rrggbb`, which hold for all below.
 
     Raises UsageError for an unknown node, shape, palette or theme and sizes outside 30 to 10,000.
     O(n_nodes) once per tree, then O(shown).
@@ -90,6 +96,9 @@ def svg(
         style=style(theme, palette),
         labels=labels,
         proportional=shape == "icicle",
+        ids=ids,
+        closed=closed,
+        painted=painted,
     )
     return _page(part, (px, height, font), title, shape)
 

@@ -6,7 +6,7 @@ Start with `jobs`.
 - `datasets`, `uploads`: uploaded data, whole or in parts; `changes`: names and tags, afterwards.
 - `methods`: the catalogue; `imports`, `trees`, `consensus`, `namings`: imported trees, whole ones,
   one of several, named.
-- `statements`: what a user says of a tree, as labels of its rows.
+- `statements`, `editions`, `shares`: what a user says and changes of a tree, and links to it.
 - `views`, `nodes`, `clusters`, `tangles`, `features`, `confusions`, `class_merges`: parts of trees.
 - `assignments`, `attachments`, `maps`, `heatmaps`, `evaluations`, `predictions`, `calibrations`,
   `drifts`: of rows. `models`, `model_evaluations`, `paths`: fitted models, what they do on rows

@@ -41,6 +41,7 @@ from app.submission.inputs import resolve
 from app.submission.jobs import Draft, SubmissionDep, submitted
 from app.submission.maps import subject
 from app.submission.named_jobs import LOCATION, MAPS
+from app.submission.shown_trees import edition_of, shown_tree_of
 from app.submission.tree_jobs import REFUSALS
 from models.maps.selection import best_fits, inside
 from models.tree import walk
@@ -199,11 +200,16 @@ async def get_positions(
 
     def load() -> tuple[Positions, dict[str, str]]:
         by_leaves = query.order == "leaves"
-        order = points_in_order(tree_of(service, tenant, tree.id)) if by_leaves else None
-        return Positions.of(path, order), {}
+        if not by_leaves:
+            return Positions.of(path, None), {}
+        shown = shown_tree_of(service, tenant, tree.id, None, query.edition)
+        return Positions.of(path, points_in_order(shown.tree)), {}
 
-    # A map never changes once it has succeeded.
+    # A map never changes once it has succeeded; the order of leaves may.
     etag = etag_of(f"{map_id} {form.suffix} {query.order}".encode())
+    if query.edition is not None:
+        edition = await to_thread.run_sync(edition_of, service, tenant, tree.id, query.edition)
+        etag = etag_of(f"{etag} {edition.id} {edition.revision}".encode())
     return await respond(request, form, load, turn(tree, "export"), etag=etag)
 
 

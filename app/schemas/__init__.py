@@ -8,7 +8,7 @@
 - `trees`, `queries`: trees, and the queries of their forms and cuts.
 - `views`, `nodes`, `features`, `clusters`, `tangles`: parts of trees.
 - `confusions`, `class_merges`, `consensus`: of classes, and of several trees.
-- `statements`: what a user says of a tree.
+- `statements`, `editions`, `shares`: what a user says and changes of a tree, and shows to others.
 - `evaluations`, `predictions`, `calibrations`, `drifts`, `maps`, `heatmaps`, `namings`,
   `attachments`: of rows.
 - `models`, `model_evaluations`, `paths`: models, measured classifiers, clusters over time.

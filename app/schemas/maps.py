@@ -12,6 +12,7 @@ from app.schemas.expiry import ExpiresAtField
 from app.schemas.jobs import Given, Name
 from app.schemas.named_jobs import EXAMPLE as SHARED
 from app.schemas.named_jobs import NamedJobBody
+from app.schemas.queries import EditionOf
 from models.arrays import Float
 from models.maps.options import By, MapTerms, Metric
 from workers.model import Record
@@ -148,6 +149,7 @@ class PositionsQuery(BaseModel):
         description="`leaves`: from left to right in the tree, those of a leaf by row, so that the "
         "points under a node are `size` in a row, from its `points_before` on.",
     )
+    edition: EditionOf = None
 
 
 class PositionBody(BaseModel):

@@ -26,6 +26,16 @@ NamesOf = Annotated[
     ),
 ]
 
+EditionOf = Annotated[
+    str | None,
+    Query(
+        max_length=100,
+        description="An edition of the tree (`ed_...`): its nodes are named, ordered, merged and "
+        "collapsed as there, and keep their ids. Its names come before those of `names`.",
+        examples=["ed_01kamjx5w0n5zr4v8cqe2t7h3f01kamjy7d2w3rk8m0vnq5c6t9e"],
+    ),
+]
+
 
 class PictureQuery(BaseModel):
     """How a picture is drawn, and its size: by pixels, or for print by millimetres."""
@@ -130,6 +140,7 @@ class FormQuery(SizedPictureQuery):
         "circular", description="Pictures: how the tree is drawn."
     )
     names: NamesOf = None
+    edition: EditionOf = None
     color_by: str | None = Field(
         None,
         max_length=200,

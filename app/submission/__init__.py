@@ -7,6 +7,7 @@ Start with `jobs`: `submitted` is the one way in which routes submit work.
 - `named_jobs`: jobs with an id, a list and an address of their own.
 - `steps`: the steps of a fit, checked.
 - `inputs`: inputs by role, looked up and checked.
+- `shown_trees`: trees with the names of a naming and the changes of an edition.
 - `fit_rows`, `maps`, `attachments`: the rows of a tree's fit; what a map is made of; what the items
   of a tree are ordered by.
 - `statements`: what a user says of a tree, as labels of its rows.

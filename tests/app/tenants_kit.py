@@ -1,4 +1,5 @@
-"""What one tenant has, asked for by another: by every operation of the document."""
+"""What one tenant has, asked for by another, and by whoever has a link to one of its trees: by
+every operation of the document."""
 
 from __future__ import annotations
 
@@ -17,9 +18,14 @@ LISTED = ("dataset", "tree", "comparison", "calibration", "drift", "naming", "at
 """Kinds of things of which a tenant has a list."""
 
 
-def check_apart(owner: httpx.Client, stranger: httpx.Client) -> None:
-    """No operation gives one tenant anything of what another has, or changes it."""
-    things = {**made(owner), **listed(owner)}
+def check_apart(
+    owner: httpx.Client, stranger: httpx.Client, things: dict[str, list[str]] | None = None
+) -> None:
+    """No operation gives one tenant anything of what another has, or changes it.
+
+    things : from `made`; None: they are made.
+    """
+    things = {**(things or made(owner)), **listed(owner)}
     assert {"dataset", "upload", "job", "tree", "model", "comparison"} <= things.keys()
     before = {path: owner.get(path).status_code for path in paths_of(things)}
     assert set(before.values()) == {200}
@@ -44,6 +50,50 @@ def check_apart(owner: httpx.Client, stranger: httpx.Client) -> None:
     print(f"{n_asked} requests for {len(own_ids)} things of another tenant: each is unknown")
 
 
+OPEN = re.compile(
+    r"/v1/shared|/v1/trees/TREE(\.[a-z.]+|/view|/search|/cut|/levels|/nodes/0"
+    r"|/nodes/0/members(\.\w+)?|/nodes/0/picture)?|/v1/maps/MAP(/positions(\.\w+)?)?"
+)
+"""All that a link opens."""
+
+
+def check_link(owner: httpx.Client, things: dict[str, list[str]]) -> None:
+    """A link that shows all of one tree opens this tree and nothing else: no other tree of its
+    tenant, nor anything that was made with it."""
+    own = {f"{kind}_id": ids[0] for kind, ids in things.items()}
+    tree, map_ = own["tree_id"], own["map_id"]
+    text = {"Content-Type": "text/x-nh"}
+    other = owner.post("/v1/trees", content="(a:1,b:1);", headers=text).json()["id"]
+    link = owner.post(f"/v1/trees/{tree}/shares", json={"rows": True, "map": map_}).json()
+    token = {"Authorization": f"Bearer {link['token']}"}
+    document = owner.get("/openapi.json").json()
+    opened, n_closed = set[str](), 0
+    for ids in (own, {**own, "tree_id": other}):
+        for path, operations in document["paths"].items():
+            address = path
+            for name, own_id in {**ids, "method_id": "l2h"}.items():
+                address = address.replace(f"{{{name}}}", own_id)
+            address = re.sub(r"\{\w+\}", "0", address)
+            plain = address.replace(tree, "TREE").replace(map_, "MAP")
+            for method in operations if path.startswith("/v1/") else ():
+                body = body_for(method, path)
+                headers = {**body.pop("headers", {}), **token}
+                query = needed_query(operations[method])
+                answer = owner.request(method, address, params=query, headers=headers, **body)
+                if method == "get" and OPEN.fullmatch(plain):
+                    # No method here draws nodes.
+                    expected = 404 if plain.endswith("/picture") else 200
+                    assert answer.status_code == expected, f"{plain}: {answer.text[:300]}"
+                    assert "private" in answer.headers["cache-control"]
+                    opened.add(plain)
+                else:
+                    assert answer.status_code == 403, f"{method} {plain}: {answer.text[:300]}"
+                    n_closed += 1
+    assert {"/v1/shared", "/v1/trees/TREE.svg", "/v1/maps/MAP/positions.npy"} <= opened
+    print(f"a link opens {len(opened)} addresses; {n_closed} requests are refused")
+    owner.delete(f"/v1/trees/{other}")
+
+
 def made(owner: httpx.Client) -> dict[str, list[str]]:
     """One thing of each kind."""
     wait = {"Prefer": "wait=30"}
@@ -65,8 +115,11 @@ def made(owner: httpx.Client) -> dict[str, list[str]]:
     attachment = owner.post(
         f"/v1/trees/{tree}/attachments", json={"items": items.json()["id"]}, headers=wait
     )
+    edition = owner.post(f"/v1/trees/{tree}/editions", json={})
     return {
         "attachment": [attachment.json()["id"]],
+        "edition": [edition.json()["id"]],
+        "share": [owner.post(f"/v1/trees/{tree}/shares", json={}).json()["id"]],
         "naming": [naming.json()["id"]],
         "calibration": [calibration.json()["id"]],
         "drift": [drift.json()["id"]],
@@ -127,6 +180,9 @@ def body_for(method: str, path: str) -> dict[str, Any]:
         "predictions": {"inputs": {"logits": LOGITS}},
         "transformations": {"inputs": {"features": ROWS}},
         "labels": {"statements": [{"known": 0, "name": "mine"}]},
+        "editions": {},
+        "changes": {"operations": [{"op": "undo"}]},
+        "shares": {},
     }
     if path.startswith("/v1/models/"):
         bodies["evaluations"]["inputs"] = {"features": ROWS}

@@ -7,5 +7,7 @@
 - `trees`: the trees that jobs published, with those files.
 - `checkpoints`: the saved state of long fits.
 - `annotations`: names, descriptions and tags that users change afterwards.
+- `editions`: what users change of a tree, as changes in their order.
+- `shares`: links that show a tree to whoever has them.
 - `keys`: the keys of the API.
 """
