@@ -58,6 +58,10 @@
  * @typedef {Schemas["NodeBody"]} NodeDetails
  * @typedef {Schemas["NodeLabels"]} NodeLabels
  * @typedef {Omit<Schemas["MapBody"], "error"> & { error: ProblemDetails | null }} PointMap
+ * @typedef {Omit<Schemas["AttachmentBody"], "error"> & { error: ProblemDetails | null }} Attachment
+ * @typedef {Schemas["ColumnBody"]} ItemColumn
+ * @typedef {Schemas["ExamplesBody"]} ItemExamples
+ * @typedef {Schemas["ItemBody"]} ItemDetails
  * @typedef {Schemas["SelectionBody"]} Selection
  * @typedef {Schemas["FittingNode"]} FittingNode
  * @typedef {Schemas["PlaceBody"]} Place
