@@ -7,6 +7,7 @@ import { fromPortable, held, home, journey, nearest, portable, toward, zoomed } 
 import { cutMarks, isBanded, shownErrors, tinted } from "./colouring.js";
 import { compose, frameFor } from "./composition.js";
 import { highlight } from "./highlight.js";
+import { shownStrips } from "./item_tints.js";
 import { between, change, glide, passage } from "./motion.js";
 import { pageColours } from "./palettes.js";
 import { Stage } from "./stage.js";
@@ -15,6 +16,7 @@ import { tint } from "./tint.js";
 /** @import { CutClusters } from "../model/cut.js" */
 /** @import { Errors } from "../model/errors.js" */
 /** @import { Support } from "../model/support.js" */
+/** @import { Items } from "../model/items.js" */
 /** @import { Look, PortableCamera } from "../model/look.js" */
 /** @import { Drawn, Scene } from "../model/scene.js" */
 /** @import { TreeSource } from "../model/source.js" */
@@ -53,6 +55,8 @@ export class Scenery extends EventTarget {
   errors = null;
   /** @type {Support | null} */
   support = null;
+  /** @type {Items | null} */
+  items = null;
   coarse = false;
   hovered = NONE; // A row.
   /** @type {number[] | null} Ids that are marked from outside. */
@@ -113,7 +117,8 @@ export class Scenery extends EventTarget {
     const { store, theme, look } = this;
     const { width, height } = this.stage;
     const { shape, labels } = look;
-    return frameFor(store, scene, { shape, width, height, theme, banded: isBanded(look), labels });
+    const [banded, strips] = [isBanded(look), shownStrips(this.items).length];
+    return frameFor(store, scene, { shape, width, height, theme, banded, strips, labels });
   }
 
   /** @returns {Staged} */

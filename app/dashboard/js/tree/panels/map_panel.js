@@ -15,6 +15,7 @@ import { MapView } from "../draw/map_view.js";
 import { MAPS } from "../model/look.js";
 import { nodeOver, painted, thinned, within } from "../model/point_map.js";
 import { NONE } from "../model/store.js";
+import { itemNote } from "./item_values.js";
 import { putNear } from "./tooltip.js";
 import { zoomButtons } from "./zoom_buttons.js";
 
@@ -65,6 +66,7 @@ export function mapPanel(view, { onchoose }) {
   const cautions = el("div");
   const fits = el("div", { class: "map-fits", role: "status" });
   const tip = el("div", { class: "matrix-tip", hidden: true });
+  const note = itemNote(view);
   const map = new MapView({
     onpoint: (place, x, y) => tell(place, x, y),
     onchoose: (place) => choosePoint(place),
@@ -261,6 +263,7 @@ export function mapPanel(view, { onchoose }) {
     tip.hidden = at === NONE;
     const slot = at === NONE ? NONE : nodeOver(view.store, at);
     view.mark(slot === NONE ? null : [view.store.id[slot]]);
+    note.tell(null);
     if (at === NONE) return;
     const { store } = view;
     const isLeaf = slot !== NONE && store.size[slot] === 1;
@@ -271,6 +274,7 @@ export function mapPanel(view, { onchoose }) {
       el("strong", {}, name ? bdi(name) : slot === NONE ? "A point" : `Node ${store.id[slot]}`),
       !isLeaf && slot !== NONE && el("span", {}, `one of ${plural(store.size[slot], "point")}`),
       row,
+      note.element,
     );
     putNear(tip, place, x, y);
     const own = new AbortController();
@@ -279,6 +283,7 @@ export function mapPanel(view, { onchoose }) {
       try {
         const point = await source.place(at, AbortSignal.any([own.signal, signal]));
         const isKnown = isLeaf || point.name === null;
+        note.tell({ node: point.leaf, row: point.row });
         replace(row, `Row ${count(point.row)}`, !isKnown && [", ", bdi(point.name ?? "")]);
       } catch (error) {
         if (!aborted(error)) replace(row, bdi(problemOf(error).title ?? ""));
