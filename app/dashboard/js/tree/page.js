@@ -31,6 +31,7 @@ import { heatmapPanel } from "./panels/heatmap_panel.js";
 import { keyboardTree, rowText } from "./panels/keyboard_tree.js";
 import { layoutBar } from "./panels/layout_bar.js";
 import { mapPanel } from "./panels/map_panel.js";
+import { minimap } from "./panels/minimap.js";
 import { movedPanel } from "./panels/moved_panel.js";
 import { namesControl } from "./panels/names_control.js";
 import { nodePanel } from "./panels/node_panel.js";
@@ -211,7 +212,7 @@ function build(root, view, stage) {
     form: () => namingForm({ tree: source.tree, signal }),
   });
   bar.append(map.control, zoomButtons("Zoom", view));
-  stage.append(keyboard, nodeCount, tooltip(view, stage));
+  stage.append(keyboard, nodeCount, tooltip(view, stage), minimap(view));
 
   const cut = cutPanel(view, { onproblem: (error) => complain(error, () => cut.start()) });
   const colours = colourPanel(view, {
