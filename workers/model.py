@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
@@ -95,6 +96,12 @@ def sibling(
 ) -> str:
     """The id of what a job made, or back: the same suffix, another prefix."""
     return f"{prefix}_{job_id.partition('_')[2]}"
+
+
+def mentions(words: Sequence[str], *texts: str | None) -> bool:
+    """Whether each word, casefolded, is in one of the texts."""
+    folded = [text.casefold() for text in texts if text]
+    return all(any(word in text for text in folded) for word in words)
 
 
 def run_id(comparison: str, number: int) -> str:

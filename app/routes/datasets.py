@@ -24,7 +24,14 @@ from app.http.etags import IfMatch, answer, body_etag, require_match
 from app.http.idempotency import Once
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import not_found, responses
-from app.schemas.annotations import DescriptionQuery, NameFilter, TagFilter, TagsQuery
+from app.schemas.annotations import (
+    DescriptionQuery,
+    NameFilter,
+    SearchFilter,
+    TagFilter,
+    TagsQuery,
+    words_of,
+)
 from app.schemas.datasets import EXAMPLE, DatasetBody, Hint, Member, Name, NFeatures, Role
 from app.schemas.expiry import ExpiresAt
 from app.schemas.pages import Page
@@ -223,13 +230,20 @@ async def list_datasets(
     ] = None,
     name: NameFilter = None,
     tags: TagFilter = (),
+    search: SearchFilter = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[DatasetBody]:
     """One page of the caller's datasets."""
     datasets, following = await to_thread.run_sync(
         lambda: service.datasets.page(
-            tenant, limit=limit, cursor=cursor, role=role, name=name, tags=tags
+            tenant,
+            limit=limit,
+            cursor=cursor,
+            role=role,
+            name=name,
+            tags=tags,
+            words=words_of(search),
         )
     )
     response.headers.update(next_link(request, following))

@@ -16,7 +16,7 @@ from app.http.etags import IfMatch, answer, body_etag, require_match
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import not_found, responses
 from app.routes import webhooks
-from app.schemas.annotations import NameFilter, TagFilter
+from app.schemas.annotations import NameFilter, SearchFilter, TagFilter, words_of
 from app.schemas.jobs import EXAMPLE, QUEUED_EXAMPLE, JobBody, NewJob
 from app.schemas.pages import Page
 from app.schemas.steps import MethodId
@@ -121,6 +121,7 @@ async def list_jobs(
     method: Annotated[MethodId | None, Query(description="Only jobs of this method.")] = None,
     name: NameFilter = None,
     tags: TagFilter = (),
+    search: SearchFilter = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[JobBody]:
@@ -132,6 +133,7 @@ async def list_jobs(
             method=method,
             name=name,
             tags=tags,
+            words=words_of(search),
             limit=limit,
             cursor=cursor,
         )

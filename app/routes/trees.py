@@ -15,7 +15,7 @@ from app.http.etags import IfMatch, etag_of, require_match
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import ANYWHERE, not_found, responses
 from app.http.streaming import turn
-from app.schemas.annotations import NameFilter, TagFilter
+from app.schemas.annotations import NameFilter, SearchFilter, TagFilter, words_of
 from app.schemas.pages import Page
 from app.schemas.queries import FormQuery
 from app.schemas.trees import TREE_EXAMPLE, NestedTreeBody, TreeBody, TreeSummary
@@ -58,12 +58,15 @@ async def list_trees(
     tenant: Tenant,
     name: NameFilter = None,
     tags: TagFilter = (),
+    search: SearchFilter = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[TreeSummary]:
     """One page of the caller's trees, results of jobs and imported ones, without their nodes."""
     records, following = await to_thread.run_sync(
-        lambda: service.trees.page(tenant, name=name, tags=tags, limit=limit, cursor=cursor)
+        lambda: service.trees.page(
+            tenant, name=name, tags=tags, words=words_of(search), limit=limit, cursor=cursor
+        )
     )
     response.headers.update(next_link(request, following))
     return Page(items=[TreeSummary.of(record) for record in records], next_cursor=following)

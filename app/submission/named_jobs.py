@@ -21,7 +21,7 @@ from app.http.etags import IfMatch, body_etag, etag_of, require_match
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
 from app.http.streaming import Turn
-from app.schemas.annotations import NameFilter, TagFilter
+from app.schemas.annotations import NameFilter, SearchFilter, TagFilter, words_of
 from app.schemas.attachments import AttachmentBody
 from app.schemas.calibrations import CalibrationBody
 from app.schemas.comparisons import Comparison
@@ -51,6 +51,7 @@ class _Filters:
     status: Status | None
     name: str | None
     tags: tuple[str, ...]
+    words: tuple[str, ...]
     limit: int
     cursor: str | None
 
@@ -59,10 +60,11 @@ async def _filters(
     status: Annotated[Status | None, Query(description="Only those with this status.")] = None,
     name: NameFilter = None,
     tags: TagFilter = (),
+    search: SearchFilter = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> _Filters:
-    return _Filters(status, name, tags, limit, cursor)
+    return _Filters(status, name, tags, words_of(search), limit, cursor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +210,7 @@ class NamedJobs(Generic[Body]):
                     method=self.kind,
                     name=filters.name,
                     tags=filters.tags,
+                    words=filters.words,
                     limit=filters.limit,
                     cursor=filters.cursor,
                 )

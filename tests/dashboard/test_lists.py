@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from tests.dashboard.conftest import Open
+from tests.dashboard.conftest import Axe, Open
+from tests.dashboard.planted import until
 from tests.e2e.client import Api
 
 if TYPE_CHECKING:
@@ -23,12 +24,13 @@ def test_jobs_are_filtered(open_page: Open, api: Api, blobs: dict[str, Any]) -> 
     assert failed["status"] == "failed"
     page = open_page("/jobs")
     page.get_by_role("link", name="Three blobs").first.wait_for()
-    page.get_by_label("Filter this page").fill("three BLOBS")
-    assert set(rows(page)) == {"Three blobs"}
+    search = page.get_by_role("searchbox", name="Search")
+    search.fill("three BLOBS")
+    until(page, lambda: set(rows(page)) == {"Three blobs"})
     assert "q=three+BLOBS" in page.url
-    page.get_by_label("Filter this page").fill("nothing like this")
-    page.get_by_text("No jobs yet.").wait_for()
-    page.get_by_label("Filter this page").fill("")
+    search.fill("nothing like this")
+    page.get_by_text("No jobs found.").wait_for()
+    search.fill("")
     page.get_by_label("Status").select_option("failed")
     page.wait_for_function(
         "() => [...document.querySelectorAll('tbody .chip')].every((c) => c.innerText === 'Failed')"
@@ -38,6 +40,33 @@ def test_jobs_are_filtered(open_page: Open, api: Api, blobs: dict[str, Any]) -> 
     again = open_page(address)
     again.get_by_role("link", name="k-means").first.wait_for()
     assert again.get_by_label("Status").input_value() == "failed"
+
+
+def test_names_notes_and_tags_are_changed_and_found(open_page: Open, api: Api, axe: Axe) -> None:
+    for name in ("Whales", "Birds"):
+        api.upload(b'["a", "b"]', media="application/json", role="names", name=name)
+    page = open_page("/datasets?role=names")
+    page.get_by_role("button", name="Name and tags of Whales").click()
+    form = page.get_by_role("dialog")
+    form.get_by_label("Name").fill("Blue whales")
+    form.get_by_label("Notes").fill("heard at sea")
+    form.get_by_label("Tags").fill("thesis, <b>ocean</b>, thesis")
+    axe(page)
+    form.get_by_role("button", name="Save").click()
+    page.get_by_role("link", name="Blue whales").wait_for()
+    page.get_by_role("button", name="<b>ocean</b>").click()
+    until(page, lambda: [row.splitlines()[0] for row in rows(page)] == ["Blue whales"])
+    assert "tag=" in page.url
+    axe(page)
+    page.get_by_role("button", name="All tags").click()
+    page.get_by_role("link", name="Birds").wait_for()
+    page.get_by_role("searchbox", name="Search").fill("SEA thes")
+    until(page, lambda: len(rows(page)) == 1)
+    page.get_by_role("button", name="Name and tags of Blue whales").click()
+    form.get_by_label("Tags").fill("x" * 101)
+    page.watch.expected.append("422")  # type: ignore[attr-defined]
+    form.get_by_role("button", name="Save").click()
+    form.get_by_role("alert").wait_for()
 
 
 def test_a_list_in_pages(open_page: Open, service: Service, api: Api) -> None:
@@ -82,7 +111,7 @@ def test_deletion_asks_for_confirmation(open_page: Open, service: Service, api: 
     page.keyboard.press("Enter")
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     page.get_by_text("The dataset is deleted.").wait_for()
-    page.get_by_text("No datasets yet.").wait_for()
+    page.get_by_text("No datasets found.").wait_for()
     assert service.client.get(f"/v1/datasets/{dataset}").status_code == 404
 
 
@@ -97,7 +126,7 @@ def test_deleting_a_missing_dataset_is_no_error(
     page.get_by_role("button", name="Delete Gone").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     page.get_by_text("was gone already").wait_for()
-    page.get_by_text("No datasets yet.").wait_for()
+    page.get_by_text("No datasets found.").wait_for()
 
 
 def test_jobs_and_trees_are_deleted(open_page: Open, service: Service, api: Api) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.dashboard.conftest import Open
+from tests.dashboard.conftest import Axe, Open
 from tests.dashboard.planted import (
     SMALL,
     chained,
@@ -137,6 +137,32 @@ def test_zoom_pan_and_back_to_the_whole(look: Open, small: str) -> None:
     assert pixels(page) == fitted
     walk(page, "+", "+", "-")
     until(page, lambda: hash_of(page).get("zoom", "").startswith("1.5,"))
+
+
+def test_the_overview_shows_and_moves_the_window(look: Open, small: str, axe: Axe) -> None:
+    page = look(f"/trees/{small}")
+    settled(page)
+    overview = page.locator(".tree-minimap")
+    assert overview.is_hidden()
+    for _ in range(3):
+        page.get_by_role("button", name="Zoom in").click()
+    overview.wait_for()
+    until(page, lambda: "zoom" in hash_of(page))
+    axe(page)
+    before = hash_of(page)["zoom"]
+    box = overview.bounding_box()
+    assert box is not None
+    overview.click(position={"x": box["width"] * 0.2, "y": box["height"] * 0.8})
+    until(page, lambda: hash_of(page)["zoom"] != before)
+    y = float(hash_of(page)["zoom"].split(",")[3])
+    assert y > 0.6
+    before = hash_of(page)["zoom"]
+    overview.focus()
+    page.keyboard.press("ArrowUp")
+    until(page, lambda: hash_of(page)["zoom"] != before)
+    assert float(hash_of(page)["zoom"].split(",")[3]) < y
+    page.keyboard.press("0")
+    overview.wait_for(state="hidden")
 
 
 def test_two_fingers_zoom(open_page: Open, small: str) -> None:

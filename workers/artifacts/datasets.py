@@ -196,12 +196,13 @@ class Datasets:
         role: str | None = None,
         name: str | None = None,
         tags: Sequence[str] = (),
+        words: Sequence[str] = (),
     ) -> tuple[list[Dataset], str | None]:
         """Datasets newest first, and the next page's cursor: those of this role and name, with all
-        of the tags. Raises UsageError `bad-cursor`."""
+        of the tags and words. Raises UsageError `bad-cursor`."""
         self._ensure()
         page, after = self._index.page(
-            tenant, limit=limit, cursor=cursor, group=role or "", name=name, tags=tags
+            tenant, limit=limit, cursor=cursor, group=role or "", name=name, tags=tags, words=words
         )
         return [Dataset.model_validate_json(facts) for facts in page], after
 

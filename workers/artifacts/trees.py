@@ -155,11 +155,14 @@ class Trees:
         cursor: str | None = None,
         name: str | None = None,
         tags: Sequence[str] = (),
+        words: Sequence[str] = (),
     ) -> tuple[list[TreeRecord], str | None]:
         """Trees newest first, and the next page's cursor: those of this name, with all of the
-        tags. Raises UsageError `bad-cursor`."""
+        tags and words. Raises UsageError `bad-cursor`."""
         self._ensure()
-        page, after = self._index.page(tenant, limit=limit, cursor=cursor, name=name, tags=tags)
+        page, after = self._index.page(
+            tenant, limit=limit, cursor=cursor, name=name, tags=tags, words=words
+        )
         return [TreeRecord.model_validate_json(facts) for facts in page], after
 
     def delete(self, tenant: str, tree_id: str) -> bool:

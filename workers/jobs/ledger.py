@@ -163,11 +163,12 @@ class Ledger:
         method: str | None = None,
         name: str | None = None,
         tags: Sequence[str] = (),
+        words: Sequence[str] = (),
         limit: int = 50,
         cursor: str | None = None,
     ) -> tuple[list[Record], str | None]:
         """Jobs newest first, and the cursor of the next page: those with this status, method and
-        name, and all of the tags. Raises UsageError `bad-cursor`."""
+        name, and all of the tags and words. Raises UsageError `bad-cursor`."""
         self.ensure_built()
         return self._records.page(
             tenant,
@@ -175,6 +176,7 @@ class Ledger:
             method=method,
             name=name,
             tags=tags,
+            words=words,
             limit=limit,
             cursor=cursor,
         )

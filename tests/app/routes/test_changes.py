@@ -284,3 +284,39 @@ def test_tags_of_what_is_made_are_restored(api: Api) -> None:
 def test_tags_that_cannot_be_are_refused(api: Api, tags: Any) -> None:
     body = {**new_job(), "tags": tags}
     problem_of(api.client.post("/v1/jobs", json=body), 422, "invalid-request")
+
+
+def test_lists_are_searched_by_words(working: Working) -> None:
+    client = working.client
+    headers = {"Content-Type": "application/x-npy"}
+    dataset = client.post(
+        "/v1/datasets?name=Blue+Whales&description=by+the+sea&tag=thesis",
+        content=npy(),
+        headers=headers,
+    ).json()["id"]
+    client.post("/v1/datasets?name=other", content=npy(), headers=headers)
+    tree = fit(
+        working, "kmeans", {"features": dataset}, params={"n_clusters": 2}, name="Whale groups"
+    )
+    client.patch(f"/v1/trees/{tree['id']}", json={"tags": ["ocean"], "name": "Sea"})
+    made = {"datasets": dataset, "jobs": tree["job"], "trees": tree["id"]}
+    for listed, words in (
+        *(("datasets", each) for each in ("whale BLUE", "THE sea", "thes", dataset)),
+        *(("jobs", each) for each in ("whale", "groups kmeans", tree["job"])),
+        *(("trees", each) for each in ("sea ocean", "KMEANS")),
+    ):
+        items = client.get(f"/v1/{listed}", params={"q": words}).json()["items"]
+        assert [item["id"] for item in items] == [made[listed]], (listed, words)
+    for listed, words in (("datasets", "whale red"), ("trees", "whale"), ("jobs", "sea")):
+        assert client.get(f"/v1/{listed}", params={"q": words}).json()["items"] == []
+    problem_of(client.get("/v1/jobs", params={"q": "x" * 201}), 422, "invalid-request")
+
+
+def test_named_jobs_are_searched(working: Working) -> None:
+    tree = fit(working, "hac", {"features": POINTS})
+    made = working.client.post(
+        f"/v1/trees/{tree['id']}/maps", json={"name": "Plane"}, headers={"Prefer": "wait=30"}
+    ).json()
+    for words, found in (("plane", [made["id"]]), ("plain", [])):
+        items = working.client.get("/v1/maps", params={"q": words}).json()["items"]
+        assert [item["id"] for item in items] == found

@@ -10,9 +10,13 @@ from typing import Literal, cast
 
 import redis
 
+from workers.model import mentions
 from workers.settings import WorkerSettings
 from workers.stores.redis.client import Scripts, translated
 from workers.stores.redis.pages import page_of, rarest
+
+_SEARCHED = ("id", "name", "description", "method", "role")
+"""The facts in which words are looked for, beside the tags."""
 
 
 class Index:
@@ -112,10 +116,11 @@ class Index:
         group: str = "",
         name: str | None = None,
         tags: Sequence[str] = (),
+        words: Sequence[str] = (),
     ) -> tuple[list[str], str | None]:
         """Facts, newest first, and the next page's cursor, as of `page_of`.
 
-        group, name, tags : those an entry must have, all of them. UsageError `bad-cursor`.
+        group, name, tags, words : those an entry must have, all of them. UsageError `bad-cursor`.
         """
         base = f"{self._prefix}{self._name}s:{tenant}"
         key = f"{base}:group:{group}" if group else base
@@ -128,7 +133,7 @@ class Index:
                 pipe.hmget(self._key(own_id), "group", "facts", "annotation")
             rows = cast("list[list[str | None]]", pipe.execute())
             return [
-                _member(own_group, facts, annotation, group, name, tags)
+                _member(own_group, facts, annotation, group, name, tags, words)
                 for own_group, facts, annotation in rows
             ]
 
@@ -151,13 +156,17 @@ def _member(
     group: str,
     name: str | None,
     tags: Sequence[str],
+    words: Sequence[str],
 ) -> str | None:
     """The facts of an entry that a page is to have; None for others, and without an entry."""
     facts = _annotated(facts, annotation)
     if facts is None or (group and own_group != group):
         return None
-    if name is not None or tags:
+    if name is not None or tags or words:
         known = json.loads(facts)
-        if name not in (None, known.get("name")) or not set(tags) <= set(known.get("tags", ())):
+        own_tags = known.get("tags", ())
+        if name not in (None, known.get("name")) or not set(tags) <= set(own_tags):
+            return None
+        if not mentions(words, *(known.get(field) for field in _SEARCHED), *own_tags):
             return None
     return facts

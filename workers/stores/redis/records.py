@@ -24,6 +24,7 @@ from workers.model import (
     Record,
     Request,
     Webhook,
+    mentions,
     sibling,
 )
 from workers.settings import WorkerSettings
@@ -251,11 +252,12 @@ class Records:
         cursor: str | None,
         name: str | None = None,
         tags: Sequence[str] = (),
+        words: Sequence[str] = (),
     ) -> tuple[list[Record], str | None]:
         """Listed jobs, newest first, and the next page's cursor, as of `page_of`.
 
-        There is a sorted set for each status, method and both, and one for each tag; further tags
-        and the name are looked for in the records.
+        There is a sorted set for each status, method and both, and one for each tag; further tags,
+        the name and words are looked for in the records.
         """
         base = key = f"{self.prefix}jobs:{tenant}"
         if status is not None:
@@ -275,6 +277,9 @@ class Records:
             if record is None or not set(tags) <= set(record.tags):
                 return None
             if name not in (None, record.name):
+                return None
+            texts = (record.id, record.name, record.description, record.method, *record.tags)
+            if not mentions(words, *texts):
                 return None
             if tags and (
                 status not in (None, record.status) or method not in (None, record.method)

@@ -2,7 +2,7 @@
 
 import { ENDED } from "../net/jobs.js";
 import { aborted, messageOf, problemOf } from "../net/problem.js";
-import { get, raw } from "../net/requests.js";
+import { get } from "../net/requests.js";
 import { sleep } from "../net/timers.js";
 import { upload } from "../net/uploads.js";
 import { href } from "../router.js";
@@ -15,6 +15,7 @@ import { problemBox, waiting } from "../ui/notices.js";
 import { inspected } from "./datasets.js";
 import { ACCEPTED, guessFile, HINTS, USES } from "./file_guess.js";
 import { roleTitle } from "./roles.js";
+import { fetched, SAMPLE } from "./sample.js";
 
 /** @import { Dataset, Job, Tree, TreeSummary } from "../net/answers.js" */
 /** @import { Guess } from "./file_guess.js" */
@@ -38,13 +39,6 @@ import { roleTitle } from "./roles.js";
 
 /** @typedef {ReturnType<typeof dropZone>} DropZone */
 
-/** @type {[file: string, use: string, media: string, name: string][]} */
-const SAMPLE = [
-  ["logits.npy", "logits", "application/x-npy", "sample logits"],
-  ["names.json", "names", "application/json", "sample names of languages"],
-  ["labels.npy", "labels", "application/x-npy", "sample languages of the pieces"],
-  ["families.json", "labels", "application/json", "sample families of languages"],
-];
 const FOREVER = 2 ** 31 - 1;
 const UNKNOWN = "application/octet-stream";
 
@@ -133,13 +127,12 @@ export function dropZone({ ondataset, ontree, sample = true }) {
   async function addSample() {
     sampleButton.disabled = true;
     try {
-      for (const [path, use, media, name] of SAMPLE) {
-        const card = new FileCard(path, handlers, left.signal);
+      for (const shipped of SAMPLE) {
+        const { file, ...how } = shipped;
+        const card = new FileCard(file, handlers, left.signal);
         append(cards, card.element);
         open.add(card);
-        const source = `dashboard/sample/${path}`;
-        const content = await (await raw(source, { quiet: true })).blob();
-        await card.start(new File([content], path, { type: media }), { media, use, name, source });
+        await card.start(await fetched(shipped), how);
       }
     } catch (error) {
       if (!aborted(error)) append(cards, el("li", {}, problemBox(problemOf(error))));

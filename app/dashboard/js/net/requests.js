@@ -104,7 +104,7 @@ export async function get(path, { signal, accept = "application/json", quiet } =
  * Send `body` as JSON (none: undefined); the JSON answered, or null.
  *
  * @template T
- * @param {"POST" | "DELETE"} method
+ * @param {"POST" | "PATCH" | "DELETE"} method
  * @param {string} path
  * @param {unknown} [body]
  * @param {{ headers?: Record<string, string>, signal?: AbortSignal }} [options]

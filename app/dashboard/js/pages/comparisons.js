@@ -29,9 +29,9 @@ export async function mount(root, { params }) {
     path: "/v1/jobs?method=compare",
     what: ["comparison", "comparisons"],
     removal: "Its table is deleted with it.",
+    annotatedAt: (job) => `/v1/jobs/${job.id}`,
     pathOf: (job) => `/v1/comparisons/${comparisonId(job)}`,
     isBusy: (job) => !ENDED.has(job.status),
-    text: (job) => [job.name, comparisonId(job), job.status].join(" "),
     columns: [
       {
         label: "Comparison",

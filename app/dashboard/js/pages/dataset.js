@@ -10,6 +10,7 @@ import { download } from "../ui/downloads.js";
 import { ago, bytes, count, moment, shape } from "../ui/format.js";
 import { problemBox } from "../ui/notices.js";
 import { statusChip } from "../ui/progress.js";
+import { annotationButton } from "./annotations.js";
 import { confirmDeletion } from "./deletion.js";
 
 /** @import { Dataset } from "../net/answers.js" */
@@ -87,6 +88,14 @@ export async function mount(root, { id }) {
           "div",
           { class: "row" },
           uses(dataset),
+          annotationButton(dataset, {
+            path: `/v1/datasets/${id}`,
+            label: "Name and tags",
+            onchanged: async () => {
+              dataset = await get(`/v1/datasets/${id}`, { signal });
+              draw();
+            },
+          }),
           button("Delete", { kind: "danger", iconName: "trash", onclick: remove }),
         ),
       ),
@@ -105,6 +114,12 @@ export async function mount(root, { id }) {
           dataset.member && fact("Array in the file", bdi(dataset.member)),
           fact("Size", `${bytes(dataset.bytes)} (${count(dataset.bytes)} bytes)`),
           fact("SHA-256", el("span", { class: "mono" }, dataset.sha256)),
+          dataset.description && fact("Notes", bdi(dataset.description)),
+          dataset.tags.length > 0 &&
+            fact(
+              "Tags",
+              dataset.tags.map((tag) => bdi(tag, { class: "tag" })),
+            ),
           fact("Uploaded", moment(dataset.created_at)),
           fact("Id", el("span", { class: "mono" }, dataset.id)),
         ),

@@ -46,8 +46,6 @@ export async function mount(root, { params }) {
     removal: "Jobs that still wait for it will fail; trees made from it stay.",
     pathOf: (dataset) => `/v1/datasets/${dataset.id}`,
     isBusy: (dataset) => dataset.status === "inspecting",
-    text: ({ name, id, role, format, dtype, status }) =>
-      [name, id, role, format, dtype, status].join(" "),
     columns: [
       {
         label: "Dataset",

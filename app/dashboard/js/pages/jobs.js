@@ -64,8 +64,6 @@ export async function mount(root, { params }) {
     removal: "Its tree, its model and their files are deleted with it.",
     pathOf: (job) => `/v1/jobs/${job.id}`,
     isBusy: (job) => !ENDED.has(job.status),
-    text: (job) =>
-      [job.name, job.id, job.method, titleOf(job), job.status, KINDS[job.kind]].join(" "),
     columns: [
       {
         label: "Job",

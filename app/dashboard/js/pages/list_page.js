@@ -1,4 +1,4 @@
-// A list of resources of the service: filtered, page by page, with deletion.
+// A list of resources of the service: searched, filtered, page by page, with changes and deletion.
 
 import { aborted, hasStatus, problemOf } from "../net/problem.js";
 import { get, send } from "../net/requests.js";
@@ -10,14 +10,16 @@ import { bdi, el, focusFirst, replace } from "../ui/dom.js";
 import { ago, moment, plural } from "../ui/format.js";
 import { problemBox, waiting } from "../ui/notices.js";
 import { table } from "../ui/tables.js";
+import { annotationButton, tagButtons } from "./annotations.js";
 
 /** @import { Page } from "../net/answers.js" */
 /** @import { Mounted } from "../router.js" */
 /** @import { Option } from "../ui/controls.js" */
 /** @import { Child } from "../ui/dom.js" */
 /** @import { Column } from "../ui/tables.js" */
+/** @import { Annotated } from "./annotations.js" */
 
-/** @typedef {{ id: string, name: string | null, created_at: string }} Listed */
+/** @typedef {Annotated & { created_at: string }} Listed */
 
 /**
  * @template {Listed} Row
@@ -29,19 +31,22 @@ import { table } from "../ui/tables.js";
  *   path: string,
  *   filters?: { name: string, label: string, options: Option[] }[],
  *   columns: Column<Row>[],
- *   text: (row: Row) => string,
  *   what: [singular: string, plural: string],
  *   removal: string,
  *   pathOf: (row: Row) => string,
+ *   annotatedAt?: (row: Row) => string,
  *   isBusy?: (row: Row) => boolean,
  *   selection?: (rows: Row[]) => Child,
- * }} ListOptions `path`: of the list, to which the `filters` are sent; `text`: the words that a row is
- *   found by; `removal`: what else deleting removes; `pathOf`: where to delete a row; `isBusy`: whether a
- *   row may still change by itself, so that the page looks again; `selection`: shows a column of boxes,
- *   and gives what to show for the rows that are chosen
+ * }} ListOptions `path`: of the list, to which the search and the `filters` are sent; `removal`: what
+ *   else deleting removes; `pathOf`: where to delete a row; `annotatedAt`: where its name and tags are, if
+ *   that is elsewhere; `isBusy`: whether a row may still change by itself, so that the page looks again;
+ *   `selection`: shows a column of boxes, and gives what to show for the rows that are chosen
  */
 
 const LIMIT = 50;
+const TYPED_MS = 250;
+/** The most pages that a search goes through until one has something, each of a thousand at least. */
+const MOST_EMPTY = 20;
 
 /**
  * Build the page into `root`.
@@ -52,14 +57,18 @@ const LIMIT = 50;
  * @returns {Promise<Mounted>}
  */
 export async function listPage(root, options) {
-  const { params, title, lead, actions, path, columns, text, what, removal, pathOf } = options;
-  const { filters = [], isBusy, selection } = options;
+  const { params, title, lead, actions, path, what, removal, pathOf } = options;
+  const { filters = [], annotatedAt = pathOf, isBusy, selection } = options;
   const ends = new AbortController();
   const { signal } = ends;
   /** @type {(string | null)[]} Cursors of the pages before this one, as far as this visit knows. */
   const before = [];
   /** @type {string | null} */
   let cursor = params.cursor ?? null;
+  /** @type {string | null} */
+  let tag = params.tag ?? null;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
   /** @type {Page<Row>} */
   let page = { items: [], next_cursor: null };
   /** @type {Set<string>} */
@@ -70,7 +79,10 @@ export async function listPage(root, options) {
     value: params.q ?? "",
     autocomplete: "off",
     spellcheck: "false",
+    maxlength: 200,
+    placeholder: "Name, notes, tags, id",
   });
+  const tagPlace = el("div", { class: "row" });
   const selects = filters.map(({ name, label, options: choices }) => ({
     name,
     label,
@@ -117,49 +129,76 @@ export async function listPage(root, options) {
         onclick: () => remove(row),
       }),
   };
+  /** @type {Column<Row>} */
+  const changes = {
+    label: "Name and tags",
+    hidden: true,
+    class: "tight",
+    cell: (row) => annotationButton(row, { path: annotatedAt(row), onchanged: () => reload() }),
+  };
+  /** @type {Column<Row>[]} */
+  const columns = options.columns.map((column) =>
+    column.head
+      ? { ...column, cell: (row) => [column.cell(row), tagButtons(row.tags, chooseTag)] }
+      : column,
+  );
+  const empty = el("span");
   const list = table({
     caption: title,
-    columns: [...(selection ? [boxes] : []), ...columns, removals],
-    empty: `No ${what[1]} yet.`,
+    columns: [...(selection ? [boxes] : []), ...columns, changes, removals],
+    empty,
   });
   list.classList.add("folds");
 
-  const rowsShown = () => {
-    const words = search.value.toLowerCase().split(/\s+/);
-    return page.items.filter((row) => {
-      const all = text(row).toLowerCase();
-      return words.every((word) => all.includes(word));
-    });
-  };
+  /** @param {string | null} next */
+  function chooseTag(next) {
+    tag = next;
+    before.length = 0;
+    turn(null);
+  }
+  const drawTag = () =>
+    replace(
+      tagPlace,
+      tag !== null && [
+        el("span", { class: "quiet" }, "Tag"),
+        el("strong", {}, bdi(tag)),
+        button("All tags", { kind: "small", onclick: () => chooseTag(null) }),
+      ],
+    );
   const drawChoice = () =>
     replace(choice, selection?.(page.items.filter((row) => chosen.has(row.id))));
   const draw = () => {
-    const rows = rowsShown();
+    const isFiltered = search.value.trim() || tag || selects.some(({ control }) => control.value);
+    replace(empty, isFiltered ? `No ${what[1]} found.` : `No ${what[1]} yet.`);
+    drawTag();
     // The focused row keeps the focus when the list is redrawn.
     const focused = document.activeElement;
     const label = focused && list.contains(focused) && focused.getAttribute("aria-label");
-    list.show(rows);
+    list.show(page.items);
     if (label) focusFirst(list, `[aria-label="${CSS.escape(label)}"]`);
     const more = page.next_cursor || before.length || cursor ? " on this page" : "";
-    replace(
-      summary,
-      rows.length === page.items.length
-        ? `${plural(rows.length, ...what)}${more}`
-        : `${rows.length} of ${plural(page.items.length, ...what)}${more}`,
-    );
+    replace(summary, `${plural(page.items.length, ...what)}${more}`);
     newer.disabled = !cursor;
     older.disabled = !page.next_cursor;
     drawChoice();
   };
   const remember = () => {
     const values = Object.fromEntries(selects.map(({ name, control }) => [name, control.value]));
-    router.set({ ...values, q: search.value, cursor });
+    router.set({ ...values, q: search.value, tag, cursor });
   };
   const load = async ({ quiet = false } = {}) => {
     const query = new URLSearchParams({ limit: String(LIMIT) });
     for (const { name, control } of selects) if (control.value) query.set(name, control.value);
-    if (cursor) query.set("cursor", cursor);
-    page = await get(`${path}${path.includes("?") ? "&" : "?"}${query}`, { signal, quiet });
+    if (search.value.trim()) query.set("q", search.value);
+    if (tag !== null) query.set("tag", tag);
+    let next = cursor;
+    // A page of a search may be empty though there is more.
+    for (let step = 0; step < MOST_EMPTY; step += 1) {
+      if (next) query.set("cursor", next);
+      page = await get(`${path}${path.includes("?") ? "&" : "?"}${query}`, { signal, quiet });
+      next = page.next_cursor;
+      if (page.items.length || !next) break;
+    }
     draw();
   };
   const reload = async () => {
@@ -210,8 +249,11 @@ export async function listPage(root, options) {
   };
 
   search.addEventListener("input", () => {
-    draw();
-    remember();
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      before.length = 0;
+      if (!signal.aborted) turn(null);
+    }, TYPED_MS);
   });
   for (const { control } of selects) {
     control.addEventListener("change", () => {
@@ -219,7 +261,7 @@ export async function listPage(root, options) {
       turn(null);
     });
   }
-  const searchRow = field("Filter this page", search);
+  const searchRow = field("Search", search);
   searchRow.classList.add("grow");
   replace(
     root,
@@ -234,6 +276,7 @@ export async function listPage(root, options) {
       { class: "toolbar" },
       searchRow,
       selects.map(({ label, control }) => field(label, control)),
+      tagPlace,
       choice,
     ),
     place,

@@ -14,6 +14,7 @@ import { plural } from "../ui/format.js";
 import { problemBox } from "../ui/notices.js";
 import { addressParams, datasetIds, settingsIn } from "./run_address.js";
 import { runForm } from "./run_form.js";
+import { welcome } from "./welcome.js";
 
 /** @import { Dataset, Job, Method } from "../net/answers.js" */
 /** @import { Mounted, PageContext } from "../router.js" */
@@ -51,6 +52,7 @@ export async function mount(root, { params }) {
         el("p", { class: "lead" }, "Add data, choose a method, run it, and explore the tree."),
       ),
     ),
+    Object.keys(settings.inputs).length === 0 && welcome(signal),
     el(
       "section",
       { class: "card", "aria-labelledby": "data-title" },

@@ -32,7 +32,6 @@ export async function mount(root, { params }) {
     what: ["tree", "trees"],
     removal: "The model that belongs to it is deleted with it; the job's record stays.",
     pathOf: (tree) => `/v1/trees/${tree.id}`,
-    text: (tree) => [tree.name, tree.id, tree.method, titleOf(tree), tree.kind].join(" "),
     selection: (rows) => [
       rows.length === 2 &&
         el(

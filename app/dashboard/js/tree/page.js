@@ -15,6 +15,7 @@ import { copy, toast } from "../ui/dialogs.js";
 import { append, bdi, el, focusFirst, replace } from "../ui/dom.js";
 import { count, moment, number, plural } from "../ui/format.js";
 import { problemBox } from "../ui/notices.js";
+import { tour } from "../ui/tour.js";
 import { TreeView } from "./draw/view.js";
 import { cutOf, cutText } from "./model/cut.js";
 import { readLook, writeLook } from "./model/look.js";
@@ -33,6 +34,7 @@ import { itemsPanel } from "./panels/items_panel.js";
 import { keyboardTree, rowText } from "./panels/keyboard_tree.js";
 import { layoutBar } from "./panels/layout_bar.js";
 import { mapPanel } from "./panels/map_panel.js";
+import { minimap } from "./panels/minimap.js";
 import { movedPanel } from "./panels/moved_panel.js";
 import { namesControl } from "./panels/names_control.js";
 import { nodePanel } from "./panels/node_panel.js";
@@ -78,6 +80,7 @@ export async function mount(root, { params, id }) {
     signal.addEventListener("abort", unwatch);
     page.begin();
     page.entitle(await head, params.said ?? null);
+    if (params.tour) page.lead();
   } catch (error) {
     ends.abort();
     throw error;
@@ -213,7 +216,7 @@ function build(root, view, stage) {
     form: () => namingForm({ tree: source.tree, signal }),
   });
   bar.append(map.control, zoomButtons("Zoom", view));
-  stage.append(keyboard, nodeCount, tooltip(view, stage));
+  stage.append(keyboard, nodeCount, tooltip(view, stage), minimap(view));
 
   const cut = cutPanel(view, { onproblem: (error) => complain(error, () => cut.start()) });
   const colours = colourPanel(view, {
@@ -267,6 +270,7 @@ function build(root, view, stage) {
     onchange: () => node.again(),
   });
 
+  const files = fileMenu(view);
   const link = button("Copy link", {
     onclick: async () =>
       (await copy(location.href)) && toast("The link opens this very view.", { kind: "good" }),
@@ -277,7 +281,7 @@ function build(root, view, stage) {
       "header",
       { class: "tree-head" },
       el("div", { class: "tree-title" }, heading, facts),
-      el("div", { class: "tree-tools" }, search, compare, link, fileMenu(view)),
+      el("div", { class: "tree-tools" }, search, compare, link, files),
     ),
     trouble,
     el(
@@ -414,6 +418,12 @@ function build(root, view, stage) {
       const paths = pathsPanel(view, head.method);
       if (paths) root.append(paths);
     },
+    /** Lead through the page. */
+    lead: () =>
+      tour(
+        [stage, cut, search, files].map((at, step) => ({ at, ...TOUR[step] })),
+        signal,
+      ),
     /** The first picture is shown: load the rest. */
     async begin() {
       showCount();
@@ -452,6 +462,22 @@ function build(root, view, stage) {
     },
   };
 }
+
+const TOUR = [
+  {
+    title: "The tree",
+    text: "Languages that the identifier takes for each other lie near each other. Drag to move, scroll or pinch to zoom, click a node to read about it.",
+  },
+  {
+    title: "Its clusters",
+    text: "A cut makes clusters of the tree, each in a colour. Move it for fewer or more.",
+  },
+  { title: "Find a language", text: "Type a name, such as Danish, and go to its leaf." },
+  {
+    title: "Take it with you",
+    text: "Save the picture, the tree or its clusters. To begin with data of your own: New run, above.",
+  },
+];
 
 const GONE = {
   title: "The tree no longer exists",

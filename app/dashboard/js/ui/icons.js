@@ -12,6 +12,7 @@ const ICONS = {
   upload: "M12 16V4M7 8.5L12 3.5l5 5M4 16v4h16v-4",
   download: "M12 4v12M7 11.5l5 5 5-5M4 20h16",
   trash: "M4 7h16M9 7V4h6v3M6 7l1 14h10l1-14M10 11v6M14 11v6",
+  edit: "M4 20h4L19.5 8.5l-4-4L4 16zM13 7l4 4",
   close: "M5 5l14 14M19 5L5 19",
   plus: "M12 5v14M5 12h14",
   check: "M4 12.5l5.5 5.5L20 6.5",

@@ -27,7 +27,7 @@ import { count } from "./format.js";
  *   caption: string,
  *   columns: Column<Row>[],
  *   rows?: Row[],
- *   empty?: string,
+ *   empty?: Child,
  *   most?: number,
  * }} options
  */

@@ -117,6 +117,22 @@ export function held(frame, camera) {
 }
 
 /**
+ * The part of the whole picture that a camera shows, as shares of its width and height.
+ *
+ * @param {Frame} frame
+ * @param {Camera} camera
+ */
+export function seenBy(frame, camera) {
+  const [sx, sy] = axes(frame, camera);
+  return {
+    x: -camera.x / sx / frame.width,
+    y: -camera.y / sy / frame.height,
+    width: 1 / sx,
+    height: 1 / sy,
+  };
+}
+
+/**
  * A camera as numbers that do not depend on the size of the window: for the address.
  *
  * @param {Frame} frame

@@ -41,7 +41,7 @@ const MOST_LABELLED = 800;
 
 /**
  * Events: "drawn" (a crisp picture), "look" (the look has changed, and with it the address), "shown"
- * (other nodes), "painted" (other colours).
+ * (other nodes), "painted" (other colours), "moved" (another camera).
  */
 export class Scenery extends EventTarget {
   store = new Store();
@@ -85,6 +85,7 @@ export class Scenery extends EventTarget {
       over: (context, place) => highlight(context, this, place),
       family: () => this.theme.family,
       frame: () => this.frame,
+      onmove: () => this.emit("moved"),
       onrest: () => this.#rested(),
       onresize: () => this.resized(),
     });
@@ -174,6 +175,11 @@ export class Scenery extends EventTarget {
   nameOf(id) {
     const slot = this.store.slot(id);
     return slot === NONE ? null : this.store.name[slot] || null;
+  }
+
+  /** The picture of all that is loaded, whatever part of it the window shows. */
+  overview() {
+    return this.#composed({ ...this.#staged(), camera: home() }, { labels: false });
   }
 
   /** The current picture, for files; in other colours with another theme. */

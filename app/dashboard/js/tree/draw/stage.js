@@ -14,6 +14,7 @@ import { place as placed } from "./place.js";
  *   over: (context: CanvasRenderingContext2D, place: Place) => void,
  *   family: () => string,
  *   frame: () => Frame,
+ *   onmove: () => unknown,
  *   onrest: () => unknown,
  *   onresize: () => unknown,
  * }} StageSource `compose` draws the picture, `over` the highlights on top
@@ -160,6 +161,7 @@ export class Stage {
    */
   move(camera) {
     this.camera = camera;
+    this.source.onmove();
     this.busy = true;
     if (!this.asked) this.asked = requestAnimationFrame((now) => this.#frame(now));
     clearTimeout(this.resting);

@@ -38,7 +38,11 @@ import { colourOf } from "./tint.js";
 
 const CLUSTERS = 8;
 const PAD = 16;
-const FURTHEST = 60;
+/** How far ends may be zoomed apart, px, and a zoom that every tree allows. */
+const END_PX = 60;
+const LEAST_ZOOM = 4;
+/** Below this width, in px, labels have a larger share and branches are thin. */
+const NARROW = 620;
 const REST_MS = 90;
 
 /** Events: "hover" (TangleHover). */
@@ -159,7 +163,7 @@ export class TangleView extends EventTarget {
    */
   #layout(labelWidth) {
     const { clientWidth: across, clientHeight: height } = this.root;
-    const label = across < 620 ? 0 : Math.min(labelWidth, across * 0.12);
+    const label = Math.min(labelWidth, across * (across < NARROW ? 0.15 : 0.12));
     const tree = (across - 2 * PAD - 2 * label) * 0.33;
     const common = { top: PAD, height: height - 2 * PAD, page: height };
     return {
@@ -206,9 +210,10 @@ export class TangleView extends EventTarget {
     ];
     for (const [side, place] of both) {
       const scene = sides[side];
-      const base = Math.min(1.25, Math.max(0.55, 0.3 * (place.across / scene.tips)));
+      const thickest = layout.width < NARROW ? 0.75 : 1.25;
+      const base = Math.min(thickest, Math.max(0.55, 0.3 * (place.across / scene.tips)));
       branches(picture, scene, place, tints[side], { base, guides: theme.guide });
-      if (layout.label) this.#labels(picture, scene, tints[side], place, layout);
+      this.#labels(picture, scene, tints[side], place, layout);
     }
     return picture;
   }
@@ -356,12 +361,20 @@ export class TangleView extends EventTarget {
     this.dispatchEvent(new CustomEvent("hover", { detail: { pointed, x, y } }));
   }
 
+  /** The nearest sense of zoom: ends are far enough apart to see each. */
+  #nearest() {
+    if (!this.shown) return 1;
+    const { left, right } = this.shown.sides;
+    const tips = Math.max(left.tips, right.tips);
+    return Math.max(LEAST_ZOOM, (END_PX * tips) / this.root.clientHeight);
+  }
+
   /**
    * @param {number} factor
    * @param {number} [y]
    */
   zoom(factor, y = this.root.clientHeight / 2) {
-    const k = Math.min(FURTHEST, Math.max(1, this.camera.k * factor));
+    const k = Math.min(this.#nearest(), Math.max(1, this.camera.k * factor));
     this.move({ k, y: y - ((y - this.camera.y) * k) / this.camera.k });
   }
 
