@@ -90,7 +90,7 @@ def take(
     place = layout(parent, height, scale=chosen, lowest=lowest, weight=weight)
     colour, legend = [style.ink] * len(node), list[tuple[str, str]]()
     if categories is not None:
-        hue, legend = _hues(tree, root, categories, style)
+        hue, legend = hues(tree, root, categories, style)
         colour = _colours(tree, categories, node, folded, hue, style)
     return Part(
         parent, tip, folded, counts, height, place, chosen, colour,
@@ -129,7 +129,7 @@ def _labels(
     return text
 
 
-def _hues(
+def hues(
     tree: Tree, root: int, categories: Categories, style: Style
 ) -> tuple[dict[int, str], list[tuple[str, str]]]:
     """The colour of each category under `root`, and the legend.
