@@ -5,7 +5,7 @@ Start with `form`: `mount` makes the pair of routes by suffix and by `Accept`.
 - `form`: a form, the choice of one, the routes and the response.
 - `assignments`, `positions`: the forms of the clusters of rows, and of a map.
 - `confusions`, `class_merges`: of classes that are taken for others, or merged.
-- `tree`: the forms of a tree, Newick to PNG.
+- `tree`, `tangles`: the forms of a tree, Newick to PDF; of two trees side by side.
 - `paths`: the forms of clusters over time.
 - `cluster_paths`: these paths, for chosen clusters and a few periods at a time.
 - `stretches`: the forms of features that a transformation stretches.

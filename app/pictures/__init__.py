@@ -2,12 +2,12 @@
 
 Start with `svg`, the picture of a tree, or `stream`, that of clusters over time.
 
-- `svg`: the page of a tree: title, legend, notes.
-- `circular`, `rectangular`, `icicle`: the three shapes of a tree.
+- `svg`: the page of a tree. `circular`, `rectangular`, `icicle`: its shapes.
 - `part`: the folded part of a tree with places, labels and colours.
 - `stream`, `panels`, `moving`, `timeline`: the picture of clusters over time.
+- `tangle`, `matrix`, `scatter`: two trees, classes taken for others, a map.
 - `bars`, `selective`, `moves`, `mosaic`: other pictures.
-- `marks`, `lettering`, `palette`: SVG elements, text inside them, colours.
+- `marks`, `lettering`, `palette`, `legend`, `raster`: what pictures are made of.
 - `paper`: sizes, and a drawn picture as a file.
 - `typefaces`, `typesetting`: fonts of this machine; texts cut by font.
 - `renderer`, `render`: SVG to PNG and PDF, in a separate process.

@@ -39,6 +39,11 @@ class Paper:
     embeds: bool = False
     typefaces: Typefaces = field(default_factory=typefaces)
 
+    @property
+    def dots(self) -> float:
+        """Pixels of an image in a pixel of CSS: those of the paper's PNG, or of a fine screen."""
+        return (self.dpi or DPI) / 96 if self.physical else 2.0
+
     def svg(self, drawn: str) -> tuple[bytes, str | None]:
         """A drawn picture as a file, and a warning of characters that no font has."""
         ready = typeset(self._measured(drawn) if self.physical else drawn, self.typefaces)
@@ -47,7 +52,7 @@ class Paper:
     def png(self, drawn: str) -> tuple[bytes, str | None]:
         """The same as PNG. Raises as `renderer.png`."""
         ready = typeset(drawn, self.typefaces)
-        dots = (self.dpi or DPI) / 96 if self.physical else 1.0
+        dots = self.dots if self.physical else 1.0
         image = png(
             ready.svg,
             round(self.width * dots),

@@ -102,7 +102,7 @@ def take(
     place = layout(parent, height, scale=chosen, lowest=lowest, weight=weight)
     colour, legend = [style.ink] * len(node), list[tuple[str, str]]()
     if categories is not None:
-        hue, legend = _hues(tree, root, categories, style)
+        hue, legend = hues(tree, root, categories, style)
         colour = _colours(tree, categories, node, folded, hue, style)
     if painted:
         colour = _painted(tree, node, parent, colour, painted)
@@ -145,7 +145,7 @@ def _labels(
     return text
 
 
-def _hues(
+def hues(
     tree: Tree, root: int, categories: Categories, style: Style
 ) -> tuple[dict[int, str], list[tuple[str, str]]]:
     """The colour of each category under `root`, and the legend.

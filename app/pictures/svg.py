@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from app.pictures import circular, icicle, rectangular
-from app.pictures.lettering import clip, unit_of, width
+from app.pictures import circular, icicle, legend, rectangular
+from app.pictures.lettering import unit_of
 from app.pictures.marks import Marks, number, page
 from app.pictures.palette import Palette, Theme, style
 from app.pictures.part import Part, take
@@ -132,7 +132,7 @@ def _page(part: Part, sizes: Sizes, title: str | None, shape: Shape) -> str:
         head = min(head, 0.2 * height)
     if title:
         frame.heading(title, px, head, unit)
-    rows = _legend(part, px, unit)
+    rows = legend.rows(part.legend, px, unit)
     if height is not None:
         rows = rows[: int(0.4 * height / (21 * unit))]
     note = _note(part, shape)
@@ -141,61 +141,13 @@ def _page(part: Part, sizes: Sizes, title: str | None, shape: Shape) -> str:
         rows, note, foot = [], "", 8 * unit
     room = None if height is None else height - head - foot
     marks, tall = _ROOMS[shape].draw(part, px, room, font)
-    _write_legend(frame, rows, px, unit, head + tall + (4 * unit if rows else 0.0))
+    legend.write(frame, rows, px, unit, head + tall + (4 * unit if rows else 0.0))
     if note:
         at = head + tall + foot - 17 * unit
         frame.text(px / 2, at, note, 10.5 * unit, colour=part.style.faint, anchor="middle")
     described = (title or "Tree")[:200] + f", {int(part.n_leaves[0]):,} leaves"
     moved = (f'<g transform="translate(0 {number(head)})">', *marks.write(), "</g>")
     return page(px, head + tall + foot, described, part.style, (*moved, *frame.write()))
-
-
-Entry = tuple[str, str, str, float]
-"""The colour, the written text, the whole text and the width of an entry."""
-
-
-def _legend(part: Part, px: float, unit: float) -> list[list[Entry]]:
-    """The categories in as few rows as possible, all of about the same length."""
-    size = 12.5 * unit
-    entries = []
-    for colour, text in part.legend:
-        short = clip(text, size, 0.28 * px)
-        entries.append((colour, short, text, width(short, size) + 37 * unit))
-    most = 0.94 * px
-    fewest = len(_broken(entries, most))
-    least = sum(entry[3] for entry in entries) / max(1, fewest)
-    while least < most and len(_broken(entries, least)) > fewest:
-        least = min(1.03 * least, most)
-    return _broken(entries, least)
-
-
-def _broken(entries: list[Entry], most: float) -> list[list[Entry]]:
-    """Rows of at most `most` pixels."""
-    rows: list[list[Entry]] = []
-    used = 0.0
-    for entry in entries:
-        if not rows or used + entry[3] > most:
-            rows.append([])
-            used = 0.0
-        rows[-1].append(entry)
-        used += entry[3]
-    return rows
-
-
-def _write_legend(
-    frame: Marks, rows: list[list[Entry]], px: float, unit: float, top: float
-) -> None:
-    box = 11 * unit
-    for number_, row in enumerate(rows):
-        y = top + (10 + 21 * number_) * unit
-        x = (px - sum(wide for *_, wide in row) + 20 * unit) / 2
-        for colour, text, whole, wide in row:
-            frame.areas.append(
-                f'<rect x="{number(x)}" y="{number(y - box / 2)}" width="{number(box)}" '
-                f'height="{number(box)}" rx="{number(2 * unit)}" fill="{colour}"/>'
-            )
-            frame.text(x + box + 6 * unit, y, text, 12.5 * unit, whole=whole)
-            x += wide
 
 
 def _note(part: Part, shape: Shape) -> str:

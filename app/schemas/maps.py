@@ -12,7 +12,7 @@ from app.schemas.expiry import ExpiresAtField
 from app.schemas.jobs import Given, Name
 from app.schemas.named_jobs import EXAMPLE as SHARED
 from app.schemas.named_jobs import NamedJobBody
-from app.schemas.queries import EditionOf
+from app.schemas.queries import EditionOf, SizedPictureQuery
 from models.arrays import Float
 from models.maps.options import By, MapTerms, Metric
 from workers.model import Record
@@ -139,11 +139,15 @@ class MapsBody(BaseModel):
     items: list[MapBody]
 
 
-class PositionsQuery(BaseModel):
-    """The order of the points."""
+class PositionsQuery(SizedPictureQuery):
+    """The order of the points, and how they are drawn."""
 
-    model_config = ConfigDict(extra="ignore")
-
+    color_by: str | None = Field(
+        None,
+        max_length=200,
+        description="Pictures: the colours of points, as `color_by` of a tree's own pictures.",
+        examples=["cluster:8"],
+    )
     order: Literal["rows", "leaves"] = Field(
         "rows",
         description="`leaves`: from left to right in the tree, those of a leaf by row, so that the "
