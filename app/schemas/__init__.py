@@ -2,8 +2,7 @@
 `jobs`.
 
 - `jobs`, `named_jobs`, `comparisons`, `webhooks`: jobs and what belongs to them.
-- `datasets`, `uploads`: data that come in.
-- `methods`: entries of the catalogue; `steps`: methods with params.
+- `datasets`, `uploads`, `methods`, `steps`: data that come in; the catalogue; methods with params.
 - `results`: what jobs leave; `documented`: schemas of what is sent as it was stored.
 - `trees`, `queries`: trees, and the queries of their forms and cuts.
 - `views`, `nodes`, `features`, `clusters`, `tangles`: parts of trees.

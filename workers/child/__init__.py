@@ -11,7 +11,7 @@ Start with `run`, which does a job; it has access to neither Redis nor the store
 - `fit`, `crew`: a plan of one method, or of two; a fit that is cut into pieces.
 - `support`, `comparison`, `consensus`: bootstrap support; several methods; one tree of several.
 - `apart`, `json_facts`, `json_body`: long JSON documents and bodies, opened for the API.
-- `placing`, `classification`, `calibration`, `drift`, `names`: rows in a tree.
+- `evaluation`, `placing`, `classification`, `calibration`, `drift`, `names`: rows in a tree.
 - `mapping`, `heatmaps`, `attachment`, `fit_rows`: points and clusters shown; what points are; the
   rows of the fit.
 """
