@@ -76,7 +76,7 @@ test("a mixed inner node has the colour of no category, a mean colours all", () 
   assert.deepEqual([0, 1, 2].map((row) => colourOf(groups, row)), ["#000000", "#0072b2", "#d55e00"]); // prettier-ignore
   assert.ok(groups.banded);
   const weights = columnTint(SCENE, THEME, { column: WEIGHT, values: WEIGHTS });
-  assert.equal(colourOf(weights, 1), "#0072b2");
+  assert.equal(colourOf(weights, 1), "#d55e00");
   assert.notEqual(colourOf(weights, 0), "#000000");
   const { list, others } = columnEntries(GROUP, THEME);
   assert.deepEqual(list.map(({ text, size }) => [text, size]), [["plant", 3], ["animal", 2]]); // prettier-ignore

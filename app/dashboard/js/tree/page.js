@@ -454,6 +454,7 @@ function build(root, view, stage) {
       map.draw();
       if (!isPainted) view.repaint();
       await view.show({ camera: view.cameraOf(look.camera) });
+      await items.follow();
       node.show(look.node);
       const wanted = nextCut ?? cutOf(view.suggestedCut);
       if (wanted !== null && cutText(wanted) !== cutText(look.cut)) cut.choose(wanted);

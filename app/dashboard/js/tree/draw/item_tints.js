@@ -16,6 +16,8 @@ import { colourOf, tint } from "./tint.js";
 
 const FADED = 0.82;
 const FAINT = 0.82;
+/** The first colours of a palette, which are strong enough for a gradient. */
+const HUES = 3;
 
 /** @param {Look} look */
 export const byItems = (look) => look.color.startsWith("at_");
@@ -42,7 +44,8 @@ export function shownColumn({ look, items }) {
  */
 export function seriesOf(theme, column) {
   if (isCategory(column)) return theme.series;
-  const [strong] = theme.series;
+  // Strips side by side are told apart.
+  const strong = theme.series[column.column % Math.min(HUES, theme.series.length)];
   return Array.from({ length: N_STEPS }, (_, step) =>
     mix(strong, theme.paper, FAINT * (1 - step / (N_STEPS - 1))),
   );

@@ -14,7 +14,7 @@ import { conditionIn, conditionQuery, rangeOf } from "../model/items.js";
 const MOST_OPTIONS = 200;
 
 /**
- * The form; `start` takes the condition of the address over.
+ * The form; `start` takes the condition of the address over, `isShown` says whether it is that of a query.
  *
  * @param {TreeView} view
  */
@@ -24,6 +24,8 @@ export function conditionForm(view) {
   column.addEventListener("change", () => fill({ column: Number(column.value) }));
   const controls = el("div", { class: "items-condition" });
   const told = el("p", { class: "quiet", role: "status" });
+  /** @type {string | null} The condition that is shown, as a query. */
+  let shown = null;
   /** @type {() => Condition} */
   let read = () => ({ column: 0 });
   const clear = button("Show all", {
@@ -86,6 +88,7 @@ export function conditionForm(view) {
       return;
     }
     look.where = query || null;
+    shown = look.where;
     replace(told, items.matches && matchText(items.matches));
     clear.hidden = !items.matches;
     if (view.scene.n) view.recolour();
@@ -95,6 +98,8 @@ export function conditionForm(view) {
     const columns = usable();
     element.hidden = !columns.length;
     clear.hidden = true;
+    shown = null;
+    if (view.items) view.items.matches = null;
     replace(told);
     replace(column, optionElements(columns.map(({ column: at, name }) => [at, name])));
     const condition = conditionIn(look.where);
@@ -102,7 +107,9 @@ export function conditionForm(view) {
     if (columns.length) fill(known ? condition : { column: columns[0].column });
     if (known) await apply(conditionQuery(condition));
   };
-  return Object.assign(element, { start });
+  /** @param {string | null} query */
+  const isShown = (query) => query === shown;
+  return Object.assign(element, { start, isShown });
 }
 
 /**

@@ -22,7 +22,8 @@ const NEW = "new";
 const MOST_KEYS = 8;
 
 /**
- * The panel: `start` once the tree is shown, `draw` for a look that was changed elsewhere.
+ * The panel: `start` once the tree is shown, `follow` a look that was changed elsewhere, `draw` other
+ * colours.
  *
  * @param {TreeView} view
  * @param {{
@@ -147,19 +148,21 @@ export function itemsPanel(view, { form, oncolumns, oncolour, onchange }) {
   const setStrip = async ({ column: at }, isShown) => {
     const { items } = view;
     if (!items) return;
-    const others = items.strips.filter((each) => each !== at);
-    if (isShown && others.length >= MOST_STRIPS) {
+    if (isShown && items.strips.length >= MOST_STRIPS) {
       toast(`At most ${MOST_STRIPS} strips fit.`, { kind: "bad" });
       draw();
       return;
     }
     try {
       if (isShown) await view.loadColumn(at);
-      items.strips = isShown ? [...others, at] : others;
-      look.strips = items.strips;
     } catch (error) {
       tell(error);
+      return;
     }
+    // Others may have changed meanwhile.
+    const others = items.strips.filter((each) => each !== at);
+    items.strips = isShown ? [...others, at] : others;
+    look.strips = items.strips;
     redraw();
   };
   /** @param {ItemColumn} column */
@@ -243,6 +246,14 @@ export function itemsPanel(view, { form, oncolumns, oncolour, onchange }) {
         : el("p", { class: "quiet" }, NOTHING),
     );
   };
+  /** Follow a look that was changed elsewhere: other items, strips or another condition. */
+  const follow = async () => {
+    const { items } = view;
+    const isSame = (items?.attachment.id ?? null) === look.items;
+    const sameStrips = String(items?.strips ?? []) === String(look.strips);
+    if (isSame && sameStrips && filter.isShown(look.where)) draw();
+    else await choose(look.items, { strips: look.strips });
+  };
   const start = async () => {
     draw();
     try {
@@ -262,7 +273,7 @@ export function itemsPanel(view, { form, oncolumns, oncolour, onchange }) {
     }
   };
   view.on("painted", draw);
-  return Object.assign(element, { start, draw });
+  return Object.assign(element, { start, follow, draw });
 }
 
 /**

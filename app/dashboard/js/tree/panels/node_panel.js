@@ -114,7 +114,7 @@ export function nodePanel(view, { actions, onchoose, choosing }) {
    *   `isWanted`: the user has just asked for it, and it comes into view
    */
   const show = async (id, { anew = false, isWanted = false } = {}) => {
-    const name = `${id} ${labels()} ${shownErrors(view)?.job} ${view.look.names} ${view.look.items}`;
+    const name = `${id} ${labels()} ${shownErrors(view)?.job} ${view.look.names} ${view.items?.attachment.id}`;
     if (name === shown && !anew) {
       if (isWanted) reveal();
       return;
