@@ -1,4 +1,5 @@
 // Light or dark, before anything is drawn: a plain script, since modules run late.
+// What is printed is light, with black ink on white: `data-print` is set meanwhile.
 // `umbel.theme` in localStorage is "light" or "dark"; without it the system's preference is followed.
 (() => {
   const system = matchMedia("(prefers-color-scheme: dark)");
@@ -9,13 +10,19 @@
       return null;
     }
   };
-  const apply = () => {
-    const wanted = stored() ?? (system.matches ? "dark" : "light");
-    if (document.documentElement.dataset.theme === wanted) return;
-    document.documentElement.dataset.theme = wanted;
+  const root = document.documentElement;
+  /** @param {boolean} isPrinted */
+  const show = (isPrinted) => {
+    const wanted = isPrinted ? "light" : (stored() ?? (system.matches ? "dark" : "light"));
+    if (root.dataset.theme === wanted && root.hasAttribute("data-print") === isPrinted) return;
+    root.dataset.theme = wanted;
+    root.toggleAttribute("data-print", isPrinted);
     dispatchEvent(new CustomEvent("themechange", { detail: wanted }));
   };
+  const apply = () => show(root.hasAttribute("data-print"));
   apply();
+  addEventListener("beforeprint", () => show(true));
+  addEventListener("afterprint", () => show(false));
   system.addEventListener("change", apply);
   addEventListener("storage", apply);
   addEventListener("themewish", (event) => {
@@ -24,7 +31,7 @@
       if (theme === null) localStorage.removeItem("umbel.theme");
       else localStorage.setItem("umbel.theme", theme);
     } catch {
-      document.documentElement.dataset.theme = theme ?? "light";
+      root.dataset.theme = theme ?? "light";
     }
     apply();
   });

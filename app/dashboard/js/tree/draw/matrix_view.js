@@ -79,7 +79,8 @@ export class MatrixView {
       this.frame.window = wholeOf(subject.extent);
     }
     Object.assign(this, { subject, theme });
-    this.draw();
+    // At once: a page that is printed waits for no frame.
+    this.#paint();
   }
 
   get #extent() {

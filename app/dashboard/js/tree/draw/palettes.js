@@ -60,6 +60,8 @@ export function colours(theme, palette) {
   return {
     theme,
     ...GREYS[theme === "dark" ? "dark" : "light"],
+    // On paper lines are as black as text.
+    ...(document.documentElement.hasAttribute("data-print") ? { ink: of("--text") } : {}),
     paper: of("--surface"),
     text: of("--text"),
     muted: of("--muted"),
