@@ -37,6 +37,7 @@ TAGS = [
     {"name": "models", "description": "Fitted models, as files."},
     {"name": "predictions", "description": "New rows placed in a tree."},
     {"name": "maps", "description": "The points of a tree in the plane."},
+    {"name": "figures", "description": "What a client has drawn, as a file for print."},
     {"name": "health", "description": "Whether the service is up."},
 ]
 _JSON = "application/json"

@@ -5,7 +5,7 @@
 - `datasets`, `uploads`: data that come in.
 - `methods`: entries of the catalogue; `steps`: methods with params.
 - `results`: what jobs leave; `documented`: schemas of what is sent as it was stored.
-- `trees`, `queries`: trees, and the queries of their forms and cuts.
+- `trees`, `queries`, `figures`: trees, queries of their forms and cuts, drawings of clients.
 - `views`, `nodes`, `features`, `clusters`, `tangles`: parts of trees.
 - `confusions`, `class_merges`, `consensus`: of classes, and of several trees.
 - `statements`: what a user says of a tree.

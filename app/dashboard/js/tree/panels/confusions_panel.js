@@ -11,6 +11,7 @@ import { table } from "../../ui/tables.js";
 import { MatrixView } from "../draw/matrix_view.js";
 import { colours } from "../draw/palettes.js";
 import { joinsOf, matrixOf } from "../model/matrix.js";
+import { printDialog, printQuery } from "./print_dialog.js";
 import { putNear } from "./tooltip.js";
 
 /** @import { ConfusedClass, ConfusedPair, Confusions, Dataset } from "../../net/answers.js" */
@@ -18,6 +19,7 @@ import { putNear } from "./tooltip.js";
 /** @import { Column } from "../../ui/tables.js" */
 /** @import { Spot } from "../draw/matrix_view.js" */
 /** @import { TreeView } from "../draw/view.js" */
+/** @import { QueryValues } from "../model/source.js" */
 
 /** The most pairs of the list. */
 const MOST = 12;
@@ -129,15 +131,10 @@ export function confusionsPanel(view, { onchoose }) {
       el("h2", { id: title }, "What is taken for what"),
       menu(
         "Save",
-        FORMS.map(([suffix, label]) => ({
-          label,
-          onselect: () =>
-            download(
-              source.confusionsPath(suffix, labels.value || null),
-              `${view.fileName()}-confusions.${suffix}`,
-              { signal },
-            ),
-        })),
+        [
+          { label: "Figure for print…", onselect: () => print() },
+          ...FORMS.map(([suffix, label]) => ({ label, onselect: () => save(suffix) })),
+        ],
         { iconName: "download", kind: "small", "aria-label": "Save what is taken for what" },
       ),
     ),
@@ -147,6 +144,26 @@ export function confusionsPanel(view, { onchoose }) {
     trouble,
     content,
   );
+
+  /**
+   * @param {string} suffix
+   * @param {QueryValues} [values]
+   */
+  const save = (suffix, values) =>
+    download(
+      source.confusionsPath(suffix, labels.value || null, values),
+      `${view.fileName()}-confusions.${suffix}`,
+      { signal },
+    );
+  const print = () =>
+    printDialog({
+      title: "The matrix for print",
+      hasHeight: false,
+      save: (options) => {
+        const { height_mm: _, ...values } = printQuery(options);
+        return save(options.form, { ...values, palette: view.look.palette });
+      },
+    });
 
   const start = async () => {
     const { items } = await source.datasets();
