@@ -39,6 +39,7 @@ TAGS = [
     {"name": "attachments", "description": "What the points of a tree are: items, beside it."},
     {"name": "heatmaps", "description": "Clusters of a tree as the rows of a matrix."},
     {"name": "maps", "description": "The points of a tree in the plane."},
+    {"name": "figures", "description": "What a client has drawn, as a file for print."},
     {"name": "health", "description": "Whether the service is up."},
 ]
 _JSON = "application/json"

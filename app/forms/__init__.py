@@ -9,7 +9,7 @@ Start with `form`: `mount` makes the pair of routes by suffix and by `Accept`.
 - `paths`: the forms of clusters over time.
 - `cluster_paths`: these paths, for chosen clusters and a few periods at a time.
 - `stretches`: the forms of features that a transformation stretches.
-- `pictures`, `node_pictures`: SVG, PNG and PDF of what can be drawn; images of nodes.
+- `pictures`, `figures`, `node_pictures`: SVG, PNG, PDF; what a client drew; images of nodes.
 - `parts`, `coloring`: parts of a tree as JSON, piece by piece; categories that colour a tree.
 - `tables`, `selective_curve`, `drift`: of a stored table, a calibration's curve, what moved.
 - `items`: what is attached to a tree: examples of nodes, values and matches of nodes.

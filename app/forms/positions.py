@@ -16,7 +16,7 @@ from app.pictures.paper import Paper
 from app.pictures.part import hues
 from app.pictures.raster import MOST_MARKS
 from app.schemas.maps import MapResult, PositionsQuery
-from models.arrays import Int, Single
+from models.arrays import Int, Mask, Single
 from models.tree.categories import Categories
 from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
@@ -48,13 +48,15 @@ class Positions:
         query, paper = self.query, self.paper
         own = style(query.theme, query.palette)
         colour, colours, legend = _coloured(self, own)
+        xy, inside = np.asarray(self.xy, dtype=np.float64), self._inside()
         drawn = scatter.Scatter(
-            np.asarray(self.xy, dtype=np.float64),
-            colour,
+            xy[inside],
+            colour[inside],
             colours,
             legend,
             circle=self.result.by == "disc",
             caption=_caption(self.result),
+            window=query.corners(),
         )
         return scatter.svg(
             drawn,
@@ -66,12 +68,22 @@ class Positions:
             dots=paper.dots,
         )
 
+    def _inside(self) -> Mask:
+        """(n_points,) whether a point is within the window."""
+        corners = self.query.corners()
+        if corners is None:
+            return np.ones(len(self.xy), dtype=bool)
+        low, high = corners
+        inside: Mask = ((self.xy >= low) & (self.xy <= high)).all(axis=1)
+        return inside
+
     def warning(self) -> str | None:
         """What a picture of so many points is not; None for few."""
-        if len(self.xy) <= MOST_MARKS:
+        n_points = int(self._inside().sum())
+        if n_points <= MOST_MARKS:
             return None
         return (
-            f"{len(self.xy):,} points are one image in the picture, not marks of their own: more "
+            f"{n_points:,} points are one image in the picture, not marks of their own: more "
             f"than {MOST_MARKS:,}"
         )
 

@@ -26,7 +26,8 @@ _MOST_SIDE = 4096
 @dataclass(frozen=True, slots=True)
 class Scatter:
     """What to draw. xy : (n, 2), finite. colour : (n,) index into `colours`. legend : colours and
-    texts. circle : whether to draw the unit circle. caption : a note below.
+    texts. circle : whether to draw the unit circle. caption : a note below. window : (2, 2) lowest
+    and highest corner of what is shown; None: all points.
     """
 
     xy: Float
@@ -35,6 +36,7 @@ class Scatter:
     legend: Sequence[tuple[str, str]]
     circle: bool
     caption: str
+    window: Float | None = None
 
     @property
     def as_pixels(self) -> bool:
@@ -66,12 +68,13 @@ def svg(
     room = max(px, 1.0) if height is None else max(height - head - foot, 0.2 * height)
     low, high = _bounds(scatter)
     margin = 12 * unit
-    scale = min(px - 2 * margin, room - 2 * margin) / max(float((high - low).max()), 1e-12)
+    span = np.maximum(high - low, 1e-12)
+    scale = float(min((px - 2 * margin) / span[0], (room - 2 * margin) / span[1]))
     middle = (low + high) / 2
     x = px / 2 + scale * (scatter.xy[:, 0] - middle[0])
     y = head + room / 2 - scale * (scatter.xy[:, 1] - middle[1])
     radius = min(3.2 * unit, max(0.6 * unit, 0.28 * math.sqrt(px * room / max(1, len(x)))))
-    if scatter.circle:
+    if scatter.circle and scatter.window is None:
         at = (px / 2 - scale * middle[0], head + room / 2 + scale * middle[1])
         marks.stroke(_circle(*at, scale), style.guide, 1.2 * unit)
     layer = []
@@ -98,6 +101,10 @@ def svg(
 
 
 def _bounds(scatter: Scatter) -> tuple[Float, Float]:
+    if scatter.window is not None:
+        return scatter.window[0], scatter.window[1]
+    if not len(scatter.xy):
+        return np.zeros(2), np.ones(2)
     if scatter.circle:
         return np.array([-1.0, -1.0]), np.array([1.0, 1.0])
     return scatter.xy.min(axis=0), scatter.xy.max(axis=0)

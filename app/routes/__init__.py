@@ -13,5 +13,5 @@ Start with `jobs`.
   with known labels, and clusters over time.
 - `transformations`, `stretches`: rows transformed by a model, and the features that it stretches.
 - `health`, `version`, `usage`: liveness, metrics; the version; what a caller uses of what it may.
-- `dashboard`: the page and its files.
+- `figures`: drawings as files; `dashboard`: the page and its files.
 """

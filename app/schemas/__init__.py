@@ -4,7 +4,7 @@
 - `jobs`, `named_jobs`, `comparisons`, `webhooks`: jobs and what belongs to them.
 - `datasets`, `uploads`, `methods`, `steps`: data that come in; the catalogue; methods with params.
 - `results`: what jobs leave; `documented`: schemas of what is sent as it was stored.
-- `trees`, `queries`: trees, and the queries of their forms and cuts.
+- `trees`, `queries`, `figures`: trees, queries of their forms and cuts, drawings of clients.
 - `views`, `nodes`, `features`, `clusters`, `tangles`: parts of trees.
 - `confusions`, `class_merges`, `consensus`: of classes, and of several trees.
 - `statements`, `editions`, `shares`: what a user says and changes of a tree, and shows to others.

@@ -113,6 +113,8 @@ def test_cuts_agree_with_scipy(points: Tree) -> None:
 def test_saved_forms_are_those_of_the_ending(points: Tree, tmp_path: Path) -> None:
     points.save(tmp_path / "tree.linkage.npy")
     np.testing.assert_array_equal(np.load(tmp_path / "tree.linkage.npy"), points.linkage())
+    points.save(tmp_path / "figure.pdf", width_mm=85)
+    assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
     points.save(tmp_path / "my.tree.nwk")
     assert (tmp_path / "my.tree.nwk").read_text() == points.newick()
 

@@ -10,12 +10,14 @@ import { count, number, plural } from "../../ui/format.js";
 import { menu } from "../../ui/menus.js";
 import { problemBox, waiting, warningBox } from "../../ui/notices.js";
 import { progressPanel } from "../../ui/progress.js";
+import { pictureColor } from "../draw/colouring.js";
 import { mapColours } from "../draw/map_colours.js";
 import { MapView } from "../draw/map_view.js";
 import { MAPS } from "../model/look.js";
 import { nodeOver, painted, thinned, within } from "../model/point_map.js";
 import { NONE } from "../model/store.js";
 import { itemNote } from "./item_values.js";
+import { printDialog, printQuery } from "./print_dialog.js";
 import { putNear } from "./tooltip.js";
 import { zoomButtons } from "./zoom_buttons.js";
 
@@ -96,11 +98,18 @@ export function mapPanel(view, { onchoose }) {
         outlinedBy(map.view);
       },
     }),
-    menu("Save", () => FORMS.map(([suffix, label]) => ({ label, onselect: () => save(suffix) })), {
-      iconName: "download",
-      kind: "small",
-      "aria-label": "Save the map",
-    }),
+    menu(
+      "Save",
+      () => [
+        { label: "Figure for print…", onselect: print },
+        ...FORMS.map(([suffix, label]) => ({ label, onselect: () => save(suffix) })),
+      ],
+      {
+        iconName: "download",
+        kind: "small",
+        "aria-label": "Save the map",
+      },
+    ),
     zoomButtons("Zoom of the map", map),
   );
   const content = el("div", { class: "map-content", hidden: true }, place, facts, fits, cautions);
@@ -134,6 +143,23 @@ export function mapPanel(view, { onchoose }) {
     shown &&
     download(source.positionsPath(shown.id, suffix), `${view.fileName()}-map.${suffix}`, {
       signal,
+    });
+
+  const print = () =>
+    printDialog({
+      title: "The map for print",
+      save: async (options) => {
+        if (!shown) return;
+        const [[x0, y0], , [x1, y1]] = map.view;
+        const values = {
+          ...printQuery(options),
+          palette: look.palette,
+          color_by: pictureColor(view),
+          window: [x0, y0, x1, y1].map((value) => Number(value.toPrecision(6))).join(","),
+        };
+        const path = source.positionsPath(shown.id, options.form, values);
+        await download(path, `${view.fileName()}-map.${options.form}`, { signal });
+      },
     });
 
   // --- loading -----------------------------------------------------------------------------------
