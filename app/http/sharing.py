@@ -92,7 +92,10 @@ class _Opened:
     rows: bool = False
 
 
-_FORM = "root depth layout labels shape px height palette theme title color_by"
+_FORM = (
+    "root depth layout labels shape palette theme title color_by "
+    "px height width_mm height_mm dpi font_pt fonts"
+)
 _TREE = (
     _Opened(r"(\.[a-z.]+)?", frozenset(_FORM.split())),
     _Opened("/view", frozenset({"root", "max_nodes", "scale", "color_by"})),
