@@ -1,6 +1,7 @@
 // A view as a file: the picture with a title and a legend, written as SVG or PNG.
 
 import { legendEntries } from "./colouring.js";
+import { stripEntries } from "./item_tints.js";
 import { LAYERS, paint, Picture } from "./picture.js";
 import { line, width } from "./text.js";
 
@@ -99,7 +100,7 @@ export async function pngOf(picture, { family, paper, times }) {
 export function figure(view, { title, legend, theme = view.theme }) {
   const inside = view.picture(theme);
   const above = title ? 40 : 0;
-  const rows = legend ? legendRows(legendEntries(view, theme), inside.width, theme) : [];
+  const rows = legend ? legends(view, theme, inside.width) : [];
   const below = rows.length ? rows.length * 22 + 18 : 0;
   const whole = new Picture(inside.width, inside.height + above + below);
   for (const layer of LAYERS) {
@@ -128,6 +129,20 @@ export function figure(view, { title, legend, theme = view.theme }) {
   });
   return whole;
 }
+
+/**
+ * The legend of the colours, and below it that of each strip of items.
+ *
+ * @param {Scenery} view
+ * @param {Theme} theme
+ * @param {number} room
+ */
+const legends = (view, theme, room) => [
+  ...legendRows(legendEntries(view, theme), room, theme),
+  ...stripEntries(view.items, theme).flatMap((strip) =>
+    legendRows({ ...strip, cycles: false }, room, theme),
+  ),
+];
 
 /**
  * The legend in rows of at most `room` px.
