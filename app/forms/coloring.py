@@ -18,10 +18,12 @@ from models.label_sets import LabelSets
 from models.tree.categories import Categories, of_cut, of_labels
 from models.tree.labels import Labels, at_most_one, labels
 from models.tree.tree import Tree
+from workers.artifacts import items
 from workers.artifacts.datasets import Dataset
 from workers.errors import Missing
 from workers.formats import catalogue
 from workers.formats import json as json_format
+from workers.model import sibling
 
 READ_HERE = {"npy": 64 << 20, "json": json_format.MAX_JSON, "csv": 16 << 20}
 """Formats that are safe to open in the API process, and up to what size in bytes."""
@@ -31,9 +33,11 @@ KEPT_BYTES = 64 << 20
 
 COLOR_BY = (
     "`cluster:<k>`, `height:<h>` or `level:<n>` for the clusters of that cut of the whole tree, or "
-    "the id of a dataset of labels (npy, JSON or CSV), one per input row or per leaf."
+    "the id of a dataset of labels (npy, JSON or CSV), one per input row or per leaf, or "
+    "`at_X.<n>` for column n of the items of an attachment, a column of categories."
 )
 
+_ITEMS = re.compile(r"(at_[0-9a-z]{26})\.([0-9]{1,3})")
 _CUT = re.compile(r"(cluster|height|level):(.*)", re.DOTALL)
 
 
@@ -74,6 +78,8 @@ def coloring(
     match = _CUT.fullmatch(color_by)
     if match is not None:
         return of_cut(tree, **_cut(color_by, match[1], match[2]))
+    if color_by.startswith("at_"):
+        return _by_items(service, tenant, tree_id, tree, color_by)
     return by_labels(service, tenant, tree_id, tree, color_by, "color_by")
 
 
@@ -102,6 +108,36 @@ def by_labels(
         categories = replace(of_labels(tree, numbered), warnings=warnings)
         size = 4 * len(numbered.code) + 8 * tree.n_leaves + numbered.text.nbytes
         _cache.put(key, categories, size)
+    return categories
+
+
+def _by_items(service: Service, tenant: str, tree_id: str, tree: Tree, color_by: str) -> Categories:
+    """The categories of a column of items. Blocks. Raises Refused as `coloring` does."""
+    match = _ITEMS.fullmatch(color_by)
+    if match is None:
+        raise Refused(
+            "invalid-request",
+            f"color_by {color_by!r} is not the id of an attachment, a dot and the number of a "
+            "column.",
+        )
+    attachment_id, number = match[1], int(match[2])
+    record = service.ledger.get(tenant, sibling(attachment_id, "job"))
+    path = service.trees.file(tenant, attachment_id, items.ITEMS)
+    if record is None or path is None or (record.result or {}).get("tree") != tree_id:
+        raise not_found("attachment of this tree", attachment_id)
+    key = (tenant, tree_id, color_by)
+    categories = _cache.get(key)
+    if categories is None:
+        columns = items.map_items(path).columns
+        column = columns[number] if number < len(columns) else None
+        if column is None or column.kind != "category":
+            raise Refused(
+                "invalid-request",
+                f"Column {number} of attachment {attachment_id!r} is no column of categories.",
+            )
+        numbered = labels(tree, column.values.to_pylist())
+        categories = of_labels(tree, numbered)
+        _cache.put(key, categories, 4 * len(numbered.code) + 8 * tree.n_leaves)
     return categories
 
 

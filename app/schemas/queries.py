@@ -145,8 +145,9 @@ class FormQuery(SizedPictureQuery):
         None,
         max_length=200,
         description="Pictures: `cluster:<k>`, `height:<h>` or `level:<n>` for the clusters of that "
-        "cut of the whole tree, or the id of a dataset of labels (npy, JSON or CSV), one per input "
-        "row or per leaf.",
+        "cut of the whole tree, the id of a dataset of labels (npy, JSON or CSV), one per input "
+        "row or per leaf, or `at_X.<n>` for column n of the items of an attachment, a column of "
+        "categories.",
     )
 
 

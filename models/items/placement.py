@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from models.tree.leaf_ranges import leaf_counts, points_before, spans
 from models.tree.tree import Tree
 
 Per: TypeAlias = Literal["row", "leaf"]
+
+_known: WeakKeyDictionary[Tree, dict[Per, Placement]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,8 +66,15 @@ def of_so_many(n_points: int, n_leaves: int, n_items: int) -> Per:
 
 def placement(tree: Tree, n_items: int) -> Placement:
     """The items of a tree. Raises UsageError as `per_of`. O(n_items log n_items + n_nodes log
-    depth)."""
+    depth), 16 bytes an item, then kept."""
     per = per_of(tree, n_items)
+    known = _known.setdefault(tree, {})
+    if per not in known:
+        known[per] = _placed(tree, per)
+    return known[per]
+
+
+def _placed(tree: Tree, per: Per) -> Placement:
     leaf = (tree.leaf_of_point if per == "row" else tree.leaves).astype(np.int64)
     start = spans(tree).start
     order = np.argsort(start[leaf], kind="stable")

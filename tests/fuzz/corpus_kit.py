@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from tests.workers.formats.files_kit import (
     MATRICES,
     as_lists,
+    image_bytes,
     write,
     write_arrow,
     write_matrix,
@@ -21,7 +22,7 @@ from tests.workers.formats.files_kit import (
 )
 from workers.formats.trees import FORMATS as TREES
 
-ROLES = ("features", "labels", "logits")
+ROLES = ("features", "labels", "logits", "items")
 """The roles in which each file is read; their readers differ."""
 
 TREE = "tree "
@@ -31,6 +32,7 @@ _TEXTS = {
     "csv": [
         "a,b,label\n1,2.5,x\n3,-4e3,\"y, z\"\n",
         *("1;2\n3;4\n", "1 2\n\t3 4\n", "\ufeff1,2\n,3\n"),
+        "name,seen,n\nx,2024-01-01,nan\n\"y\nz\",2024-02-29T10:00:00Z,1e9\n",
     ],
     "libsvm": ["1 1:0.5 3:2e-3\n-1 2:1 # text\n", "1,2 qid:3 1:1\n0 4:nan\n"],
     "arff": [
@@ -39,6 +41,7 @@ _TEXTS = {
         "@relation r\n@attribute a real\n@attribute s string\n@data\n{0 1.5, 1 'it\\'s'}\n{}\n",
     ],
     "json": [
+        '[{"a": "x", "n": 1e300, "on": true}, {"a": null, "n": 2}]',
         *("[[1, 2.5], [3, -4e3]]", "[1,2,3]"),
         *('["x", "y", null]', '{"data": [[1]], "names": ["a"]}'),
     ],
@@ -84,6 +87,11 @@ def corpus(folder: Path) -> dict[str, list[bytes]]:
         keep("arrow")
         write_table("parquet", path, table)
         keep("parquet")
+    images = pa.table({"i": [image_bytes(), None], "d": pa.array([0, 2**40], pa.timestamp("s"))})
+    write_table("parquet", path, images)
+    keep("parquet")
+    write("zip", path, array)
+    keep("zip")
     for matrix in (sp.csr_array(np.eye(3)), sp.csc_array(np.eye(3)), sp.coo_array(np.eye(3))):
         buffer = io.BytesIO()
         sp.save_npz(buffer, matrix)

@@ -148,6 +148,15 @@ def test_columns_examples_values_and_matches(working: Working, tree: dict[str, A
     problem_of(working.client.get(f"{path}/items/8"), 404, "not-found")
     problem_of(working.client.get(f"{path}/nodes/99/examples"), 404, "not-found")
 
+    # Pictures and views are coloured by a column of categories.
+    view = get(working, tree, f"/view?color_by={made['id']}.1").json()
+    assert view["categories"] == ["plant", "animal"]
+    assert get(working, tree, f".svg?color_by={made['id']}.1").text.count("animal") == 1
+    problem_of(get(working, tree, f"/view?color_by={made['id']}.2"), 422, "invalid-request")
+    problem_of(get(working, tree, f"/view?color_by={made['id']}"), 422, "invalid-request")
+    other = post(working, NEWICK)
+    problem_of(get(working, other, f"/view?color_by={made['id']}.1"), 404, "not-found")
+
     # It goes with its tree.
     assert working.client.delete(f"/v1/trees/{tree['id']}").status_code == 204
     problem_of(working.client.get(path), 404, "not-found")

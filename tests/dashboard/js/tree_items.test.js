@@ -7,6 +7,7 @@ import {
   columnEntries,
   columnTint,
   shownColumn,
+  stripEntries,
   withItems,
 } from "../../../app/dashboard/js/tree/draw/item_tints.js";
 import {
@@ -97,6 +98,9 @@ test("strips, and what fades where nothing matches", () => {
   assert.notEqual(shown.branch[2], own.branch[2]);
   assert.equal(shown.colours.length, shown.text.length);
   assert.equal(shown.colours.length, shown.soft.length);
+  assert.deepEqual(stripEntries(items, THEME).map(({ list }) => list.map(({ text }) => text)), [
+    ["group:", "plant", "animal"], ["weight:", "0 – 1", "4 – 5", "8 – 9"],
+  ]); // prettier-ignore
   const [first] = shown.strips;
   // An inner node stands for tips too narrow to be seen.
   assert.notEqual(first.colours[first.band[0]], THEME.other);

@@ -25,7 +25,7 @@ const NEWICK = new Set(["nwk", "newick", "nh", "tree", "tre", "dnd"]);
 
 /** The formats that can be uploaded, for people. */
 export const ACCEPTED =
-  "npy, npz, safetensors, Arrow, Feather, Parquet, CSV, TSV, libsvm, ARFF, JSON, JSON lines; Newick, JSON and class paths for trees";
+  "npy, npz, safetensors, Arrow, Feather, Parquet, CSV, TSV, libsvm, ARFF, JSON, JSON lines, a zip of images; Newick, JSON and class paths for trees";
 
 /**
  * The possible uses of a file; "" leaves it open, "tree" is an import.
@@ -42,6 +42,7 @@ export const USES = [
   ["timestamps", "Timestamps: the time of each row"],
   ["graph", "Graph: which points are joined"],
   ["documents", "Documents: one text each"],
+  ["items", "Items: what the points of a tree are"],
   ["tree", "A tree: to explore or to compare with"],
   ["", "Something else (distances, similarity, …)"],
 ];
@@ -56,6 +57,7 @@ export const HINTS = new Set([
   "tasks",
   "timestamps",
   "documents",
+  "items",
   "graph",
 ]);
 
@@ -104,6 +106,9 @@ export async function guessFile(file) {
     return { media, ...ofTable(decode(head), ending === "tsv" ? "\t" : null, named) };
   }
   if (ending === "txt") return ofText(decode(head), named);
+  if (media === MEDIA.zip) {
+    return { media, use: "items", why: "An archive of images, one for each point." };
+  }
   if (media === MEDIA.libsvm) {
     return { media, use: named ?? "features", why: "Rows in libsvm's format." };
   }

@@ -9,6 +9,7 @@ import {
   N_CATEGORIES,
   ratesText,
 } from "../model/errors.js";
+import { isCategory } from "../model/items.js";
 import { UNSEEN } from "../model/scene.js";
 import { NONE } from "../model/store.js";
 import * as support from "../model/support.js";
@@ -116,7 +117,10 @@ export function colorBy({ look, coarse, cut }) {
  *
  * @param {Coloured} view
  */
-export function pictureColor({ look, cut }) {
+export function pictureColor({ look, cut, items }) {
+  // The service draws categories alone.
+  const ofItems = shownColumn({ look, items });
+  if (ofItems && isCategory(ofItems.column)) return look.color;
   if (look.color === "none" || isByNode(look)) return null;
   if (look.color !== "cut") return look.color;
   return cut ? cutColour(cut.cut) : null;

@@ -1,6 +1,7 @@
 // A view as a file: the picture with a title and a legend, written as SVG or PNG.
 
 import { legendEntries } from "./colouring.js";
+import { stripEntries } from "./item_tints.js";
 import { LAYERS, paint, Picture } from "./picture.js";
 import { line, width } from "./text.js";
 
@@ -131,7 +132,7 @@ export function figure(view, { title, legend, theme = view.theme, size = null })
   const above = title ? 40 : 0;
   const own = size ? null : view.picture(theme);
   const across = size ? size.width : (own?.width ?? 0);
-  const rows = legend ? legendRows(legendEntries(view, theme), across, theme) : [];
+  const rows = legend ? legends(view, theme, across) : [];
   const below = rows.length ? rows.length * 22 + 18 : 0;
   const inside =
     own ??
@@ -166,6 +167,20 @@ export function figure(view, { title, legend, theme = view.theme, size = null })
   });
   return whole;
 }
+
+/**
+ * The legend of the colours, and below it that of each strip of items.
+ *
+ * @param {Scenery} view
+ * @param {Theme} theme
+ * @param {number} room
+ */
+const legends = (view, theme, room) => [
+  ...legendRows(legendEntries(view, theme), room, theme),
+  ...stripEntries(view.items, theme).flatMap((strip) =>
+    legendRows({ ...strip, cycles: false }, room, theme),
+  ),
+];
 
 /**
  * The legend in rows of at most `room` px.

@@ -171,6 +171,24 @@ export function itemsText(view, node) {
 }
 
 /**
+ * The legends of the strips that are shown: the name of the column, then its categories, or the ends and
+ * the middle of its gradient.
+ *
+ * @param {Items | null} items
+ * @param {Theme} theme
+ * @returns {{ list: Entry[], others: number }[]}
+ */
+export const stripEntries = (items, theme) =>
+  shownStrips(items).map(({ column }) => {
+    const { list, others } = columnEntries(column, theme);
+    const few = isCategory(column)
+      ? list
+      : [list[0], list[list.length >> 1], list[list.length - 1]];
+    const name = { category: NONE, text: `${column.name}:`, size: null, colour: theme.paper };
+    return { list: [name, ...few.filter(Boolean)], others };
+  });
+
+/**
  * The entries of a column's legend, and how many categories have no colour of their own.
  *
  * @param {ItemColumn} column
