@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.pictures.lettering import SIZE, clip, unit_of, width
+from app.pictures.lettering import SIZE, clip, unit_of, width, wrapped
 from app.pictures.marks import Marks, number, page, points
 from app.pictures.palette import Palette, Theme, style
 
@@ -52,9 +52,8 @@ def svg(
     written = [f"{value:.3g}" for value in values]
     left = 2 * margin + max((width(text, size) for text in shown), default=0.0)
     most = px - margin - left - max((width(text, size) for text in written), default=0.0) - margin
-    top = head + 30 * unit
-    caption = clip(bars.caption, _SMALL * unit, px - left - margin)
-    marks.text(left, head + 16 * unit, caption, _SMALL * unit, colour=own.faint)
+    lines = wrapped(bars.caption, _SMALL * unit, px - left - margin)
+    top = head + 30 * unit + marks.note(left, head + 16 * unit, lines, _SMALL * unit)
     full = max(values, default=0.0) or 1.0
     for place, (value, name, short, text) in enumerate(
         zip(values, names, shown, written, strict=True)

@@ -63,3 +63,15 @@ def clip(text: str, size: float, room: float) -> str:
     while text and width(text, size) + size > room:
         text = text[:-1]
     return text.rstrip() + "…"
+
+
+def wrapped(text: str, size: float, room: float) -> list[str]:
+    """`text` cleaned and broken between words into lines of at most `room` pixels, each clipped."""
+    lines: list[str] = []
+    for word in clean(text[:2000]).split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and width(longer, size) <= room:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return [clip(line, size, room) for line in lines]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,6 +10,9 @@ import numpy.typing as npt
 
 from app.pictures.lettering import FAMILY, clip, markup
 from app.pictures.palette import Style
+
+LEADING = 1.4
+"""The distance of lines, in their font size."""
 
 
 def number(value: float) -> str:
@@ -78,6 +81,12 @@ class Marks:
         self.texts.append(
             f'<text {place} font-size="{number(size)}" fill="{fill}">{markup(text)}{hint}</text>'
         )
+
+    def note(self, x: float, y: float, lines: Sequence[str], size: float) -> float:
+        """Faint lines of text, the first at y; returns the height of those below it."""
+        for place, line in enumerate(lines):
+            self.text(x, y + LEADING * place * size, line, size, colour=self.style.faint)
+        return LEADING * size * max(0, len(lines) - 1)
 
     def heading(self, title: str, px: float, head: float, unit: float) -> None:
         """The title in the middle of the `head` pixels above a picture of `px` pixels of width."""

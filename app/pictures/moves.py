@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.pictures.lettering import SIZE, clip, unit_of, width
+from app.pictures.lettering import SIZE, clip, unit_of, width, wrapped
 from app.pictures.marks import Marks, number, page, points
 from app.pictures.palette import Palette, Theme, style
 
@@ -76,10 +76,10 @@ def svg(
         - 2 * margin
         - max((width(_from_to(move.before, move.after), size) for move in shown), default=0.0)
     )
-    top = head + 46 * unit
-    bottom = top + max(len(shown), 1) * row
     caption = _caption(moves, len(shown))
-    marks.text(margin, head + 16 * unit, caption, small, colour=own.faint)
+    lines = wrapped(caption, small, px - 2 * margin)
+    top = head + 46 * unit + marks.note(margin, head + 16 * unit, lines, small)
+    bottom = top + max(len(shown), 1) * row
 
     def across(share: float) -> float:
         return left + (right - left) * min(max(share, 0.0), 1.0)

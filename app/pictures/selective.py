@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.pictures.lettering import unit_of
+from app.pictures.lettering import unit_of, width, wrapped
 from app.pictures.marks import Marks, number, page, points
 from app.pictures.palette import Palette, Theme, style
 from models.arrays import Float
@@ -46,7 +46,11 @@ def svg(
     head = 46 * unit if title else 0.0
     if title:
         marks.heading(title, px, head, unit)
-    left, right, top, bottom = 90 * unit, px - 30 * unit, head + 30 * unit, head + 0.68 * px
+    left, right = 90 * unit, px - 30 * unit
+    caption = f"Share of wrong answers by share of information told; area {curve.area:.4g}"
+    top = head + 30 * unit
+    top += marks.note(left, head + 16 * unit, wrapped(caption, size, right - left), size)
+    bottom = top + 0.65 * px
     most = float(curve.error.max()) or 1.0
     x = left + (right - left) * np.clip(curve.coverage, 0.0, 1.0)
     y = bottom - (bottom - top) * curve.error / most
@@ -77,15 +81,14 @@ def svg(
     floor = f"L{points(x[-1], bottom)}L{points(x[0], bottom)}Z"
     marks.area(path + floor, own.tint(own.colours[0], 0.7))
     marks.stroke(path, own.colours[0], 2.0 * unit)
-    caption = f"Share of wrong answers by share of information told; area {curve.area:.4g}"
-    marks.text(left, top - 14 * unit, caption, size, colour=own.faint)
     if curve.chosen is not None:
         across, up = float(x[curve.chosen]), float(y[curve.chosen])
         marks.stroke(f"M{points(across, bottom)}V{number(up)}", own.text, 1.2 * unit)
         told = f"{100 * curve.coverage[curve.chosen]:.3g}% told"
         wrong = f"{100 * curve.error[curve.chosen]:.3g}% wrong"
         # The curve rises to the right, so the text has room on its left.
-        anchor = "end" if across > left + 240 * unit else "start"
+        text = f"{told}, {wrong}"
+        anchor = "end" if across - left > width(text, size) + 8 * unit else "start"
         aside = -8 * unit if anchor == "end" else 8 * unit
-        marks.text(across + aside, up - 12 * unit, f"{told}, {wrong}", size, anchor=anchor)
+        marks.text(across + aside, up - 12 * unit, text, size, anchor=anchor)
     return page(px, bottom + 40 * unit, title or caption, own, marks.write())

@@ -7,6 +7,7 @@ import re
 import struct
 import xml.etree.ElementTree as ET
 from base64 import b64decode
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,12 @@ import pytest
 from fontTools.ttLib import TTFont
 from PIL import Image
 
+from app.pictures import bars, moves, selective
+from app.pictures.bars import Bars
+from app.pictures.lettering import width, wrapped
+from app.pictures.moves import Move, Moves
 from app.pictures.paper import FONT_PT, MM, PT, Paper
+from app.pictures.selective import Selective
 from app.pictures.svg import svg
 from app.pictures.typefaces import Typefaces
 from models.errors import UsageError
@@ -163,3 +169,41 @@ def test_by_pixels_a_pdf_has_96_an_inch(tmp_path: Path) -> None:
     assert float(page.mediabox.width) == pytest.approx(300, abs=1e-3)
     assert 'width="400"' in paper.svg(drawn(paper))[0].decode()
     assert b"pHYs" not in paper.png(drawn(paper))[0][:60]
+
+
+MOVE = Move("mass", 3, "a cluster", "its parent", "gained", 0.1, 0.2, -0.05, 0.08)
+MOVES = Moves([MOVE] * 3, 40, 1000, 1200, 0.05)
+CURVE = Selective(np.linspace(1, 0, 9), np.linspace(0.3, 0, 9), 0.1, 3)
+BARS = Bars(["a feature"] * 3, [1.0, 2.0, 3.0], "How far a row moves when the feature grows by 1")
+
+
+@pytest.mark.parametrize("mm", [85, 178])
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda **sizes: moves.svg(MOVES, **sizes),
+        lambda **sizes: selective.svg(CURVE, **sizes),
+        lambda **sizes: bars.svg(BARS, **sizes),
+        lambda **sizes: svg(TREE, shape="rectangular", **sizes),
+        lambda **sizes: svg(TREE, shape="icicle", **sizes),
+    ],
+    ids=["moves", "selective", "bars", "rectangular", "icicle"],
+)
+def test_no_text_leaves_the_page(draw: Callable[..., str], mm: int) -> None:
+    px = mm * MM
+    root = ET.fromstring(draw(px=px, font=FONT_PT * PT, title="A title" * 9))
+    for text in root.iter(f"{NS}text"):
+        size, x = float(text.attrib["font-size"]), float(text.attrib["x"])
+        wide = width(text.text or "", size)
+        anchor = text.attrib.get("text-anchor", "start")
+        left = x - {"start": 0.0, "middle": wide / 2, "end": wide}[anchor]
+        assert left >= -0.5
+        assert left + wide <= px + 0.5
+
+
+def test_a_note_is_broken_between_words() -> None:
+    text = "three short words andonelongword"
+    lines = wrapped(text, 10, width("three short", 10) + 1)
+    assert lines[:2] == ["three short", "words"]
+    assert all(width(line, 10) <= width("three short", 10) + 1 for line in lines)
+    assert wrapped("", 10, 100) == []
