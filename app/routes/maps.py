@@ -40,7 +40,7 @@ from app.submission.inputs import resolve
 from app.submission.jobs import Draft, SubmissionDep, submitted
 from app.submission.maps import subject
 from app.submission.named_jobs import LOCATION, MAPS
-from app.submission.shown_trees import edition_of, shown_tree_of
+from app.submission.shown_trees import shown_etag, shown_tree_of
 from app.submission.tree_jobs import REFUSALS
 from models.maps.selection import best_fits, inside
 from models.tree import walk
@@ -206,9 +206,7 @@ async def get_positions(
 
     # A map never changes once it has succeeded; the order of leaves may.
     etag = etag_of(f"{map_id} {form.suffix} {query.order}".encode())
-    if query.edition is not None:
-        edition = await to_thread.run_sync(edition_of, service, tenant, tree.id, query.edition)
-        etag = etag_of(f"{etag} {edition.id} {edition.revision}".encode())
+    etag = await shown_etag(service, tenant, tree.id, None, query.edition, etag)
     return await respond(request, form, load, turn(tree, "export"), etag=etag)
 
 

@@ -50,10 +50,11 @@ export const PALETTES = [
  *   links: boolean,
  *   map: MapBy | null,
  *   names: string | null,
+ *   edition: string | null,
  * }} Look `root`, `folded` and `node` are ids; `color`: "cut", "none", "support", the id of a dataset of labels or of
  *   a classifier's evaluation; `cut`: null for the first suggestion; `alone`: the one category that is
  *   coloured; `measure` and `links`: of errors; `map`: the one beside the tree;
- *   `names`: the id of a naming, null for their own
+ *   `names`: the id of a naming, null for their own; `edition`: that of an edition, null for the tree itself
  */
 
 const NODE = /^\d{1,10}$/;
@@ -98,6 +99,7 @@ export function readLook(params) {
     links: params.links !== "0",
     map: MAPS.find(([by]) => by === params.map)?.[0] ?? null,
     names: /^nm_[a-z0-9]{8,40}$/.test(params.names ?? "") ? params.names : null,
+    edition: /^ed_[a-z0-9]{8,60}$/.test(params.edition ?? "") ? params.edition : null,
   };
 }
 
@@ -146,6 +148,7 @@ export function writeLook(look) {
     links: look.links ? null : "0",
     map: look.map,
     names: look.names,
+    edition: look.edition,
   };
 }
 
