@@ -46,9 +46,9 @@ OPTIONS = {
 }
 """Arguments of every function, besides inputs and parameters."""
 
-ASYNC = ("dataset", "model", "tree", "job", "client")
+ASYNC = ("dataset", "edition", "model", "tree", "job", "client")
 """Modules of which `aio` has the asynchronous form."""
-ASYNC_CLASSES = ("Driver", "Dataset", "Model", "Tree", "Job", "Umbel")
+ASYNC_CLASSES = ("Driver", "Dataset", "Edition", "Model", "Tree", "Job", "Umbel")
 
 
 def files() -> dict[Path, str]:
@@ -392,11 +392,15 @@ def _asynchronous(module: str) -> str:
 
 def _waits(function: ast.FunctionDef) -> bool:
     names = {ast.unparse(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
-    return bool(names & {"self._driver.run", "self._driver.close", "LocalService", "self.close"})
+    return bool(
+        names
+        & {"self._driver.run", "self.apply", "self._driver.close", "LocalService", "self.close"}
+    )
 
 
 _REPLACED = {
     "self._driver.run(": "await self._driver.run(",
+    "self.apply(": "await self.apply(",
     "self._driver.close()": "await self._driver.aclose()",
     "self.close()": "await self.aclose()",
     "def close(": "def aclose(",

@@ -13,6 +13,7 @@ from app.forms.form import Chunks, Form
 from app.forms.parts import IDS, ITEMS, json_object, slices
 from app.forms.tree import npy_chunks
 from models.arrays import Int
+from models.editions.edited import EditedTree
 from models.tree.cluster_names import cluster_names
 from models.tree.cut import Cut
 from models.tree.parents import nearest
@@ -50,7 +51,7 @@ class OneCut:
     query : the cut as requested. columns : further columns of the rows, by name.
     """
 
-    tree: Tree
+    shown: EditedTree
     query: dict[str, Any]
     cut: Cut
     columns: dict[str, Any]
@@ -62,7 +63,7 @@ class OneCut:
     def json(self) -> Chunks:
         fields: dict[str, Any] = {
             "cut": self.query,
-            "clusters": json_rows(["id", "node", "size", "name"], _clusters(self.tree, self.cut)),
+            "clusters": json_rows(["id", "node", "size", "name"], _clusters(self.shown, self.cut)),
             "assignments": json_list(
                 some.tolist() for some in slices(self.cut.cluster_of_point, IDS)
             ),
@@ -83,14 +84,19 @@ class OneCut:
         import pyarrow as pa
 
         clusters = self.cut.cluster_of_point
-        columns = {"cluster": clusters, "node": self.cut.nodes[clusters], **self.columns}
+        columns = {
+            "cluster": clusters,
+            "node": self.shown.ids_of(self.cut.nodes)[clusters],
+            **self.columns,
+        }
         return arrow_chunks(pa.table(columns))
 
     def _rows(self) -> Iterator[Piece]:
-        names = _names(self.tree, self.cut)
-        for some in _spans(self.tree.n_points):
+        tree, ids = self.shown.tree, self.shown.ids_of(self.cut.nodes)
+        names = _names(tree, self.cut)
+        for some in _spans(tree.n_points):
             clusters = self.cut.cluster_of_point[some]
-            nodes = self.cut.nodes[clusters]
+            nodes = ids[clusters]
             further = [values[some] for values in self.columns.values()]
             yield [range(some.start, some.stop), clusters, nodes, names[clusters], *further]
 
@@ -103,7 +109,7 @@ class Taxonomy:
     nodes in the same order. k : the numbers of clusters as requested, rising.
     """
 
-    tree: Tree
+    shown: EditedTree
     k: Sequence[int]
     cuts: Sequence[Cut]
 
@@ -136,11 +142,11 @@ class Taxonomy:
         columns = {}
         for k, cut in zip(self.k, self.cuts, strict=True):
             columns[f"cluster_{k}"] = cut.cluster_of_point
-            columns[f"node_{k}"] = cut.nodes[cut.cluster_of_point]
+            columns[f"node_{k}"] = self.shown.ids_of(cut.nodes)[cut.cluster_of_point]
         return arrow_chunks(pa.table(columns))
 
     def _spans(self) -> Iterator[slice]:
-        return _spans(self.tree.n_points)
+        return _spans(self.shown.tree.n_points)
 
     def _assignments(self, some: slice) -> Int:
         """(n_rows, n_levels) cluster of each row at each level."""
@@ -152,7 +158,7 @@ class Taxonomy:
             pieces = (
                 [*piece, parents]
                 for piece, parents in zip(
-                    _clusters(self.tree, cut), self._parents(number), strict=True
+                    _clusters(self.shown, cut), self._parents(number), strict=True
                 )
             )
             clusters = json_rows(["id", "node", "size", "name", "parent"], pieces)
@@ -168,19 +174,21 @@ class Taxonomy:
             yield from ([None] * len(some) for some in slices(cut.nodes, ITEMS))
             return
         above = self.cuts[number - 1]
-        is_above = np.zeros(self.tree.n_nodes, dtype=bool)
+        tree = self.shown.tree
+        is_above = np.zeros(tree.n_nodes, dtype=bool)
         is_above[above.nodes] = True
-        holder = nearest(self.tree.parent, is_above)[cut.nodes]
+        holder = nearest(tree.parent, is_above)[cut.nodes]
         parents = np.searchsorted(above.nodes, holder)
         yield from (some.tolist() for some in slices(parents, ITEMS))
 
     def _rows(self) -> Iterator[Piece]:
-        names = [_names(self.tree, cut) for cut in self.cuts]
+        names = [_names(self.shown.tree, cut) for cut in self.cuts]
+        ids = [self.shown.ids_of(cut.nodes) for cut in self.cuts]
         for some in self._spans():
             columns: list[Any] = [range(some.start, some.stop)]
-            for cut, of_cluster in zip(self.cuts, names, strict=True):
+            for cut, of_cluster, nodes in zip(self.cuts, names, ids, strict=True):
                 clusters = cut.cluster_of_point[some]
-                columns += [clusters, cut.nodes[clusters], of_cluster[clusters]]
+                columns += [clusters, nodes[clusters], of_cluster[clusters]]
             yield columns
 
 
@@ -193,11 +201,12 @@ def _names(tree: Tree, cut: Cut) -> npt.NDArray[np.object_]:
     return np.array([*cluster_names(tree, cut.nodes), None], dtype=object)[:-1]
 
 
-def _clusters(tree: Tree, cut: Cut) -> Iterator[Piece]:
+def _clusters(shown: EditedTree, cut: Cut) -> Iterator[Piece]:
     """Number, node, size and name of each cluster."""
     for some in slices(np.arange(cut.n_clusters), ITEMS):
         nodes = cut.nodes[some]
-        yield [some, nodes, cut.sizes[some], cluster_names(tree, nodes)]
+        names = cluster_names(shown.tree, nodes)
+        yield [some, shown.ids_of(nodes), cut.sizes[some], names]
 
 
 FORMS: tuple[Form[Assigned], ...] = (

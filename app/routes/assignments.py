@@ -8,13 +8,14 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.forms.assignments import FORMS, Assigned, OneCut, Taxonomy
 from app.forms.form import Form, mount, respond, warning
-from app.forms.stored import record_of, tree_of
+from app.forms.stored import record_of
 from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
 from app.http.problems import ANYWHERE, responses
 from app.http.streaming import turn
 from app.schemas.queries import AssignmentsQuery
 from app.schemas.trees import Assignments, NestedAssignments
+from app.submission.shown_trees import shown_etag, shown_tree_of
 from models.tree.cut import cut
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
@@ -63,18 +64,20 @@ async def get_assignments(
     `levels`, those of several cuts, nested in each other: a taxonomy of the rows.
     """
     record = await record_of(service, tenant, tree_id)
-    bounds = query.model_dump(exclude_none=True)
+    bounds = query.model_dump(exclude_none=True, exclude={"names", "edition"})
 
     def load() -> tuple[Assigned, dict[str, str]]:
-        tree = tree_of(service, tenant, tree_id)
+        shown = shown_tree_of(service, tenant, tree_id, query.names, query.edition)
+        tree = shown.tree
         assigned: Assigned
         if query.levels is None:
             columns = service.trees.points(tenant, tree_id)
-            assigned = OneCut(tree, bounds, cut(tree, **bounds), columns)
+            assigned = OneCut(shown, bounds, cut(tree, **bounds), columns)
         else:
             numbers = query.numbers()
-            assigned = Taxonomy(tree, numbers, [cut(tree, k=k) for k in numbers])
+            assigned = Taxonomy(shown, numbers, [cut(tree, k=k) for k in numbers])
         return assigned, warning(assigned.warning)
 
     etag = etag_of(f"{record.etag} assignments {form.suffix} {bounds}".encode())
+    etag = await shown_etag(service, tenant, tree_id, query.names, query.edition, etag)
     return await respond(request, form, load, turn(record, "export"), etag=etag)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from anyio import to_thread
@@ -236,13 +237,16 @@ async def delete_edition(
     response_model=EditedBody,
     responses={
         200: _documented({**EXAMPLE, "new_nodes": []}),
-        **responses(*_WRITING, "precondition-failed", "precondition-required"),
+        **responses(
+            *_WRITING, "precondition-failed", "precondition-required", "idempotency-mismatch"
+        ),
     },
 )
 async def change_edition(
     request: Request,
     service: ServiceDep,
     caller: Caller,
+    once: OnceDep,
     edition_id: EditionId,
     body: OperationsRequest,
     if_match: IfMatch = None,
@@ -266,11 +270,31 @@ async def change_edition(
             "Send `If-Match` with the ETag of the edition that the change was made for, as GET "
             f"/v1/editions/{edition_id} gives it.",
         )
-    require_match(if_match, _etag(edition))
     look = await look_turn(service, caller.tenant, edition.tree)
-    edited, new_nodes = await in_turn(lambda: _edited(service, caller, edition, body), look)
-    made = EditedBody(**EditionBody.of(edited).model_dump(), new_nodes=new_nodes)
-    return answer(request, made, etag=_etag(edited))
+
+    async def make() -> Response:
+        require_match(if_match, _etag(edition))
+        return await answered(lambda: _edited(service, caller, edition, body))
+
+    async def again(number: str) -> Response | None:
+        last = int(number)
+        kept = edition.changes[last - 1] if last <= edition.revision else None
+        if kept is None or kept.operations != tuple(_operations(body)):
+            return None
+        then = Edition(edition.id, edition.tenant, edition.changes[:last])
+        return await answered(lambda: then)
+
+    async def answered(edit: Callable[[], Edition]) -> Response:
+        def made() -> tuple[EditedBody, str]:
+            edited = edit()
+            fields = EditionBody.of(edited).model_dump()
+            return EditedBody(**fields, new_nodes=_new_nodes(service, edited)), _etag(edited)
+
+        shown, etag = await in_turn(made, look)
+        return answer(request, shown, etag=etag)
+
+    fingerprint = f"{if_match}\n".encode() + await request.body()
+    return await once.answer(str(edition.revision + 1), fingerprint, make, again)
 
 
 @router.get(
@@ -311,11 +335,9 @@ async def get_edition_history(
     return Page(items=[ChangeBody.of(change, holding) for change in changes], next_cursor=following)
 
 
-def _edited(
-    service: Service, caller: Access, edition: Edition, body: OperationsRequest
-) -> tuple[Edition, list[int]]:
-    """The edition with one more edit, and the ids of its new nodes. Blocks. Raises Refused."""
-    change, new_nodes = _checked(service, caller, edition, body)
+def _edited(service: Service, caller: Access, edition: Edition, body: OperationsRequest) -> Edition:
+    """The edition with one more edit. Blocks. Raises Refused."""
+    change = _checked(service, caller, edition, body)
     if edition.revision >= MOST_CHANGES or (
         edition.n_bytes + len(change.model_dump_json()) > MOST_BYTES
     ):
@@ -329,12 +351,10 @@ def _edited(
         if service.editions.get(edition.tenant, edition.id) is None:
             raise not_found("edition", edition.id)
         raise changed_meanwhile()
-    return edited, new_nodes
+    return edited
 
 
-def _checked(
-    service: Service, caller: Access, edition: Edition, body: OperationsRequest
-) -> tuple[Change, list[int]]:
+def _checked(service: Service, caller: Access, edition: Edition, body: OperationsRequest) -> Change:
     """The change, once its operations have been applied to the tree. Raises Refused."""
     for number, operation in enumerate(body.operations):
         if not isinstance(operation, Undo | Redo):
@@ -348,12 +368,10 @@ def _checked(
             )
         if not edition.steps[operation.op == "redo"]:
             raise Refused("conflict", f"There is nothing to {operation.op}.")
-        return _change(edition, caller, kind=operation.op), []
-    state = edition.state(tree_of(service, edition.tenant, edition.tree))
-    before = state.n_ids
-    operations = [each for each in body.operations if not isinstance(each, Undo | Redo)]
+        return _change(edition, caller, kind=operation.op)
+    operations = _operations(body)
     try:
-        state.apply(operations)
+        edition.state(tree_of(service, edition.tenant, edition.tree)).apply(operations)
     except UsageError as error:
         raise refused_at(
             "invalid-request",
@@ -362,8 +380,21 @@ def _checked(
             error.where["operation"],
             error.where["field"],
         ) from None
-    new_nodes = [node for node in range(before, state.n_ids) if node not in state.gone]
-    return _change(edition, caller, kind="edit", operations=operations), new_nodes
+    return _change(edition, caller, kind="edit", operations=operations)
+
+
+def _operations(body: OperationsRequest) -> list[Operation]:
+    return [each for each in body.operations if not isinstance(each, Undo | Redo)]
+
+
+def _new_nodes(service: Service, edition: Edition) -> list[int]:
+    """The ids of the nodes that the merges of the last change made, if they are still there."""
+    n_merges = sum(each.op == "merge" for each in edition.changes[-1].operations)
+    if not n_merges:
+        return []
+    state = edition.state(tree_of(service, edition.tenant, edition.tree))
+    made = range(state.n_ids - n_merges, state.n_ids)
+    return [node for node in made if node not in state.gone]
 
 
 def _change(edition: Edition, caller: Access, **fields: Any) -> Change:

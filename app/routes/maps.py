@@ -42,7 +42,7 @@ from app.submission.inputs import resolve
 from app.submission.jobs import Draft, SubmissionDep, submitted
 from app.submission.maps import subject
 from app.submission.named_jobs import LOCATION, MAPS
-from app.submission.shown_trees import categories_of, edition_of, shown_tree_of
+from app.submission.shown_trees import categories_of, shown_etag, shown_tree_of
 from app.submission.tree_jobs import REFUSALS
 from models.maps.selection import best_fits, inside
 from models.tree import walk
@@ -220,9 +220,7 @@ async def get_positions(
     # A map never changes once it has succeeded; the order of leaves may.
     asked = query.model_dump_json(exclude_defaults=True)
     etag = etag_of(f"{map_id} {form.suffix} {asked}".encode())
-    if query.edition is not None:
-        edition = await to_thread.run_sync(edition_of, service, tenant, record.id, query.edition)
-        etag = etag_of(f"{etag} {edition.revision}".encode())
+    etag = await shown_etag(service, tenant, record.id, None, query.edition, etag)
     return await respond(request, form, load, turn(record, "export"), etag=etag)
 
 

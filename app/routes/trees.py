@@ -11,7 +11,7 @@ from app.forms.form import Form, mount, respond, warning
 from app.forms.stored import record_of
 from app.forms.tree import FORMS, WRITTEN, TreeExport, form_etag, lost
 from app.http.dependencies import ServiceDep, Tenant, TreeId
-from app.http.etags import IfMatch, etag_of, require_match
+from app.http.etags import IfMatch, require_match
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import ANYWHERE, not_found, responses
 from app.http.streaming import turn
@@ -19,7 +19,7 @@ from app.schemas.annotations import NameFilter, SearchFilter, TagFilter, words_o
 from app.schemas.pages import Page
 from app.schemas.queries import FormQuery
 from app.schemas.trees import TREE_EXAMPLE, NestedTreeBody, TreeBody, TreeSummary
-from app.submission.shown_trees import categories_of, edition_of, shown_tree_of
+from app.submission.shown_trees import categories_of, shown_etag, shown_tree_of
 from workers.model import sibling
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
@@ -142,9 +142,7 @@ async def get_tree(
         return export, warning(lost(form, shown.tree))
 
     etag = form_etag(record, form, query)
-    if query.edition is not None:
-        edition = await to_thread.run_sync(edition_of, service, tenant, tree_id, query.edition)
-        etag = etag_of(f"{etag} {edition.revision}".encode())
+    etag = await shown_etag(service, tenant, tree_id, None, query.edition, etag)
     return await respond(request, form, load, turn(record, "export"), etag=etag)
 
 

@@ -184,6 +184,8 @@ class AssignmentsQuery(CutQuery):
         "each other, in place of `k`, `height` and `level`.",
         examples=["5,20,80"],
     )
+    names: NamesOf = None
+    edition: EditionOf = None
 
     def numbers(self) -> list[int]:
         """The numbers of clusters in `levels`. Raises UsageError `wrong-cut`."""

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from hashlib import sha256
 from weakref import WeakKeyDictionary
 
+from anyio import to_thread
+
 from app.forms.coloring import by_labels, coloring
 from app.forms.stored import tree_of
 from app.http.dependencies import Service, is_id
+from app.http.etags import etag_of
 from app.http.problems import refused_at
 from app.submission.named_jobs import named_tree_of
 from models.editions.edited import EditedTree, edited, reshaped
@@ -58,6 +61,26 @@ def shown_tree_of(
     if edition is None:
         return EditedTree(tree)
     return with_edition(tree, edition_of(service, tenant, tree_id, edition))
+
+
+async def shown_etag(
+    service: Service,
+    tenant: str,
+    tree_id: str,
+    names: str | None,
+    edition: str | None,
+    etag: str,
+) -> str:
+    """The ETag of what shows a tree with a naming, which never changes, and an edition, which does.
+
+    etag : that of the same without them. Raises Refused as `edition_of`.
+    """
+    if edition is not None:
+        found = await to_thread.run_sync(edition_of, service, tenant, tree_id, edition)
+        edition = f"{found.id} {found.revision}"
+    return (
+        etag if (names, edition) == (None, None) else etag_of(f"{etag} {names} {edition}".encode())
+    )
 
 
 def with_edition(tree: Tree, edition: Edition) -> EditedTree:

@@ -7,7 +7,7 @@
 Start with `client`, which has `Umbel`; `aio` has the same for asyncio, written by a script.
 
 - `client`, `tree`, `job`, `dataset`, `model`, `comparison`, `calibration`, `drift`, `naming`,
-  `attachment`, `results`: what a user holds
+  `attachment`, `edition`, `share`, `results`: what a user holds
 - `methods`, `catalogue`, `problems`: written from the service's catalogue and its problems
 - `inputs`, `frames`, `encodings`, `imports`: from a value of the caller to bytes
 - `core`: operations, written once, and the two drivers that run them
@@ -25,6 +25,7 @@ from umbel_client.client import Umbel
 from umbel_client.comparison import Comparison
 from umbel_client.dataset import Dataset
 from umbel_client.drift import Drift
+from umbel_client.edition import Edition
 from umbel_client.errors import (
     CannotStart,
     ConnectionFailed,
@@ -43,18 +44,21 @@ from umbel_client.job import Job
 from umbel_client.model import Model
 from umbel_client.naming import Naming
 from umbel_client.results import Cluster, Confusions, Cut, Evaluation, Level, Predictions
+from umbel_client.share import Share
 from umbel_client.tree import Tree
 from umbel_client.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from umbel_client.aio.client import AsyncUmbel
     from umbel_client.aio.dataset import AsyncDataset
+    from umbel_client.aio.edition import AsyncEdition
     from umbel_client.aio.job import AsyncJob
     from umbel_client.aio.model import AsyncModel
     from umbel_client.aio.tree import AsyncTree
 
 __all__ = [
     "AsyncDataset",
+    "AsyncEdition",
     "AsyncJob",
     "AsyncModel",
     "AsyncTree",
@@ -69,6 +73,7 @@ __all__ = [
     "Cut",
     "Dataset",
     "Drift",
+    "Edition",
     "Evaluation",
     "File",
     "Input",
@@ -81,6 +86,7 @@ __all__ = [
     "Naming",
     "Predictions",
     "ProblemError",
+    "Share",
     "Tree",
     "Umbel",
     "UmbelError",
@@ -94,6 +100,7 @@ __all__ = [
 _FOR_ASYNCIO = {
     "AsyncUmbel": "client",
     "AsyncDataset": "dataset",
+    "AsyncEdition": "edition",
     "AsyncJob": "job",
     "AsyncModel": "model",
     "AsyncTree": "tree",

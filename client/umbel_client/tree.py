@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,18 +15,20 @@ import numpy.typing as npt
 from umbel_client import display, shapes
 from umbel_client.attachment import Attachment, Items, converted_items
 from umbel_client.calibration import Calibration
-from umbel_client.core import runs, trees, uploads
+from umbel_client.core import editions, runs, trees, uploads
 from umbel_client.core.changes import KEPT, Kept, changed
 from umbel_client.core.drivers import Driver
 from umbel_client.core.expiry import Expiry, expiry
 from umbel_client.core.trees import TreeFacts
 from umbel_client.core.waiting import Waiting
 from umbel_client.drift import Drift
+from umbel_client.edition import Edition
 from umbel_client.errors import InputError, UmbelError
 from umbel_client.inputs import Input
 from umbel_client.model import Model
 from umbel_client.naming import Naming
 from umbel_client.results import Confusions, Cut, Evaluation, Level, Merges, Predictions
+from umbel_client.share import Share
 
 Shape = Literal["circular", "rectangular", "icicle"]
 
@@ -85,17 +88,19 @@ class Tree:
         depth: int | None = None,
         labels: Literal["name", "id"] = "name",
         names: Naming | str | None = None,
+        edition: Edition | str | None = None,
     ) -> str:
         """The tree as Newick text: branch lengths, and the names of leaves and inner nodes.
 
         root, depth : only the part under this node, and so many levels of it. labels : "id" writes
-        node ids in place of names. names : those of a naming.
+        node ids in place of names. names : those of a naming. edition : one of the tree.
         """
         query = {
             "root": root,
             "depth": depth,
             "labels": labels,
             "names": getattr(names, "id", names),
+            "edition": getattr(edition, "id", edition),
         }
         return self._driver.run(trees.text(self.id, ".nwk", query))
 
@@ -112,12 +117,22 @@ class Tree:
         return self._driver.run(trees.array(self.id, ".linkage.npy", {}))
 
     def nodes(
-        self, *, root: int = 0, depth: int | None = None, names: Naming | str | None = None
+        self,
+        *,
+        root: int = 0,
+        depth: int | None = None,
+        names: Naming | str | None = None,
+        edition: Edition | str | None = None,
     ) -> list[dict[str, Any]]:
         """All nodes, parents before children: `id`, `parent`, `name`, `height`, `size` and what the
-        method adds. names : those of a naming.
+        method adds. names : those of a naming. edition : one of the tree.
         """
-        query = {"root": root, "depth": depth, "names": getattr(names, "id", names)}
+        query = {
+            "root": root,
+            "depth": depth,
+            "names": getattr(names, "id", names),
+            "edition": getattr(edition, "id", edition),
+        }
         body = self._driver.run(trees.document(self.id, ".json", query, "nodes"))
         return list(body["nodes"])
 
@@ -145,13 +160,14 @@ class Tree:
         title: str | None = None,
         theme: Literal["light", "dark"] = "light",
         names: Naming | str | None = None,
+        edition: Edition | str | None = None,
     ) -> str:
         """The tree as an SVG picture.
 
         px : the width. color_by : "cluster:12", "height:3.5", "level:2", or a dataset of labels.
-        names : those of a naming.
+        names : those of a naming. edition : one of the tree.
         """
-        query = _picture(shape, px, depth, color_by, title, theme, names)
+        query = _picture(shape, px, depth, color_by, title, theme, names, edition)
         return self._driver.run(trees.text(self.id, ".svg", query))
 
     def png(
@@ -164,14 +180,15 @@ class Tree:
         title: str | None = None,
         theme: Literal["light", "dark"] = "light",
         names: Naming | str | None = None,
+        edition: Edition | str | None = None,
     ) -> bytes:
         """The tree as a PNG picture; arguments as of `svg`."""
-        query = _picture(shape, px, depth, color_by, title, theme, names)
+        query = _picture(shape, px, depth, color_by, title, theme, names, edition)
         return self._driver.run(trees.content(self.id, ".png", query))
 
     def plot(self, ax: Any = None, *, shape: Shape = "circular", px: int = 1000) -> Any:
         """The picture on matplotlib axes, which are returned. Raises MissingPackage."""
-        query = _picture(shape, px, None, None, None, "light", None)
+        query = _picture(shape, px, None, None, None, "light")
         return shapes.axes(self._driver.run(trees.content(self.id, ".png", query)), ax)
 
     def content(self, form: str, **query: Any) -> bytes:
@@ -585,6 +602,58 @@ class Tree:
         query = {"by": by, "n": n, "seed": seed}
         return self._driver.run(trees.examples(f"/v1/trees/{self.id}", own_id, node, query))
 
+    def edit(self, name: str | None = None, *, source: Edition | str | None = None) -> Edition:
+        """A new edition of the tree, in which nodes are renamed, noted, coloured, reordered,
+        collapsed, merged and dissolved; the tree stays as it is. source : another edition of the
+        tree to start from.
+        """
+        fields = {"name": name, "from": getattr(source, "id", source)}
+        return Edition(self._driver, self._driver.run(editions.begun(self.id, fields)))
+
+    def edition(self, edition_id: str) -> Edition:
+        """An edition by its id."""
+        return Edition(self._driver, self._driver.run(editions.read(edition_id)))
+
+    def editions(self) -> list[dict[str, Any]]:
+        """The editions of the tree, the newest first, as the service describes them."""
+        return self._driver.run(editions.listed(f"/v1/trees/{self.id}/editions"))
+
+    def share(
+        self,
+        *,
+        days: float = 7,
+        edition: Edition | str | None = None,
+        names: Naming | str | None = None,
+        rows: bool = False,
+        embed: bool = False,
+        name: str | None = None,
+    ) -> Share:
+        """A link that shows the tree, and nothing else, to whoever has it; `url` is its address.
+
+        days : until it ends, 366 at most. edition, names : what it shows the tree with. rows :
+        whether it tells which rows lie under a node. embed : whether other pages may frame it.
+        name : whom it is for; only its owner sees that.
+        """
+        fields = {
+            "expires_at": expiry(datetime.now(UTC) + timedelta(days=days)),
+            "edition": getattr(edition, "id", edition),
+            "names": getattr(names, "id", names),
+            "rows": rows,
+            "embed": embed,
+            "name": name,
+        }
+        body = self._driver.run(editions.shared(self.id, fields))
+        return Share(body, self._driver.settings.url)
+
+    def shares(self) -> list[Share]:
+        """The links that show the tree, the newest first, without their addresses."""
+        bodies = self._driver.run(editions.listed(f"/v1/trees/{self.id}/shares"))
+        return [Share(body, self._driver.settings.url) for body in bodies]
+
+    def revoke(self, share: Share | str) -> None:
+        """End a link: its address shows nothing any more."""
+        self._driver.run(editions.removed(f"/v1/shares/{getattr(share, 'id', share)}"))
+
     def model(self) -> Model:
         """The model that was fitted with the tree. Raises InputError where there is none."""
         if self.facts.model is None:
@@ -640,10 +709,12 @@ def _picture(
     color_by: str | None,
     title: str | None,
     theme: str,
-    names: Naming | str | None,
+    names: Naming | str | None = None,
+    edition: Edition | str | None = None,
 ) -> dict[str, Any]:
     return {
         "names": getattr(names, "id", names),
+        "edition": getattr(edition, "id", edition),
         "shape": shape,
         "px": px,
         "depth": depth,

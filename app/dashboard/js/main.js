@@ -11,7 +11,7 @@ import { askForKey, keyTools } from "./ui/key_dialog.js";
 import { problemBox, waiting } from "./ui/notices.js";
 import { newPage, showRecipe } from "./ui/recipe_dialog.js";
 
-/** @import { Mounted, PageModule } from "./router.js" */
+/** @import { Change, Mounted, PageModule } from "./router.js" */
 /** @import { IconName } from "./ui/icons.js" */
 
 /**
@@ -152,11 +152,12 @@ const notFound = (path) =>
     el("p", {}, el("a", { href: router.href("/") }, "Start a new run")),
   );
 
-router.onchange(({ path, params, cause }) => {
+/** @param {Change} change */
+function follow({ path, params, cause }) {
   if (cause === "own") return;
   if (open?.path === path && open.mounted?.update) open.mounted.update(params);
   else show();
-});
+}
 
 // --- the frame -----------------------------------------------------------------------------------
 
@@ -205,13 +206,13 @@ function themeButton() {
   return element;
 }
 
+const brand = (href = "./") =>
+  el("a", { class: "brand", href }, el("span", { class: "brand-mark" }), el("span", {}, "Umbel"));
+
+/** @param {HTMLElement[]} controls */
+const tools = (...controls) => el("div", { class: "tools" }, controls);
+
 function buildFrame() {
-  const brand = el(
-    "a",
-    { class: "brand", href: router.href("/") },
-    el("span", { class: "brand-mark" }),
-    el("span", {}, "Umbel"),
-  );
   const links = NAVIGATION.map(([path, label]) =>
     el("li", {}, el("a", { href: router.href(path), dataset: { path } }, label)),
   );
@@ -226,9 +227,9 @@ function buildFrame() {
     el(
       "div",
       { class: "top-inside" },
-      brand,
+      brand(router.href("/")),
       el("nav", { class: "nav", "aria-label": "Main" }, el("ul", {}, links)),
-      el("div", { class: "tools" }, keyTools(), copyAs, themeButton()),
+      tools(keyTools(), copyAs, themeButton()),
     ),
   );
   part("bottom").append(
@@ -241,11 +242,6 @@ function buildFrame() {
       el("a", { href: "openapi.json" }, "openapi.json"),
     ),
   );
-  part("skip").addEventListener("click", (event) => {
-    event.preventDefault();
-    main.focus();
-    main.scrollIntoView();
-  });
 }
 
 /** @param {boolean} away */
@@ -267,19 +263,41 @@ function showConnection(away) {
   banner.classList.toggle("is-shown", away);
 }
 
-key.setPrompt(askForKey);
+/** The page of a link: one tree, without navigation and without a key. */
+async function showLink({ isFramed = false }) {
+  if (isFramed) document.body.classList.add("framed");
+  else part("top").append(el("div", { class: "top-inside" }, brand(), tools(themeButton())));
+  // Another link in the same window differs in the fragment alone.
+  addEventListener("hashchange", () => location.reload());
+  const { showShared } = await import("./tree/shared_page.js");
+  await showShared(main, { isFramed });
+}
+
+async function showPages() {
+  key.setPrompt(askForKey);
+  router.onchange(follow);
+  addEventListener("keychange", () => {
+    if (!key.get()) show();
+  });
+  buildFrame();
+  await show({ focus: false });
+  // Preload the other pages when idle, so that they open even while the service is unreachable.
+  setTimeout(() => {
+    for (const [, , load] of ROUTES) load().catch(() => {});
+  }, 2000);
+}
+
 connection.watch((away) => {
   showConnection(away);
   // Retry a page that could not be shown while the service was unreachable.
   if (!away && main.querySelector(".notice.calm")) show({ focus: false });
 });
-addEventListener("keychange", () => {
-  if (!key.get()) show();
+part("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+  main.scrollIntoView();
 });
 
-buildFrame();
-await show({ focus: false });
-// Preload the other pages when idle, so that they open even while the service is unreachable.
-setTimeout(() => {
-  for (const [, , load] of ROUTES) load().catch(() => {});
-}, 2000);
+const [, linked] = /\/(shared|embed)$/.exec(location.pathname) ?? [];
+if (linked) await showLink({ isFramed: linked === "embed" });
+else await showPages();

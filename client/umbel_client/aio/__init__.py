@@ -4,6 +4,7 @@ Start with `client`, which has `AsyncUmbel`.
 
 - `client`
 - `dataset`
+- `edition`
 - `job`
 - `model`
 - `tree`

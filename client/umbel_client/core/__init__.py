@@ -7,6 +7,7 @@
 - `waiting`: jobs until they have ended
 - `runs`: methods and comparisons
 - `trees`: trees, models and lists
+- `editions`: editions of a tree, and links that show it
 - `changes`: names, descriptions and tags
 - `expiry`: when things may be removed
 """

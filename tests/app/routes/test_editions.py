@@ -116,6 +116,13 @@ def test_a_change_is_all_or_nothing_and_for_the_latest(
     assert working.client.get(place).json()["revision"] == 1
     assert change(working, made, EDITS[0]).status_code == 200
     problem_of(change(working, made, EDITS[1]), 412, "precondition-failed")
+    # A repetition is no other change.
+    etag = working.client.get(place).headers["etag"]
+    once = {"Idempotency-Key": "a", "If-Match": etag}
+    merged = {"operations": [EDITS[4]]}
+    answers = [working.client.post(f"{place}/changes", json=merged, headers=once) for _ in range(2)]
+    assert [answer.json()["new_nodes"] for answer in answers] == [[8], [8]]
+    assert working.client.get(place).json()["revision"] == 3
     # Where two have seen the same, the store decides.
     edition = working.service.editions.get("local", made.json()["id"])
     assert edition is not None
@@ -170,6 +177,11 @@ def test_every_form_shows_the_edition(working: Working, tree: dict[str, Any]) ->
     ]
     cut = read("/cut", k=3).json()["clusters"]
     assert {each["node"]: each["size"] for each in cut} == {6: 1, 7: 1, 1: 3}
+    rows = read("/assignments.json", k=3).json()
+    assert {each["node"]: each["size"] for each in rows["clusters"]} == {6: 1, 7: 1, 1: 3}
+    assert read("/assignments.csv", k=4).text.splitlines()[1] == "0,2,8,garden"
+    nested = read("/assignments", levels="3,4").json()["levels"]
+    assert [each["parent"] for each in nested[1]["clusters"]] == [0, 1, 2, 2]
     svg = read(".svg").text
     assert "#d55e00" in svg
     assert "bulbs &amp; roses" in read(".svg", shape="icicle").text

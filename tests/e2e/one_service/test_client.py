@@ -244,6 +244,43 @@ def test_names_of_nodes(points: Tree, umbel: Umbel) -> None:
     assert points.name_nodes("features").names
 
 
+def test_editions_and_links(umbel: Umbel, service: Service) -> None:
+    tree = umbel.import_tree("((rose:1,tulip:1,lily:1)flower:1,oak:2)plant;")
+    edition = tree.edit("for the paper")
+    edition.rename(1, "in bloom")
+    garden = edition.merge([2, 4], "garden")
+    assert edition.apply({"op": "colour", "node": 1, "colour": "#d55e00"}) == []
+    said = "'in bloom'[&!color=#d55e00]"
+    merged = f"(((rose:0.5,lily:0.5)garden:0.5,tulip:1.0){said}:1.0,oak:2.0)plant;"
+    assert tree.newick(edition=edition).strip() == merged
+    assert {each["id"]: each["name"] for each in tree.nodes(edition=edition.id)}[garden] == "garden"
+    edition.undo()
+    edition.redo()
+    edition.dissolve(garden)
+    edition.title(None)
+    assert (edition.name, edition.revision) == (None, 8)
+    assert [each["kind"] for each in edition.history()][:4] == ["title", "edit", "redo", "undo"]
+    other = tree.edition(edition.id)
+    other.collapse(1)
+    with pytest.raises(refusals.PreconditionFailed):
+        edition.expand(1)
+    edition.refresh()
+    edition.expand(1)
+    share = tree.share(days=1, edition=edition, name="for ada")
+    assert share.url is not None
+    token = share.url.partition("#")[2]
+    shown = service.client.get("/v1/shared", headers={"Authorization": f"Bearer {token}"})
+    assert (shown.json()["tree"], shown.json()["edition"]) == (tree.id, edition.id)
+    assert [each.id for each in tree.shares()] == [share.id]
+    assert tree.shares()[0].url is None
+    tree.revoke(share)
+    assert tree.shares() == []
+    copy = tree.edit(source=edition)
+    assert tree.newick(edition=copy) == tree.newick(edition=edition)
+    edition.delete()
+    assert [each["id"] for each in tree.editions()] == [copy.id]
+
+
 @pytest.mark.parametrize(
     "value",
     [

@@ -57,6 +57,13 @@
  * @typedef {Schemas["ViewNode"]} ViewNode
  * @typedef {Schemas["NodeBody"]} NodeDetails
  * @typedef {Schemas["NodeLabels"]} NodeLabels
+ * @typedef {Schemas["EditionBody"]} Edition
+ * @typedef {Schemas["EditedBody"]} Edited
+ * @typedef {Schemas["ChangeBody"]} EditionChange
+ * @typedef {Schemas["ChangeBody"]["operations"][number]} EditionOperation
+ * @typedef {Schemas["ShareBody"]} Share
+ * @typedef {Schemas["NewShareBody"]} NewShare
+ * @typedef {Schemas["SharedBody"]} Shared
  * @typedef {Omit<Schemas["MapBody"], "error"> & { error: ProblemDetails | null }} PointMap
  * @typedef {Omit<Schemas["HeatmapBody"], "error"> & { error: ProblemDetails | null }} Heatmap
  * @typedef {Schemas["HeatmapResult"]} HeatmapResult

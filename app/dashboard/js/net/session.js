@@ -7,6 +7,8 @@ const STORED = "umbel.key";
 
 /** @type {string | null} */
 let inMemory = null;
+/** @type {string | null} The token of the link that this page was opened by. */
+let link = null;
 /** @type {KeyPrompt | null} */
 let prompt = null;
 /** @type {Promise<string | null> | null} */
@@ -14,6 +16,7 @@ let pending = null;
 
 export const key = {
   get() {
+    if (link !== null) return link;
     try {
       return sessionStorage.getItem(STORED) ?? inMemory;
     } catch {
@@ -38,6 +41,14 @@ export const key = {
       // Nothing was stored.
     }
     dispatchEvent(new CustomEvent("keychange"));
+  },
+  /**
+   * Send the token of a link in the place of any key, until the page is left; it is stored nowhere.
+   *
+   * @param {string} token
+   */
+  useLink(token) {
+    link = token;
   },
   /**
    * The function that asks the user for a key; it resolves to the key, or to null.

@@ -28,6 +28,7 @@ import { colourPanel } from "./panels/colour_panel.js";
 import { confusionsPanel } from "./panels/confusions_panel.js";
 import { cutPanel } from "./panels/cut_panel.js";
 import { driftPanel } from "./panels/drift_panel.js";
+import { editionPanel } from "./panels/edition_panel.js";
 import { fileMenu } from "./panels/file_menu.js";
 import { heatmapPanel } from "./panels/heatmap_panel.js";
 import { itemsPanel } from "./panels/items_panel.js";
@@ -64,7 +65,7 @@ export async function mount(root, { params, id }) {
   const ends = new AbortController();
   const { signal } = ends;
   const first = readLook(params);
-  const source = treeSource(id, signal, () => first.names);
+  const source = treeSource(id, signal, () => ({ names: first.names, edition: first.edition }));
   root.classList.add("wide", "tree-page");
   const stage = el("div", { class: "tree-stage" });
   // Added to the page before it is measured.
@@ -120,7 +121,10 @@ function followAddress(view, path) {
     if (view.suggestedCut && now.cut === view.suggestedCut) now.cut = null;
     if (JSON.stringify(now) === JSON.stringify(written) || view.signal.aborted) return;
     const isOther =
-      now.root !== written.root || now.color !== written.color || now.names !== written.names;
+      now.root !== written.root ||
+      now.color !== written.color ||
+      now.names !== written.names ||
+      now.edition !== written.edition;
     const isCut = now.cut !== written.cut;
     const isMoved = isCut && !isOther && performance.now() - cutAt < ONE_STEP_MS;
     written = now;
@@ -215,6 +219,7 @@ function build(root, view, stage) {
   const names = namesControl(view, {
     form: () => namingForm({ tree: source.tree, signal }),
   });
+  const edition = editionPanel(view);
   bar.append(map.control, zoomButtons("Zoom", view));
   stage.append(keyboard, nodeCount, tooltip(view, stage), minimap(view));
 
@@ -258,7 +263,12 @@ function build(root, view, stage) {
     const choice = { node: id, name };
     return { label: "Choose", choice, onclick: () => known.toggle(choice) };
   };
-  const node = nodePanel(view, { actions, onchoose: goTo, choosing: known });
+  const node = nodePanel(view, {
+    actions,
+    onchoose: goTo,
+    choosing: known,
+    stays: () => look.edition !== null,
+  });
 
   const items = itemsPanel(view, {
     form: () => {
@@ -307,6 +317,7 @@ function build(root, view, stage) {
         el("section", { class: "card tree-panel", "aria-label": "Names of nodes" }, names),
         items,
         known,
+        edition,
         node,
       ),
     ),
@@ -379,6 +390,7 @@ function build(root, view, stage) {
       complain(error);
     }
   };
+  view.on("edited", () => cut.start());
   view.on("problem", ontrouble);
   view.on("drawn", showCount);
   view.on("hover", onhover);
@@ -438,6 +450,7 @@ function build(root, view, stage) {
       cut.start();
       names.start().catch(complain);
       items.start();
+      edition.start().catch(complain);
       map.draw();
     },
     /**
@@ -445,7 +458,8 @@ function build(root, view, stage) {
      *
      * @param {Look} next
      */
-    async change({ color, cut: nextCut, names: nextNames, ...rest }) {
+    async change({ color, cut: nextCut, names: nextNames, edition: nextEdition, ...rest }) {
+      if (nextEdition !== look.edition) await edition.choose(nextEdition);
       if (nextNames !== look.names) await names.choose(nextNames);
       if (!view.store.has(rest.root) && !(await view.load(rest.root, FIRST))) return;
       const isPainted = rest.palette === look.palette;

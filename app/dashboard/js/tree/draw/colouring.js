@@ -162,8 +162,16 @@ function ownTint(view, scene) {
   const categoryOf = (row) => (scene.slot[row] === NONE ? NONE : store.category[scene.slot[row]]);
   /** @param {number} row */
   const shareOf = (row) => (scene.slot[row] === NONE ? 1 : store.share[scene.slot[row]]);
+  /** @param {number} row */
+  const painted = (row) => (scene.slot[row] === NONE ? null : store.colour[scene.slot[row]]);
   if (byLabels(look)) {
-    return tint(scene, theme, { by: "labels", alone, category: categoryOf, share: shareOf });
+    return tint(scene, theme, {
+      by: "labels",
+      painted,
+      alone,
+      category: categoryOf,
+      share: shareOf,
+    });
   }
   const ofItems = shownColumn(view);
   if (ofItems) return columnTint(scene, theme, ofItems, alone);
@@ -175,6 +183,7 @@ function ownTint(view, scene) {
       { ...theme, series },
       {
         by: "errors",
+        painted,
         alone,
         category: (row) => errorCategory(errors.rates.get(scene.id[row]), look.measure),
       },
@@ -186,15 +195,21 @@ function ownTint(view, scene) {
     return tint(
       scene,
       { ...theme, series },
-      { by: "support", alone, category: (row) => support.categoryOf(supported.get(scene.id[row])) },
+      {
+        by: "support",
+        painted,
+        alone,
+        category: (row) => support.categoryOf(supported.get(scene.id[row])),
+      },
     );
   }
-  if (look.color !== "cut" || !view.cut) return tint(scene, theme, { by: "none", alone });
+  if (look.color !== "cut" || !view.cut) return tint(scene, theme, { by: "none", painted, alone });
   const ofCut = categories(scene, store, view.byNode);
   /** @param {number} row */
   const isFolded = (row) => view.coarse && ofCut[row] === NONE && scene.kind[row] === UNSEEN;
   return tint(scene, theme, {
     by: "cut",
+    painted,
     cycles: true,
     alone,
     category: (row) => (isFolded(row) ? categoryOf(row) : ofCut[row]),

@@ -86,7 +86,7 @@ export class Detail {
 
   /** Folded nodes in the window, the widest first, with the number of nodes to load for each. */
   #wanted() {
-    const { scene, stage, look } = this.view;
+    const { scene, stage, store, look } = this.view;
     const place = stage.picture?.place;
     if (!place || look.shape !== place.shape) return [];
     const { n, kind, id, left, right, end, leaves } = scene;
@@ -97,7 +97,8 @@ export class Detail {
         i = end[i];
         continue;
       }
-      if (kind[i] === UNSEEN && !((this.tried.get(id[i]) ?? 0) > stage.camera.k)) {
+      const isWanted = kind[i] === UNSEEN && !store.collapsed.has(id[i]);
+      if (isWanted && !((this.tried.get(id[i]) ?? 0) > stage.camera.k)) {
         folded.push({
           id: id[i],
           wide,

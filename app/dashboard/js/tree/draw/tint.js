@@ -18,8 +18,10 @@ const STEPS = 5;
  *   category?: (row: number) => number,
  *   share?: (row: number) => number,
  *   alone?: number | null,
+ *   painted?: (row: number) => string | null,
  * }} Colouring `cycles`: whether the palette begins again past its end; `category`: an index or -1, with
- *   its `share` of the points below, 0 to 1; `alone`: the one category that is to be seen
+ *   its `share` of the points below, 0 to 1; `alone`: the one category that is to be seen;
+ *   `painted`: the colour that an edition gives, before all others
  *
  * @typedef {{ branch: Uint16Array, band: Uint16Array, colours: string[], soft: string[], text: string[] }}
  *   Shades colours by row, as indices into `colours`: `branch` of the line above a node, `band` of the
@@ -46,7 +48,14 @@ const STEPS = 5;
 export function tint(
   scene,
   theme,
-  { by, cycles = false, category = () => NONE, share = () => 1, alone = null },
+  {
+    by,
+    cycles = false,
+    category = () => NONE,
+    share = () => 1,
+    alone = null,
+    painted = () => null,
+  },
 ) {
   const { n, kind } = scene;
   /** @type {string[]} */
@@ -82,15 +91,17 @@ export function tint(
       band[i] = branch[i];
     }
   }
+  for (let i = 0; i < n; i += 1) {
+    const own = painted(i);
+    if (own !== null) branch[i] = band[i] = put(own);
+  }
   return {
     by,
     branch,
     band,
     colours: list,
     soft: list.map((colour) => mix(colour, theme.paper, 0.62)),
-    text: list.map((colour, at) =>
-      at === ink || by === "none" ? theme.text : legible(colour, theme),
-    ),
+    text: list.map((colour, at) => (at === ink ? theme.text : legible(colour, theme))),
     banded: by === "labels" || by === "errors" || by === "items",
   };
 }

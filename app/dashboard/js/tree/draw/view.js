@@ -5,7 +5,7 @@ import { aborted, hasStatus } from "../../net/problem.js";
 import { cutColour } from "../model/cut.js";
 import { FOLDED, INNER, LEAF, REST } from "../model/scene.js";
 import { FIRST } from "../model/source.js";
-import { NONE } from "../model/store.js";
+import { NONE, Store } from "../model/store.js";
 import { SUPPORT } from "../model/support.js";
 import { fromPortable, home } from "./camera.js";
 import { byLabels, colorBy, labelsIn } from "./colouring.js";
@@ -34,7 +34,7 @@ const STEP_NODES = 600;
 const MOST_STEPS = 12;
 
 /** Events: those of Scenery, and "hover" (Hover), "select" (Selection), "named", "problem"
- * (Trouble). */
+ * (Trouble), "edited". */
 export class TreeView extends Scenery {
   /** The tree's name, once it is known. */
   title = "";
@@ -44,6 +44,8 @@ export class TreeView extends Scenery {
   total = { leaves: 1, size: 1, height: 1 };
   /** @type {unknown} The error because of which the view ignores part of its link. */
   forgiven = null;
+  /** Grows whenever the edition that is shown has changed. */
+  revision = 0;
   /** @type {string | null} The cut that was suggested, and that is not part of the address. */
   suggestedCut = null;
 
@@ -110,8 +112,9 @@ export class TreeView extends Scenery {
       return await source.view(look.root, FIRST, colorBy(this), { quiet: false });
     } catch (error) {
       const isOfLink = hasStatus(error, 404) || hasStatus(error, 422);
-      if (!isOfLink || (look.root === 0 && !byLabels(look) && !look.names)) throw error;
-      Object.assign(look, { root: 0, color: "cut", camera: null, names: null });
+      const isPlain = look.root === 0 && !byLabels(look) && !look.names && !look.edition;
+      if (!isOfLink || isPlain) throw error;
+      Object.assign(look, { root: 0, color: "cut", camera: null, names: null, edition: null });
       const answer = await source.view(0, FIRST, null, { quiet: false });
       this.forgiven = error;
       return answer;
@@ -144,11 +147,13 @@ export class TreeView extends Scenery {
    * @returns {Promise<boolean>}
    */
   async load(root, maxNodes) {
-    const { names } = this.look;
+    const { names, edition } = this.look;
+    const { revision } = this;
     try {
       const answer = await this.source.view(root, maxNodes, colorBy(this));
       if (this.signal.aborted) return false;
-      if (names !== this.look.names) return await this.load(root, maxNodes);
+      const isOld = revision !== this.revision || edition !== this.look.edition;
+      if (isOld || names !== this.look.names) return await this.load(root, maxNodes);
       this.store.graft(answer);
       this.#bound(root);
       return true;
@@ -445,6 +450,56 @@ export class TreeView extends Scenery {
     }
     await this.show({ ms: 0 });
     this.emit("named");
+  }
+
+  /**
+   * Show another edition, null for the tree itself, or the same one after it was changed. Throws the
+   * Problem of one that is gone or of another tree, and leaves everything as it was.
+   *
+   * @param {string | null} edition id
+   */
+  async setEdition(edition) {
+    const { look } = this;
+    const before = look.edition;
+    look.edition = edition;
+    this.revision += 1;
+    const { revision } = this;
+    try {
+      const store = await this.#loadedAnew();
+      if (revision !== this.revision) return;
+      this.store = store;
+    } catch (error) {
+      if (revision === this.revision) look.edition = before;
+      throw error;
+    }
+    if (!this.store.has(look.root)) look.root = 0;
+    if (look.node !== null && !this.store.has(look.node)) this.select(null);
+    await this.show({ ms: 0 });
+    this.emit("edited");
+    this.emit("named");
+  }
+
+  /** A store with everything that is loaded now, as it is by now; parts that are gone are left out. */
+  async #loadedAnew() {
+    const { look } = this;
+    const store = new Store();
+    /** @param {number} root */
+    const isShown = (root) =>
+      root === 0 || root === look.root || (store.has(root) && !store.collapsed.has(root));
+    const parts = this.store.grafts.some(({ root }) => root === look.root)
+      ? this.store.grafts
+      : [...this.store.grafts, { root: look.root, maxNodes: FIRST }];
+    for (const { root, maxNodes } of parts) {
+      if (!isShown(root)) continue;
+      try {
+        store.graft(await this.source.view(root, maxNodes, colorBy(this)));
+      } catch (error) {
+        if (root === 0 || !(hasStatus(error, 404) || hasStatus(error, 422))) throw error;
+      }
+      this.signal.throwIfAborted();
+    }
+    if (!store.n) store.graft(await this.source.view(0, FIRST, colorBy(this)));
+    return store;
   }
 
   /**

@@ -54,11 +54,13 @@ export const PALETTES = [
  *   items: string | null,
  *   strips: number[],
  *   where: string | null,
+ *   edition: string | null,
  * }} Look `root`, `folded` and `node` are ids; `color`: "cut", "none", "support", the id of a dataset of labels or of
  *   a classifier's evaluation, or "at_….2" for a column of items; `cut`: null for the first suggestion; `alone`: the one category that is
  *   coloured; `measure` and `links`: of errors; `map`: the one beside the tree;
  *   `names`: the id of a naming, null for their own; `items`: the id of what is attached; `strips`: its
- *   columns beside the tips; `where`: the condition on them, as a query
+ *   columns beside the tips; `where`: the condition on them, as a query; `edition`: the id of an edition,
+ *   null for the tree itself
  */
 
 const NODE = /^\d{1,10}$/;
@@ -110,6 +112,7 @@ export function readLook(params) {
     strips: stripsIn(params.strips),
     where: whereIn(params.where),
     names: /^nm_[a-z0-9]{8,40}$/.test(params.names ?? "") ? params.names : null,
+    edition: /^ed_[a-z0-9]{8,60}$/.test(params.edition ?? "") ? params.edition : null,
   };
 }
 
@@ -178,6 +181,7 @@ export function writeLook(look) {
     items: look.items,
     strips: look.strips.join(".") || null,
     where: look.where,
+    edition: look.edition,
   };
 }
 

@@ -41,14 +41,20 @@ function query(values) {
 /** @typedef {ReturnType<typeof treeSource>} TreeSource */
 
 /**
+ * The ids of the naming and the edition that a tree is shown with; null: of none.
+ *
+ * @typedef {{ names: string | null, edition: string | null }} Shown
+ */
+
+/**
  * All requests about the tree, and the paths of its files. Requests end with
  * `signal` and throw the Problem of a failure.
  *
  * @param {string} tree id
  * @param {AbortSignal} signal
- * @param {() => string | null} [names] gives the id of the naming whose names nodes have; null: their own
+ * @param {() => Shown} [shown] what the tree is shown with
  */
-export function treeSource(tree, signal, names = () => null) {
+export function treeSource(tree, signal, shown = () => ({ names: null, edition: null })) {
   const base = `/v1/trees/${tree}`;
   return {
     tree,
@@ -57,7 +63,7 @@ export function treeSource(tree, signal, names = () => null) {
      *
      * @returns {Promise<Tree>}
      */
-    head: () => get(`${base}.json?depth=0`, { signal, quiet: true }),
+    head: () => get(`${base}.json${query({ depth: 0, ...shown() })}`, { signal, quiet: true }),
     /**
      * The part below `root`, as many nodes of it as fit.
      *
@@ -68,7 +74,7 @@ export function treeSource(tree, signal, names = () => null) {
      */
     view: (root, maxNodes, colorBy, { quiet = true } = {}) =>
       get(
-        `${base}/view${query({ root: root || null, max_nodes: maxNodes, color_by: colorBy, names: names() })}`,
+        `${base}/view${query({ root: root || null, max_nodes: maxNodes, color_by: colorBy, ...shown() })}`,
         { signal, quiet },
       ),
     /**
@@ -77,7 +83,7 @@ export function treeSource(tree, signal, names = () => null) {
      * @returns {Promise<NodeDetails>}
      */
     node: (node, labels) =>
-      get(`${base}/nodes/${node}${query({ labels, names: names() })}`, { signal }),
+      get(`${base}/nodes/${node}${query({ labels, ...shown() })}`, { signal }),
     /**
      * Which of the trees that a consensus was made from have a node.
      *
@@ -93,29 +99,32 @@ export function treeSource(tree, signal, names = () => null) {
      * @returns {Promise<Members>}
      */
     members: (node, { labels, cursor }) =>
-      get(`${base}/nodes/${node}/members${query({ limit: 50, cursor, labels })}`, {
-        signal,
-        quiet: Boolean(cursor),
-      }),
+      get(
+        `${base}/nodes/${node}/members${query({ limit: 50, cursor, labels, edition: shown().edition })}`,
+        {
+          signal,
+          quiet: Boolean(cursor),
+        },
+      ),
     /**
      * @param {string} text
      * @param {{ cursor: string | null, signal: AbortSignal }} options
      * @returns {Promise<Hits>}
      */
     search: (text, { cursor, signal: own }) =>
-      get(`${base}/search${query({ q: text, limit: 20, cursor, names: names() })}`, {
+      get(`${base}/search${query({ q: text, limit: 20, cursor, ...shown() })}`, {
         signal: own,
         quiet: true,
       }),
     /** @returns {Promise<Levels>} */
-    levels: () => get(`${base}/levels`, { signal }),
+    levels: () => get(`${base}/levels${query({ ...shown() })}`, { signal }),
     /**
      * @param {Cut} cut
      * @param {AbortSignal} own
      * @returns {Promise<Clusters>}
      */
     cut: (cut, own) =>
-      get(`${base}/cut${query({ ...cutQuery(cut), limit: 10_000, names: names() })}`, {
+      get(`${base}/cut${query({ ...cutQuery(cut), limit: 10_000, ...shown() })}`, {
         signal: own,
         quiet: true,
       }),
@@ -126,10 +135,13 @@ export function treeSource(tree, signal, names = () => null) {
      */
     largest: async (k) => {
       /** @type {Clusters} */
-      const { largest } = await get(`${base}/cut${query({ k, limit: 1 })}`, {
-        signal,
-        quiet: true,
-      });
+      const { largest } = await get(
+        `${base}/cut${query({ k, limit: 1, edition: shown().edition })}`,
+        {
+          signal,
+          quiet: true,
+        },
+      );
       return largest;
     },
     /**
@@ -185,7 +197,8 @@ export function treeSource(tree, signal, names = () => null) {
      * @returns {Promise<Points>}
      */
     positions: async (map) => {
-      const path = `${positionsPath(map, "npy")}?order=leaves`;
+      const { edition } = shown();
+      const path = `${positionsPath(map, "npy")}${query({ order: "leaves", edition })}`;
       const answer = await raw(path, { signal, accept: "application/x-npy", quiet: true });
       const { values, shape } = readNpy(await answer.arrayBuffer());
       return { xy: /** @type {Float32Array} */ (values), n: shape[0] };
@@ -226,7 +239,6 @@ export function treeSource(tree, signal, names = () => null) {
     tangle: (other, values) => get(`${base}/tangle${query({ other, ...values })}`, { signal }),
 
     featuresPath: `${base}/features.csv`,
-    leavesPath: `${base}/assignments.csv`,
     mergesPath: `${base}/merges.csv`,
     /**
      * @param {string} suffix
@@ -245,18 +257,19 @@ export function treeSource(tree, signal, names = () => null) {
      * @param {number} node
      * @param {string | null} labels id of a dataset
      */
-    membersPath: (node, labels) => `${base}/nodes/${node}/members.csv${query({ labels })}`,
+    membersPath: (node, labels) =>
+      `${base}/nodes/${node}/members.csv${query({ labels, edition: shown().edition })}`,
     /**
      * @param {Cut | null} cut null: the leaves
      * @param {string} suffix
      */
     assignmentsPath: (cut, suffix) =>
-      `${base}/assignments.${suffix}${query(cut ? cutQuery(cut) : {})}`,
+      `${base}/assignments.${suffix}${query({ ...(cut ? cutQuery(cut) : {}), ...shown() })}`,
     /**
      * @param {string} suffix
      * @param {QueryValues} values
      */
-    formPath: (suffix, values) => `${base}.${suffix}${query({ names: names(), ...values })}`,
+    formPath: (suffix, values) => `${base}.${suffix}${query({ ...shown(), ...values })}`,
   };
 }
 

@@ -20,6 +20,10 @@ export class Store {
   share = new Float32Array(START); // Of the category among the leaves below.
   /** @type {(string | null)[]} */
   name = [];
+  /** @type {(string | null)[]} That an edition gives it. */
+  colour = [];
+  /** @type {Set<number>} Ids of nodes that an edition shows folded. */
+  collapsed = new Set();
   /**
    * Children as slots, in drawing order; null where none are loaded.
    *
@@ -122,6 +126,8 @@ export class Store {
       this.before[slot] = node.points_before;
       this.height[slot] = node.height;
       this.name[slot] = node.name;
+      this.colour[slot] = node.colour ?? null;
+      if (node.collapsed) this.collapsed.add(node.id);
       this.category[slot] = coloured ? (node.category ?? NONE) : NONE;
       this.share[slot] = node.share ?? 1;
       hidden.set(slot, node.hidden);
@@ -231,6 +237,7 @@ export class Store {
       kept.category[fresh] = this.category[slot];
       kept.share[fresh] = this.share[slot];
       kept.name[fresh] = this.name[slot];
+      kept.colour[fresh] = this.colour[slot];
       kept.parent[fresh] = this.parent[slot] === NONE ? NONE : to[this.parent[slot]];
       const kids = this.kids[slot];
       if (!kids) continue;
@@ -238,6 +245,7 @@ export class Store {
       else kept.kids[fresh] = kids.map((kid) => to[kid]);
     }
     kept.low = this.low;
+    kept.collapsed = this.collapsed;
     kept.grafts = this.grafts.filter((graft) => kept.has(graft.root) && !cut.has(graft.root));
     return kept;
   }

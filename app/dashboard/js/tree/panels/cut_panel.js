@@ -54,9 +54,10 @@ const WAYS = ["k", "height"];
  * The panel: `start` once the first view is shown, `choose` another cut, `draw` it in other colours.
  *
  * @param {TreeView} view
- * @param {{ onproblem: (error: unknown) => unknown }} handlers
+ * @param {{ onproblem: (error: unknown) => unknown, rows?: boolean }} handlers `rows`: whether the clusters
+ *   of rows can be read
  */
-export function cutPanel(view, { onproblem }) {
+export function cutPanel(view, { onproblem, rows = true }) {
   const { source, look, signal } = view;
   const sliderId = unique("cut");
   /** @type {Way} */
@@ -126,7 +127,7 @@ export function cutPanel(view, { onproblem }) {
     summary,
     bars,
     warnings,
-    el("div", { class: "row" }, downloads),
+    rows && el("div", { class: "row" }, downloads),
   );
 
   // --- positions of the slider -------------------------------------------------------------------

@@ -14,8 +14,11 @@ import { printView } from "./print_view.js";
 /** @import { TreeView } from "../draw/view.js" */
 /** @import { QueryValues } from "../model/source.js" */
 
-/** @param {TreeView} view */
-export function fileMenu(view) {
+/**
+ * @param {TreeView} view
+ * @param {{ rows?: boolean }} [options] `rows`: whether the rows of its leaves can be read
+ */
+export function fileMenu(view, { rows = true } = {}) {
   const { source, signal } = view;
   /**
    * @param {string} suffix
@@ -33,6 +36,11 @@ export function fileMenu(view) {
         toast(`Not as ${label}: ${error.message}`);
       } else toastError(error);
     }
+  };
+  const leaves = {
+    label: "Leaves of all rows (CSV)",
+    onselect: () =>
+      download(source.assignmentsPath(null, "csv"), `${view.fileName()}-leaves.csv`, { signal }),
   };
   const part = () => (view.look.root ? { root: view.look.root } : {});
   const drawing = () => ({
@@ -54,10 +62,7 @@ export function fileMenu(view) {
       { label: "Nodes (CSV)", onselect: () => save("csv", part(), "CSV") },
       { label: "Nodes (Parquet)", onselect: () => save("parquet", part(), "Parquet") },
       { label: "Columns (Arrow)", onselect: () => save("arrow", part(), "Arrow") },
-      {
-        label: "Leaves of all rows (CSV)",
-        onselect: () => download(source.leavesPath, `${view.fileName()}-leaves.csv`, { signal }),
-      },
+      ...(rows ? [leaves] : []),
       {
         label: "Whole picture by the service (SVG)",
         onselect: () => save("svg", { ...part(), ...drawing() }, "SVG"),

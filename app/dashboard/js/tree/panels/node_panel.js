@@ -79,9 +79,12 @@ const endsInterval = (node, name) =>
  *   actions: (node: NodeDetails) => NodeAction[],
  *   onchoose: (id: number, path: number[]) => unknown,
  *   choosing: Choosing,
- * }} handlers
+ *   rows?: boolean,
+ *   stays?: () => boolean,
+ * }} handlers `rows`: whether its points can be read; `stays`: whether the column does not scroll to a
+ *   node that is selected
  */
-export function nodePanel(view, { actions, onchoose, choosing }) {
+export function nodePanel(view, { actions, onchoose, choosing, rows = true, stays = () => false }) {
   const { source, signal } = view;
   const title = unique("node");
   const body = el("div", { class: "stack" });
@@ -114,7 +117,9 @@ export function nodePanel(view, { actions, onchoose, choosing }) {
    *   `isWanted`: the user has just asked for it, and it comes into view
    */
   const show = async (id, { anew = false, isWanted = false } = {}) => {
-    const name = `${id} ${labels()} ${shownErrors(view)?.job} ${view.look.names} ${view.items?.attachment.id}`;
+    const { names, edition } = view.look;
+    const kept = `${names} ${edition} ${view.revision} ${view.items?.attachment.id}`;
+    const name = `${id} ${labels()} ${shownErrors(view)?.job} ${kept}`;
     if (name === shown && !anew) {
       if (isWanted) reveal();
       return;
@@ -225,7 +230,7 @@ export function nodePanel(view, { actions, onchoose, choosing }) {
       ),
       Object.values(node).some(isFeatures) && featuresFile(),
       node.child_nodes.length > 0 && childrenOf(node),
-      nodePoints(view, node, labels(), choosing),
+      rows && nodePoints(view, node, labels(), choosing),
     );
   };
 
@@ -368,7 +373,7 @@ export function nodePanel(view, { actions, onchoose, choosing }) {
     if (view.look.node !== null) show(view.look.node);
   };
   /** @param {Selection} selection */
-  const follow = ({ id }) => show(id, { isWanted: true });
+  const follow = ({ id }) => show(id, { isWanted: !stays() });
   const showChosen = () => {
     /** @type {NodeListOf<HTMLElement>} */
     const controls = body.querySelectorAll("[data-choice]");

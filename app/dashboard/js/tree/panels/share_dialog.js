@@ -1,0 +1,146 @@
+// Links that show the tree to people without a key: made, listed, revoked.
+
+import { url } from "../../net/connection.js";
+import { shares } from "../../net/editions.js";
+import { aborted, messageOf, problemOf } from "../../net/problem.js";
+import { button, field, select } from "../../ui/controls.js";
+import { copy, dialog, toast, toastError } from "../../ui/dialogs.js";
+import { bdi, el, focusFirst, replace } from "../../ui/dom.js";
+import { moment } from "../../ui/format.js";
+import { problemBox } from "../../ui/notices.js";
+import { embedText, expiryOf, shownText } from "../model/share.js";
+
+/** @import { Share } from "../../net/answers.js" */
+/** @import { TreeView } from "../draw/view.js" */
+
+/** @param {TreeView} view */
+export function shareDialog(view) {
+  const { source, look, signal } = view;
+  const name = el("input", { type: "text", maxlength: 1000, autocomplete: "off" });
+  const days = select(
+    [
+      [1, "in a day"],
+      [7, "in a week"],
+      [30, "in 30 days"],
+      [365, "in a year"],
+    ],
+    { value: 7 },
+  );
+  const rows = el("input", { type: "checkbox" });
+  const embed = el("input", { type: "checkbox" });
+  const nameRow = field("For", name, { hint: "whom it is for; only you see it" });
+  const made = el("div", { class: "stack tight", role: "status" });
+  const list = el("ul", { class: "share-list" });
+
+  const load = async () => {
+    try {
+      const { items } = await shares.of(source.tree, signal);
+      replace(list, items.length ? items.map(item) : el("li", { class: "quiet" }, "None so far."));
+    } catch (error) {
+      if (!aborted(error)) {
+        replace(list, el("li", {}, problemBox(problemOf(error), { level: "h4", retry: load })));
+      }
+    }
+  };
+  /** @param {Share} share */
+  const item = (share) => {
+    const label = share.name || "A link";
+    return el(
+      "li",
+      { class: "row apart" },
+      el(
+        "div",
+        {},
+        bdi(label),
+        el("p", { class: "quiet" }, `${shownText(share)} · ends ${moment(share.expires_at)}`),
+      ),
+      button("Revoke", {
+        kind: "small danger",
+        "aria-label": `Revoke “${label}”`,
+        onclick: async () => {
+          try {
+            await shares.revoke(share.id);
+            toast("The link opens nothing any more.", { kind: "good" });
+            await load();
+            focusFirst(element, "h3");
+          } catch (error) {
+            if (!aborted(error)) toastError(error);
+          }
+        },
+      }),
+    );
+  };
+  const make = async () => {
+    try {
+      const share = await shares.make(source.tree, {
+        name: name.value.trim() || null,
+        edition: look.edition,
+        names: look.names,
+        rows: rows.checked,
+        embed: embed.checked,
+        expires_at: expiryOf(Number(days.value), Date.now()),
+      });
+      const address = url(share.page).href;
+      replace(
+        made,
+        el("p", {}, "This is the only time that the link is shown:"),
+        copied("Link", address),
+        share.embed && copied("To embed it", embedText(address)),
+      );
+      nameRow.setError(null);
+      focusFirst(made, "input");
+      await load();
+    } catch (error) {
+      if (!aborted(error)) nameRow.setError(messageOf(error));
+    }
+  };
+  const body = el(
+    "div",
+    { class: "stack" },
+    el(
+      "p",
+      { class: "quiet" },
+      look.edition
+        ? "Whoever has the link sees this edition, as it is whenever they look, and nothing else."
+        : "Whoever has the link sees this tree, and nothing else.",
+    ),
+    nameRow,
+    field("Ends", days),
+    el("label", { class: "check" }, rows, "With the points under each node"),
+    el("label", { class: "check" }, embed, "May be shown within another page"),
+    made,
+    el("h3", { tabindex: "-1" }, "Links to this tree"),
+    list,
+  );
+  const { element } = dialog({
+    title: "Share",
+    body,
+    actions: [{ label: "Close" }, { label: "Make a link", kind: "primary", submit: true }],
+    onsubmit: async () => {
+      await make();
+      return false;
+    },
+  });
+  load();
+}
+
+/**
+ * Text in a field, with a button that copies it.
+ *
+ * @param {string} label
+ * @param {string} text
+ */
+function copied(label, text) {
+  const input = el("input", { type: "text", class: "code", readonly: true, value: text });
+  input.addEventListener("focus", () => input.select());
+  return el(
+    "div",
+    { class: "row share-made" },
+    field(label, input),
+    button("Copy", {
+      kind: "small",
+      "aria-label": `Copy: ${label}`,
+      onclick: async () => (await copy(text)) && toast("Copied.", { kind: "good" }),
+    }),
+  );
+}
