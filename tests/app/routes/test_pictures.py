@@ -8,6 +8,7 @@ from pathlib import Path
 import pypdf
 import pytest
 
+from app.main import documented_app
 from tests.app.conftest import Working
 from tests.app.pictures.font_kit import make_font
 from tests.app.tree_kit import NEWICK, get, post
@@ -62,3 +63,15 @@ def test_characters_without_a_glyph_are_named(
     assert "U+72AC" not in answer.headers["warning"]
     assert "UMBEL_FONTS" in answer.headers["warning"]
     assert "U+10FFFD" in get(working, tree, ".pdf?width_mm=40").headers["warning"]
+
+
+def test_every_picture_is_a_pdf_too_in_the_document() -> None:
+    paths = documented_app().openapi()["paths"]
+    drawn = [path.removesuffix(".svg") for path in paths if path.endswith(".svg")]
+    assert len(drawn) >= 8
+    for path in drawn:
+        for suffix, media in (("png", "image/png"), ("pdf", "application/pdf")):
+            content = paths[f"{path}.{suffix}"]["get"]["responses"]["200"]["content"]
+            assert set(content) == {media}
+            names = {each.get("name") for each in paths[f"{path}.{suffix}"]["get"]["parameters"]}
+            assert {"width_mm", "dpi", "font_pt", "fonts"} <= names

@@ -31,6 +31,7 @@ const FILES = [
   ["/nodes.csv", "All nodes (CSV)"],
   [".svg", "Picture (SVG)"],
   [".png", "Picture (PNG)"],
+  [".pdf", "Picture (PDF)"],
 ];
 
 /**

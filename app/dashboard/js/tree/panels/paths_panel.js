@@ -18,6 +18,7 @@ const METHODS = new Set(["tvmf"]);
 const FORMS = [
   ["svg", "Picture (SVG)"],
   ["png", "Picture (PNG)"],
+  ["pdf", "Picture (PDF)"],
   ["csv", "Numbers (CSV)"],
   ["json", "Numbers (JSON)"],
 ];

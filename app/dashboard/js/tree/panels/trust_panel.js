@@ -19,6 +19,7 @@ import { curvePoints, depthText, labelOf, promiseText, stepAt } from "./trust_wo
 const FILES = [
   ["curve.csv", "Curve (CSV)"],
   ["curve.svg", "Curve (SVG)"],
+  ["curve.pdf", "Curve (PDF)"],
   ["curve.png", "Curve (PNG)"],
   ["groups.csv", "Thresholds (CSV)"],
   ["suspects.csv", "Labels that look wrong (CSV)"],
