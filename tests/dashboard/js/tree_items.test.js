@@ -26,6 +26,7 @@ import {
   rangeOf,
   stepOf,
 } from "../../../app/dashboard/js/tree/model/items.js";
+import { mapColours } from "../../../app/dashboard/js/tree/draw/map_colours.js";
 import { tint } from "../../../app/dashboard/js/tree/draw/tint.js";
 
 const GROUP = {
@@ -108,6 +109,27 @@ test("strips, and what fades where nothing matches", () => {
   assert.equal(isMatched(items.matches, -1), true);
   assert.equal(shownColumn({ look: { color: "at_1.1" }, items })?.column, WEIGHT);
   assert.equal(shownColumn({ look: { color: "at_2.1" }, items }), null);
+});
+
+test("the map has the colours of the items", () => {
+  const store = {
+    n: 3, id: [0, 1, 2], kids: [[1, 2], null, null], before: [0, 0, 3], size: [5, 3, 2],
+    category: [-1, -1, -1],
+  }; // prettier-ignore
+  const items = { attachment: { id: "at_1" }, columns: [GROUP], values: new Map([[0, GROUPS]]) };
+  const look = { color: "at_1.0", alone: null };
+  const { runs, palette } = mapColours({
+    look,
+    theme: THEME,
+    cut: null,
+    store,
+    items,
+    errors: null,
+  });
+  assert.deepEqual(runs.map(({ first, n, index }) => [first, n, palette[index]]), [
+    [0, 3, "#0072b2"],
+    [3, 2, "#d55e00"],
+  ]); // prettier-ignore
 });
 
 test("conditions in an address", () => {

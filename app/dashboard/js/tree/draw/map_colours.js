@@ -1,7 +1,9 @@
 // The colours of a map: those of the tree beside it, by runs of places.
 
+import { categoryAt } from "../model/items.js";
 import { NONE } from "../model/store.js";
 import { byLabels, shownErrors } from "./colouring.js";
+import { seriesOf, shownColumn } from "./item_tints.js";
 import { mix } from "./palettes.js";
 import { colourOf } from "./tint.js";
 
@@ -21,7 +23,9 @@ export function mapColours(view) {
   const { look, theme, cut, store } = view;
   const isByCut = look.color === "cut" && cut !== null;
   const isByLabels = byLabels(look);
-  const isPlain = !isByCut && !isByLabels;
+  const ofItems = shownColumn(view);
+  const isPlain = !isByCut && !isByLabels && !ofItems;
+  const shades = ofItems ? { ...theme, series: seriesOf(theme, ofItems.column) } : theme;
   const bare = isPlain || shownErrors(view) ? theme.bare : theme.other;
   const { alone } = look;
   const palette = [alone === null ? bare : mix(bare, theme.paper, FADED)];
@@ -29,7 +33,7 @@ export function mapColours(view) {
   const known = new Map();
   /** @param {number} category */
   const indexOf = (category) => {
-    const own = colourOf(theme, category, isByCut);
+    const own = colourOf(shades, category, isByCut);
     const colour = alone === null || alone === category ? own : mix(own, theme.paper, FADED);
     let index = known.get(colour);
     if (index === undefined) {
@@ -47,24 +51,29 @@ export function mapColours(view) {
       index: indexOf(category),
     }));
   } else if (isByLabels) {
-    runs = tips(store).map((slot) => ({
-      first: store.before[slot],
-      n: store.size[slot],
-      index: indexOf(store.category[slot]),
-    }));
+    runs = tips(store, (slot) => store.category[slot], indexOf);
+  } else if (ofItems) {
+    const { column, values } = ofItems;
+    runs = tips(store, (slot) => categoryAt(column, values, store.id[slot]), indexOf);
   }
   return { runs, palette };
 }
 
 /**
- * The loaded nodes without loaded children that have a category, as slots.
+ * The places of the loaded nodes without loaded children that have a category.
  *
  * @param {Store} store
+ * @param {(slot: number) => number} categoryOf
+ * @param {(category: number) => number} indexOf
  */
-function tips(store) {
-  const found = [];
+function tips(store, categoryOf, indexOf) {
+  /** @type {Run[]} */
+  const runs = [];
   for (let slot = 0; slot < store.n; slot += 1) {
-    if (!store.kids[slot]?.length && store.category[slot] !== NONE) found.push(slot);
+    if (store.kids[slot]?.length) continue;
+    const category = categoryOf(slot);
+    if (category === NONE) continue;
+    runs.push({ first: store.before[slot], n: store.size[slot], index: indexOf(category) });
   }
-  return found;
+  return runs;
 }
