@@ -37,6 +37,7 @@ from app.schemas.maps import (
     SelectionBody,
     SelectionQuery,
 )
+from app.schemas.queries import EditionOf
 from app.submission.fit_rows import require_n_rows
 from app.submission.inputs import resolve
 from app.submission.jobs import Draft, SubmissionDep, submitted
@@ -44,11 +45,11 @@ from app.submission.maps import subject
 from app.submission.named_jobs import LOCATION, MAPS
 from app.submission.shown_trees import categories_of, shown_etag, shown_tree_of
 from app.submission.tree_jobs import REFUSALS
+from models.editions.edited import EditedTree
 from models.maps.selection import best_fits, inside
 from models.tree import walk
 from models.tree.cluster_names import cluster_names
 from models.tree.leaf_ranges import points_before, points_in_order
-from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.artifacts.trees import TreeRecord
 from workers.model import sibling
@@ -285,6 +286,7 @@ async def get_place(
             ge=0, le=2**31 - 1, description="A point's number from left to right.", examples=[0]
         ),
     ],
+    edition: EditionOf = None,
 ) -> PlaceBody:
     """The point at a place of the tree, where points are from left to right as their leaves, those
     of a leaf by row: its row, and the leaf that holds it.
@@ -293,12 +295,14 @@ async def get_place(
     if place >= record.n_points:
         raise not_found("place", str(place))
     return await in_turn(
-        lambda: _place(tree_of(service, tenant, tree_id), place), turn(record, "look")
+        lambda: _place(shown_tree_of(service, tenant, tree_id, None, edition), place),
+        turn(record, "look"),
     )
 
 
-def _place(tree: Tree, place: int) -> PlaceBody:
+def _place(shown: EditedTree, place: int) -> PlaceBody:
     """O(n_leaves + n_points)."""
+    tree = shown.tree
     leaves = tree.leaves[tree.size[tree.leaves] > 0]
     before = points_before(tree)[leaves]
     leaf = int(leaves[np.where(before <= place, before, -1).argmax()])
@@ -306,9 +310,9 @@ def _place(tree: Tree, place: int) -> PlaceBody:
     return PlaceBody(
         place=place,
         row=int(rows[place - int(points_before(tree)[leaf])]),
-        leaf=leaf,
+        leaf=shown.id(leaf),
         name=tree.name[leaf],
-        path=walk.path(tree, leaf).tolist(),
+        path=shown.ids_of(walk.path(tree, leaf)).tolist(),
     )
 
 

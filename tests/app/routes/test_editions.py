@@ -182,6 +182,8 @@ def test_every_form_shows_the_edition(working: Working, tree: dict[str, Any]) ->
     assert read("/assignments.csv", k=4).text.splitlines()[1] == "0,2,8,garden"
     nested = read("/assignments", levels="3,4").json()["levels"]
     assert [each["parent"] for each in nested[1]["clusters"]] == [0, 1, 2, 2]
+    last = read("/places/4").json()
+    assert (last["leaf"], last["name"], last["path"]) == (3, "tulip", [0, 1, 3])
     svg = read(".svg").text
     assert "#d55e00" in svg
     assert "bulbs &amp; roses" in read(".svg", shape="icicle").text

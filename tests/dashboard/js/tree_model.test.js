@@ -35,6 +35,9 @@ test("a store forgets what lies below nodes", () => {
   assert.equal(store.hidden[store.slot(1)], 2);
   assert.equal(store.name[store.slot(4)], "fungi");
   assert.equal(store.has(2), false);
+  const whole = storeOf(LIFE);
+  assert.equal(store.before[store.slot(7)], whole.before[whole.slot(7)]);
+  assert.ok(store.before[store.slot(7)] > 0);
 });
 
 test("a store grows beyond its first columns", () => {

@@ -221,7 +221,11 @@ export function treeSource(tree, signal, shown = () => ({ names: null, edition: 
      * @param {AbortSignal} own
      * @returns {Promise<Place>}
      */
-    place: (place, own) => get(`${base}/places/${place}`, { signal: own, quiet: true }),
+    place: (place, own) =>
+      get(`${base}/places/${place}${query({ edition: shown().edition })}`, {
+        signal: own,
+        quiet: true,
+      }),
     positionsPath,
     /**
      * @param {string} other id of a tree

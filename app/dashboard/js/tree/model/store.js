@@ -232,6 +232,7 @@ export class Store {
       const fresh = kept.#slotFor(this.id[slot]);
       kept.size[fresh] = this.size[slot];
       kept.leaves[fresh] = this.leaves[slot];
+      kept.before[fresh] = this.before[slot];
       kept.height[fresh] = this.height[slot];
       kept.hidden[fresh] = this.hidden[slot];
       kept.category[fresh] = this.category[slot];

@@ -62,6 +62,8 @@ export function mapPanel(view, { onchoose }) {
   let timer;
   /** @type {AbortController | null} */
   let request = null;
+  /** The order that the points were read in. */
+  let ordered = "";
 
   const facts = el("p", { class: "quiet map-facts", role: "status" });
   const trouble = el("div", { class: "map-trouble" });
@@ -215,6 +217,7 @@ export function mapPanel(view, { onchoose }) {
     performance.mark("map:positions");
     shown = next;
     points = positions;
+    ordered = order();
     outlined = null;
     colouredBy = null;
     content.hidden = false;
@@ -372,6 +375,14 @@ export function mapPanel(view, { onchoose }) {
     if (isOther) load(look.map);
     else recolour();
   };
+  /** The order of the loaded nodes, which that of the points follows. */
+  const order = () => {
+    const { n, id, before } = view.store;
+    return [...id.slice(0, n), ...before.slice(0, n)].join();
+  };
+  view.on("edited", () => {
+    if (shown && !element.hidden && order() !== ordered) load(shown.by);
+  });
   view.on("drawn", recolour);
   view.on("painted", recolour);
   view.on("hover", onhover);
