@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from tests.dashboard.conftest import Open
-from tests.dashboard.planted import until
+from tests.dashboard.planted import hash_of, until
 from tests.e2e.client import Api, npy
 
 if TYPE_CHECKING:
@@ -105,9 +105,8 @@ def better_method(hand: Hand, known: dict[str, str]) -> None:
     page = hand.page
     hand.link("three groups.npy")
     hand.link("Compare methods on it")
-    page.get_by_role("heading", name="New comparison").or_(page.locator("h1")).first.wait_for()
+    page.locator(".run").nth(2).wait_for()
     hand.choose(page.locator("[data-role=labels] select"), value=known["labels"])
-    hand.type(page.locator('.run [data-param="n_clusters"] input').first, "3")
     hand.button("Run the comparison")
     page.get_by_role("button", name="Download CSV").wait_for()
     assert page.locator("tbody tr").count() >= 2
@@ -127,8 +126,11 @@ def outlier(hand: Hand, known: dict[str, str]) -> None:
 def open_on_a_level(hand: Hand, known: dict[str, str]) -> None:
     page = hand.page
     tree_page(hand, "Groups by ward")
-    hand.click(page.get_by_role("group", name="Suggested cuts").get_by_role("button").first)
-    page.wait_for_url("**cut=k:*")
+    hand.type(page.get_by_role("spinbutton", name="Number of clusters"), "6")
+    page.keyboard.press("Enter")
+    until(page, lambda: "6 clusters" in page.locator(".cut-said").inner_text())
+    until(page, lambda: hash_of(page).get("cut") == "k:6")
+    hand.button("Copy link")
 
 
 def download_a_figure(hand: Hand, known: dict[str, str]) -> None:
@@ -187,7 +189,7 @@ TASKS: tuple[tuple[str, str, Callable[[Hand, dict[str, str]], None]], ...] = (
     ("Name subtrees after their labels", "/trees", name_subtrees),
     ("Which method groups these rows better?", "/datasets", better_method),
     ("Find the outlier", "/trees", outlier),
-    ("Open a tree on a level that stands out", "/trees", open_on_a_level),
+    ("Link to a tree on a level", "/trees", open_on_a_level),
     ("Download a figure", "/trees", download_a_figure),
     ("Compare two trees", "/trees", two_trees),
     ("Run a method on a file of one's own", "/", own_file),

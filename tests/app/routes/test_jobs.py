@@ -326,7 +326,8 @@ def test_a_failed_job_shows_its_problem(api: Api) -> None:
 
 
 def test_the_listed_kinds() -> None:
-    of_trees = {"predict", "evaluate", "consensus", "calibrate", "drift", "map", "heatmap", "name"}
+    shown = {"map", "heatmap"}
+    of_trees = {"predict", "evaluate", "consensus", "calibrate", "drift", "name", *shown}
     assert {"fit", "transform", "compare", "attach", *of_trees} == LISTED
 
 

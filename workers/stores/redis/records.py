@@ -273,10 +273,8 @@ class Records:
         def member(record: Record | None) -> Record | None:
             if record is None or not set(tags) <= set(record.tags):
                 return None
-            if name not in (None, record.name):
-                return None
             texts = (record.id, record.name, record.description, record.method, *record.tags)
-            if not mentions(words, *texts):
+            if name not in (None, record.name) or not mentions(words, *texts):
                 return None
             if tags and (
                 status not in (None, record.status) or method not in (None, record.method)

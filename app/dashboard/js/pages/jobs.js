@@ -22,6 +22,7 @@ const KINDS = {
   consensus: "consensus",
   calibrate: "calibration",
   drift: "drift",
+  heatmap: "heatmap",
   map: "map",
   name: "naming",
   import: "import",
