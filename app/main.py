@@ -26,8 +26,10 @@ from app.http.observability import Metrics, Observed
 from app.http.rates import Limiter, Rates
 from app.http.security import Gate
 from app.http.service_metrics import ServiceMetrics
+from app.http.sharing import SharedLinks
 from app.routes import (
     assignments,
+    attachments,
     calibrations,
     changes,
     class_merges,
@@ -38,8 +40,10 @@ from app.routes import (
     dashboard,
     datasets,
     drifts,
+    editions,
     evaluations,
     features,
+    figures,
     health,
     heatmaps,
     imports,
@@ -52,6 +56,7 @@ from app.routes import (
     nodes,
     paths,
     predictions,
+    shares,
     statements,
     stretches,
     tangles,
@@ -64,7 +69,9 @@ from app.routes import (
     webhooks,
 )
 from app.settings import Settings
+from workers.artifacts.editions import Editions
 from workers.artifacts.keys import Keys
+from workers.artifacts.shares import Shares
 from workers.artifacts.uploads import Parts
 from workers.assembly import Assembly, assemble
 from workers.errors import TransientError
@@ -117,7 +124,11 @@ ROUTERS = (
     drifts.router,
     heatmaps.router,
     maps.router,
+    figures.router,
     namings.router,
+    attachments.router,
+    editions.router,
+    shares.router,
     changes.router,
     dashboard.router,
 )
@@ -150,16 +161,22 @@ def create_app(
     settings = settings or Settings()
     metrics = Metrics()
     keyring = Keyring(keys(settings))
-    rates = Rates(settings)
+    rates, links = Rates(settings), SharedLinks()
     app = FastAPI(
         title="Umbel",
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
         lifespan=partial(
-            _lifespan, settings=settings, metrics=metrics, keyring=keyring, rates=rates, send=send
+            _lifespan,
+            settings=settings,
+            metrics=metrics,
+            keyring=keyring,
+            rates=rates,
+            links=links,
+            send=send,
         ),
-        middleware=_middleware(settings, metrics, keyring, rates),
+        middleware=_middleware(settings, metrics, keyring, rates, links),
     )
     app.state.settings = settings
     app.state.metrics = metrics
@@ -183,7 +200,7 @@ def documented_app() -> FastAPI:
 
 
 def _middleware(
-    settings: Settings, metrics: Metrics, keyring: Keyring, rates: Rates
+    settings: Settings, metrics: Metrics, keyring: Keyring, rates: Rates, links: SharedLinks
 ) -> list[Middleware]:
     """Outermost first."""
     cors = Middleware(
@@ -196,7 +213,7 @@ def _middleware(
     return [
         Middleware(Observed, metrics=metrics, root_path=settings.root_path),
         *([cors] if settings.cors_origins else []),
-        Middleware(Gate, settings=settings, keyring=keyring),
+        Middleware(Gate, settings=settings, keyring=keyring, links=links),
         Middleware(Limiter, rates=rates),
         Middleware(Compressed),
     ]
@@ -210,12 +227,14 @@ async def _lifespan(
     metrics: Metrics,
     keyring: Keyring,
     rates: Rates,
+    links: SharedLinks,
     send: Callable[[str, str], None] | None,
 ) -> AsyncIterator[None]:
     traces.begin("umbel-api")
     parts = await to_thread.run_sync(_assembled, settings, send)
     job_ends = JobEnds(settings.redis_url, settings.key_prefix)
-    service = app.state.service = _service(settings, parts, job_ends, keyring, rates)
+    service = app.state.service = _service(settings, parts, job_ends, keyring, rates, links)
+    links.store = service.shares
     stored_keys = Keys(parts.blobs)
     keyring.on_ended = service.feeds.wake
     try:
@@ -262,7 +281,12 @@ def _warn_of_redis(parts: Assembly) -> None:
 
 
 def _service(
-    settings: Settings, parts: Assembly, job_ends: JobEnds, keyring: Keyring, rates: Rates
+    settings: Settings,
+    parts: Assembly,
+    job_ends: JobEnds,
+    keyring: Keyring,
+    rates: Rates,
+    links: SharedLinks,
 ) -> Service:
     return Service(
         settings=settings,
@@ -274,6 +298,9 @@ def _service(
         usage=parts.usage,
         trees=parts.trees,
         annotations=parts.annotations,
+        editions=Editions(parts.blobs),
+        shares=Shares(parts.blobs),
+        links=links,
         job_ends=job_ends,
         feeds=Feeds(
             parts.ledger, parts.redis, settings.key_prefix, job_ends, settings.events_poll_s

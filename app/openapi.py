@@ -36,8 +36,10 @@ TAGS = [
     {"name": "comparisons", "description": "Several methods on the same inputs, in one table."},
     {"name": "models", "description": "Fitted models, as files."},
     {"name": "predictions", "description": "New rows placed in a tree."},
+    {"name": "attachments", "description": "What the points of a tree are: items, beside it."},
     {"name": "heatmaps", "description": "Clusters of a tree as the rows of a matrix."},
     {"name": "maps", "description": "The points of a tree in the plane."},
+    {"name": "figures", "description": "What a client has drawn, as a file for print."},
     {"name": "health", "description": "Whether the service is up."},
 ]
 _JSON = "application/json"

@@ -11,6 +11,8 @@ from pydantic_settings import NoDecode
 
 from workers.settings import SHORTEST_SECRET, WorkerSettings
 
+_ORIGIN = re.compile(r"https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?")
+
 
 class Settings(WorkerSettings):
     """The settings of the API, in addition to those of workers and stores.
@@ -31,8 +33,22 @@ class Settings(WorkerSettings):
         ("127.0.0.1", "localhost", "[::1]"),
         description="Names by which the keyless service may be called (the Host header).",
     )
+    fonts: Annotated[tuple[Path, ...], NoDecode] = Field(
+        (),
+        description="Folders of fonts for pictures, before those of the system; they are for "
+        "characters that the service's own font lacks.",
+    )
     root_path: str = Field(
         "", description="Path prefix that a proxy removes before it passes requests on."
+    )
+
+    frame_ancestors: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Origins whose pages may frame `/embed`, `https://host[:port]` each; none: no "
+        "page may. Nothing else of the service is ever framed.",
+    )
+    share_requests_per_s: float = Field(
+        20.0, gt=0, description="Requests a second of one link, on average over ten seconds."
     )
 
     max_connections: int = Field(
@@ -111,7 +127,17 @@ class Settings(WorkerSettings):
             raise ValueError(f"use at least {SHORTEST_SECRET} characters; `openssl rand -hex 32`")
         return value
 
-    @field_validator("api_keys", "cors_origins", "allowed_hosts", mode="before")
+    @field_validator("frame_ancestors")
+    @classmethod
+    def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for origin in value:
+            if not _ORIGIN.fullmatch(origin):
+                raise ValueError(f"{origin!r} is no origin, such as https://wiki.example.org")
+        return value
+
+    @field_validator(
+        "api_keys", "cors_origins", "allowed_hosts", "frame_ancestors", "fonts", mode="before"
+    )
     @classmethod
     def _split(cls, value: object) -> object:
         if isinstance(value, str):

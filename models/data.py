@@ -13,12 +13,14 @@ import scipy.sparse as sp
 
 from models.arrays import Matrix
 from models.errors import UsageError
+from models.item_table import ItemTable
 from models.label_sets import LabelSets
 from models.rows import ArrayRows, Rows
 from models.tree.tree import Tree
 
 Value: TypeAlias = (
     "npt.NDArray[Any] | sp.csr_array | Rows | Spaces | LabelSets | list[str] | Tree | Earlier"
+    "| ItemTable"
 )
 Spaces: TypeAlias = "tuple[npt.NDArray[Any] | sp.csr_array | Rows, ...]"
 """Several matrices over the same points."""
@@ -146,7 +148,7 @@ class Data:
         value = self.values.get(role)
         if value is None:
             return None
-        if isinstance(value, (Tree, Rows, Earlier, LabelSets, tuple, sp.csr_array)):
+        if isinstance(value, (Tree, Rows, Earlier, LabelSets, ItemTable, tuple, sp.csr_array)):
             raise UsageError(
                 f"Input {role!r} must be a list of names.", code="wrong-input", role=role
             )

@@ -69,6 +69,21 @@ class ArrayRows(Rows):
         return np.require(self.array[rows], self.dtype, ["C", "A"])
 
 
+class ChosenRows(Rows):
+    """Some rows of a matrix, of ascending numbers."""
+
+    def __init__(self, rows: Rows, numbers: npt.NDArray[np.int64]) -> None:
+        self.shape = (len(numbers), rows.shape[1])
+        self.dtype, self.bfloat16, self.far = rows.dtype, rows.bfloat16, rows.far
+        self._rows, self._numbers = rows, numbers
+
+    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+        return self._rows.take(self._numbers[start:stop])
+
+    def take(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        return self._rows.take(self._numbers[rows])
+
+
 def widened(bits: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
     """float32 of the bits of bfloat16; exact, since they are the upper half."""
     wide = bits.astype(np.uint32)

@@ -32,6 +32,7 @@ Kind = Literal[
     "map",
     "heatmap",
     "name",
+    "attach",
     "import",
     "inspect",
 ]
@@ -39,8 +40,11 @@ Kind = Literal[
 `compare` measures several methods; `consensus` makes one tree of several; `calibrate` learns from
 held-out rows how sure answers are; `drift` compares two samples in a tree; `map` lays out the
 points of a tree; `heatmap` has its clusters as the rows of a matrix; `name` names its nodes;
-`import` parses an uploaded tree; `inspect` opens an uploaded dataset. `import` and `inspect` are
-not listed to clients."""
+`attach` reads the items of its rows; `import` parses an uploaded tree; `inspect` opens an uploaded
+dataset. `import` and `inspect` are not listed to clients."""
+
+COMPANIONS: tuple[Kind, ...] = ("map", "heatmap", "attach")
+"""Jobs that go with the tree that they read: they are nothing without it."""
 
 LISTED: frozenset[str] = frozenset(get_args(Kind)) - {"import", "inspect"}
 
@@ -50,7 +54,7 @@ MOST_PIECES = 4096
 _REFERENCES = ("dataset", "tree", "model", "calibration")
 """The options of a request that hold ids."""
 
-_OF_JOBS = ("tr_", "md_", "cal_", "dr_", "map_", "hm_", "nm_", "job_")
+_OF_JOBS = ("tr_", "md_", "cal_", "dr_", "map_", "hm_", "nm_", "at_", "job_")
 """What ids of jobs, and of what jobs make, begin with."""
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -87,7 +91,8 @@ def made_at(own_id: str) -> datetime | None:
 
 
 def sibling(
-    job_id: str, prefix: Literal["tr", "md", "ds", "job", "cmp", "cal", "dr", "map", "hm", "nm"]
+    job_id: str,
+    prefix: Literal["tr", "md", "ds", "job", "cmp", "cal", "dr", "map", "hm", "nm", "at"],
 ) -> str:
     """The id of what a job made, or back: the same suffix, another prefix."""
     return f"{prefix}_{job_id.partition('_')[2]}"
@@ -172,8 +177,9 @@ class Request(_Frozen):
         and `params` are `models.maps.options.MapTerms`; `heatmap` the same and "names_of_fit", the
         role of the fit's input with names of columns, and `params` are "cut" and
         `models.heatmaps.options.HeatmapTerms`; `name` {"tree": id} and
-        `models.node_names.options.NamingTerms`; `import` {"format"}, its content lying at
-        `layout.inline(..., "content")`; `inspect` {"dataset": id}.
+        `models.node_names.options.NamingTerms`; `attach` {"tree": id, "of_fit", "preprocess",
+        "unranked"}, as `app.submission.attachments` has them; `import` {"format"}, its content
+        lying at `layout.inline(..., "content")`; `inspect` {"dataset": id}.
     webhook : the address to notify when the job has ended; checked by
         `workers.webhooks.addresses.parse`.
     key : the key of the store by which it was submitted. key_running : the most jobs of that key

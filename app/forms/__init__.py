@@ -4,14 +4,14 @@ Start with `form`: `mount` makes the pair of routes by suffix and by `Accept`.
 
 - `form`: a form, the choice of one, the routes and the response.
 - `assignments`, `positions`: the forms of the clusters of rows, and of a map.
-- `confusions`, `class_merges`: the forms of classes that are taken for others, or merged.
-- `tree`: the forms of a tree, Newick to PNG.
+- `confusions`, `class_merges`: of classes that are taken for others, or merged.
+- `tree`, `tangles`: the forms of a tree, Newick to PDF; of two trees side by side.
 - `paths`: the forms of clusters over time.
 - `cluster_paths`: these paths, for chosen clusters and a few periods at a time.
 - `stretches`: the forms of features that a transformation stretches.
-- `node_pictures`: images that a model made of nodes.
-- `parts`: parts of a tree as JSON, written piece by piece.
-- `coloring`: the categories that colour a tree.
+- `pictures`, `figures`, `node_pictures`: SVG, PNG, PDF; what a client drew; images of nodes.
+- `parts`, `coloring`: parts of a tree as JSON, piece by piece; categories that colour a tree.
 - `tables`, `selective_curve`, `drift`: of a stored table, a calibration's curve, what moved.
+- `items`: what is attached to a tree: examples of nodes, values and matches of nodes.
 - `stored`: stored trees and models for routes.
 """

@@ -1,4 +1,4 @@
-"""Which classes are taken for which: as JSON with the largest pairs, CSV, and a matrix."""
+"""Which classes are taken for which: as JSON with the largest pairs, CSV, a matrix, pictures."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ import numpy as np
 from app.forms.coloring import by_labels
 from app.forms.form import Chunks, Form
 from app.forms.parts import ITEMS, json_object, slices
+from app.forms.pictures import picture_forms
 from app.forms.tree import npy_chunks
 from app.http.dependencies import Service
 from app.http.problems import Refused
+from app.pictures.palette import style
+from app.pictures.paper import Paper
+from app.schemas.confusions import ConfusionsQuery
 from models import registry
 from models.arrays import Int
 from models.confusions import Confusions, of_labels
@@ -79,12 +83,14 @@ def confusions_of(
 
 @dataclass(frozen=True, slots=True)
 class Confused:
-    """The confusions of a tree, and how many of the largest the JSON form lists."""
+    """The confusions of a tree, and how they are written: of the largest the JSON form lists
+    `limit`."""
 
     tree: Tree
     confusions: Confusions
     source: Source
-    limit: int
+    query: ConfusionsQuery
+    paper: Paper
     warnings: tuple[str, ...] = ()
 
     def json(self) -> Chunks:
@@ -93,7 +99,7 @@ class Confused:
         total, right = confusions.total, confusions.right
         by_node = confusions.by_node(tree)
         largest = np.lexsort((np.arange(tree.n_nodes), -by_node))
-        largest = largest[by_node[largest] > 0][: self.limit]
+        largest = largest[by_node[largest] > 0][: self.query.limit]
         n_rows = confusions.n_rows
         fields: dict[str, Any] = {
             "source": self.source,
@@ -101,7 +107,7 @@ class Confused:
             "right": _share(float(right.sum()), n_rows),
             "n_pairs": len(confusions.mass),
             "rest": confusions.rest,
-            "pairs": json_rows(PAIR, self._pairs(self.limit)),
+            "pairs": json_rows(PAIR, self._pairs(self.query.limit)),
             "nodes": [
                 {
                     "node": node,
@@ -127,6 +133,34 @@ class Confused:
         return csv_chunks(PAIR, self._pairs(None))
 
     def npy(self) -> Chunks:
+        return npy_chunks(self.confusions.matrix(self._some()))
+
+    def drawn(self) -> str:
+        """The matrix as a picture: of each class the share of its rows."""
+        from app.pictures import matrix
+
+        order, query, paper = self._some(), self.query, self.paper
+        total = self.confusions.total[order]
+        masses = self.confusions.matrix(order)
+        share = np.divide(
+            masses, total[:, None], out=np.zeros_like(masses), where=total[:, None] > 0
+        )
+        names = [
+            str(node) if name is None else name
+            for node, name in zip(order.tolist(), self.tree.name[order].tolist(), strict=True)
+        ]
+        drawn = matrix.Matrix(
+            names,
+            share,
+            rows="class",
+            columns="taken for",
+            caption=f"share of each class's rows; {self.confusions.n_rows:,.0f} rows",
+        )
+        own = style(query.theme, query.palette)
+        return matrix.svg(drawn, own, px=paper.width, font=paper.font, title=query.title)
+
+    def _some(self) -> Int:
+        """The order of a matrix. Raises Refused for too many classes."""
         order = self._order()
         if len(order) > MOST_CLASSES:
             raise Refused(
@@ -135,7 +169,7 @@ class Confused:
                 "or a part by `root`.",
                 limit=MOST_CLASSES,
             )
-        return npy_chunks(self.confusions.matrix(order))
+        return order
 
     def _order(self) -> Int:
         """The leaves with rows, or that rows are taken for, from left to right in the tree."""
@@ -175,4 +209,5 @@ FORMS: tuple[Form[Confused], ...] = (
     Form("json", "application/json", lambda confused: confused.json()),
     Form("csv", "text/csv", lambda confused: confused.csv()),
     Form("npy", "application/x-npy", lambda confused: confused.npy()),
+    *picture_forms(Confused.drawn),
 )

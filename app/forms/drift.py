@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from app.forms.form import Chunks, Form
+from app.forms.pictures import picture_forms
 from app.forms.tables import table_csv
+from app.pictures.paper import Paper
 from app.schemas.drifts import DriftBody
 from app.schemas.queries import PictureQuery
 
@@ -23,37 +25,33 @@ class DriftExport:
     body: DriftBody
     moves: Callable[[], pa.Table]
     query: PictureQuery
+    paper: Paper
 
 
 def _json(export: DriftExport) -> Chunks:
     yield export.body.model_dump_json().encode()
 
 
-def _svg(export: DriftExport) -> Chunks:
-    yield _drawn(export).encode()
-
-
-def _png(export: DriftExport) -> Chunks:
-    from app.pictures.png import png
-
-    yield png(_drawn(export), export.query.px)
-
-
 def _drawn(export: DriftExport) -> str:
     from app.pictures import moves
 
     table, query, result = export.moves(), export.query, export.body.result
+    paper = export.paper
     assert result is not None
     shown = [moves.Move(**row) for row in table.select(moves.COLUMNS).slice(0, 60).to_pylist()]
     drawn = moves.Moves(shown, table.num_rows, result.n_reference, result.n_batch, result.level)
     return moves.svg(
-        drawn, px=query.px, palette=query.palette, theme=query.theme, title=query.title
+        drawn,
+        px=paper.width,
+        font=paper.font,
+        palette=query.palette,
+        theme=query.theme,
+        title=query.title,
     )
 
 
 FORMS: tuple[Form[DriftExport], ...] = (
     Form("json", "application/json", _json),
     Form("csv", "text/csv", lambda export: table_csv(export.moves())),
-    Form("svg", "image/svg+xml", _svg),
-    Form("png", "image/png", _png),
+    *picture_forms(_drawn),
 )

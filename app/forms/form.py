@@ -26,13 +26,30 @@ BY_SUFFIX = "x-umbel-forms"
 """The member of a route's operation with its forms; `app.contract.operations` takes it out."""
 
 
+class Warned(Iterator[bytes]):
+    """The chunks of a form that cannot represent everything, and what that is, in ASCII."""
+
+    def __init__(self, chunks: Chunks, warning: str) -> None:
+        self._chunks = chunks
+        self.warning = warning
+
+    def __next__(self) -> bytes:
+        return next(self._chunks)
+
+
 @dataclass(frozen=True, slots=True)
 class Form(Generic[T]):
-    """One form of a T: suffix of the path, media type, writer."""
+    """One form of a T: suffix of the path, media type, writer.
+
+    drawn : whether it is a picture. rendered : whether another process makes it, which has a queue
+    of its own.
+    """
 
     suffix: str
     media: str
     write: Callable[[T], Chunks]
+    drawn: bool = False
+    rendered: bool = False
 
 
 def by_suffix(suffix: str, forms: Sequence[Form[T]]) -> Form[T]:
@@ -192,9 +209,12 @@ async def respond(
     def chunks() -> Chunks:
         content, own = load()
         headers.update(own)
-        yield from form.write(content)
+        written = form.write(content)
+        if isinstance(written, Warned):
+            headers.update(warning(written.warning))
+        yield from written
 
-    if form.media == "image/png":
+    if form.rendered:
         turn = Turn("png", waits=True)
     response = await streamed(chunks(), turn, form.media)
     response.headers.update(headers)

@@ -11,6 +11,8 @@ import numpy as np
 from app.forms.cluster_paths import MOST_ENTRIES, Block, ChosenPaths
 from app.forms.form import Chunks, Form
 from app.forms.parts import ITEMS, json_object, shortened, slices
+from app.forms.pictures import picture_forms
+from app.pictures.paper import Paper
 from app.schemas.paths import PathsQuery
 from models.arrays import Array
 from models.tree.tree import Tree
@@ -29,6 +31,7 @@ class PathsExport:
     paths: ChosenPaths
     tree: Tree
     query: PathsQuery
+    paper: Paper
 
     @property
     def first(self) -> int:
@@ -161,21 +164,11 @@ def _csv_pieces(export: PathsExport) -> Iterator[Piece]:
             yield [*repeated, paths.chosen, names, *columns.values(), *kappa.values()]
 
 
-def _svg(export: PathsExport) -> Chunks:
-    yield _drawn(export).encode()
-
-
-def _png(export: PathsExport) -> Chunks:
-    from app.pictures.png import png
-
-    yield png(_drawn(export), export.query.px)
-
-
 def _drawn(export: PathsExport) -> str:
     from app.pictures import stream
     from app.pictures.moving import Moving
 
-    query, paths = export.query, export.paths
+    query, paths, paper = export.query, export.paths, export.paper
     return stream.svg(
         Moving(
             labels=list(paths.whole.labels),
@@ -188,8 +181,9 @@ def _drawn(export: PathsExport) -> str:
             n_clusters=paths.n_clusters,
             **_whole(paths),
         ),
-        px=query.px,
-        height=query.height,
+        px=paper.width,
+        height=paper.height,
+        font=paper.font,
         palette=query.palette,
         theme=query.theme,
         title=query.title,
@@ -207,6 +201,5 @@ def _whole(paths: ChosenPaths) -> dict[str, Array]:
 FORMS: tuple[Form[PathsExport], ...] = (
     Form("json", "application/json", _json),
     Form("csv", "text/csv", _csv),
-    Form("svg", "image/svg+xml", _svg),
-    Form("png", "image/png", _png),
+    *picture_forms(_drawn),
 )

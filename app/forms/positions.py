@@ -1,17 +1,25 @@
-"""The forms of the positions of a map: JSON, CSV, npy, Arrow."""
+"""The forms of the positions of a map: JSON, CSV, npy, Arrow, pictures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from app.forms.form import Chunks, Form
 from app.forms.parts import IDS, json_object, slices
+from app.forms.pictures import picture_forms
 from app.forms.tree import npy_chunks
-from models.arrays import Int, Single
+from app.pictures.palette import Style, style
+from app.pictures.paper import Paper
+from app.pictures.part import hues
+from app.pictures.raster import MOST_MARKS
+from app.schemas.maps import MapResult, PositionsQuery
+from models.arrays import Int, Mask, Single
+from models.tree.categories import Categories
+from models.tree.leaf_ranges import spans
+from models.tree.tree import Tree
 from workers.formats.table_writers import Piece, arrow_chunks, csv_chunks, json_rows
 
 _COLUMNS = ["row", "x", "y"]
@@ -22,20 +30,88 @@ class Positions:
     """The positions of points in an order.
 
     row : (n_points,) the rows in the order in which they are written. xy : (n_points, 2) float32.
+    result : what the map shows. tree : its tree, with the categories that colour a picture.
     """
 
     row: Int
     xy: Single
+    result: MapResult
+    query: PositionsQuery
+    paper: Paper
+    tree: Tree | None = None
+    categories: Categories | None = None
 
-    @classmethod
-    def of(cls, path: Path, row: Int | None) -> Positions:
-        """The positions of a map's file, mapped. row : the order; None: that of the file."""
-        xy = np.load(path, mmap_mode="r", allow_pickle=False)
-        return cls(np.arange(len(xy)), xy) if row is None else cls(row, xy[row])
+    def drawn(self) -> str:
+        """The points as a picture."""
+        from app.pictures import scatter
+
+        query, paper = self.query, self.paper
+        own = style(query.theme, query.palette)
+        colour, colours, legend = _coloured(self, own)
+        xy, inside = np.asarray(self.xy, dtype=np.float64), self._inside()
+        drawn = scatter.Scatter(
+            xy[inside],
+            colour[inside],
+            colours,
+            legend,
+            circle=self.result.by == "disc",
+            caption=_caption(self.result),
+            window=query.corners(),
+        )
+        return scatter.svg(
+            drawn,
+            own,
+            px=paper.width,
+            height=paper.height,
+            font=paper.font,
+            title=query.title,
+            dots=paper.dots,
+        )
+
+    def _inside(self) -> Mask:
+        """(n_points,) whether a point is within the window."""
+        corners = self.query.corners()
+        if corners is None:
+            return np.ones(len(self.xy), dtype=bool)
+        low, high = corners
+        inside: Mask = ((self.xy >= low) & (self.xy <= high)).all(axis=1)
+        return inside
+
+    def warning(self) -> str | None:
+        """What a picture of so many points is not; None for few."""
+        n_points = int(self._inside().sum())
+        if n_points <= MOST_MARKS:
+            return None
+        return (
+            f"{n_points:,} points are one image in the picture, not marks of their own: more "
+            f"than {MOST_MARKS:,}"
+        )
 
     def pieces(self) -> Iterator[Piece]:
         for rows, xy in zip(slices(self.row, IDS), slices(self.xy, IDS), strict=True):
             yield [rows, xy[:, 0], xy[:, 1]]
+
+
+def _coloured(positions: Positions, own: Style) -> tuple[Int, list[str], list[tuple[str, str]]]:
+    """The index of each point's colour, the colours, and the legend."""
+    tree, categories = positions.tree, positions.categories
+    if tree is None or categories is None:
+        return np.zeros(len(positions.xy), dtype=np.int64), [own.bare], []
+    hue, legend = hues(tree, 0, categories, own)
+    index_of = np.full(categories.n_categories + 1, len(hue), dtype=np.int64)
+    index_of[list(hue)] = np.arange(len(hue))
+    labels = categories.labels
+    if labels is not None and labels.of == "row":
+        category = labels.code[positions.row]
+    else:
+        category = categories.of_leaf[spans(tree).start[tree.leaf_of_point[positions.row]]]
+    return index_of[category], [*hue.values(), own.other], legend
+
+
+def _caption(result: MapResult) -> str:
+    kept = result.neighbors_kept
+    trust = "" if kept is None else f"; keeps {100 * kept:.0f}% of 10 nearest neighbours"
+    return f"{result.n_points:,} points by {result.by}{trust}"
 
 
 def _json(positions: Positions) -> Chunks:
@@ -64,4 +140,5 @@ FORMS: tuple[Form[Positions], ...] = (
     Form("csv", "text/csv", _csv),
     Form("npy", "application/x-npy", _npy),
     Form("arrow", "application/vnd.apache.arrow.file", _arrow),
+    *picture_forms(Positions.drawn),
 )

@@ -9,7 +9,9 @@ import numpy as np
 
 from app.forms.form import Chunks, Form
 from app.forms.parts import json_object
+from app.forms.pictures import picture_forms
 from app.forms.tables import table_csv
+from app.pictures.paper import Paper
 from app.schemas.queries import PictureQuery
 from workers.formats.table_writers import json_rows, pieces_of_arrow
 
@@ -25,6 +27,7 @@ class CurveExport:
     area: float
     threshold: float | None
     query: PictureQuery
+    paper: Paper
 
 
 def _json(export: CurveExport) -> Chunks:
@@ -34,20 +37,10 @@ def _json(export: CurveExport) -> Chunks:
     yield b"\n"
 
 
-def _svg(export: CurveExport) -> Chunks:
-    yield _drawn(export).encode()
-
-
-def _png(export: CurveExport) -> Chunks:
-    from app.pictures.png import png
-
-    yield png(_drawn(export), export.query.px)
-
-
 def _drawn(export: CurveExport) -> str:
     from app.pictures import selective
 
-    query = export.query
+    query, paper = export.query, export.paper
     threshold, coverage, error = (
         export.table.column(name).to_numpy() for name in ("threshold", "coverage", "error")
     )
@@ -57,13 +50,17 @@ def _drawn(export: CurveExport) -> str:
         chosen = max(0, int(np.searchsorted(threshold, export.threshold, side="right")) - 1)
     curve = selective.Selective(coverage, error, export.area, chosen)
     return selective.svg(
-        curve, px=query.px, palette=query.palette, theme=query.theme, title=query.title
+        curve,
+        px=paper.width,
+        font=paper.font,
+        palette=query.palette,
+        theme=query.theme,
+        title=query.title,
     )
 
 
 FORMS: tuple[Form[CurveExport], ...] = (
     Form("json", "application/json", _json),
     Form("csv", "text/csv", lambda export: table_csv(export.table)),
-    Form("svg", "image/svg+xml", _svg),
-    Form("png", "image/png", _png),
+    *picture_forms(_drawn),
 )

@@ -10,7 +10,9 @@ import numpy as np
 
 from app.forms.form import Chunks, Form
 from app.forms.parts import json_object, shortened
+from app.forms.pictures import picture_forms
 from app.http.problems import Refused
+from app.pictures.paper import Paper
 from app.schemas.stretches import StretchedFeature, StretchesQuery
 from models.arrays import Float, Int
 from models.registry import method
@@ -33,6 +35,7 @@ class StretchesExport:
     method_id: str
     whole: FeatureStretches
     query: StretchesQuery
+    paper: Paper
 
     @property
     def values(self) -> Float:
@@ -59,7 +62,7 @@ class StretchesExport:
         ]
 
 
-def stretches_in(path: Path, model_id: str, query: StretchesQuery) -> StretchesExport:
+def stretches_in(path: Path, model_id: str, query: StretchesQuery, paper: Paper) -> StretchesExport:
     """The stretches in a model's file; blocks. Raises Refused `not-found` if it has none."""
     stage = results.map_stage(path, 0)
     whole = method(stage.method).stretches(stage.model)
@@ -69,7 +72,7 @@ def stretches_in(path: Path, model_id: str, query: StretchesQuery) -> StretchesE
             f"Model {model_id!r} by method {stage.method!r} transforms no features; models of "
             "methods that learn a transformation do, such as those of method 'tcs'.",
         )
-    return StretchesExport(model_id, stage.method, whole, query)
+    return StretchesExport(model_id, stage.method, whole, query, paper)
 
 
 def _json(export: StretchesExport) -> Chunks:
@@ -88,20 +91,10 @@ def _csv(export: StretchesExport) -> Chunks:
     return csv_chunks(_COLUMNS, iter([export.piece()]))
 
 
-def _svg(export: StretchesExport) -> Chunks:
-    yield _drawn(export).encode()
-
-
-def _png(export: StretchesExport) -> Chunks:
-    from app.pictures.png import png
-
-    yield png(_drawn(export), export.query.px)
-
-
 def _drawn(export: StretchesExport) -> str:
     from app.pictures import bars
 
-    query, n_features = export.query, export.whole.stretch.size
+    query, paper, n_features = export.query, export.paper, export.whole.stretch.size
     columns = export.columns()[: bars.MOST_SHOWN]
     shown = "" if columns.size == n_features else f"; {columns.size:,} of {n_features:,} features"
     drawn = bars.Bars(
@@ -112,12 +105,18 @@ def _drawn(export: StretchesExport) -> str:
         values=export.values[columns].tolist(),
         caption=_MEANING[query.by] + shown,
     )
-    return bars.svg(drawn, px=query.px, palette=query.palette, theme=query.theme, title=query.title)
+    return bars.svg(
+        drawn,
+        px=paper.width,
+        font=paper.font,
+        palette=query.palette,
+        theme=query.theme,
+        title=query.title,
+    )
 
 
 FORMS: tuple[Form[StretchesExport], ...] = (
     Form("json", "application/json", _json),
     Form("csv", "text/csv", _csv),
-    Form("svg", "image/svg+xml", _svg),
-    Form("png", "image/png", _png),
+    *picture_forms(_drawn),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,11 +43,15 @@ TABLE: tuple[Form[pa.Table], ...] = (
 
 
 def documented_table(
-    model: type[BaseModel], description: str, example: dict[str, Any], csv: str
+    model: type[BaseModel],
+    description: str,
+    example: dict[str, Any],
+    csv: str,
+    others: Sequence[str] = (),
 ) -> dict[int | str, dict[str, Any]]:
     """The responses of a route with the table of something that has ended, for the document.
 
-    csv : the example as CSV.
+    csv : the example as CSV. others : media types of further forms, all of them binary.
     """
     etag = {"description": "ETag of this form.", "schema": {"type": "string"}}
     return {
@@ -57,8 +62,9 @@ def documented_table(
             "content": {
                 "application/json": {"example": example},
                 "text/csv": {"schema": {"type": "string"}, "example": csv},
-                "application/vnd.apache.arrow.file": {
-                    "schema": {"type": "string", "format": "binary"}
+                **{
+                    media: {"schema": {"type": "string", "format": "binary"}}
+                    for media in ("application/vnd.apache.arrow.file", *others)
                 },
             },
         },

@@ -1,11 +1,12 @@
-"""The forms in which a tree is served: JSON, Newick, Nexus, linkages, Arrow, pictures."""
+"""The forms in which a tree is served: JSON, Newick, Nexus, linkages, tables of its nodes, GraphML,
+pictures."""
 
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -13,16 +14,24 @@ import numpy.typing as npt
 
 from app.forms.form import Chunks, Form
 from app.forms.parts import json_object
-from app.forms.tables import mapped
+from app.forms.pictures import picture_forms
+from app.forms.tables import mapped, table_csv
 from app.http.etags import etag_of
 from app.pictures.palette import Palette, Theme
+from app.pictures.paper import Paper
 from app.schemas.queries import FormQuery
+from models.editions.comments import comments
+from models.editions.edited import EditedTree
 from models.tree import walk
 from models.tree.categories import Categories
 from models.tree.cluster_names import is_number
+from models.tree.leaf_ranges import relabelled
 from models.tree.tree import Tree
 from workers.artifacts.trees import TreeRecord
-from workers.formats.table_writers import Column, arrow_chunks, json_columns
+from workers.formats.table_writers import Column, arrow_chunks, json_columns, parquet_chunks
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _VALUES = 1 << 17
 """Values of an array that are written at a time."""
@@ -30,31 +39,34 @@ _VALUES = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class TreeExport:
-    """A stored tree, and how to write it; each form uses the fields relevant to it.
+    """A stored tree as it is shown, and how to write it; each form uses the fields relevant to it.
 
-    root, depth : the part to write. categories : the colours of a picture.
+    root, depth : the part to write, from a row on. categories : the colours of a picture.
     """
 
     record: TreeRecord
-    tree: Tree
+    shown: EditedTree
     root: int = 0
     depth: int | None = None
     layout: Literal["flat", "nested"] = "flat"
     labels: Literal["name", "id"] = "name"
     shape: Literal["circular", "rectangular", "icicle"] = "circular"
-    px: int = 1000
-    height: int | None = None
+    paper: Paper = field(default_factory=Paper)
     palette: Palette = "okabe-ito"
     theme: Theme = "light"
     title: str | None = None
     categories: Categories | None = None
 
+    @property
+    def tree(self) -> Tree:
+        return self.shown.tree
+
     def part(self) -> tuple[Tree, npt.NDArray[np.int64] | None]:
         """The tree or its part, and the ids of the part's nodes in the whole tree."""
         if self.root == 0 and self.depth is None:
-            return self.tree, None
+            return self.tree, self.shown.ids
         part = walk.part(self.tree, self.root, self.depth)
-        return part.tree, part.node
+        return part.tree, self.shown.ids_of(part.node)
 
 
 def _json(export: TreeExport) -> Chunks:
@@ -88,14 +100,16 @@ def _newick(export: TreeExport) -> Chunks:
     from models.tree import newick
 
     tree, ids = export.part()
-    return map(str.encode, newick.write(tree, labels=export.labels, ids=ids))
+    said = comments(tree) if export.shown.annotated else None
+    return map(str.encode, newick.write(tree, labels=export.labels, ids=ids, comments=said))
 
 
 def _nexus(export: TreeExport) -> Chunks:
     from models.tree import nexus
 
     tree, ids = export.part()
-    return map(str.encode, nexus.write(tree, labels=export.labels, ids=ids))
+    said = comments(tree) if export.shown.annotated else None
+    return map(str.encode, nexus.write(tree, labels=export.labels, ids=ids, comments=said))
 
 
 def _linkage(export: TreeExport) -> Chunks:
@@ -121,17 +135,10 @@ def _hclust(export: TreeExport) -> Chunks:
 def _arrow(export: TreeExport) -> Chunks:
     from models.tree import columns
 
-    return arrow_chunks(columns.to_table(export.part()[0]))
-
-
-def _svg(export: TreeExport) -> Chunks:
-    yield _drawn(export).encode()
-
-
-def _png(export: TreeExport) -> Chunks:
-    from app.pictures.png import png
-
-    yield png(_drawn(export), export.px)
+    tree, ids = export.part()
+    if export.shown.ids is not None and ids is not None:
+        tree = replace(tree, extra={**tree.extra, "node": ids})
+    return arrow_chunks(columns.to_table(tree))
 
 
 def _drawn(export: TreeExport) -> str:
@@ -142,14 +149,46 @@ def _drawn(export: TreeExport) -> str:
         root=export.root,
         depth=export.depth,
         shape=export.shape,
-        px=export.px,
-        height=export.height,
+        px=export.paper.width,
+        height=export.paper.height,
+        font=export.paper.font,
         categories=export.categories,
         palette=export.palette,
         theme=export.theme,
         title=export.title,
         labels=export.labels,
+        ids=export.shown.ids,
+        closed=export.shown.closed,
+        painted=export.shown.colours,
     )
+
+
+def _nodes(export: TreeExport) -> pa.Table:
+    """A row for each node, with its id and that of its parent in the whole tree."""
+    import pyarrow as pa
+
+    from models.tree import columns
+
+    tree, ids = export.part()
+    node = np.arange(tree.n_nodes) if ids is None else ids
+    table = columns.to_table(tree).drop_columns("parent")
+    above = pa.array(node[tree.parent], mask=tree.parent < 0)
+    return table.add_column(0, "parent", above).add_column(0, "id", pa.array(node))
+
+
+def _csv(export: TreeExport) -> Chunks:
+    return table_csv(_nodes(export))
+
+
+def _parquet(export: TreeExport) -> Chunks:
+    return parquet_chunks(_nodes(export))
+
+
+def _graphml(export: TreeExport) -> Chunks:
+    from models.tree import graphml
+
+    tree, ids = export.part()
+    return map(str.encode, graphml.write(tree, ids=ids))
 
 
 FORMS: tuple[Form[TreeExport], ...] = (
@@ -159,10 +198,15 @@ FORMS: tuple[Form[TreeExport], ...] = (
     Form("linkage.npy", "application/x-npy", _linkage),
     Form("hclust.json", "application/vnd.umbel.hclust+json", _hclust),
     Form("arrow", "application/vnd.apache.arrow.file", _arrow),
-    Form("svg", "image/svg+xml", _svg),
-    Form("png", "image/png", _png),
+    Form("csv", "text/csv", _csv),
+    Form("parquet", "application/vnd.apache.parquet", _parquet),
+    Form("graphml", "application/graphml+xml", _graphml),
+    *picture_forms(_drawn),
 )
 
+
+WRITTEN = frozenset({"root", "depth", "layout", "labels", "shape", "palette", "theme", "title"})
+"""What an export has as its query does."""
 
 _WITHOUT_HEIGHTS = frozenset({"linkage.npy", "hclust.json"})
 """Forms in which all leaves have height 0."""
@@ -190,7 +234,7 @@ def renamed(tree: Tree, path: Path) -> Tree:
     kept = leaf & np.array([not is_number(name) for name in tree.name[node].tolist()], dtype=bool)
     name = tree.name.copy()
     name[node[~kept]] = np.array(table.column("name").to_pylist(), dtype=object)[~kept]
-    named = replace(tree, name=name)
+    named = relabelled(tree, name)
     _renamed[tree] = path, named
     return named
 

@@ -6,7 +6,7 @@ Start with `dependencies`, the parameters of routes; `problems` has every error.
 - `dependencies`: the service, the tenant, ids of the path, idempotency keys.
 - `problems`: RFC 9457 problems, the kinds of them, and error handlers.
 - `security`, `keyring`, `environment_keys`: who may call: roles, Host, Origin; where keys are kept.
-- `rates`: requests a second, of tenants and keys.
+- `sharing`, `rates`: what a link to a tree opens; requests a second, of tenants, keys and links.
 - `observability`, `service_metrics`: request ids, the log; metrics of requests and of jobs.
 - `bodies`, `queries`: bounded bodies and strict JSON; query parameters that a route has not.
 - `addresses`, `paging`: addresses behind a proxy, pages of lists.

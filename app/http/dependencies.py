@@ -19,9 +19,12 @@ from app.http.job_ends import JobEnds
 from app.http.keyring import Access, Keyring
 from app.http.problems import not_found
 from app.http.rates import Rates
+from app.http.sharing import SharedLinks
 from app.settings import Settings
 from workers.artifacts.annotations import Annotations
 from workers.artifacts.datasets import Datasets
+from workers.artifacts.editions import Editions
+from workers.artifacts.shares import Shares
 from workers.artifacts.trees import Trees
 from workers.artifacts.uploads import Parts
 from workers.jobs.ledger import Ledger
@@ -41,6 +44,9 @@ class Service:
     parts: Parts
     trees: Trees
     annotations: Annotations
+    editions: Editions
+    shares: Shares
+    links: SharedLinks
     job_ends: JobEnds
     feeds: Feeds
     keyring: Keyring
@@ -127,6 +133,8 @@ class _Stem(Convertor[str]):
 register_url_convertor("stem", _Stem())
 
 _SUFFIX = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
+_BESIDE = frozenset({"ed", "sh"})
+"""The prefixes of ids that begin with those of their trees: twice as long."""
 
 
 def is_id(text: object, *prefixes: str) -> bool:
@@ -134,7 +142,9 @@ def is_id(text: object, *prefixes: str) -> bool:
     if not isinstance(text, str):
         return False
     prefix, _, suffix = text.partition("_")
-    return prefix in prefixes and _SUFFIX.fullmatch(suffix) is not None
+    n_parts = 2 if prefix in _BESIDE else 1
+    parts = [suffix[start : start + 26] for start in range(0, len(suffix), 26)]
+    return prefix in prefixes and len(parts) == n_parts and all(map(_SUFFIX.fullmatch, parts))
 
 
 def checked(what: str, prefix: str) -> Any:
@@ -143,7 +153,7 @@ def checked(what: str, prefix: str) -> Any:
     in_path = Path(
         alias=name,
         description=f"{'An' if what[0] in 'aeiou' else 'A'} {what}.",
-        examples=[f"{prefix}_{'0' * 26}"],
+        examples=[f"{prefix}_{'0' * (52 if prefix in _BESIDE else 26)}"],
     )
 
     async def checked(text: str = in_path) -> str:
@@ -164,4 +174,7 @@ ComparisonId = Annotated[str, checked("comparison", "cmp")]
 MapId = Annotated[str, checked("map", "map")]
 HeatmapId = Annotated[str, checked("heatmap", "hm")]
 DriftId = Annotated[str, checked("drift", "dr")]
+AttachmentId = Annotated[str, checked("attachment", "at")]
 NamingId = Annotated[str, checked("naming", "nm")]
+EditionId = Annotated[str, checked("edition", "ed")]
+ShareId = Annotated[str, checked("share", "sh")]

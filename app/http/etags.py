@@ -54,11 +54,16 @@ def require_match(header: str | None, *etags: str) -> None:
     Raises Refused `precondition-failed` if the header names none of them.
     """
     if header is not None and not any(matches(header, etag, weak=False) for etag in etags):
-        raise Refused(
-            "precondition-failed",
-            "It has changed since the ETag in If-Match was read; read it again, and repeat the "
-            "request with the new ETag if it still applies.",
-        )
+        raise changed_meanwhile()
+
+
+def changed_meanwhile() -> Refused:
+    """The refusal of a change that was made for something that has changed since."""
+    return Refused(
+        "precondition-failed",
+        "It has changed since the ETag in If-Match was read; read it again, and repeat the "
+        "request with the new ETag if it still applies.",
+    )
 
 
 def answer(

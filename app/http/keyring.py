@@ -21,6 +21,7 @@ from anyio import to_thread
 
 from app.http.problems import Refused
 from workers.artifacts.keys import Key, Keys, KnownKey, Role, digest_of, id_in
+from workers.artifacts.shares import Share
 from workers.errors import TransientError
 
 EVERY_S = 2.0
@@ -36,6 +37,7 @@ _log = logging.getLogger("umbel")
 @dataclass(frozen=True, slots=True)
 class Access:
     """Who sent a request, and what that caller may do. key : None for one that is not of the store.
+    share : that of a link, which opens only what `app.http.sharing.opens` says.
 
     Keys of the environment, and the caller of a service without keys, may do everything.
     """
@@ -43,10 +45,16 @@ class Access:
     tenant: str
     role: Role
     key: Key | None = None
+    share: Share | None = None
 
     @property
     def key_id(self) -> str | None:
         return None if self.key is None else self.key.id
+
+    @property
+    def called(self) -> str | None:
+        """What the key is called, else its id; None for one that is not of the store."""
+        return None if self.key is None else self.key.name or self.key.id
 
 
 class Keyring:

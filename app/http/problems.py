@@ -52,6 +52,7 @@ KINDS: dict[str, tuple[int, str, str]] = {
     "not-binary": (406, "Form not available", "Node 3 has 4 children; a linkage is binary."),
     "timeout": (408, "The request took too long", "The header was not complete in 10 seconds."),
     "conflict": (409, "Conflict with the current state", "The same request is in progress."),
+    "gone": (410, "It has ended", "The link ended at 2027-01-31T00:00:00Z."),
     "invalid-dataset": (409, "The dataset cannot be used", "Dataset 'ds_x' is invalid: truncated."),
     "precondition-failed": (
         412,
@@ -60,6 +61,11 @@ KINDS: dict[str, tuple[int, str, str]] = {
     ),
     "too-large": (413, "Too large", "The body may have 16777216 bytes at most."),
     "unsupported-format": (415, "Unsupported format", "Upload an array as .npy."),
+    "precondition-required": (
+        428,
+        "An ETag is needed",
+        "Send `If-Match` with the ETag of the edition that the change was made for.",
+    ),
     "range-not-satisfiable": (416, "Range not satisfiable", "The content has 128 bytes."),
     "invalid-request": (422, "The request cannot be used", "params.linkage: Input should be ..."),
     "unusable-input": (422, UNUSABLE, "Row 3 has 4 values, row 0 has 5."),

@@ -1,4 +1,5 @@
-"""Requests a second: one bucket for each tenant, and one for each key that has a limit of its own.
+"""Requests a second: one bucket for each tenant, one for each key that has a limit of its own, and
+one for each link.
 
 A bucket holds ten seconds' worth of requests, at least one, and fills at the limit's rate. The API
 processes share the buckets in Redis: one script for each request, and none where nothing is
@@ -90,6 +91,9 @@ class Rates:
         if access.key is not None and access.key.limits.requests_per_s is not None:
             place = f"{access.tenant}:{access.key.id}"
             buckets.append(Bucket("key", place, access.key.limits.requests_per_s))
+        if access.share is not None:
+            place = f"{access.tenant}:{access.share.id}"
+            buckets.append(Bucket("link", place, self._settings.share_requests_per_s))
         return buckets
 
     async def take(self, buckets: list[Bucket], n: int = 1) -> list[Level] | None:
@@ -165,7 +169,7 @@ def _not_negative(level: Level) -> Level:
 
 def _refused(short: list[Level], fields: dict[str, str]) -> Refused:
     level = max(short, key=lambda level: level.next_s)
-    whose = "This key" if level.bucket.name == "key" else "Your tenant"
+    whose = {"key": "This key", "link": "This link"}.get(level.bucket.name, "Your tenant")
     return Refused(
         "too-many-requests",
         f"{whose} may send {level.bucket.per_s:g} requests a second, on average over "

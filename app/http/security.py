@@ -6,6 +6,9 @@ keys, there is one tenant, `local`, and only this machine may call: the peer and
 must be loopback names, and a page (Origin) must be one of ours, so that a page of another site, or
 one that rebinds its name to 127.0.0.1, cannot reach the service.
 
+A link's token in the place of a key opens what the link shows (`app.http.sharing`), for all methods
+and paths where keys are asked for; without keys it is held to the same machine as everything.
+
 `/metrics` names tenants, so no tenant's key opens it: it needs the token of the operator, where one
 is set, or a key of the store with the role `admin`; it is closed otherwise where there are keys.
 `/livez`, `/readyz`, the document and the pages are open: they reveal nothing about a tenant.
@@ -19,18 +22,23 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.addresses import path_of
 from app.http.keyring import Access, Keyring, unauthenticated
 from app.http.problems import Refused, respond
+from app.http.sharing import SharedLinks, opens
 from app.settings import Settings
+from workers.artifacts.shares import share_id_in
+from workers.errors import TransientError
 
 LOCAL = "local"
 OPEN = frozenset({"/livez", "/readyz"})
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 """The methods of a key that may only read."""
+KEEPS_NOTHING = frozenset({"/v1/figures"})
+"""Paths where such a key may use any method."""
 
 
 class Gate:
@@ -40,9 +48,12 @@ class Gate:
     that is open to all.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings, keyring: Keyring) -> None:
+    def __init__(
+        self, app: ASGIApp, settings: Settings, keyring: Keyring, links: SharedLinks
+    ) -> None:
         self.app = app
         self._keyring = keyring
+        self._links = links
         self._metrics_token = settings.metrics_token.get_secret_value()
         self._origins = frozenset(origin.rstrip("/") for origin in settings.cors_origins)
         self._hosts = frozenset(host.lower() for host in settings.allowed_hosts)
@@ -53,14 +64,44 @@ class Gate:
             return
         state: dict[str, Any] = scope.setdefault("state", {})
         try:
-            access = self._admit(scope, path_of(scope))
+            access = await self._admit_link(scope) or self._admit(scope, path_of(scope))
         except Refused as refused:
             answer = respond(state.get("request_id"), refused.problem, refused.headers)
             await answer(scope, receive, send)
             return
+        except TransientError:
+            away = Refused("unavailable", "The store does not answer; try again.")
+            answer = respond(state.get("request_id"), away.problem, {"Retry-After": "2"})
+            await answer(scope, receive, send)
+            return
+        if access is not None and access.share is not None:
+            send = _for_one_reader(send)
         state["access"] = access
         state["tenant"] = None if access is None else access.tenant
         await self.app(scope, receive, send)
+
+    async def _admit_link(self, scope: Scope) -> Access | None:
+        """The holder of a link; None for whoever sends no token of one. Raises Refused."""
+        path = path_of(scope)
+        if path in OPEN or not path.startswith("/v1"):
+            return None
+        headers = Headers(scope=scope)
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        share_id = share_id_in(token.strip()) if scheme.lower() == "bearer" else None
+        if share_id is None:
+            return None
+        if self._keyring.keyless:
+            self._check_local(scope, headers)
+        share = await self._links.admit(share_id, token.strip())
+        query = QueryParams(scope["query_string"])
+        once = len(query.multi_items()) == len(query)
+        if scope["method"] not in READING or not once or not opens(share, path, query):
+            raise Refused(
+                "forbidden",
+                "This link shows one tree and nothing else; `GET /v1/shared` says which, and with "
+                "which edition and names it is read.",
+            )
+        return Access(share.tenant, "read", share=share)
 
     def _admit(self, scope: Scope, path: str) -> Access | None:
         """The caller, None on an open path. Raises Refused."""
@@ -75,7 +116,8 @@ class Gate:
             return Access(LOCAL, "admin")
         if path.startswith("/v1/") or path == "/v1":
             access = self._caller(headers)
-            if access.role == "read" and scope["method"] not in READING:
+            changes = scope["method"] not in READING and path not in KEEPS_NOTHING
+            if access.role == "read" and changes:
                 raise Refused(
                     "forbidden",
                     f"This key may only read: GET and HEAD, not {scope['method']}. Use a key with "
@@ -135,6 +177,17 @@ class Gate:
                 "Pages of other origins may not call this service, unless UMBEL_CORS_ORIGINS lists "
                 "them.",
             )
+
+
+def _for_one_reader(send: Send) -> Send:
+    """As `send`, for responses that no cache between may keep."""
+
+    async def send_on(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).setdefault("Cache-Control", "private, no-store")
+        await send(message)
+
+    return send_on
 
 
 def is_loopback(scope: Scope) -> bool:

@@ -1,15 +1,15 @@
-"""Trees, clusters over time and bars as SVG and PNG, and trees as text for a terminal.
+"""Pictures of trees and numbers as SVG, PNG and PDF, and trees as text for a terminal.
 
 Start with `svg`, the picture of a tree, or `stream`, that of clusters over time.
 
-- `svg`: the page of a tree: title, legend, notes.
-- `circular`, `rectangular`, `icicle`: the three shapes of a tree.
+- `svg`: the page of a tree. `circular`, `rectangular`, `icicle`: its shapes.
 - `part`: the folded part of a tree with places, labels and colours.
 - `stream`, `panels`, `moving`, `timeline`: the picture of clusters over time.
-- `bars`, `selective`, `moves`: numbers by name; a selective curve; what moved.
-- `mosaic`: images of a node side by side.
-- `marks`, `lettering`: SVG elements, text inside them.
-- `palette`: colours.
-- `png`, `render`: SVG to PNG, in a separate process.
+- `tangle`, `matrix`, `scatter`: two trees, classes taken for others, a map.
+- `bars`, `selective`, `moves`, `mosaic`: other pictures.
+- `marks`, `lettering`, `palette`, `legend`, `raster`: what pictures are made of.
+- `paper`: sizes, and a drawn picture as a file.
+- `typefaces`, `typesetting`: fonts of this machine; texts cut by font.
+- `renderer`, `render`: SVG to PNG and PDF, in a separate process.
 - `outline`: a tree as lines of text.
 """

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.pictures.lettering import clip, width
+from app.pictures.lettering import SIZE, clip, unit_of, width
 from app.pictures.marks import Marks, number, page, points
 from app.pictures.palette import Palette, Theme, style
 
 MOST_SHOWN = 60
 
-_FONT, _SMALL = 12.5, 10.5
+_SMALL = 10.5
 _ROW = 22.0
 _MARGIN = 12.0
 
@@ -31,23 +31,27 @@ class Bars:
 def svg(
     bars: Bars,
     *,
-    px: int = 1000,
+    px: float = 1000,
+    font: float | None = None,
     palette: Palette = "okabe-ito",
     theme: Theme = "light",
     title: str | None = None,
 ) -> str:
-    """A picture of the first `MOST_SHOWN` bars, `px` pixels wide; its height follows from them."""
-    own, unit = style(theme, palette), px / 1000
+    """A picture of the first `MOST_SHOWN` bars, `px` pixels wide; its height follows from them.
+
+    font : the size of names in pixels; None: in proportion to the width.
+    """
+    own, unit = style(theme, palette), unit_of(px, font)
     names, values = bars.names[:MOST_SHOWN], bars.values[:MOST_SHOWN]
     marks = Marks(own)
-    font, margin, row = _FONT * unit, _MARGIN * unit, _ROW * unit
+    size, margin, row = SIZE * unit, _MARGIN * unit, _ROW * unit
     head = 46 * unit if title else 0.0
     if title:
-        marks.heading(title, px, head)
-    shown = [clip(name, font, 0.3 * px) for name in names]
+        marks.heading(title, px, head, unit)
+    shown = [clip(name, size, 0.3 * px) for name in names]
     written = [f"{value:.3g}" for value in values]
-    left = 2 * margin + max((width(text, font) for text in shown), default=0.0)
-    most = px - margin - left - max((width(text, font) for text in written), default=0.0) - margin
+    left = 2 * margin + max((width(text, size) for text in shown), default=0.0)
+    most = px - margin - left - max((width(text, size) for text in written), default=0.0) - margin
     top = head + 30 * unit
     caption = clip(bars.caption, _SMALL * unit, px - left - margin)
     marks.text(left, head + 16 * unit, caption, _SMALL * unit, colour=own.faint)
@@ -56,12 +60,12 @@ def svg(
         zip(values, names, shown, written, strict=True)
     ):
         y, long = top + (place + 0.5) * row, most * value / full
-        marks.text(left - margin, y, short, font, anchor="end", whole=name)
+        marks.text(left - margin, y, short, size, anchor="end", whole=name)
         bar = (
             f"M{points(left, y - 0.36 * row)}h{number(long)}v{number(0.72 * row)}h{number(-long)}Z"
         )
         marks.area(bar, own.tint(own.colours[0], 0.12))
-        marks.text(left + long + margin / 2, y, text, font, colour=own.faint)
+        marks.text(left + long + margin / 2, y, text, size, colour=own.faint)
     bottom = top + len(names) * row
     marks.stroke(f"M{points(left, top)}V{number(bottom)}", own.guide, 1.2 * unit)
     described = f"{title or bars.caption}, {len(names)} bars"[:200]

@@ -8,16 +8,16 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from app.pictures.lettering import clip, width
+from app.pictures.lettering import clip, unit_of, width
 from app.pictures.marks import Marks, number, points, stroke_widths
 from app.pictures.part import Part
 
 SMALLEST_FONT = 5.0
-_READABLE = 0.0065
-"""Font size of labels, as a share of the side, if there is room only for some."""
+_READABLE = 6.5
+"""Font size of labels, in units, if there is room only for some."""
 _GAP = math.radians(4)
-_DOT = 0.004
-"""Radius of the dot of full support, as a share of the side."""
+_DOT = 4.0
+"""Radius of the dot of full support, in units."""
 _MOST_DOTS = 300
 _HOLE = 0.035
 """Radius of the root's arc, as a share of the circle's."""
@@ -29,21 +29,27 @@ def capacity(px: float, room: float | None = None) -> tuple[int, int]:
     return max(60, int(2.0 * side)), max(30, int(0.16 * side))
 
 
-def draw(part: Part, px: float, room: float | None = None) -> tuple[Marks, float]:
+def draw(
+    part: Part, px: float, room: float | None = None, font: float | None = None
+) -> tuple[Marks, float]:
     """Draw into a square of `px`, or one that fits into a page of `px` by `room`.
 
     Returns the marks and the height: that of the square (less for one node), or `room`.
+
+    font : the largest size of labels; None: in proportion to the side.
     """
     marks = Marks(part.style)
     wide, px = px, px if room is None else min(px, room)
+    unit = unit_of(px, font)
     if len(part.parent) == 1:
-        return _alone(marks, part, wide, room), room or 0.2 * px
+        return _alone(marks, part, wide, room, unit), room or 0.2 * px
     across, down = wide / 2, (room or px) / 2
-    margin, strip = 0.015 * px, 0.009 * px if part.legend else 0.0
+    margin, strip = 15 * unit, 9 * unit if part.legend else 0.0
     tips = np.flatnonzero(part.tip)
     span = (part.place.right - part.place.left)[tips] * (2 * math.pi - _GAP)
-    radius, font = _fit(part, tips, span, px, margin, strip)
-    thin = min(max(0.35, 0.32 * radius * float(span.min())), 0.0014 * px + 0.1)
+    most = (16.5 if part.plain else 11) * unit if font is None else font
+    radius, font = _fit(part, tips, span, px, unit, margin + strip, most)
+    thin = min(max(0.35, 0.32 * radius * float(span.min())), 1.4 * unit + 0.1)
 
     angle = -math.pi / 2 + _GAP / 2 + part.place.x * (2 * math.pi - _GAP)
     reach = radius * (_HOLE + (1 - _HOLE) * _outward(part))
@@ -72,8 +78,8 @@ def draw(part: Part, px: float, room: float | None = None) -> tuple[Marks, float
                 part.colour[row],
                 widths[row],
             )
-    _support(marks, part, at, reach, angle, px)
-    outer = radius + (min(0.004 * px, 0.5 * font) if font else 0.004 * px)
+    _support(marks, part, at, reach, angle, unit)
+    outer = radius + (min(4 * unit, 0.5 * font) if font else 4 * unit)
     for row in tips.tolist():
         half = (part.place.right[row] - part.place.left[row]) * (math.pi - _GAP / 2)
         if part.folded[row]:
@@ -109,9 +115,9 @@ def draw(part: Part, px: float, room: float | None = None) -> tuple[Marks, float
     return marks, room or px
 
 
-def _alone(marks: Marks, part: Part, px: float, room: float | None) -> Marks:
+def _alone(marks: Marks, part: Part, px: float, room: float | None, unit: float) -> Marks:
     """A single node: a dot with its label under it."""
-    size = 0.0165 * px if room is None else min(0.0165 * px, 0.12 * room)
+    size = 16.5 * unit if room is None else min(16.5 * unit, 0.12 * room)
     x, dot = px / 2, 0.5 * size
     y = 0.085 * px if room is None else room / 2 - size
     marks.area(
@@ -130,7 +136,7 @@ def _support(
     at: Callable[[float, float], str],
     reach: npt.NDArray[np.float64],
     angle: npt.NDArray[np.float64],
-    px: float,
+    unit: float,
 ) -> None:
     """A dot at each inner node, its area in proportion to the node's support."""
     if part.support is None:
@@ -139,7 +145,7 @@ def _support(
     if len(rows) > _MOST_DOTS:
         return
     for row in rows.tolist():
-        dot = _DOT * px * math.sqrt(part.support[row])
+        dot = _DOT * unit * math.sqrt(part.support[row])
         # A line of two half circles, around the node along its radius.
         near, far = at(reach[row] - dot, angle[row]), at(reach[row] + dot, angle[row])
         arc = f"A{number(dot)} {number(dot)} 0 1 1 "
@@ -185,23 +191,23 @@ def _fit(
     tips: npt.NDArray[np.int64],
     span: npt.NDArray[np.float64],
     px: float,
+    unit: float,
     margin: float,
-    strip: float,
+    most: float,
 ) -> tuple[float, float]:
     """Radius of the circle and font size (0: no labels), each depending on the other.
 
     If there is no room for every label, some are written, at a readable size.
     """
     labels = [part.label[row] for row in tips.tolist()]
-    bare = px / 2 - margin - strip - 0.008 * px
+    bare = px / 2 - margin - 8 * unit
     if not any(labels):
         return bare, 0.0
     spacing = float(np.median(span)) if not part.plain else float(span.min())
-    most = (0.0165 if part.plain else 0.011) * px
     radius, font = _around(labels, bare, px, lambda radius: min(0.9 * radius * spacing, most))
     if font >= SMALLEST_FONT:
         return radius, font
-    some = max(SMALLEST_FONT, _READABLE * px)
+    some = max(SMALLEST_FONT, _READABLE * unit)
     return _around(labels, bare, px, lambda radius: some)
 
 

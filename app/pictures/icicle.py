@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.pictures.lettering import clip, width
+from app.pictures.lettering import clip, unit_of, width
 from app.pictures.marks import Marks, number, points
 from app.pictures.palette import mix
 from app.pictures.part import Part
@@ -20,10 +20,16 @@ def capacity(px: float, room: float | None = None) -> tuple[int, int]:
     return int(min(max(room, 8), 8000)), int(min(max(room / 4, 8), 600))
 
 
-def draw(part: Part, px: float, room: float | None = None) -> tuple[Marks, float]:
-    """Draw at a width of `px`; returns the marks and the height: `room`, else by the tips."""
+def draw(
+    part: Part, px: float, room: float | None = None, font: float | None = None
+) -> tuple[Marks, float]:
+    """Draw at a width of `px`; returns the marks and the height: `room`, else by the tips.
+
+    font : the largest size of labels; None: in proportion to the width.
+    """
     marks, style = Marks(part.style), part.style
-    unit, margin = px / 1000, 22 * px / 1000
+    unit = unit_of(px, font)
+    margin = 22 * unit
     depth = np.zeros(len(part.parent), dtype=np.int64)
     for row in range(1, len(part.parent)):
         depth[row] = depth[part.parent[row]] + 1
@@ -38,7 +44,8 @@ def draw(part: Part, px: float, room: float | None = None) -> tuple[Marks, float
         usual = body / len(tips)
     top = margin + part.place.left * body
     bottom = margin + part.place.right * body
-    font = min(0.84 * usual, 13 * unit) if part.plain else 10.5 * unit
+    most = 13 * unit if font is None else font
+    font = min(0.84 * usual, most) if part.plain else 10.5 * unit
     if room is not None and font < SMALLEST_FONT:
         font = 0.0
     fits = [row for row in tips.tolist() if font and bottom[row] - top[row] >= 0.98 * font]

@@ -7,6 +7,8 @@ import unicodedata
 from xml.sax.saxutils import escape
 
 FONT = "DejaVu Sans"
+SIZE = 12.5
+"""The usual size of text, in units."""
 FAMILY = f"'{FONT}', Verdana, sans-serif"
 
 _INVALID = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -18,6 +20,13 @@ _WIDTHS = (
     611, 685, 390, 337, 390, 838, 500, 500, 613, 635, 550, 635, 615, 352, 635, 634, 278, 278, 579,
     278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592, 525, 636, 337, 636, 838,
 )  # fmt: skip
+
+
+def unit_of(px: float, font: float | None) -> float:
+    """The unit of what does not grow with the data, such as text: a thousandth of the width `px`,
+    or that in which text has the size `font`.
+    """
+    return px / 1000 if font is None else font / SIZE
 
 
 def clean(text: str) -> str:

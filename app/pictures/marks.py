@@ -79,9 +79,9 @@ class Marks:
             f'<text {place} font-size="{number(size)}" fill="{fill}">{markup(text)}{hint}</text>'
         )
 
-    def heading(self, title: str, px: float, head: float) -> None:
+    def heading(self, title: str, px: float, head: float, unit: float) -> None:
         """The title in the middle of the `head` pixels above a picture of `px` pixels of width."""
-        size = min(19 * (px / 1000), 0.42 * head)
+        size = min(19 * unit, 0.42 * head)
         short = clip(title, size, 0.92 * px)
         self.text(px / 2, 0.58 * head, short, size, anchor="middle", whole=title)
 

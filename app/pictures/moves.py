@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.pictures.lettering import clip, width
+from app.pictures.lettering import SIZE, clip, unit_of, width
 from app.pictures.marks import Marks, number, page, points
 from app.pictures.palette import Palette, Theme, style
 
 MOST_SHOWN = 60
 COLUMNS = ("aspect", "node", "name", "parent_name", "direction", "before", "after", "low", "high")
 
-_FONT, _SMALL = 12.5, 10.5
+_SMALL = 10.5
 _ROW = 26.0
 _MARGIN = 12.0
 _TICKS = 4
@@ -49,28 +49,32 @@ class Moves:
 def svg(
     moves: Moves,
     *,
-    px: int = 1000,
+    px: float = 1000,
+    font: float | None = None,
     palette: Palette = "okabe-ito",
     theme: Theme = "light",
     title: str | None = None,
 ) -> str:
     """A picture of the first `MOST_SHOWN` changes, `px` pixels wide; its height follows from
-    them. What was gained is in the palette's first colour, what was lost in its second."""
-    own, unit = style(theme, palette), px / 1000
+    them. What was gained is in the palette's first colour, what was lost in its second.
+
+    font : the size of names in pixels; None: in proportion to the width.
+    """
+    own, unit = style(theme, palette), unit_of(px, font)
     shown = moves.shown[:MOST_SHOWN]
     marks = Marks(own)
-    font, small, margin = _FONT * unit, _SMALL * unit, _MARGIN * unit
+    size, small, margin = SIZE * unit, _SMALL * unit, _MARGIN * unit
     row = _ROW * unit
     head = 46 * unit if title else 0.0
     if title:
-        marks.heading(title, px, head)
+        marks.heading(title, px, head, unit)
     texts = [_told(move) for move in shown]
-    labels = [clip(text, font, 0.36 * px) for text in texts]
-    left = 2 * margin + max((width(text, font) for text in labels), default=0.0)
+    labels = [clip(text, size, 0.36 * px) for text in texts]
+    left = 2 * margin + max((width(text, size) for text in labels), default=0.0)
     right = (
         px
         - 2 * margin
-        - max((width(_from_to(move.before, move.after), font) for move in shown), default=0.0)
+        - max((width(_from_to(move.before, move.after), size) for move in shown), default=0.0)
     )
     top = head + 46 * unit
     bottom = top + max(len(shown), 1) * row
@@ -91,7 +95,7 @@ def svg(
         y = top + (place + 0.5) * row
         colour = own.colours[0 if move.direction == "gained" else 1]
         begin, end = across(move.before), across(move.after)
-        marks.text(left - margin, y, label, font, anchor="end", whole=text)
+        marks.text(left - margin, y, label, size, anchor="end", whole=text)
         if move.low is not None and move.high is not None:
             low, high = across(move.before + move.low), across(move.before + move.high)
             marks.area(_bar(low, high, y, 0.3 * row), own.tint(colour, 0.7))
@@ -99,7 +103,7 @@ def svg(
         marks.area(_disc(begin, y, 4 * unit), own.paper, colour, 1.6 * unit)
         marks.area(_disc(end, y, 4.6 * unit), colour)
         told = _from_to(move.before, move.after)
-        marks.text(right + margin, y, told, font, colour=own.legible(colour))
+        marks.text(right + margin, y, told, size, colour=own.legible(colour))
     described = f"{title or caption}"[:200]
     return page(px, bottom + margin, described, own, _discs_on_top(marks))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from app.pictures.palette import Style, mix
+from models.arrays import Int
 from models.tree.categories import Categories, shared
 from models.tree.layout import Layout, Scale, layout, readable_scale
 from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
+from models.tree.walk import path
 from models.tree.window import fold, tip_weight
 
 
@@ -69,9 +72,18 @@ def take(
     labels: Literal["name", "id"],
     proportional: bool = False,
     scale: Scale | None = None,
+    ids: Int | None = None,
+    closed: Int | None = None,
+    painted: Mapping[int, str] | None = None,
 ) -> Part:
-    """Fold, place, colour and name. `proportional` makes a tip as wide as its number of leaves."""
-    shown = fold(tree, root, max_nodes=4 * max_tips, max_tips=max_tips, max_depth=max_depth)
+    """Fold, place, colour and name. `proportional` makes a tip as wide as its number of leaves.
+
+    ids : of rows, None for the rows. closed : rows that stay folded. painted : colours of rows, for
+    all below them too.
+    """
+    shown = fold(
+        tree, root, max_nodes=4 * max_tips, max_tips=max_tips, max_depth=max_depth, closed=closed
+    )
     node, parent, counts = shown.node, shown.parent, shown.n_leaves
     height = tree.height[node]
     lowest = float(tree.height.min()) if shown.hidden.any() else None
@@ -90,11 +102,13 @@ def take(
     place = layout(parent, height, scale=chosen, lowest=lowest, weight=weight)
     colour, legend = [style.ink] * len(node), list[tuple[str, str]]()
     if categories is not None:
-        hue, legend = _hues(tree, root, categories, style)
+        hue, legend = hues(tree, root, categories, style)
         colour = _colours(tree, categories, node, folded, hue, style)
+    if painted:
+        colour = _painted(tree, node, parent, colour, painted)
     return Part(
         parent, tip, folded, counts, height, place, chosen, colour,
-        _labels(tree, node, tip, counts, labels), _support(tree, node, tip), legend, style,
+        _labels(tree, node, tip, counts, labels, ids), _support(tree, node, tip), legend, style,
     )  # fmt: skip
 
 
@@ -113,23 +127,25 @@ def _labels(
     tip: npt.NDArray[np.bool_],
     counts: npt.NDArray[np.int64],
     labels: Literal["name", "id"],
+    ids: Int | None,
 ) -> list[str]:
     text: list[str] = []
     for row, end, leaves in zip(node.tolist(), tip.tolist(), counts.tolist(), strict=True):
         if row < 0:
             text.append(f"{leaves:,} more")
             continue
-        name = str(row) if labels == "id" else tree.name[row]
+        own_id = row if ids is None else int(ids[row])
+        name = str(own_id) if labels == "id" else tree.name[row]
         if end and leaves > 1:
             text.append(f"{name} ({leaves:,})" if name else f"{leaves:,} leaves")
         elif end:
-            text.append(str(row) if name is None else name)
+            text.append(str(own_id) if name is None else name)
         else:
             text.append(name or "")
     return text
 
 
-def _hues(
+def hues(
     tree: Tree, root: int, categories: Categories, style: Style
 ) -> tuple[dict[int, str], list[tuple[str, str]]]:
     """The colour of each category under `root`, and the legend.
@@ -178,3 +194,18 @@ def _colours(
         else:
             colour.append(mix(style.ink, hue.get(category, style.other), part))
     return colour
+
+
+def _painted(
+    tree: Tree,
+    node: npt.NDArray[np.int64],
+    parent: npt.NDArray[np.int64],
+    colour: list[str],
+    painted: Mapping[int, str],
+) -> list[str]:
+    """The colours, with those of painted nodes at and below them; `node` is in preorder."""
+    above = (painted.get(row) for row in reversed(path(tree, int(node[0])).tolist()))
+    own = [next((paint for paint in above if paint is not None), None)]
+    for row, over in zip(node[1:].tolist(), parent[1:].tolist(), strict=True):
+        own.append(painted.get(row, own[over]))
+    return [plain if paint is None else paint for paint, plain in zip(own, colour, strict=True)]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from app.pictures.lettering import clip, width
+from app.pictures.lettering import clip, unit_of, width
 from app.pictures.marks import Marks, number, points, stroke_widths
 from app.pictures.part import Part
 
@@ -23,10 +23,15 @@ def capacity(px: float, room: float | None = None) -> tuple[int, int]:
     return int(min(max(room / _LEAST_ROW, 8), 8000)), int(min(max(room / 12, 8), 300))
 
 
-def draw(part: Part, px: float, room: float | None = None) -> tuple[Marks, float]:
-    """Draw at a width of `px`; returns the marks and the height: `room`, else by the tips."""
+def draw(
+    part: Part, px: float, room: float | None = None, font: float | None = None
+) -> tuple[Marks, float]:
+    """Draw at a width of `px`; returns the marks and the height: `room`, else by the tips.
+
+    font : the largest size of labels; None: in proportion to the width.
+    """
     marks = Marks(part.style)
-    unit = px / 1000
+    unit = unit_of(px, font)
     tips = np.flatnonzero(part.tip)
     span = (part.place.right - part.place.left)[tips]
     margin, strip = 22 * unit, 9 * unit if part.legend else 0.0
@@ -38,7 +43,8 @@ def draw(part: Part, px: float, room: float | None = None) -> tuple[Marks, float
         margin = min(margin, 0.08 * room)
         body = room - 1.6 * margin - (22 * unit if axis else 0.0)
         usual = body / len(tips) if part.plain else body * float(np.median(span))
-    font = min(0.84 * usual, 13 * unit)
+    most = 13 * unit if font is None else font
+    font = min(0.84 * usual, most)
     if room is not None and font < SMALLEST_FONT:
         font = 0.0
     wide = (width(clip(part.label[r], font, 0.3 * px), font) for r in tips.tolist() if font)

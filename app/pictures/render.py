@@ -1,30 +1,77 @@
-"""One picture from SVG (standard input) to PNG (standard output): the child process of `png`.
+"""One picture from SVG to PNG or PDF (standard output): the child process of `renderer`.
 
-Arguments: width, height, font file, font family. Imports nothing of the service, starts in 50 ms,
-ends by itself.
+Standard input is a JSON object: `form`, `svg`, `width`, `height` (pixels of a PNG, millimetres of a
+PDF), `described`, `family` and `fonts`, the files of fonts. Imports nothing of the service, starts
+in 50 ms, ends by itself.
 """
 
 from __future__ import annotations
 
+import json
 import sys
+import tempfile
+from pathlib import Path
+from typing import Any
 
-import resvg_py
+_PAGE = b"""
+#set document(title: sys.inputs.described, date: none)
+#set page(
+  width: float(sys.inputs.width) * 1mm,
+  height: float(sys.inputs.height) * 1mm,
+  margin: 0pt,
+  fill: none,
+)
+#image(
+  bytes(sys.inputs.svg),
+  format: "svg",
+  width: 100%,
+  height: 100%,
+  fit: "stretch",
+  alt: sys.inputs.described,
+)
+"""
 
 
 def main() -> None:
-    width, height, font_file, family = sys.argv[1:]
-    image = resvg_py.svg_to_bytes(
-        svg_string=sys.stdin.buffer.read().decode(),
-        width=int(width),
-        height=int(height),
+    request = json.load(sys.stdin)
+    forms = {"png": _png, "pdf": _pdf}
+    sys.stdout.buffer.write(forms[request["form"]](request))
+
+
+def _png(request: dict[str, Any]) -> bytes:
+    import resvg_py
+
+    family = request["family"]
+    image: bytes = resvg_py.svg_to_bytes(
+        svg_string=request["svg"],
+        width=request["width"],
+        height=request["height"],
         skip_system_fonts=True,
-        font_files=[font_file],
+        font_files=request["fonts"],
         font_family=family,
         sans_serif_family=family,
         serif_family=family,
         monospace_family=family,
     )
-    sys.stdout.buffer.write(image)
+    return image
+
+
+def _pdf(request: dict[str, Any]) -> bytes:
+    import typst
+
+    with tempfile.TemporaryDirectory() as folder:
+        # Typst takes folders of fonts, not files; nothing else is in its root.
+        for number, file in enumerate(request["fonts"]):
+            Path(folder, f"{number}{Path(file).suffix}").symlink_to(file)
+        fonts = typst.Fonts(
+            include_system_fonts=False, include_embedded_fonts=False, font_paths=[folder]
+        )
+        inputs = {name: str(request[name]) for name in ("svg", "described", "width", "height")}
+        compiler = typst.Compiler(root=folder, font_paths=fonts)
+        document = compiler.compile(input=_PAGE, format="pdf", sys_inputs=inputs)
+        if not isinstance(document, bytes):
+            raise RuntimeError("a picture is one page")
+        return document
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.pictures.lettering import unit_of
 from app.pictures.marks import Marks, number, page, points
 from app.pictures.palette import Palette, Theme, style
 from models.arrays import Float
@@ -31,19 +32,21 @@ class Selective:
 def svg(
     curve: Selective,
     *,
-    px: int = 1000,
+    px: float = 1000,
+    font: float | None = None,
     palette: Palette = "okabe-ito",
     theme: Theme = "light",
     title: str | None = None,
 ) -> str:
-    """A picture `px` pixels wide, three quarters as high and its title."""
-    own, unit = style(theme, palette), px / 1000
+    """A picture `px` pixels wide, three quarters as high and its title. font : the size of text in
+    pixels; None: in proportion to the width."""
+    own, unit = style(theme, palette), unit_of(px, font)
     marks = Marks(own)
-    font = _SMALL * unit * 1.2
+    size = _SMALL * unit * 1.2
     head = 46 * unit if title else 0.0
     if title:
-        marks.heading(title, px, head)
-    left, right, top, bottom = 90 * unit, px - 30 * unit, head + 30 * unit, head + 680 * unit
+        marks.heading(title, px, head, unit)
+    left, right, top, bottom = 90 * unit, px - 30 * unit, head + 30 * unit, head + 0.68 * px
     most = float(curve.error.max()) or 1.0
     x = left + (right - left) * np.clip(curve.coverage, 0.0, 1.0)
     y = bottom - (bottom - top) * curve.error / most
@@ -55,7 +58,7 @@ def svg(
             left - 8 * unit,
             high,
             f"{100 * share * most:.3g}%",
-            font,
+            size,
             colour=own.faint,
             anchor="end",
         )
@@ -63,7 +66,7 @@ def svg(
             at,
             bottom + 16 * unit,
             f"{100 * share:.0f}%",
-            font,
+            size,
             colour=own.faint,
             anchor="end" if tick == _TICKS else "middle",
         )
@@ -75,7 +78,7 @@ def svg(
     marks.area(path + floor, own.tint(own.colours[0], 0.7))
     marks.stroke(path, own.colours[0], 2.0 * unit)
     caption = f"Share of wrong answers by share of information told; area {curve.area:.4g}"
-    marks.text(left, top - 14 * unit, caption, font, colour=own.faint)
+    marks.text(left, top - 14 * unit, caption, size, colour=own.faint)
     if curve.chosen is not None:
         across, up = float(x[curve.chosen]), float(y[curve.chosen])
         marks.stroke(f"M{points(across, bottom)}V{number(up)}", own.text, 1.2 * unit)
@@ -84,5 +87,5 @@ def svg(
         # The curve rises to the right, so the text has room on its left.
         anchor = "end" if across > left + 240 * unit else "start"
         aside = -8 * unit if anchor == "end" else 8 * unit
-        marks.text(across + aside, up - 12 * unit, f"{told}, {wrong}", font, anchor=anchor)
+        marks.text(across + aside, up - 12 * unit, f"{told}, {wrong}", size, anchor=anchor)
     return page(px, bottom + 40 * unit, title or caption, own, marks.write())

@@ -11,7 +11,7 @@ next.
 
 from __future__ import annotations
 
-from app.pictures.lettering import clip, width
+from app.pictures.lettering import SIZE, clip, unit_of, width
 from app.pictures.marks import Marks, page
 from app.pictures.moving import Moving
 from app.pictures.palette import Palette, Theme, style
@@ -19,7 +19,6 @@ from app.pictures.panels import GAP, SMALL, Frame, axis, bands, turns
 
 MOST_SHOWN = 12
 
-_FONT = 12.5
 _LEAST_ROW = 5.0
 """Rows of fewer pixels are left out if the height is fixed."""
 _MOST_POINTS = 500
@@ -29,8 +28,9 @@ _MOST_POINTS = 500
 def svg(
     moving: Moving,
     *,
-    px: int = 1000,
-    height: int | None = None,
+    px: float = 1000,
+    height: float | None = None,
+    font: float | None = None,
     palette: Palette = "okabe-ito",
     theme: Theme = "light",
     title: str | None = None,
@@ -38,7 +38,7 @@ def svg(
     """A picture of the paths; sizes and colours as in `app.pictures.svg`. O(T S)."""
     own = style(theme, palette)
     shown = moving.first(min(MOST_SHOWN, len(own.colours)))
-    unit = px / 1000
+    unit = unit_of(px, font)
     head = 46 * unit if title else 8 * unit
     joined = -(-len(shown.labels) // _MOST_POINTS)
     note = _note(shown, joined)
@@ -51,9 +51,9 @@ def svg(
             note, foot = "", 4 * unit
     marks = Marks(own)
     if title:
-        marks.heading(title, px, head)
+        marks.heading(title, px, head, unit)
     room = None if height is None else height - head - foot
-    frame = _frame(shown, px, head, room)
+    frame = _frame(shown, px, unit, head, room)
     colours = list(own.colours[: len(shown.names)])
     bands(marks, frame, shown, colours)
     axis(marks, frame, shown)
@@ -89,11 +89,10 @@ def _note(moving: Moving, joined: int) -> str:
     return "; ".join(notes)
 
 
-def _frame(moving: Moving, px: float, head: float, room: float | None) -> Frame:
+def _frame(moving: Moving, px: float, unit: float, head: float, room: float | None) -> Frame:
     """Divide the height among the panels; without `room` it follows from the number of clusters."""
-    unit = px / 1000
     n_rows = len(moving.names) if len(moving.labels) > 1 else 0
-    caption, below, font = 20 * unit, 40 * unit, _FONT * unit
+    caption, below, font = 20 * unit, 40 * unit, SIZE * unit
     row = (34 if n_rows <= 6 else 25) * unit
     names = [*moving.names, moving.rest]
     widest = max(width(clip(name, font, 0.2 * px), font) for name in names)

@@ -13,13 +13,15 @@ power 3/4). If all heights are equal the picture shows levels.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from app.pictures import circular, icicle, rectangular
-from app.pictures.lettering import clip, width
+from app.pictures import circular, icicle, legend, rectangular
+from app.pictures.lettering import unit_of
 from app.pictures.marks import Marks, number, page
 from app.pictures.palette import Palette, Theme, style
 from app.pictures.part import Part, take
+from models.arrays import Int
 from models.errors import UsageError
 from models.tree.categories import Categories
 from models.tree.leaf_ranges import leaf_counts
@@ -27,7 +29,7 @@ from models.tree.tree import Tree
 from models.tree.walk import require_node
 
 Shape = Literal["circular", "rectangular", "icicle"]
-MIN_PX, MAX_PX = 100, 10_000
+MIN_PX, MAX_PX = 30, 10_000
 
 _SCALES = {
     "sqrt": "square root of height",
@@ -42,14 +44,18 @@ def svg(
     *,
     root: int = 0,
     shape: Shape = "circular",
-    px: int = 1000,
-    height: int | None = None,
+    px: float = 1000,
+    height: float | None = None,
+    font: float | None = None,
     depth: int | None = None,
     categories: Categories | None = None,
     palette: Palette = "okabe-ito",
     theme: Theme = "light",
     title: str | None = None,
     labels: Literal["name", "id"] = "name",
+    ids: Int | None = None,
+    closed: Int | None = None,
+    painted: Mapping[int, str] | None = None,
 ) -> str:
     """A picture of the part of `tree` under `root`.
 
@@ -58,12 +64,14 @@ def svg(
     px : width in pixels.
     height : in pixels; None: it follows from the shape and the legend. What does not fit is folded,
         and overlapping labels are left out.
+    font : the largest size of labels in pixels; None: it grows with the width.
     depth : nodes this many edges below `root` are folded.
     categories : those of the leaves; they colour leaves, and branches above leaves of one category.
         None: a single colour.
-    labels : leaves' names, or node ids.
+    labels : leaves' names, or node ids. ids : those of rows; None: the rows.
+    closed : rows that are folded. painted : colours of rows, `#rrggbb`, which hold for all below.
 
-    Raises UsageError for an unknown node, shape, palette or theme and sizes outside 100 to 10,000.
+    Raises UsageError for an unknown node, shape, palette or theme and sizes outside 30 to 10,000.
     O(n_nodes) once per tree, then O(shown).
     """
     _require_one_of("shape", shape, get_args(Shape))
@@ -88,8 +96,11 @@ def svg(
         style=style(theme, palette),
         labels=labels,
         proportional=shape == "icicle",
+        ids=ids,
+        closed=closed,
+        painted=painted,
     )
-    return _page(part, px, height, title, shape)
+    return _page(part, (px, height, font), title, shape)
 
 
 def _require_one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
@@ -107,16 +118,21 @@ def _depth(shape: Shape, depth: int | None) -> int | None:
     return icicle.MOST_LEVELS if depth is None else min(depth, icicle.MOST_LEVELS)
 
 
-def _page(part: Part, px: int, height: int | None, title: str | None, shape: Shape) -> str:
+Sizes = tuple[float, float | None, float | None]
+"""Width, height and size of labels, in pixels."""
+
+
+def _page(part: Part, sizes: Sizes, title: str | None, shape: Shape) -> str:
     """Title above, legend and note below."""
-    unit = px / 1000
+    px, height, font = sizes
+    unit = unit_of(px, font)
     frame = Marks(part.style)
     head = 46 * unit if title else 0.0
     if height is not None:
         head = min(head, 0.2 * height)
     if title:
-        frame.heading(title, px, head)
-    rows = _legend(part, px)
+        frame.heading(title, px, head, unit)
+    rows = legend.rows(part.legend, px, unit)
     if height is not None:
         rows = rows[: int(0.4 * height / (21 * unit))]
     note = _note(part, shape)
@@ -124,62 +140,14 @@ def _page(part: Part, px: int, height: int | None, title: str | None, shape: Sha
     if height is not None and foot > 0.5 * height:
         rows, note, foot = [], "", 8 * unit
     room = None if height is None else height - head - foot
-    marks, tall = _ROOMS[shape].draw(part, px, room)
-    _write_legend(frame, rows, px, head + tall + (4 * unit if rows else 0.0))
+    marks, tall = _ROOMS[shape].draw(part, px, room, font)
+    legend.write(frame, rows, px, unit, head + tall + (4 * unit if rows else 0.0))
     if note:
         at = head + tall + foot - 17 * unit
         frame.text(px / 2, at, note, 10.5 * unit, colour=part.style.faint, anchor="middle")
     described = (title or "Tree")[:200] + f", {int(part.n_leaves[0]):,} leaves"
     moved = (f'<g transform="translate(0 {number(head)})">', *marks.write(), "</g>")
     return page(px, head + tall + foot, described, part.style, (*moved, *frame.write()))
-
-
-Entry = tuple[str, str, str, float]
-"""The colour, the written text, the whole text and the width of an entry."""
-
-
-def _legend(part: Part, px: int) -> list[list[Entry]]:
-    """The categories in as few rows as possible, all of about the same length."""
-    unit = px / 1000
-    size = 12.5 * unit
-    entries = []
-    for colour, text in part.legend:
-        short = clip(text, size, 0.28 * px)
-        entries.append((colour, short, text, width(short, size) + 37 * unit))
-    most = 0.94 * px
-    fewest = len(_broken(entries, most))
-    least = sum(entry[3] for entry in entries) / max(1, fewest)
-    while least < most and len(_broken(entries, least)) > fewest:
-        least = min(1.03 * least, most)
-    return _broken(entries, least)
-
-
-def _broken(entries: list[Entry], most: float) -> list[list[Entry]]:
-    """Rows of at most `most` pixels."""
-    rows: list[list[Entry]] = []
-    used = 0.0
-    for entry in entries:
-        if not rows or used + entry[3] > most:
-            rows.append([])
-            used = 0.0
-        rows[-1].append(entry)
-        used += entry[3]
-    return rows
-
-
-def _write_legend(frame: Marks, rows: list[list[Entry]], px: int, top: float) -> None:
-    unit = px / 1000
-    box = 11 * unit
-    for number_, row in enumerate(rows):
-        y = top + (10 + 21 * number_) * unit
-        x = (px - sum(wide for *_, wide in row) + 20 * unit) / 2
-        for colour, text, whole, wide in row:
-            frame.areas.append(
-                f'<rect x="{number(x)}" y="{number(y - box / 2)}" width="{number(box)}" '
-                f'height="{number(box)}" rx="{number(2 * unit)}" fill="{colour}"/>'
-            )
-            frame.text(x + box + 6 * unit, y, text, 12.5 * unit, whole=whole)
-            x += wide
 
 
 def _note(part: Part, shape: Shape) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from app.forms.form import Form, mount, respond
+from app.forms.pictures import DOCUMENTED
 from app.forms.selective_curve import FORMS, CurveExport
 from app.forms.stored import record_of
 from app.forms.tables import TABLE, documented_table, mapped
@@ -151,8 +152,7 @@ CALIBRATIONS.mount(router, EXAMPLE)
                     "schema": {"type": "string"},
                     "example": "threshold,coverage,error,depth\r\n-1.0,1.0,0.12,6.2\r\n",
                 },
-                "image/svg+xml": {"schema": {"type": "string", "format": "binary"}},
-                "image/png": {"schema": {"type": "string", "format": "binary"}},
+                **DOCUMENTED,
             },
         },
         304: {"description": "The client has the current version."},
@@ -177,7 +177,9 @@ async def get_selective_curve(
         facts = CalibrationBody.of(record).result
         assert facts is not None
         threshold = facts.threshold if facts.answer == "node" else None
-        return CurveExport(mapped(path), facts.area, threshold, query), {}
+        return CurveExport(
+            mapped(path), facts.area, threshold, query, query.paper(service.settings.fonts)
+        ), {}
 
     # A calibration never changes once it has succeeded.
     etag = etag_of(

@@ -14,11 +14,11 @@ from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.problems import ANYWHERE, responses
 from app.http.streaming import streamed
 from app.schemas.clusters import ClustersBody, ClustersQuery
-from app.submission.named_jobs import named_tree_of
+from app.submission.shown_trees import shown_tree_of
+from models.editions.edited import EditedTree
 from models.tree.cluster_names import cluster_names
 from models.tree.clusters import Clusters, clusters
 from models.tree.leaf_ranges import points_before, spans
-from models.tree.tree import Tree
 from workers.formats.table_writers import json_list
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
@@ -40,10 +40,11 @@ async def cut_tree(
     """The number of clusters in a cut by `k`, `height` or `level`, their sizes, and the largest of
     them; without a cut, the leaves. `assignments` gives the cluster of every row.
     """
-    bounds = query.model_dump(exclude_none=True, exclude={"limit", "names"})
+    bounds = query.model_dump(exclude_none=True, exclude={"limit", "names", "edition"})
 
     def counted() -> Iterator[bytes]:
-        tree = named_tree_of(service, tenant, tree_id, query.names)
+        shown = shown_tree_of(service, tenant, tree_id, query.names, query.edition)
+        tree = shown.tree
         cut = clusters(tree, **bounds)
         size = tree.size[cut.nodes]
         low, high = cut.heights or (None, None)
@@ -55,16 +56,17 @@ async def cut_tree(
             "median": float(np.median(size)),
             "largest": int(size.max()),
             "warnings": [] if cut.warning is None else [cut.warning],
-            "clusters": json_list(slices(_largest(tree, cut, query.limit), ITEMS)),
+            "clusters": json_list(slices(_largest(shown, cut, query.limit), ITEMS)),
         }
         yield from json_object(fields)
 
     return await streamed(counted(), await look_turn(service, tenant, tree_id))
 
 
-def _largest(tree: Tree, cut: Clusters, limit: int) -> list[dict[str, Any]]:
+def _largest(shown: EditedTree, cut: Clusters, limit: int) -> list[dict[str, Any]]:
     """The largest clusters, of equals the first. O(n_clusters log n_clusters)."""
-    nodes = cut.nodes
+    tree, nodes = shown.tree, cut.nodes
+    ids = shown.ids_of(nodes)
     size = tree.size[nodes]
     category = np.empty(nodes.size, dtype=np.int64)
     category[np.argsort(spans(tree).start[nodes])] = np.arange(nodes.size)
@@ -77,7 +79,7 @@ def _largest(tree: Tree, cut: Clusters, limit: int) -> list[dict[str, Any]]:
     return [
         {
             "id": number,
-            "node": int(nodes[number]),
+            "node": int(ids[number]),
             "size": int(size[number]),
             "name": name,
             "category": int(category[number]),

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.forms.confusions import FORMS, Confused, confusions_of
 from app.forms.form import Form, mount, respond
+from app.forms.pictures import DOCUMENTED
 from app.forms.stored import record_of, tree_of
 from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
@@ -29,6 +30,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
                 "3,Danish,4,Norwegian,7,0.07,0.05,1,2\r\n",
             },
             "application/x-npy": {"schema": {"type": "string", "format": "binary"}},
+            **DOCUMENTED,
         },
     },
     304: {"description": "The client has the current version."},
@@ -60,7 +62,7 @@ async def get_confusions(
     logit it is, give to another, added up; `share` is then its mean, the expected confusion. Pairs
     are ordered by mass, classes as in the tree; `nodes` adds up the pairs that meet at each node.
     CSV has all pairs, the matrix (row: the class, column: what it is taken for) all classes in the
-    order of `classes`.
+    order of `classes`; a picture has the matrix as shares of each class's rows.
     """
     record = await record_of(service, tenant, tree_id)
 
@@ -70,7 +72,8 @@ async def get_confusions(
         if query.root:
             require_node(tree, query.root)
             confusions = confusions.under(tree, query.root)
-        return Confused(tree, confusions, source, query.limit, warnings), {}
+        paper = query.paper(service.settings.fonts)
+        return Confused(tree, confusions, source, query, paper, warnings), {}
 
     # A dataset never changes, but it may be removed.
     etag = None if query.labels else etag_of(f"{record.etag} {form.suffix} {query}".encode())

@@ -1,5 +1,5 @@
-"""The dashboard: the pages at `/` and `/docs` and their files, from `app/dashboard`, and those of
-the sample, from `app/sample`.
+"""The dashboard: the pages at `/`, `/shared`, `/embed` and `/docs` and their files, from
+`app/dashboard`, and those of the sample, from `app/sample`.
 
 None of them needs a key: they reveal nothing about a tenant, and the page itself reads from `/v1`
 with the key that its user enters.
@@ -119,6 +119,24 @@ SAMPLE = Files(directory=FOLDER.parent / "sample")
 async def page(request: Request) -> Response:
     """The page."""
     return await PAGE.get_response("index.html", request.scope)
+
+
+@router.api_route("/shared", methods=["GET", "HEAD"])
+async def shared(request: Request) -> Response:
+    """The page for whoever has a link, whose token is in the fragment and does not arrive here."""
+    return await PAGE.get_response("index.html", request.scope)
+
+
+@router.api_route("/embed", methods=["GET", "HEAD"])
+async def embedded(request: Request) -> Response:
+    """The same for frames of other pages, where the settings list their origins. It shows only
+    links that may be framed; which one it is, only the page itself knows."""
+    response = await PAGE.get_response("index.html", request.scope)
+    ancestors = " ".join(request.app.state.settings.frame_ancestors) or "'none'"
+    response.headers["Content-Security-Policy"] = POLICY.replace(
+        "frame-ancestors 'none'", f"frame-ancestors {ancestors}"
+    )
+    return response
 
 
 @router.api_route("/docs", methods=["GET", "HEAD"])

@@ -51,6 +51,7 @@ MEDIA_TYPES = (
     "application/vnd.apache.arrow.stream",
     "application/vnd.apache.arrow.file",
     "application/vnd.apache.parquet",
+    "application/zip",
     "text/csv",
     "text/x-libsvm",
     "text/x-arff",
@@ -132,7 +133,8 @@ async def create_dataset(
     ARFF class. Null is a row whose labels are unknown. A hierarchy may be the class paths
     (`animal/dog`) of such rows. A graph is a matrix, or pairs of labels: lists of two, or a CSV of
     two columns of text, whose first line is a header if it says so (`source,target`, `from,to`,
-    `parent,child`, ...). These need `role`. A libsvm or ARFF file can be given as features and as
+    `parent,child`, ...). Items are a table with named columns of any kinds, or a zip archive of
+    images. These need `role`. A libsvm or ARFF file can be given as features and as
     labels; of ARFF `member` names the class, by default the last attribute.
 
     The features of a libsvm file are as many as its largest index, so that two files may differ.

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.forms.drift import FORMS, DriftExport
 from app.forms.form import Form, mount, respond
+from app.forms.pictures import DOCUMENTED
 from app.forms.stored import record_of
 from app.forms.tables import TABLE, documented_table, mapped
 from app.http.bodies import StrictRoute
@@ -154,8 +155,7 @@ DRIFTS.mount(router, EXAMPLE)
             "content": {
                 "application/json": {"example": EXAMPLE},
                 "text/csv": {"schema": {"type": "string"}, "example": _CSV},
-                "image/svg+xml": {"schema": {"type": "string", "format": "binary"}},
-                "image/png": {"schema": {"type": "string", "format": "binary"}},
+                **DOCUMENTED,
             },
         },
         304: {"description": "The client has the current version."},
@@ -180,7 +180,7 @@ async def get_drift(
         def moves() -> Any:
             return mapped(DRIFTS.file(service, tenant, drift_id, results.MOVES))
 
-        return DriftExport(body, moves, query), {}
+        return DriftExport(body, moves, query, query.paper(service.settings.fonts)), {}
 
     asked = f"{form.suffix} {query.model_dump_json(exclude_defaults=True)}"
     content = body.model_dump_json()

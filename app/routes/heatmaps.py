@@ -127,7 +127,7 @@ async def list_heatmaps_of_tree(
     """
     await record_of(service, tenant, tree_id)
     job_id = sibling(tree_id, "job")
-    records = await to_thread.run_sync(lambda: service.ledger.shown(tenant, job_id, "heatmap"))
+    records = await to_thread.run_sync(service.ledger.made_of, tenant, job_id, "heatmap")
     return HeatmapsBody(items=[HeatmapBody.of(record) for record in records])
 
 

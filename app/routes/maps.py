@@ -12,7 +12,8 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as InPath
 from pydantic import BaseModel
 
-from app.forms.form import Form, mount, respond
+from app.forms.form import Form, mount, respond, warning
+from app.forms.pictures import DOCUMENTED
 from app.forms.positions import FORMS, Positions
 from app.forms.stored import record_of, tree_of
 from app.http.bodies import StrictRoute
@@ -41,6 +42,7 @@ from app.submission.inputs import resolve
 from app.submission.jobs import Draft, SubmissionDep, submitted
 from app.submission.maps import subject
 from app.submission.named_jobs import LOCATION, MAPS
+from app.submission.shown_trees import categories_of, edition_of, shown_tree_of
 from app.submission.tree_jobs import REFUSALS
 from models.maps.selection import best_fits, inside
 from models.tree import walk
@@ -129,7 +131,7 @@ async def list_maps_of_tree(service: ServiceDep, tenant: Tenant, tree_id: TreeId
     """
     await record_of(service, tenant, tree_id)
     job_id = sibling(tree_id, "job")
-    records = await to_thread.run_sync(lambda: service.ledger.shown(tenant, job_id, "map"))
+    records = await to_thread.run_sync(service.ledger.made_of, tenant, job_id, "map")
     return MapsBody(items=[MapBody.of(record) for record in records])
 
 
@@ -180,6 +182,7 @@ def _documented(
             "text/csv": {"schema": {"type": "string"}, "example": "row,x,y\r\n0,1.25,-0.5\r\n"},
             "application/x-npy": {"schema": {"type": "string", "format": "binary"}},
             "application/vnd.apache.arrow.file": {"schema": {"type": "string", "format": "binary"}},
+            **DOCUMENTED,
         },
     ),
 )
@@ -193,18 +196,34 @@ async def get_positions(
 ) -> Response:
     """Where each point lies, in float32: by row, or by the leaves of the tree from left to right.
     As `.npy` a matrix of two columns, x and y. Points of the Poincaré disc lie within the unit
-    circle.
+    circle. A picture of more than 20,000 points has them as one image.
     """
-    tree, path = await _made(service, tenant, map_id)
+    record, path = await _made(service, tenant, map_id)
+    result = MapBody.of(await MAPS.succeeded(service, tenant, map_id)).result
+    assert result is not None
 
     def load() -> tuple[Positions, dict[str, str]]:
-        by_leaves = query.order == "leaves"
-        order = points_in_order(tree_of(service, tenant, tree.id)) if by_leaves else None
-        return Positions.of(path, order), {}
+        xy = np.load(path, mmap_mode="r", allow_pickle=False)
+        row, tree, categories = np.arange(len(xy)), None, None
+        if query.order == "leaves" or form.drawn:
+            shown = shown_tree_of(service, tenant, record.id, None, query.edition)
+            tree = shown.tree
+            if query.order == "leaves":
+                row = points_in_order(tree)
+                xy = xy[row]
+            if form.drawn:
+                categories = categories_of(service, tenant, record.id, shown, query.color_by)
+        paper = query.paper(service.settings.fonts)
+        positions = Positions(row, xy, result, query, paper, tree, categories)
+        return positions, warning(positions.warning()) if form.drawn else {}
 
-    # A map never changes once it has succeeded.
-    etag = etag_of(f"{map_id} {form.suffix} {query.order}".encode())
-    return await respond(request, form, load, turn(tree, "export"), etag=etag)
+    # A map never changes once it has succeeded; the order of leaves may.
+    asked = query.model_dump_json(exclude_defaults=True)
+    etag = etag_of(f"{map_id} {form.suffix} {asked}".encode())
+    if query.edition is not None:
+        edition = await to_thread.run_sync(edition_of, service, tenant, record.id, query.edition)
+        etag = etag_of(f"{etag} {edition.revision}".encode())
+    return await respond(request, form, load, turn(record, "export"), etag=etag)
 
 
 @router.get(

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from app.forms.coloring import by_labels
 from app.forms.form import Chunks, Form, mount, respond
 from app.forms.node_pictures import node_png, pictures_of
 from app.forms.parts import IDS, briefs, json_object, shortened, slices
@@ -23,9 +22,11 @@ from app.http.paging import LINK_HEADER, next_link
 from app.http.problems import ANYWHERE, not_found, responses
 from app.http.streaming import streamed
 from app.schemas.nodes import MembersBody, MembersQuery, NodeBody, NodePictureQuery
-from app.schemas.queries import NamesOf
-from app.submission.named_jobs import named_tree_of
+from app.schemas.queries import EditionOf, NamesOf
+from app.submission.shown_trees import labels_of, shown_tree_of
 from models.arrays import Int
+from models.editions.edited import EditedTree
+from models.errors import UsageError
 from models.tree import nested, walk
 from models.tree.categories import Categories
 from models.tree.labels import mix
@@ -77,25 +78,29 @@ async def get_node(
     node: NodeId,
     labels: LabelsId = None,
     names: NamesOf = None,
+    edition: EditionOf = None,
 ) -> Response:
     """One node: its path, children, size, height and the fields that its method adds; with
     `labels`, also the labels of the points under it.
     """
 
     def described() -> Iterator[bytes]:
-        tree = _tree_with(service, tenant, tree_id, node, names)
+        shown, row = _shown_with(service, tenant, tree_id, node, names, edition)
+        tree = shown.tree
         start, child = tree.children
-        own = nested.node_fields(tree, node)
-        path = walk.path(tree, node)
-        below = child[start[node] : start[node + 1]]
+        own = nested.node_fields(tree, row)
+        path = walk.path(tree, row)
+        below = child[start[row] : start[row + 1]]
         fields = {
             **{key: value for key, value in own.items() if key not in _OWN},
-            "n_leaves": int(spans(tree).count[node]),
-            "points_before": int(points_before(tree)[node]),
-            "depth": int(tree.depth[node]),
-            "parent_node": briefs(tree, path[-2:-1].tolist())[0] if node else None,
-            "ancestors": briefs(tree, _nearest(path[:-1])),
-            "child_nodes": _children(tree, below),
+            "id": node,
+            "parent": shown.id(own["parent"]) if row else None,
+            "n_leaves": int(spans(tree).count[row]),
+            "points_before": int(points_before(tree)[row]),
+            "depth": int(tree.depth[row]),
+            "parent_node": _briefs(shown, path[-2:-1].tolist())[0] if row else None,
+            "ancestors": _briefs(shown, _nearest(path[:-1])),
+            "child_nodes": _children(shown, below),
         }
         pictures = pictures_of(service, tenant, tree_id)
         if pictures is not None:
@@ -104,23 +109,30 @@ async def get_node(
                 "caption": pictures.caption,
             }
         if labels is not None:
-            categories = by_labels(service, tenant, tree_id, tree, labels, "labels")
-            fields["labels"] = {"dataset": labels, **_mix(tree, categories, node)}
-        fields["path"] = json_list(slices(path.tolist(), IDS))
-        fields["children"] = json_list(slices(below.tolist(), IDS))
+            categories = labels_of(service, tenant, tree_id, shown, labels, "labels")
+            fields["labels"] = {"dataset": labels, **_mix(shown, categories, row)}
+        fields["path"] = json_list(slices(shown.ids_of(path).tolist(), IDS))
+        fields["children"] = json_list(slices(shown.ids_of(below).tolist(), IDS))
         yield from json_object(fields)
 
     return await streamed(described(), await look_turn(service, tenant, tree_id))
 
 
-def _tree_with(
-    service: Service, tenant: str, tree_id: str, node: int, names: str | None = None
-) -> Tree:
-    """The tree, with the names of a naming. Raises Refused `not-found` if it has no such node."""
-    tree = named_tree_of(service, tenant, tree_id, names)
-    if node >= tree.n_nodes:
-        raise not_found("node", str(node))
-    return tree
+def _shown_with(
+    service: Service,
+    tenant: str,
+    tree_id: str,
+    node: int,
+    names: str | None = None,
+    edition: str | None = None,
+) -> tuple[EditedTree, int]:
+    """The tree as it is shown, and the row of a node. Raises Refused `not-found` if it has no such
+    node."""
+    shown = shown_tree_of(service, tenant, tree_id, names, edition)
+    try:
+        return shown, shown.row(node)
+    except UsageError:
+        raise not_found("node", str(node)) from None
 
 
 def _nearest(above: Int) -> list[int]:
@@ -130,22 +142,28 @@ def _nearest(above: Int) -> list[int]:
     return [0, *above[1 - MOST_RELATIVES :].tolist()]
 
 
-def _children(tree: Tree, below: Int) -> list[dict[str, Any]]:
+def _briefs(shown: EditedTree, rows: list[int]) -> list[dict[str, Any]]:
+    """Rows in brief, with their ids."""
+    return [{**brief, "id": shown.id(brief["id"])} for brief in briefs(shown.tree, rows)]
+
+
+def _children(shown: EditedTree, below: Int) -> list[dict[str, Any]]:
     """The largest children from left to right."""
+    tree = shown.tree
     if below.size > MOST_RELATIVES:
         below = np.sort(below[np.argsort(-tree.size[below], kind="stable")[:MOST_RELATIVES]])
     n_leaves = spans(tree).count[below].tolist()
     return [
         {**brief, "n_leaves": leaves}
-        for brief, leaves in zip(briefs(tree, below.tolist()), n_leaves, strict=True)
+        for brief, leaves in zip(_briefs(shown, below.tolist()), n_leaves, strict=True)
     ]
 
 
-def _mix(tree: Tree, categories: Categories, node: int) -> dict[str, Any]:
-    """The labels of the points under a node."""
+def _mix(shown: EditedTree, categories: Categories, row: int) -> dict[str, Any]:
+    """The labels of the points under a row."""
     labels = categories.labels
     assert labels is not None
-    under = mix(tree, labels, node, MOST_LABELS)
+    under = mix(shown.tree, labels, row, MOST_LABELS, leaves=shown.leaves)
     return {
         "per": labels.of,
         "n": under.n,
@@ -161,16 +179,20 @@ def _mix(tree: Tree, categories: Categories, node: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Members:
-    """The points under a node, from row `first` on, and their labels if there are any.
+    """The points under a node, from input row `first` on, and their labels if there are any.
 
-    limit : points on a page.
+    node : its row in the tree. limit : points on a page.
     """
 
-    tree: Tree
+    shown: EditedTree
     node: int
     categories: Categories | None
     first: int
     limit: int
+
+    @property
+    def tree(self) -> Tree:
+        return self.shown.tree
 
     @property
     def columns(self) -> list[str]:
@@ -199,7 +221,7 @@ class Members:
 
     def _piece(self, rows: Int) -> Piece:
         leaf = self.tree.leaf_of_point[rows]
-        columns: list[Column] = [rows, leaf, self.tree.name[leaf]]
+        columns: list[Column] = [rows, self.shown.ids_of(leaf), self.tree.name[leaf]]
         if self.categories is not None:
             columns.append(self._labels(self.categories, rows, leaf))
         return columns
@@ -294,7 +316,7 @@ async def get_node_picture(
         return Response(status_code=304, headers=headers)
 
     def drawn() -> bytes:
-        _tree_with(service, tenant, tree_id, node)
+        _shown_with(service, tenant, tree_id, node)
         return node_png(service, tenant, tree_id, node, query.px)
 
     return Response(await to_thread.run_sync(drawn), media_type="image/png", headers=headers)
@@ -322,12 +344,12 @@ async def get_members(
     paged = form.suffix == "json"
 
     def load() -> tuple[Members, dict[str, str]]:
-        tree = _tree_with(service, tenant, tree_id, node)
+        shown, row = _shown_with(service, tenant, tree_id, node, edition=query.edition)
         categories = None
         if query.labels is not None:
-            categories = by_labels(service, tenant, tree_id, tree, query.labels, "labels")
+            categories = labels_of(service, tenant, tree_id, shown, query.labels, "labels")
         first = int(query.cursor or 0) if paged else 0
-        members = Members(tree, node, categories, first, query.limit)
+        members = Members(shown, row, categories, first, query.limit)
         return members, next_link(request, members.page[1]) if paged else {}
 
     return await respond(request, form, load, await look_turn(service, tenant, tree_id))

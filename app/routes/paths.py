@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from app.forms.cluster_paths import paths_in
 from app.forms.form import Form, mount, respond
 from app.forms.paths import FORMS, PathsExport
+from app.forms.pictures import DOCUMENTED
 from app.forms.stored import look_turn, tree_of
 from app.http.dependencies import ModelId, ServiceDep, Tenant
 from app.http.etags import etag_of
@@ -36,8 +37,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
                 "example": "period,label,until,n_rows,cluster,name,weight,drift\r\n"
                 "1,2024-02-01T00:00:00Z,,240,0,engine,0.625,14.8\r\n",
             },
-            "image/svg+xml": {"schema": {"type": "string", "format": "binary"}},
-            "image/png": {"schema": {"type": "string", "format": "binary"}},
+            **DOCUMENTED,
         },
     },
     304: {"description": "The client has the current version."},
@@ -72,11 +72,13 @@ async def get_paths(
     if stored is None or path is None:
         raise not_found("model", model_id)
     tree_id = sibling(model_id, "tr")
-    most = MOST_SHOWN if form.media.startswith("image/") else None
+    most = MOST_SHOWN if form.drawn else None
 
     def load() -> tuple[PathsExport, dict[str, str]]:
         paths = paths_in(path, model_id, query.chosen_clusters, most)
-        export = PathsExport(paths, tree_of(service, tenant, tree_id), query)
+        export = PathsExport(
+            paths, tree_of(service, tenant, tree_id), query, query.paper(service.settings.fonts)
+        )
         paged = form.suffix == "json"
         return export, next_link(request, export.next_cursor) if paged else {}
 

@@ -8,6 +8,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
 from app.forms.form import Form, mount, respond
+from app.forms.pictures import DOCUMENTED
 from app.forms.stored import look_turn
 from app.forms.stretches import FORMS, StretchesExport, stretches_in
 from app.http.dependencies import ModelId, ServiceDep, Tenant
@@ -30,8 +31,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
                 "example": "rank,feature,column,stretch,spread,reach\r\n"
                 "1,petal length,2,2.5,1.75,4.375\r\n",
             },
-            "image/svg+xml": {"schema": {"type": "string", "format": "binary"}},
-            "image/png": {"schema": {"type": "string", "format": "binary"}},
+            **DOCUMENTED,
         },
     },
     304: {"description": "The client has the current version."},
@@ -65,7 +65,7 @@ async def get_stretched_features(
         raise not_found("model", model_id)
 
     def load() -> tuple[StretchesExport, dict[str, str]]:
-        return stretches_in(path, model_id, query), {}
+        return stretches_in(path, model_id, query, query.paper(service.settings.fonts)), {}
 
     etag = etag_of(
         f"{stored.sha256} {form.suffix} {query.model_dump_json(exclude_defaults=True)}".encode()

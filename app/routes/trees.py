@@ -7,12 +7,11 @@ from typing import Annotated, Any
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
-from app.forms.coloring import coloring
 from app.forms.form import Form, mount, respond, warning
 from app.forms.stored import record_of
-from app.forms.tree import FORMS, TreeExport, form_etag, lost
+from app.forms.tree import FORMS, WRITTEN, TreeExport, form_etag, lost
 from app.http.dependencies import ServiceDep, Tenant, TreeId
-from app.http.etags import IfMatch, require_match
+from app.http.etags import IfMatch, etag_of, require_match
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import ANYWHERE, not_found, responses
 from app.http.streaming import turn
@@ -20,7 +19,7 @@ from app.schemas.annotations import NameFilter, SearchFilter, TagFilter, words_o
 from app.schemas.pages import Page
 from app.schemas.queries import FormQuery
 from app.schemas.trees import TREE_EXAMPLE, NestedTreeBody, TreeBody, TreeSummary
-from app.submission.named_jobs import named_tree_of
+from app.submission.shown_trees import categories_of, edition_of, shown_tree_of
 from workers.model import sibling
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"])
@@ -121,24 +120,31 @@ async def get_tree(
     query: Annotated[FormQuery, Query()],
 ) -> Response:
     """The tree, or with `root` and `depth` a part of it, in the form that Accept prefers: JSON,
-    Newick, Nexus, SciPy linkage, R hclust, Arrow, SVG or PNG. Node ids are those of the whole tree.
-    Text forms have leaves and names, but not which rows a leaf holds: a tree of named points that
-    is imported again has its rows in the order of the leaves. Evaluations match rows by name.
+    Newick, Nexus, SciPy linkage, R hclust, Arrow, CSV, Parquet, GraphML, SVG, PNG or PDF. Node ids
+    are those of the whole tree. Text forms have leaves and names, but not which rows a leaf holds:
+    a tree of named points that is imported again has its rows in the order of the leaves.
+    Evaluations match rows by name.
     """
     record = await record_of(service, tenant, tree_id)
 
     def load() -> tuple[TreeExport, dict[str, str]]:
-        tree = named_tree_of(service, tenant, tree_id, query.names)
-        drawn = form.media.startswith("image/")
+        shown = shown_tree_of(service, tenant, tree_id, query.names, query.edition)
+        categories = None
+        if form.drawn:
+            categories = categories_of(service, tenant, tree_id, shown, query.color_by)
         export = TreeExport(
             record,
-            tree,
-            **query.model_dump(exclude={"color_by", "names"}),
-            categories=coloring(service, tenant, tree_id, tree, query.color_by) if drawn else None,
+            shown,
+            **{**query.model_dump(include=set(WRITTEN)), "root": shown.row(query.root)},
+            paper=query.paper(service.settings.fonts),
+            categories=categories,
         )
-        return export, warning(lost(form, tree))
+        return export, warning(lost(form, shown.tree))
 
     etag = form_etag(record, form, query)
+    if query.edition is not None:
+        edition = await to_thread.run_sync(edition_of, service, tenant, tree_id, query.edition)
+        etag = etag_of(f"{etag} {edition.revision}".encode())
     return await respond(request, form, load, turn(record, "export"), etag=etag)
 
 
@@ -152,12 +158,12 @@ async def get_tree(
 async def delete_tree(
     service: ServiceDep, tenant: Tenant, tree_id: TreeId, if_match: IfMatch = None
 ) -> None:
-    """Removes the tree, its model, maps and heatmaps; the job's record stays. `If-Match` takes the
-    ETag of any form of the whole tree.
+    """Removes the tree, its model, maps, heatmaps and attachments; the job's record stays.
+    `If-Match` takes the ETag of any form of the whole tree.
     """
     if if_match is not None:
         record = await record_of(service, tenant, tree_id)
         require_match(if_match, *(form_etag(record, each) for each in FORMS))
     if not await to_thread.run_sync(service.trees.delete, tenant, tree_id):
         raise not_found("tree", tree_id)
-    await to_thread.run_sync(service.ledger.delete_shown, tenant, sibling(tree_id, "job"))
+    await to_thread.run_sync(service.ledger.delete_companions, tenant, sibling(tree_id, "job"))

@@ -11,19 +11,19 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
 from app.forms import parts
-from app.forms.coloring import COLOR_BY, coloring
-from app.forms.stored import look_turn, record_of, tree_of
+from app.forms.coloring import COLOR_BY
+from app.forms.stored import look_turn, record_of
 from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.paging import LINK_HEADER, next_link
 from app.http.problems import ANYWHERE, responses
 from app.http.streaming import in_turn, streamed, turn
-from app.schemas.queries import NamesOf
+from app.schemas.queries import EditionOf, NamesOf
 from app.schemas.views import Hits, Levels, View
-from app.submission.named_jobs import named_tree_of
+from app.submission.shown_trees import categories_of, shown_tree_of
+from models.editions.edited import EditedTree
 from models.tree.categories import Categories, shared
 from models.tree.cluster_names import cluster_names
 from models.tree.clusters import clusters
-from models.tree.tree import Tree
 from models.tree.window import Folded, scene
 from workers.formats.table_writers import json_list
 from workers.model import sibling
@@ -61,6 +61,7 @@ async def view_tree(
         Query(max_length=200, description=f"Give each node a category: {COLOR_BY}"),
     ] = None,
     names: NamesOf = None,
+    edition: EditionOf = None,
 ) -> Response:
     """At most `max_nodes` nodes; the largest subtrees are opened first, and a folded subtree is one
     node with its size and number of leaves.
@@ -71,14 +72,24 @@ async def view_tree(
     """
 
     def laid_out() -> Iterator[bytes]:
-        tree = named_tree_of(service, tenant, tree_id, names)
-        categories = coloring(service, tenant, tree_id, tree, color_by)
+        shown = shown_tree_of(service, tenant, tree_id, names, edition)
+        tree = shown.tree
+        categories = categories_of(service, tenant, tree_id, shown, color_by)
 
-        def colours(shown: Folded) -> Any:
+        def colours(part: Folded) -> Any:
             assert categories is not None
-            return shared(tree, categories, shown.node, shown.tip)
+            return shared(tree, categories, part.node, part.tip)
 
-        drawn = scene(tree, root, max_nodes, scale=scale, colours=colours if categories else None)
+        drawn = scene(
+            tree,
+            shown.row(root),
+            max_nodes,
+            scale=scale,
+            colours=colours if categories else None,
+            closed=shown.closed,
+        )
+        if edition is not None:
+            _mark(shown, drawn.nodes)
         axis = None if drawn.axis is None else {"top": drawn.axis[0], "bottom": drawn.axis[1]}
         fields: dict[str, Any] = {
             "root": root,
@@ -87,21 +98,36 @@ async def view_tree(
             "axis": axis,
         }
         if categories is not None:
-            fields |= {"color_by": color_by, **_described(tree, categories)}
+            fields |= {"color_by": color_by, **_described(shown, categories)}
         fields["nodes"] = json_list(parts.slices(drawn.nodes, parts.ITEMS))
         yield from parts.json_object(fields)
 
     return await streamed(laid_out(), await look_turn(service, tenant, tree_id))
 
 
-def _described(tree: Tree, categories: Categories) -> dict[str, Any]:
+def _mark(shown: EditedTree, nodes: list[dict[str, Any]]) -> None:
+    """Write ids in the place of rows, and what the edition says of each node; `nodes` are in
+    preorder."""
+    inherited: dict[int | None, str | None] = {None: shown.colour_above(nodes[0]["id"])}
+    for node in nodes:
+        row, above = node["id"], node["parent"]
+        inherited[row] = shown.colours.get(row, inherited[above])
+        node["note"] = shown.note(row)
+        node["colour"] = inherited[row]
+        node["collapsed"] = shown.collapsed(row)
+        node["id"], node["parent"] = shown.id(row), None if above is None else shown.id(above)
+
+
+def _described(shown: EditedTree, categories: Categories) -> dict[str, Any]:
     """The first `MOST_CATEGORIES` categories: their texts, sizes and nodes."""
-    first = slice(MOST_CATEGORIES)
+    tree, first = shown.tree, slice(MOST_CATEGORIES)
     return {
         "n_categories": categories.n_categories,
         "categories": [parts.shortened(text) for text in categories.texts(tree, MOST_CATEGORIES)],
         "category_sizes": categories.size[first].tolist(),
-        "category_nodes": None if categories.node is None else categories.node[first].tolist(),
+        "category_nodes": None
+        if categories.node is None
+        else shown.ids_of(categories.node[first]).tolist(),
         "warnings": list(categories.warnings),
     }
 
@@ -131,19 +157,20 @@ async def search_tree(
         Query(pattern=r"^[0-9]{1,9}$", description="`next_cursor` of the previous page."),
     ] = None,
     names: NamesOf = None,
+    edition: EditionOf = None,
 ) -> Response:
     """Nodes whose name contains `q` in any case; exact matches first."""
 
     start = int(cursor or 0)
 
-    def search() -> tuple[Tree, list[int]]:
+    def search() -> tuple[EditedTree, list[int]]:
         from models.tree.search import find
 
-        tree = named_tree_of(service, tenant, tree_id, names)
-        return tree, find(tree, q, start + limit + 1)
+        shown = shown_tree_of(service, tenant, tree_id, names, edition)
+        return shown, find(shown.tree, q, start + limit + 1)
 
     look = await look_turn(service, tenant, tree_id)
-    tree, hits = await in_turn(search, look)
+    shown, hits = await in_turn(search, look)
     following = str(start + limit) if len(hits) > start + limit else None
 
     def page() -> Iterator[bytes]:
@@ -151,8 +178,14 @@ async def search_tree(
 
         # One at a time, since a path is as long as the tree is deep.
         items = (
-            [{"node": node, "name": tree.name[node], "path": walk.path(tree, node).tolist()}]
-            for node in hits[start : start + limit]
+            [
+                {
+                    "node": shown.id(row),
+                    "name": shown.tree.name[row],
+                    "path": shown.ids_of(walk.path(shown.tree, row)).tolist(),
+                }
+            ]
+            for row in hits[start : start + limit]
         )
         yield from parts.json_object({"items": json_list(items), "next_cursor": following})
 
@@ -168,7 +201,13 @@ async def search_tree(
     response_model=Levels,
     responses=responses(*ANYWHERE, "not-found"),
 )
-async def get_levels(service: ServiceDep, tenant: Tenant, tree_id: TreeId) -> Response:
+async def get_levels(
+    service: ServiceDep,
+    tenant: Tenant,
+    tree_id: TreeId,
+    names: NamesOf = None,
+    edition: EditionOf = None,
+) -> Response:
     """At most five cuts that stand out in a criterion, with the criterion's curve over k; none,
     and the `reason`, where no level stands out.
 
@@ -180,7 +219,7 @@ async def get_levels(service: ServiceDep, tenant: Tenant, tree_id: TreeId) -> Re
 
     Gaps (with at least 20 to compare) and silhouettes are held against data without structure, and
     are listed only with a `p_value` of at most 0.05. No cut is listed in which one cluster has more
-    than 95 % of the points.
+    than 95 % of the points. In an edition whose nodes lie otherwise, gaps alone are looked at.
     """
     record = await record_of(service, tenant, tree_id)
     job = await to_thread.run_sync(service.ledger.get, tenant, sibling(tree_id, "job"))
@@ -189,15 +228,18 @@ async def get_levels(service: ServiceDep, tenant: Tenant, tree_id: TreeId) -> Re
     def suggested() -> bytes:
         from models.tree.suggested_cuts import P_VALUE, levels, reason
 
-        tree = tree_of(service, tenant, tree_id)
-        # Other curves run over a method's own numbers, or its steps.
+        shown = shown_tree_of(service, tenant, tree_id, names, edition)
+        tree = shown.tree
+        # Other curves run over a method's own numbers, or its steps; these are over cuts of the
+        # tree as it was fitted.
         known = {
             name: [(int(k), float(v)) for k, v in curves[name]]
             for name in ("silhouette", f"silhouette{P_VALUE}", "modularity")
-            if name in curves
+            if name in curves and shown.ids is None
         }
         items = [
-            {**asdict(level), "clusters": _clusters(tree, level.k)} for level in levels(tree, known)
+            {**asdict(level), "clusters": _clusters(shown, level.k)}
+            for level in levels(tree, known)
         ]
         why = None if items else reason(tree)
         return json.dumps({"levels": items, "reason": why}, allow_nan=False).encode()
@@ -206,9 +248,10 @@ async def get_levels(service: ServiceDep, tenant: Tenant, tree_id: TreeId) -> Re
     return Response(content, media_type="application/json")
 
 
-def _clusters(tree: Tree, k: int) -> list[dict[str, Any]]:
+def _clusters(shown: EditedTree, k: int) -> list[dict[str, Any]]:
+    tree = shown.tree
     nodes = clusters(tree, k=k).nodes
-    columns = (nodes.tolist(), tree.size[nodes].tolist(), cluster_names(tree, nodes))
+    columns = (shown.ids_of(nodes).tolist(), tree.size[nodes].tolist(), cluster_names(tree, nodes))
     return [
         {"id": number, "node": node, "size": size, "name": name}
         for number, (node, size, name) in enumerate(zip(*columns, strict=True))

@@ -2,14 +2,14 @@
 `jobs`.
 
 - `jobs`, `named_jobs`, `comparisons`, `webhooks`: jobs and what belongs to them.
-- `datasets`, `uploads`: data that come in.
-- `methods`: entries of the catalogue; `steps`: methods with params.
+- `datasets`, `uploads`, `methods`, `steps`: data that come in; the catalogue; methods with params.
 - `results`: what jobs leave; `documented`: schemas of what is sent as it was stored.
-- `trees`, `queries`: trees, and the queries of their forms and cuts.
+- `trees`, `queries`, `figures`: trees, queries of their forms and cuts, drawings of clients.
 - `views`, `nodes`, `features`, `clusters`, `tangles`: parts of trees.
 - `confusions`, `class_merges`, `consensus`: of classes, and of several trees.
-- `statements`: what a user says of a tree.
-- `evaluations`, `predictions`, `calibrations`, `drifts`, `maps`, `heatmaps`, `namings`: of rows.
+- `statements`, `editions`, `shares`: what a user says and changes of a tree, and shows to others.
+- `evaluations`, `predictions`, `calibrations`, `drifts`, `maps`, `heatmaps`, `namings`,
+  `attachments`: of rows.
 - `models`, `model_evaluations`, `paths`: models, measured classifiers, clusters over time.
 - `transformations`, `stretches`: rows transformed, and the features that are stretched.
 - `pages`, `problems`, `health`: pages of lists, problems, health.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.schemas.queries import CutQuery, NamesOf
+from app.schemas.queries import CutQuery, EditionOf, NamesOf
 from app.schemas.trees import CutNode
 
 
@@ -12,6 +12,7 @@ class ClustersQuery(CutQuery):
     """The clusters, and how many of them to return."""
 
     names: NamesOf = None
+    edition: EditionOf = None
     limit: int = Field(
         200, ge=0, le=10_000, description="How many of the largest clusters to return."
     )

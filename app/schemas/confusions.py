@@ -6,11 +6,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.schemas.queries import PictureQuery
 
-class ConfusionsQuery(BaseModel):
-    """Whose classes, and how many pairs are listed."""
 
-    model_config = ConfigDict(extra="ignore")
+class ConfusionsQuery(PictureQuery):
+    """Whose classes, how many pairs are listed, and how the matrix is drawn."""
 
     labels: str | None = Field(
         None,

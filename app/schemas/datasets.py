@@ -24,6 +24,7 @@ Role = Literal[
     "hierarchy",
     "must_link",
     "cannot_link",
+    "items",
 ]
 
 Name = Annotated[str | None, Query(max_length=1000, description="Any text.")]
@@ -31,7 +32,7 @@ Hint = Annotated[
     Role | None,
     Query(
         description="The intended use, as a hint. Labels with several or none a row, and a graph "
-        "of pairs of labels, are read as such only with it."
+        "of pairs of labels, are read as such only with it; items need it."
     ),
 ]
 Member = Annotated[

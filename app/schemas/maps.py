@@ -12,6 +12,7 @@ from app.schemas.expiry import ExpiresAtField
 from app.schemas.jobs import Given, Name
 from app.schemas.named_jobs import EXAMPLE as SHARED
 from app.schemas.named_jobs import NamedJobBody
+from app.schemas.queries import EditionOf, SizedPictureQuery
 from models.arrays import Float
 from models.maps.options import By, MapTerms, Metric
 from workers.model import Record
@@ -138,16 +139,53 @@ class MapsBody(BaseModel):
     items: list[MapBody]
 
 
-class PositionsQuery(BaseModel):
-    """The order of the points."""
+class PositionsQuery(SizedPictureQuery):
+    """The order of the points, and how they are drawn."""
 
-    model_config = ConfigDict(extra="ignore")
-
+    color_by: str | None = Field(
+        None,
+        max_length=200,
+        description="Pictures: the colours of points, as `color_by` of a tree's own pictures.",
+        examples=["cluster:8"],
+    )
+    window: str | None = Field(
+        None,
+        max_length=200,
+        description="Pictures: only points within `x,y,x,y`, two opposite corners.",
+        examples=["-1,-1,1,1"],
+    )
     order: Literal["rows", "leaves"] = Field(
         "rows",
         description="`leaves`: from left to right in the tree, those of a leaf by row, so that the "
         "points under a node are `size` in a row, from its `points_before` on.",
     )
+    edition: EditionOf = None
+
+    @field_validator("window")
+    @classmethod
+    def _two_corners(cls, text: str | None) -> str | None:
+        if text is not None:
+            corners = _numbers(text)
+            if corners.size != 4 or corners[0] == corners[2] or corners[1] == corners[3]:
+                raise ValueError("a window is x,y,x,y, two opposite corners")
+        return text
+
+    def corners(self) -> Float | None:
+        """(2, 2) the lowest and the highest corner of the window; None: all points."""
+        if self.window is None:
+            return None
+        return np.sort(_numbers(self.window).reshape(2, 2), axis=0)
+
+
+def _numbers(text: str) -> Float:
+    """The finite numbers in a text. Raises ValueError."""
+    try:
+        values = np.array(text.split(","), dtype=np.float64)
+    except ValueError:
+        raise ValueError("corners are numbers, x,y,x,y,...") from None
+    if not np.isfinite(values).all() or np.abs(values).max() > 1e30:
+        raise ValueError("corners are finite numbers, at most 1e30")
+    return values
 
 
 class PositionBody(BaseModel):
@@ -185,18 +223,13 @@ class SelectionQuery(BaseModel):
     @field_validator("outline")
     @classmethod
     def _corners(cls, text: str) -> str:
-        try:
-            values = np.array(text.split(","), dtype=np.float64)
-        except ValueError:
-            raise ValueError("corners are numbers, x,y,x,y,...") from None
+        values = _numbers(text)
         n_corners = values.size / 2
         if values.size % 2 or not 3 <= n_corners <= MOST_CORNERS:
             raise ValueError(
                 f"there are {values.size} numbers; an outline has two for each corner, and 3 to "
                 f"{MOST_CORNERS:,} corners"
             )
-        if not np.isfinite(values).all() or np.abs(values).max() > 1e30:
-            raise ValueError("corners are finite numbers, at most 1e30")
         return text
 
     def corners(self) -> Float:

@@ -33,7 +33,7 @@ EXAMPLE: dict[str, Any] = {
 class NamedJobBody(BaseModel):
     """The state of such a job; a subclass adds what it leaves."""
 
-    prefix: ClassVar[Literal["cmp", "cal", "dr", "map", "hm", "nm"]]
+    prefix: ClassVar[Literal["cmp", "cal", "dr", "map", "hm", "nm", "at"]]
 
     id: str
     job: str = Field(description="The job that makes it: follow or cancel that job.")

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.schemas.queries import EditionOf
+
 
 class NodeBrief(BaseModel):
     """A node in brief."""
@@ -144,6 +146,7 @@ class MembersQuery(BaseModel):
         max_length=200,
         description="A dataset of labels (npy, JSON or CSV), one per input row or per leaf.",
     )
+    edition: EditionOf = None
 
 
 class Member(BaseModel):

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from app.pictures.palette import Palette, Theme
+from app.schemas.queries import SizedPictureQuery
 
 FIELDS = ("weight", "drift", "from_first", "gamma", "kappa", "features")
 
@@ -18,10 +18,8 @@ def _known(text: str) -> str:
     return text
 
 
-class PathsQuery(BaseModel):
+class PathsQuery(SizedPictureQuery):
     """The clusters, periods and fields, and how they are drawn."""
-
-    model_config = ConfigDict(extra="ignore")
 
     clusters: str | None = Field(
         None,
@@ -46,16 +44,6 @@ class PathsQuery(BaseModel):
     cursor: str | None = Field(
         None, pattern=r"^[0-9]{1,9}$", description="JSON: `next_cursor` of the previous page."
     )
-    px: int = Field(1000, ge=100, le=4096, description="Pictures: width in pixels.")
-    height: int | None = Field(
-        None,
-        ge=100,
-        le=8192,
-        description="Pictures: height in pixels; by default it follows from the clusters.",
-    )
-    palette: Palette = Field("okabe-ito", description="Pictures: the colours of the clusters.")
-    theme: Theme = Field("light", description="Pictures: the colours of the page.")
-    title: str | None = Field(None, max_length=300, description="Pictures: a title above.")
 
     @property
     def chosen_clusters(self) -> list[int] | None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Literal, Self
 
 from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.pictures.palette import Palette, Theme
+from app.pictures.paper import DPI, FONT_PT, MM, PT, Paper
+from app.pictures.typefaces import typefaces
 from models.errors import UsageError
 
 NamesOf = Annotated[
@@ -21,22 +26,105 @@ NamesOf = Annotated[
     ),
 ]
 
+EditionOf = Annotated[
+    str | None,
+    Query(
+        max_length=100,
+        description="An edition of the tree (`ed_...`): its nodes are named, ordered, merged and "
+        "collapsed as there, and keep their ids. Its names come before those of `names`.",
+        examples=["ed_01kamjx5w0n5zr4v8cqe2t7h3f01kamjy7d2w3rk8m0vnq5c6t9e"],
+    ),
+]
+
 
 class PictureQuery(BaseModel):
-    """How a picture is drawn."""
+    """How a picture is drawn, and its size: by pixels, or for print by millimetres."""
 
     model_config = ConfigDict(extra="ignore")
 
     px: int = Field(1000, ge=100, le=4096, description="Pictures: width in pixels.")
+    width_mm: float | None = Field(
+        None,
+        ge=10,
+        le=2000,
+        allow_inf_nan=False,
+        description="Pictures: width in millimetres, in place of `px`.",
+        examples=[85],
+    )
+    dpi: float | None = Field(
+        None,
+        ge=36,
+        le=1200,
+        allow_inf_nan=False,
+        description=f"PNG of `width_mm`: dots an inch, {DPI:g} by default.",
+    )
+    font_pt: float | None = Field(
+        None,
+        ge=3,
+        le=72,
+        allow_inf_nan=False,
+        description="Pictures of `width_mm`: the size of labels in points, "
+        f"{FONT_PT:g} by default; smaller where they are many.",
+    )
+    fonts: Literal["embed", "none"] | None = Field(
+        None,
+        description="SVG: whether the file has its fonts in it; by default those of `width_mm` do.",
+    )
     palette: Palette = Field("okabe-ito", description="Pictures: the colours of what is shown.")
     theme: Theme = Field("light", description="Pictures: the colours of the page.")
     title: str | None = Field(None, max_length=300, description="Pictures: a title above.")
 
+    @model_validator(mode="after")
+    def _one_measure(self) -> Self:
+        given = self.model_fields_set
+        pixels, others = given & {"px", "height"}, given & {"height_mm", "dpi", "font_pt"}
+        if self.width_mm is not None and pixels:
+            raise ValueError(f"the size is given by {min(pixels)!r} or by 'width_mm', not both")
+        if self.width_mm is None and others:
+            raise ValueError(f"{min(others)!r} needs 'width_mm'")
+        return self
 
-class FormQuery(BaseModel):
+    def paper(self, folders: Sequence[Path]) -> Paper:
+        """The paper that is asked for. folders : of fonts, the operator's."""
+        faces = typefaces(tuple(folders))
+        if self.width_mm is None:
+            return Paper(self.px, embeds=self.fonts == "embed", typefaces=faces)
+        return Paper(
+            width=self.width_mm * MM,
+            font=(self.font_pt or FONT_PT) * PT,
+            physical=True,
+            dpi=self.dpi or DPI,
+            embeds=self.fonts != "none",
+            typefaces=faces,
+        )
+
+
+class SizedPictureQuery(PictureQuery):
+    """The same with a height."""
+
+    height: int | None = Field(
+        None,
+        ge=100,
+        le=8192,
+        description="Pictures: height in pixels; by default it follows from what is drawn.",
+    )
+    height_mm: float | None = Field(
+        None,
+        ge=10,
+        le=2000,
+        allow_inf_nan=False,
+        description="Pictures of `width_mm`: height in millimetres; by default it follows from "
+        "what is drawn.",
+    )
+
+    def paper(self, folders: Sequence[Path]) -> Paper:
+        """The paper that is asked for. folders : of fonts, the operator's."""
+        height = self.height if self.height_mm is None else self.height_mm * MM
+        return replace(super().paper(folders), height=height)
+
+
+class FormQuery(SizedPictureQuery):
     """The part of a tree, and how it is written or drawn."""
-
-    model_config = ConfigDict(extra="ignore")
 
     root: int = Field(0, ge=0, le=2**31 - 1, description="Return only the part under this node.")
     depth: int | None = Field(
@@ -51,21 +139,8 @@ class FormQuery(BaseModel):
     shape: Literal["circular", "rectangular", "icicle"] = Field(
         "circular", description="Pictures: how the tree is drawn."
     )
-    px: int = Field(1000, ge=100, le=4096, description="Pictures: width in pixels.")
-    height: int | None = Field(
-        None,
-        ge=100,
-        le=8192,
-        description="Pictures: height in pixels; by default it follows from the shape.",
-    )
-    palette: Literal["okabe-ito", "tol-muted", "tol-bright", "grey"] = Field(
-        "okabe-ito", description="Pictures: the colours of the categories."
-    )
-    theme: Literal["light", "dark"] = Field(
-        "light", description="Pictures: the colours of the page."
-    )
-    title: str | None = Field(None, max_length=300, description="Pictures: a title above.")
     names: NamesOf = None
+    edition: EditionOf = None
     color_by: str | None = Field(
         None,
         max_length=200,

@@ -6,7 +6,20 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.schemas.queries import SizedPictureQuery
 from app.schemas.views import ViewNode
+from models.tree.tangle import Rotate
+
+
+class TangleQuery(SizedPictureQuery):
+    """The other tree, and how both are laid out and drawn."""
+
+    other: str = Field(max_length=200, description="The other tree.", examples=["tr_" + "0" * 26])
+    max_nodes: int = Field(200, ge=3, le=1000, description="The most nodes to return of each tree.")
+    rotate: Rotate = Field(
+        "both",
+        description="The trees whose siblings are turned: both, only the other one, or none.",
+    )
 
 
 class TangleBody(BaseModel):

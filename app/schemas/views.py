@@ -34,6 +34,13 @@ class ViewNode(BaseModel):
         description="The share of the leaves under the node that have the category: 1 except for "
         "folded nodes.",
     )
+    note: str | None = Field(default=None, description="With `edition`: its note, if it has one.")
+    colour: str | None = Field(
+        default=None, description="With `edition`: `#rrggbb`, its own or that of the next above."
+    )
+    collapsed: bool | None = Field(
+        default=None, description="With `edition`: whether the edition shows it folded."
+    )
 
 
 class Axis(BaseModel):

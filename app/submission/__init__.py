@@ -7,7 +7,8 @@ Start with `jobs`: `submitted` is the one way in which routes submit work.
 - `named_jobs`: jobs with an id, a list and an address of their own.
 - `steps`: the steps of a fit, checked.
 - `inputs`: inputs by role, looked up and checked.
-- `maps`, `fit_rows`: what a map is made of; the rows of a tree's fit.
+- `shown_trees`: trees with the names of a naming and the changes of an edition.
+- `fit_rows`, `maps`, `attachments`: rows of a tree's fit; what maps and orders of items are of.
 - `statements`: what a user says of a tree, as labels of its rows.
 - `allowances`: the room that an upload takes of what its tenant may keep.
 - `annotations`: changed names, descriptions and tags.

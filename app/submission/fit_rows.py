@@ -22,11 +22,12 @@ columns."""
 
 @dataclass(frozen=True, slots=True)
 class FitRows:
-    """role : of the fit's input; None where there is none that can be shown. names : the role of
-    the names of its columns, if they were given. preprocess : steps of the fit. made_by : its
-    method. expires_at : when the tree expires."""
+    """role : of the fit's input; None where there is none that can be shown. inputs : its ids, or
+    "inline". names : the role of the names of its columns, if they were given. preprocess : steps
+    of the fit. made_by : its method. expires_at : when the tree expires."""
 
     role: str | None
+    inputs: tuple[str, ...]
     names: str | None
     preprocess: list[dict[str, Any]]
     made_by: Method[Any] | None
@@ -37,14 +38,16 @@ def fit_rows(service: Service, tree: TreeRecord) -> FitRows:
     """What the fit of this tree had."""
     job = service.ledger.get(tree.tenant, sibling(tree.id, "job"))
     if job is None:
-        return FitRows(None, None, [], None, None)
+        return FitRows(None, (), None, [], None, None)
     made_by = known(job.method) if job.kind == "fit" else None
     # `top_classes` are lists of a row's best classes, not coordinates.
     usable = made_by is not None and "top_classes" not in job.inputs
     role = next((role for role in _NAMES if usable and role in job.inputs), None)
     names = None if role is None else _NAMES[role]
+    ref = [] if role is None else job.inputs[role]
     return FitRows(
         role,
+        tuple(ref) if isinstance(ref, list) else (ref,),
         names if names in job.inputs else None,
         [dict(step) for step in job.preprocess],
         made_by,

@@ -73,7 +73,7 @@ def _add_shape(resolved: ResolvedInputs, role: str, dataset: Dataset | None) -> 
     """Note the shape of the input, as far as that of the dataset says it."""
     if dataset is None or dataset.shape is None or role in TREES:
         return
-    if role in roles.COLUMN:
+    if role in roles.COLUMN or role in roles.TABLE:
         resolved.shapes[role] = dataset.shape[:1]
     elif len(dataset.shape) >= 2:
         resolved.shapes[role] = dataset.shape
@@ -139,6 +139,21 @@ def _check_dataset(dataset: Dataset, role: str, *, images: bool) -> None:
             problem=dataset.problem,
         )
     if dataset.format in catalogue.LABELLED:
+        return
+    if (dataset.role in roles.TABLE) != (role in roles.TABLE) and dataset.role is not None:
+        raise _refused(
+            "wrong-role",
+            role,
+            f"Dataset {dataset.id!r} was uploaded as {dataset.role}, which cannot be used as "
+            f"{role}: upload it again with ?role={role}.",
+        )
+    if role in roles.TABLE:
+        if dataset.role is None:
+            raise _refused(
+                "wrong-role",
+                role,
+                f"Dataset {dataset.id!r} was uploaded without a role; upload it with ?role={role}.",
+            )
         return
     if dataset.role is not None and (dataset.role in roles.COLUMN) != (role in roles.COLUMN):
         raise _refused(

@@ -100,6 +100,7 @@ async def submitted(
         "map",
         "heatmap",
         "name",
+        "attach",
         "import",
     ],
     submission: Submission,

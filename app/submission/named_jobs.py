@@ -1,4 +1,5 @@
-"""Calibrations, comparisons, drifts, heatmaps, maps, namings: jobs with an id and a list."""
+"""Attachments, calibrations, comparisons, drifts, heatmaps, maps, namings: jobs with ids and lists
+of their own."""
 
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
 from app.http.streaming import Turn
 from app.schemas.annotations import NameFilter, SearchFilter, TagFilter, words_of
+from app.schemas.attachments import AttachmentBody
 from app.schemas.calibrations import CalibrationBody
 from app.schemas.comparisons import Comparison
 from app.schemas.drifts import DriftBody
@@ -248,6 +250,7 @@ class NamedJobs(Generic[Body]):
             return Response(status_code=204)
 
 
+ATTACHMENTS = NamedJobs("attach", "attachment", AttachmentBody)
 CALIBRATIONS = NamedJobs("calibrate", "calibration", CalibrationBody)
 COMPARISONS = NamedJobs("compare", "comparison", Comparison)
 DRIFTS = NamedJobs("drift", "drift", DriftBody)

@@ -7,7 +7,7 @@
 Start with `client`, which has `Umbel`; `aio` has the same for asyncio, written by a script.
 
 - `client`, `tree`, `job`, `dataset`, `model`, `comparison`, `calibration`, `drift`, `naming`,
-  `results`: what a user holds
+  `attachment`, `results`: what a user holds
 - `methods`, `catalogue`, `problems`: written from the service's catalogue and its problems
 - `inputs`, `frames`, `encodings`, `imports`: from a value of the caller to bytes
 - `core`: operations, written once, and the two drivers that run them
@@ -19,6 +19,7 @@ Start with `client`, which has `Umbel`; `aio` has the same for asyncio, written 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from umbel_client.attachment import Attachment
 from umbel_client.calibration import Calibration
 from umbel_client.client import Umbel
 from umbel_client.comparison import Comparison
@@ -58,6 +59,7 @@ __all__ = [
     "AsyncModel",
     "AsyncTree",
     "AsyncUmbel",
+    "Attachment",
     "Calibration",
     "CannotStart",
     "Cluster",

@@ -140,6 +140,7 @@ MEDIA_TYPES: Mapping[str, str] = {
     ".json": "application/json",
     ".jsonl": "application/x-ndjson",
     ".ndjson": "application/x-ndjson",
+    ".zip": "application/zip",
 }
 """The media type by the ending of a file; of others the service finds it out."""
 

@@ -93,6 +93,19 @@ def column_of(role: str, frame: Any) -> list[Any]:
     return values_of(role, _column_at(frame, 0))
 
 
+def columns_of(role: str, frame: Any) -> dict[str, list[Any]]:
+    """All columns of a data frame as Python values, by name, None where one is missing.
+
+    Raises InputError for two columns of one name.
+    """
+    _refuse_lazy(role, frame)
+    names = [str(name) for name in _names(frame)]
+    doubled = next((name for name in names if names.count(name) > 1), None)
+    if doubled is not None:
+        raise InputError(role, f"the data frame has two columns {doubled!r}.")
+    return {name: values_of(role, _column_at(frame, at)) for at, name in enumerate(names)}
+
+
 def values_of(role: str, column: Any) -> list[Any]:
     """A column as Python values, None where one is missing."""
     del role

@@ -83,7 +83,7 @@ PAIRS = frozenset({"graph"})
 
 HINTS: Mapping[str, str] = {
     **{role: role for role in COLUMNS - {"feature_names"}},
-    **{role: role for role in ("logits", "features", "graph", "must_link", "cannot_link")},
+    **{role: role for role in ("logits", "features", "graph", "must_link", "cannot_link", "items")},
     "feature_names": "names",
 }
 """What an upload says of its use, by role: some content is read as such only with it."""

@@ -78,6 +78,10 @@ class Full(ProblemError):
     """No room left (HTTP 507), as in: The store has 1024 bytes left; the upload has 2048."""
 
 
+class Gone(ProblemError):
+    """It has ended (HTTP 410), as in: The link ended at 2027-01-31T00:00:00Z."""
+
+
 class HeadersTooLarge(ProblemError):
     """Headers too large (HTTP 431), as in: A request may have at most 200 headers."""
 
@@ -209,6 +213,12 @@ class OutsideTheBall(UnusableInput):
 class PreconditionFailed(ProblemError):
     """It has changed meanwhile (HTTP 412), as in: It has changed since the ETag in If-Match was
     read; read it again.
+    """
+
+
+class PreconditionRequired(ProblemError):
+    """An ETag is needed (HTTP 428), as in: Send `If-Match` with the ETag of the edition that the
+    change was made for.
     """
 
 
@@ -354,6 +364,7 @@ BY_TYPE: Mapping[str, type[ProblemError]] = {
     "/problems/empty": Empty,
     "/problems/forbidden": Forbidden,
     "/problems/full": Full,
+    "/problems/gone": Gone,
     "/problems/headers-too-large": HeadersTooLarge,
     "/problems/http": Http,
     "/problems/idempotency-mismatch": IdempotencyMismatch,
@@ -386,6 +397,7 @@ BY_TYPE: Mapping[str, type[ProblemError]] = {
     "/problems/out-of-memory": OutOfMemory,
     "/problems/outside-the-ball": OutsideTheBall,
     "/problems/precondition-failed": PreconditionFailed,
+    "/problems/precondition-required": PreconditionRequired,
     "/problems/quota-exceeded": QuotaExceeded,
     "/problems/ragged": Ragged,
     "/problems/range-not-satisfiable": RangeNotSatisfiable,

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from umbel_client import display, shapes
+from umbel_client.attachment import Attachment, Items, converted_items
 from umbel_client.calibration import Calibration
 from umbel_client.core import runs, trees, uploads
 from umbel_client.core.changes import KEPT, Kept, changed
@@ -179,14 +180,19 @@ class Tree:
         """
         return self._driver.run(trees.content(self.id, form, query))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tree to a file, in the form of its ending: .nwk, .nex, .json, .arrow, .svg,
-        .png, .linkage.npy or .hclust.json. Raises OSError; ProblemError for an ending that is none.
+    def save(self, path: str | os.PathLike[str], **query: Any) -> None:
+        """Write the tree to a file, in the form of its ending: .nwk, .nex, .json, .arrow, .csv,
+        .parquet, .graphml, .svg, .png, .pdf, .linkage.npy or .hclust.json.
+
+        query : how it is written, as of `GET /v1/trees/{id}`: `save("figure.pdf", width_mm=85)`.
+
+        Raises OSError; ProblemError for an ending that is none. UmbelWarning for what the form
+        cannot represent, such as characters that no font of the service has.
         """
         suffixes = Path(path).suffixes
         several = "".join(suffixes[-2:])
         suffix = several if several in (".linkage.npy", ".hclust.json") else Path(path).suffix
-        content = self._driver.run(trees.content(self.id, suffix or ".json", {}))
+        content = self._driver.run(trees.content(self.id, suffix or ".json", query))
         shapes.written(content, Path(path))
 
     def assignments(
@@ -534,6 +540,50 @@ class Tree:
             Waiting(wait_s, title="naming"),
         )
         return Naming(self._driver.run(operation))
+
+    def attach(
+        self,
+        items: Items,
+        *,
+        name: str | None = None,
+        expires_at: Expiry = None,
+        wait_s: float | None = None,
+    ) -> Attachment:
+        """Attach to the tree what its points are: texts, numbers, dates, categories, images.
+
+        items : a row for each row of the tree, or for each leaf: columns by their names, a data
+        frame, a list of objects, a dataset, or a file (CSV with a header, JSON lines of objects,
+        Arrow, Parquet, a zip of images).
+
+        UmbelWarning for what is missing. Raises InputError, WaitTimeout, JobCancelled.
+        """
+        operation = trees.attached(
+            f"/v1/trees/{self.id}",
+            converted_items(items),
+            {"name": name, "expires_at": expiry(expires_at)},
+            Waiting(wait_s, title="attaching"),
+        )
+        return Attachment(self._driver.run(operation))
+
+    def examples(
+        self,
+        node: int,
+        by: Literal["central", "unsure", "random"] = "central",
+        *,
+        n: int = 12,
+        seed: int = 0,
+        attachment: str | Attachment | None = None,
+    ) -> list[dict[str, Any]]:
+        """Items under a node, each with `item`, `leaf`, `score` and its `values` by column.
+
+        by : the most central first, the least sure first, or at random. attachment : which items;
+        by default those attached last.
+
+        Raises InputError where nothing is attached.
+        """
+        own_id = attachment.id if isinstance(attachment, Attachment) else attachment
+        query = {"by": by, "n": n, "seed": seed}
+        return self._driver.run(trees.examples(f"/v1/trees/{self.id}", own_id, node, query))
 
     def model(self) -> Model:
         """The model that was fitted with the tree. Raises InputError where there is none."""

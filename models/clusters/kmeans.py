@@ -102,9 +102,9 @@ def best_run(
     )
 
 
-def unconverged_warnings(run: KMeansRun, max_iter: int) -> tuple[str, ...]:
+def unconverged_warnings(ended: bool, max_iter: int) -> tuple[str, ...]:
     """A warning if the best run was stopped before it converged."""
-    if run.ended:
+    if ended:
         return ()
     return (
         f"The best run was stopped after max_iter = {max_iter} iterations, before it converged.",

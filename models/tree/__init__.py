@@ -11,6 +11,6 @@ Start with `tree`, the frozen table of columns, and `build`, the ways to make on
   `named` (the node that a label means).
 - Pictures: `layout`, `window` (a part small enough to draw), `tangle` (two trees side by side).
 - Rows: `rows` (which row a leaf holds, by names; other rows), `sets` (rows as a number).
-- Formats: `nested` and `json_fields` (JSON), `newick`, `nexus`, `linkage`, `columns` (Arrow),
-  `paths` (class paths).
+- Formats: `nested` and `json_fields` (JSON), `newick`, `nexus`, `graphml`, `linkage`,
+  `columns` (Arrow), `paths` (class paths).
 """

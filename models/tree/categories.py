@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -72,9 +72,24 @@ def of_labels(tree: Tree, labels: Labels) -> Categories:
     """The most frequent label of each leaf. O(n_points log n_points)."""
     of_leaf = np.empty(tree.n_leaves, dtype=np.int32)
     of_leaf[spans(tree).start[tree.leaves]] = leaf_codes(tree, labels)
-    changes = np.zeros(tree.n_leaves, dtype=np.int32)
+    return Categories(of_leaf, _changes(of_leaf), labels.times, labels=labels)
+
+
+def moved(categories: Categories, tree: Tree, other: Tree, rows: Int) -> Categories:
+    """The categories of a tree's leaves for a tree with the same leaves elsewhere. O(n_leaves).
+
+    rows : (n_nodes of `other`,) the row in `tree` of each row of `other` that is a leaf.
+    """
+    of_leaf = np.empty_like(categories.of_leaf)
+    leaf = other.leaves
+    of_leaf[spans(other).start[leaf]] = categories.of_leaf[spans(tree).start[rows[leaf]]]
+    return replace(categories, of_leaf=of_leaf, changes=_changes(of_leaf))
+
+
+def _changes(of_leaf: Int32) -> Int32:
+    changes = np.zeros(of_leaf.size, dtype=np.int32)
     np.cumsum(of_leaf[1:] != of_leaf[:-1], out=changes[1:])
-    return Categories(of_leaf, changes, labels.times, labels=labels)
+    return changes
 
 
 def shared(

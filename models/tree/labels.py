@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from models.arrays import Int32
+from models.arrays import Int, Int32
 from models.errors import UsageError
 from models.label_sets import LabelSets
 from models.tree.leaf_ranges import spans
@@ -107,12 +107,15 @@ def at_most_one(sets: LabelSets) -> npt.NDArray[np.object_]:
     return column
 
 
-def mix(tree: Tree, labels: Labels, node: int, most: int = 20) -> Mix:
-    """The labels under a node, the `most` frequent by number. O(n)."""
+def mix(tree: Tree, labels: Labels, node: int, most: int = 20, *, leaves: Int | None = None) -> Mix:
+    """The labels under a node, the `most` frequent by number. O(n).
+
+    leaves : rows of the leaves in the order of labels per leaf; None: in row order.
+    """
     if labels.of == "row":
         inside = labels.code[spans(tree).rows(tree, node)]
     else:
-        place = spans(tree).start[tree.leaves]
+        place = spans(tree).start[tree.leaves if leaves is None else leaves]
         begin = int(spans(tree).start[node])
         within = (place >= begin) & (place < begin + int(spans(tree).count[node]))
         inside = labels.code[within]

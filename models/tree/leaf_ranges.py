@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import numpy.typing as npt
 
 from models.arrays import Int, Int32
 from models.tree import parents
@@ -43,6 +46,19 @@ class Spans:
         begin = int(self.start[node])
         inside = (place >= begin) & (place < begin + int(self.count[node]))
         return first + np.flatnonzero(inside)
+
+
+def relabelled(
+    tree: Tree, name: npt.NDArray[np.object_], extra: Mapping[str, npt.NDArray[Any]] | None = None
+) -> Tree:
+    """The tree with other names and, unless None, other further columns. What is known of its shape
+    holds for the new one too, and is not computed again."""
+    twin = replace(tree, name=name, extra=tree.extra if extra is None else extra)
+    for known in ("n_children", "leaves", "children", "depth"):
+        twin.__dict__[known] = getattr(tree, known)
+    _counts[twin], _spans[twin] = leaf_counts(tree), spans(tree)
+    _before[twin] = points_before(tree)
+    return twin
 
 
 def spans(tree: Tree) -> Spans:

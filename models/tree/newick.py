@@ -41,6 +41,7 @@ def write(
     *,
     labels: Labels = "name",
     ids: npt.NDArray[np.int64] | None = None,
+    comments: npt.NDArray[np.object_] | None = None,
 ) -> Iterator[str]:
     """The tree as one line of Newick, in pieces of about 8,000 nodes.
 
@@ -52,6 +53,7 @@ def write(
 
     labels : "name", or "id" for node ids at every node.
     ids : (n_nodes,) the ids to write instead of row numbers, for a part of a tree.
+    comments : (n_nodes,) what follows a label in brackets, without them; None for nothing.
 
     O(n_nodes log depth) before the first piece, O(n_nodes) numbers of memory.
     """
@@ -62,6 +64,11 @@ def write(
             return [quoted_if_odd(str(i)) for i in (nodes if ids is None else ids[nodes]).tolist()]
         return ["" if name is None else quoted_if_odd(name) for name in names[nodes].tolist()]
 
+    def comments_of(nodes: npt.NDArray[np.int64]) -> list[str]:
+        if comments is None:
+            return [""] * nodes.size
+        return ["" if text is None else f"[{text}]" for text in comments[nodes].tolist()]
+
     order, opens, last = _postorder(tree)
     for start in range(0, tree.n_nodes - 1, _CHUNK):
         nodes = order[start : min(start + _CHUNK, tree.n_nodes - 1)]
@@ -69,17 +76,19 @@ def write(
         rows = zip(
             opens[nodes].tolist(),
             labels_of(nodes),
+            comments_of(nodes),
             length.tolist(),
             last[nodes].tolist(),
             strict=True,
         )
         yield "".join(
             [
-                f"{')' if n < 0 else '(' * n}{label}:{length!r}{'' if ends else ','}"
-                for n, label, length, ends in rows
+                f"{')' if n < 0 else '(' * n}{label}{comment}:{length!r}{'' if ends else ','}"
+                for n, label, comment, length, ends in rows
             ]
         )
-    yield (")" if tree.n_nodes > 1 else "") + labels_of(order[-1:])[0] + ";\n"
+    root = labels_of(order[-1:])[0] + comments_of(order[-1:])[0]
+    yield (")" if tree.n_nodes > 1 else "") + root + ";\n"
 
 
 def _with_support(tree: Tree) -> npt.NDArray[np.object_]:

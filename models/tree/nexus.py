@@ -21,12 +21,16 @@ from models.tree.walk import leaf_order
 
 
 def write(
-    tree: Tree, *, labels: Labels = "name", ids: npt.NDArray[np.int64] | None = None
+    tree: Tree,
+    *,
+    labels: Labels = "name",
+    ids: npt.NDArray[np.int64] | None = None,
+    comments: npt.NDArray[np.object_] | None = None,
 ) -> Iterator[str]:
     """The tree as Nexus, in pieces: a TAXA block with each leaf label once, then a TREES block.
 
-    Labels, lengths and parameters are those of `newick.write`: labels that need no quotes have
-    none, since ape and Biopython keep the marks. Leaves without a name have no taxon. Programs
+    Labels, lengths, comments and parameters are those of `newick.write`: labels that need no quotes
+    have none, since ape and Biopython keep the marks. Leaves without a name have no taxon. Programs
     require distinct leaf labels, most of them ignoring case: `labels="id"` ensures that.
     O(n_nodes).
     """
@@ -43,7 +47,7 @@ def write(
         some = taxa.slice(start, 8192).to_pylist()
         yield "".join([f"\n    {newick.quoted_if_odd(taxon)}" for taxon in some])
     yield ";\nEND;\nBEGIN TREES;\n  TREE tree = [&R] "
-    yield from newick.write(tree, labels=labels, ids=ids)
+    yield from newick.write(tree, labels=labels, ids=ids, comments=comments)
     yield "END;\n"
 
 

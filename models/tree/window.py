@@ -51,6 +51,7 @@ def fold(
     max_tips: int | None = None,
     max_depth: int | None = None,
     place: npt.NDArray[np.integer] | None = None,
+    closed: Int | None = None,
 ) -> Folded:
     """Open the subtrees with most leaves first (ties: most points, then lowest row) while they fit.
 
@@ -63,8 +64,10 @@ def fold(
     max_tips : limit on the shown nodes without shown children.
     max_depth : nodes this many edges below `root` stay folded.
     place : (n_nodes,) the left-to-right order of siblings; None: by row number.
+    closed : rows that stay folded, where they lie below `root`.
     """
     require_node(tree, root)
+    shut = _Closed.under(tree, root, closed)
     for name, value in (("max_nodes", max_nodes), ("max_tips", max_tips), ("depth", max_depth)):
         if value is not None and value < (0 if name == "depth" else 1):
             raise UsageError(
@@ -73,14 +76,14 @@ def fold(
                 code="wrong-parameter",
                 parameter=name,
             )
-    opened, n_shown, n_tips = _first(tree, root, max_nodes, max_tips, max_depth)
+    opened, n_shown, n_tips = _first(tree, root, max_nodes, max_tips, max_depth, shut)
     first, child = tree.children
     room = max_nodes - n_shown
     if max_tips is not None:
         room = min(room, max_tips - n_tips + 1)
     if opened.size:
         shown = np.append(root, _under(first, child, opened))
-        more = _rest(tree, root, shown, opened, room, max_depth)
+        more = _rest(tree, root, shown, opened, room, max_depth, shut)
         shown = np.append(shown, _under(first, child, more)) if more.size else shown
     else:
         # The root alone may be opened in part.
@@ -92,8 +95,53 @@ def fold(
     return _columns(tree, shown, spans(tree).start if place is None else place)
 
 
+@dataclass(frozen=True, slots=True)
+class _Closed:
+    """Nodes below a root that stay folded, the outermost of them.
+
+    rows : ascending. start, stop : the leaves under each, in their order from left to right.
+    """
+
+    rows: Int
+    start: Int
+    stop: Int
+
+    @classmethod
+    def under(cls, tree: Tree, root: int, closed: Int | None) -> _Closed | None:
+        """None where no node stays folded. O(n_closed log n_closed)."""
+        if closed is None or not closed.size:
+            return None
+        at = spans(tree)
+        begin, end = int(at.start[root]), int(at.start[root]) + int(at.count[root])
+        start = at.start[closed].astype(np.int64)
+        below = (start >= begin) & (start < end) & (closed > root)
+        rows, start = closed[below], start[below]
+        stop = start + at.count[rows]
+        order = np.lexsort((rows, -stop, start))
+        rows, start, stop = rows[order], start[order], stop[order]
+        # Ranges lie in each other or apart: an outermost one ends beyond all before it.
+        outer = np.ones(rows.size, dtype=bool)
+        outer[1:] = stop[1:] > np.maximum.accumulate(stop)[:-1]
+        return cls(rows[outer], start[outer], stop[outer]) if rows.size else None
+
+    def shuts(self, tree: Tree, nodes: Int) -> npt.NDArray[np.bool_]:
+        """Which of `nodes` are closed or lie below a closed one."""
+        at = spans(tree)
+        start = at.start[nodes]
+        place = np.searchsorted(self.start, start, side="right") - 1
+        last = np.maximum(place, 0)
+        within = (place >= 0) & (start + at.count[nodes] <= self.stop[last])
+        # Above it with the same leaves: one that has it as its only child, in an earlier row.
+        return within & (nodes >= self.rows[last])
+
+
 def _first(
-    tree: Tree, root: int, max_nodes: int, max_tips: int | None, max_depth: int | None
+    tree: Tree,
+    root: int,
+    max_nodes: int,
+    max_tips: int | None,
+    max_depth: int | None,
+    closed: _Closed | None,
 ) -> tuple[Int, int, int]:
     """The nodes opened before the first that does not fit, and the numbers of nodes and tips
     then."""
@@ -105,6 +153,8 @@ def _first(
         inner = inner[(place >= 0) & (place < counts[root]) & (inner >= root)]
     if max_depth is not None:
         inner = inner[tree.depth[inner] < tree.depth[root] + max_depth]
+    if closed is not None:
+        inner = inner[~closed.shuts(tree, inner)]
     if inner.size > max_nodes:
         last = inner.size - max_nodes
         inner = inner[counts[inner] >= np.partition(counts[inner], last)[last]]
@@ -117,21 +167,31 @@ def _first(
     return (order[:n], int(shown[n - 1]), int(tips[n - 1])) if n else (order[:0], 1, 1)
 
 
-def _rest(tree: Tree, root: int, shown: Int, opened: Int, room: int, max_depth: int | None) -> Int:
+def _rest(
+    tree: Tree,
+    root: int,
+    shown: Int,
+    opened: Int,
+    room: int,
+    max_depth: int | None,
+    closed: _Closed | None,
+) -> Int:
     """Smaller nodes that still fit after the first that did not, one at a time."""
     counts = leaf_counts(tree)
     first, child = tree.children
-    closed = np.setdiff1d(shown[tree.n_children[shown] > 0], opened, assume_unique=True)
+    folded = np.setdiff1d(shown[tree.n_children[shown] > 0], opened, assume_unique=True)
     deepest = None if max_depth is None else int(tree.depth[root]) + max_depth
 
     def fitting(nodes: Int) -> list[tuple[int, int, int]]:
         if deepest is not None:
             nodes = nodes[tree.depth[nodes] < deepest]
+        if closed is not None:
+            nodes = nodes[~closed.shuts(tree, nodes)]
         nodes = nodes[(tree.n_children[nodes] > 0) & (tree.n_children[nodes] <= room)]
         keys = zip((-counts[nodes]).tolist(), (-tree.size[nodes]).tolist(), nodes, strict=True)
         return [(count, size, int(node)) for count, size, node in keys]
 
-    queue = fitting(closed) if room > 0 else []
+    queue = fitting(folded) if room > 0 else []
     heapq.heapify(queue)
     more = []
     while queue and room > 0:
@@ -203,6 +263,7 @@ def scene(
     scale: Scale | Literal["auto"] = "height",
     colours: Colours | None = None,
     place: npt.NDArray[np.integer] | None = None,
+    closed: Int | None = None,
 ) -> Scene:
     """The part under `root` laid out for drawing, in preorder.
 
@@ -211,11 +272,11 @@ def scene(
     `n_leaves`, `points_before`, `name`, `folded` (some of its children are not shown) and `hidden`
     (how many). A folded node is wider than a leaf, by the logarithm of its number of leaves. With
     `colours` it has `category` and `share`, both None for none. The scale "auto" picks the most
-    readable one. `place` is as in `fold`.
+    readable one. `place` and `closed` are as in `fold`.
 
     Raises UsageError for an unknown root and for max_nodes below 1. Cost as `fold`.
     """
-    part = fold(tree, root, max_nodes=max_nodes, place=place)
+    part = fold(tree, root, max_nodes=max_nodes, place=place, closed=closed)
     height = tree.height[part.node]
     # The tree continues below a folded node, so its height must not look like the lowest one.
     low = float(tree.height.min()) if part.hidden.any() else float(height.min())

@@ -1,7 +1,9 @@
-"""What one tenant has, asked for by another: by every operation of the document."""
+"""What one tenant has, asked for by another, and by whoever has a link to one of its trees: by
+every operation of the document."""
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -12,9 +14,18 @@ ROWS = [[0.0, 0.1], [0.2, 0.0], [4.0, 4.1], [4.2, 4.0]]
 JOB = {"method": "l2h", "inputs": {"logits": LOGITS}}
 
 
-def check_apart(owner: httpx.Client, stranger: httpx.Client) -> None:
-    """No operation gives one tenant anything of what another has, or changes it."""
-    things = {**made(owner), **listed(owner)}
+LISTED = ("dataset", "tree", "comparison", "calibration", "drift", "naming", "attachment")
+"""Kinds of things of which a tenant has a list."""
+
+
+def check_apart(
+    owner: httpx.Client, stranger: httpx.Client, things: dict[str, list[str]] | None = None
+) -> None:
+    """No operation gives one tenant anything of what another has, or changes it.
+
+    things : from `made`; None: they are made.
+    """
+    things = {**(things or made(owner)), **listed(owner)}
     assert {"dataset", "upload", "job", "tree", "model", "comparison"} <= things.keys()
     before = {path: owner.get(path).status_code for path in paths_of(things)}
     assert set(before.values()) == {200}
@@ -32,11 +43,55 @@ def check_apart(owner: httpx.Client, stranger: httpx.Client) -> None:
                 assert answer.status_code == 404, f"{method} {address}: {answer.text[:500]}"
                 n_asked += 1
     own_ids = {own_id for ids in things.values() for own_id in ids}
-    for path in ("datasets", "jobs", "trees", "comparisons", "calibrations", "drifts", "namings"):
+    for path in ("jobs", *(f"{kind}s" for kind in LISTED)):
         seen = {item["id"] for item in pages(stranger, path)}
         assert not seen & own_ids, path
     assert {path: owner.get(path).status_code for path in before} == before
     print(f"{n_asked} requests for {len(own_ids)} things of another tenant: each is unknown")
+
+
+OPEN = re.compile(
+    r"/v1/shared|/v1/trees/TREE(\.[a-z.]+|/view|/search|/cut|/levels|/nodes/0"
+    r"|/nodes/0/members(\.\w+)?|/nodes/0/picture)?|/v1/maps/MAP(/positions(\.\w+)?)?"
+)
+"""All that a link opens."""
+
+
+def check_link(owner: httpx.Client, things: dict[str, list[str]]) -> None:
+    """A link that shows all of one tree opens this tree and nothing else: no other tree of its
+    tenant, nor anything that was made with it."""
+    own = {f"{kind}_id": ids[0] for kind, ids in things.items()}
+    tree, map_ = own["tree_id"], own["map_id"]
+    text = {"Content-Type": "text/x-nh"}
+    other = owner.post("/v1/trees", content="(a:1,b:1);", headers=text).json()["id"]
+    link = owner.post(f"/v1/trees/{tree}/shares", json={"rows": True, "map": map_}).json()
+    token = {"Authorization": f"Bearer {link['token']}"}
+    document = owner.get("/openapi.json").json()
+    opened, n_closed = set[str](), 0
+    for ids in (own, {**own, "tree_id": other}):
+        for path, operations in document["paths"].items():
+            address = path
+            for name, own_id in {**ids, "method_id": "l2h"}.items():
+                address = address.replace(f"{{{name}}}", own_id)
+            address = re.sub(r"\{\w+\}", "0", address)
+            plain = address.replace(tree, "TREE").replace(map_, "MAP")
+            for method in operations if path.startswith("/v1/") else ():
+                body = body_for(method, path)
+                headers = {**body.pop("headers", {}), **token}
+                query = needed_query(operations[method])
+                answer = owner.request(method, address, params=query, headers=headers, **body)
+                if method == "get" and OPEN.fullmatch(plain):
+                    # No method here draws nodes.
+                    expected = 404 if plain.endswith("/picture") else 200
+                    assert answer.status_code == expected, f"{plain}: {answer.text[:300]}"
+                    assert "private" in answer.headers["cache-control"]
+                    opened.add(plain)
+                else:
+                    assert answer.status_code == 403, f"{method} {plain}: {answer.text[:300]}"
+                    n_closed += 1
+    assert {"/v1/shared", "/v1/trees/TREE.svg", "/v1/maps/MAP/positions.npy"} <= opened
+    print(f"a link opens {len(opened)} addresses; {n_closed} requests are refused")
+    owner.delete(f"/v1/trees/{other}")
 
 
 def made(owner: httpx.Client) -> dict[str, list[str]]:
@@ -54,7 +109,17 @@ def made(owner: httpx.Client) -> dict[str, list[str]]:
     )
     labels = {"by": "labels", "inputs": {"labels": [0, 1, 2]}}
     naming = owner.post(f"/v1/trees/{tree}/namings", json=labels, headers=wait)
+    content = json.dumps([{"n": row} for row in range(len(LOGITS))])
+    headers = {"Content-Type": "application/json"}
+    items = owner.post("/v1/datasets?role=items", content=content, headers=headers)
+    attachment = owner.post(
+        f"/v1/trees/{tree}/attachments", json={"items": items.json()["id"]}, headers=wait
+    )
+    edition = owner.post(f"/v1/trees/{tree}/editions", json={})
     return {
+        "attachment": [attachment.json()["id"]],
+        "edition": [edition.json()["id"]],
+        "share": [owner.post(f"/v1/trees/{tree}/shares", json={}).json()["id"]],
         "naming": [naming.json()["id"]],
         "calibration": [calibration.json()["id"]],
         "drift": [drift.json()["id"]],
@@ -71,10 +136,7 @@ def made(owner: httpx.Client) -> dict[str, list[str]]:
 
 def listed(owner: httpx.Client) -> dict[str, list[str]]:
     """The newest of what there is, for the kinds that have lists."""
-    return {
-        kind: [item["id"] for item in pages(owner, f"{kind}s")[:3]]
-        for kind in ("dataset", "tree", "comparison", "calibration", "drift", "naming")
-    }
+    return {kind: [item["id"] for item in pages(owner, f"{kind}s")[:3]] for kind in LISTED}
 
 
 def paths_of(things: dict[str, list[str]]) -> list[str]:
@@ -113,10 +175,14 @@ def body_for(method: str, path: str) -> dict[str, Any]:
         "namings": {"by": "labels", "inputs": {"labels": [0, 1, 2]}},
         "drifts": {name: {"inputs": {"logits": LOGITS}} for name in ("reference", "batch")},
         "maps": {"by": "pca"},
+        "attachments": {"items": "ds_" + "0" * 26},
         "heatmaps": {"what": "distances"},
         "predictions": {"inputs": {"logits": LOGITS}},
         "transformations": {"inputs": {"features": ROWS}},
         "labels": {"statements": [{"known": 0, "name": "mine"}]},
+        "editions": {},
+        "changes": {"operations": [{"op": "undo"}]},
+        "shares": {},
     }
     if path.startswith("/v1/models/"):
         bodies["evaluations"]["inputs"] = {"features": ROWS}

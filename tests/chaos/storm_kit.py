@@ -25,6 +25,7 @@ from tests.chaos.faults_kit import FAULTS, KILLS, Fault
 from tests.chaos.parts_kit import START_S, Parts
 from tests.e2e.client import ENDED
 from workers.jobs.hints import sender
+from workers.jobs.interrupted import EVERY_S, SUBMISSION_S
 from workers.settings import WorkerSettings
 
 N_DUPLICATES = 20
@@ -77,6 +78,11 @@ class Reckoning:
             "the whole": f"{self.took_s:.0f} s",
         }
         return "\n".join(f"{name:<34}{value}" for name, value in rows.items())
+
+
+ORPHANS_S = 2 * SUBMISSION_S + 3 * EVERY_S
+"""What a submission left in the store that waits for it as long as it may and is then refused, is
+removed by then."""
 
 
 class Storm:
@@ -246,7 +252,7 @@ class Storm:
                     answer = client.get(f"/v1/trees/{end['result']['tree']}.nwk")
                     if answer.status_code != 200 or not answer.text.strip().endswith(";"):
                         result.unreadable.append(f"{job_id}: {answer.status_code}")
-        deadline = time.monotonic() + 30.0
+        deadline = time.monotonic() + ORPHANS_S
         while (orphans := self._orphans()) and time.monotonic() < deadline:
             time.sleep(0.5)
         result.orphans += orphans

@@ -3,8 +3,11 @@
 - `datasets`: uploaded datasets; start here.
 - `uploads`: uploads in parts, until they are put together as a dataset.
 - `results`: the files of a job's result, as the child writes them and later jobs read them.
+- `items`: the files of what is attached to a tree.
 - `trees`: the trees that jobs published, with those files.
 - `checkpoints`: the saved state of long fits.
 - `annotations`: names, descriptions and tags that users change afterwards.
+- `editions`: what users change of a tree, as changes in their order.
+- `shares`: links that show a tree to whoever has them.
 - `keys`: the keys of the API.
 """

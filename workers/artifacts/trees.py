@@ -183,6 +183,8 @@ class Trees:
             self._blobs.delete(layout.attempt(tenant, job_id, end.fence, results.TREE))
         self._index.drop(tree_id)
         self._blobs.delete_under(layout.attempts(tenant, job_id))
+        self._blobs.delete_under(layout.editions_of(tenant, job_id))
+        self._blobs.delete_under(layout.shares_of(tree_id))
         for own_id in (tree_id, sibling(tree_id, "md")):
             self._blobs.delete_under(layout.annotations_of(tenant, own_id))
         self._keep_bytes(tenant, tree_id, without=None)

@@ -1,4 +1,4 @@
-"""The rows that a map or a heatmap shows, as the fit of the tree prepared them."""
+"""What maps, heatmaps and attached items are about: the rows of the fit, as it prepared them."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from models.preprocess.inputs import Preparation, fit_inputs
 from models.preprocess.pipeline import ROLE
 from models.rows import Rows
 from workers.artifacts import results
-from workers.child.sources import Source, of_role, values_of
+from workers.child.sources import Source, values_of
 from workers.model import Request
 
 
-def prepared(request: Request, sources: Sequence[Source], seed: int) -> dict[str, Value]:
+def prepared(
+    request: Request, tree: Source, given: Sequence[Source], seed: int
+) -> dict[str, Value]:
     """The values that are shown by role: those of the fit as it prepared them, with the words that
     columns stand for; given ones as they are.
 
-    sources : the tree, with its model if there is one, and what is shown. seed : of steps that are
-    fitted again because the model was deleted.
+    tree : with its model if there is one. given : what is shown. seed : of steps that are fitted
+    again because the model was deleted.
     """
-    tree = of_role(sources, "tree")
-    given = [each for each in sources if each.role != "tree"]
     values = values_of(given, many=frozenset({ROLE}))
     several = values.get(ROLE)
     if isinstance(several, tuple) and len(several) == 1:

@@ -31,7 +31,8 @@ def drawn(
         {name: value for name, value in request.params.items() if name != "cut"}
     )
     source = of_role(sources, "tree")
-    values = prepared(request, sources, seed=0)
+    given = [each for each in sources if each.role != "tree"]
+    values = prepared(request, source, given, seed=0)
     names_role = request.options["names_of_fit"] or TERMS
     names = Data(values).names(names_role)
     values = {role: value for role, value in values.items() if role not in (names_role, TERMS)}

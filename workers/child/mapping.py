@@ -43,7 +43,8 @@ def mapped_points(
     terms = MapTerms.model_validate(request.params)
     source = of_role(sources, "tree")
     tree = tree_of(source)
-    values = prepared(request, sources, terms.seed)
+    given = [each for each in sources if each.role != "tree"]
+    values = prepared(request, source, given, terms.seed)
     values.pop(TERMS, None)
     progress(0.02, "mapping")
     if terms.by == "disc":

@@ -44,7 +44,7 @@ from workers.child.fit import (
     prepared_inputs,
     run_plan,
 )
-from workers.child.placing import NewRows, fitted_of, placing_data, prediction_options
+from workers.child.placing import fitted_of, placing_data, prediction_options
 from workers.child.sources import Source, many_of, of_role, tree_of, values_of
 from workers.child.support import Replicates, Support
 from workers.errors import Problem, problem_of
@@ -116,6 +116,7 @@ def run(spec: Spec, report: Report, coordinator: Coordinator | None = None) -> O
             "map": _map,
             "heatmap": _heatmap,
             "name": _name,
+            "attach": _attach,
             "import": _import,
             "inspect": _inspect,
         }[kind]
@@ -423,6 +424,17 @@ def _name(spec: Spec, report: Report) -> Outcome:
     )
 
 
+def _attach(spec: Spec, report: Report) -> Outcome:
+    from workers.child.attachment import attached
+
+    report(Advance(stage="reading"))
+    result = attached(spec.request, spec.sources, spec.folder, _progress(report))
+    return Outcome(
+        result={"tree": spec.request.options["tree"], "attachment": result.facts},
+        warnings=result.warnings,
+    )
+
+
 def _transform(spec: Spec, report: Report) -> Outcome:
     report(Advance(stage="reading"))
     request = spec.request
@@ -448,53 +460,11 @@ def _transform(spec: Spec, report: Report) -> Outcome:
 def _evaluate(spec: Spec, report: Report) -> Outcome:
     if "model" in spec.request.options:
         return _evaluate_model(spec, report)
-    from models.metrics.catalogue import evaluate
+    from workers.child.evaluation import evaluated
 
     report(Advance(stage="reading"))
-    options = spec.request.options
-    rows = NewRows.of(spec.sources, options["inputs"]) if options.get("inputs") else None
-    values = values_of(spec.sources, but=("tree",)) if rows is None else rows.others
-    given: dict[str, Any] = {role: as_matrix(value) for role, value in values.items()}
-    fitted = tree_of(of_role(spec.sources, "tree")) if rows is None else rows.fitted
-    tree = fitted if rows is None else rows.tree
-    report(Advance(fraction=0.1, stage="measuring"))
-    per_node = options.get("per_node", False)
-    progress = _progress(report)
-    measured = evaluate(
-        tree,
-        **given,
-        fitted=fitted,
-        metrics=options.get("metrics"),
-        cut=options.get("cut"),
-        kernel=options.get("kernel", "cosine"),
-        sample=options.get("sample"),
-        seed=options.get("seed", 0),
-        measured=options.get("measured"),
-        progress=StepProgress(progress, 0, 2) if per_node else progress,
-    )
-    warnings = [*(() if rows is None else rows.warnings), *measured.warnings]
-    result: dict[str, Any] = {"tree": options["tree"]}
-    if per_node:
-        from models.metrics.nodes import report_on_nodes
-
-        node_report = report_on_nodes(
-            tree,
-            labels=given.get("labels"),
-            features=given.get("features"),
-            n_exemplars=options.get("n_exemplars", 3),
-            progress=StepProgress(progress, 1, 2),
-        )
-        warnings += node_report.warnings
-        results.save_nodes(node_report, spec.folder)
-        result["nodes"] = {"n_nodes": tree.n_nodes}
-    evaluation = {
-        "metrics": dict(measured.metrics),
-        "standard_errors": dict(measured.standard_errors),
-        "cut": measured.cut,
-        "placed": None if rows is None else rows.facts,
-        "warnings": warnings,
-    }
-    return Outcome(result={**result, "evaluation": evaluation}, warnings=tuple(warnings))
+    result, warnings = evaluated(spec.request, spec.sources, spec.folder, _progress(report))
+    return Outcome(result=result, warnings=warnings)
 
 
 def _evaluate_model(spec: Spec, report: Report) -> Outcome:

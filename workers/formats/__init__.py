@@ -6,10 +6,11 @@ parses bytes to a plain table (`tables`) and refuses what is not of its format:
 - `npy`, `npz`, `safetensors`: arrays; `raw` maps arrays that are stored uncompressed.
 - `arrow`, `parquet` (`parquet_footer`): record batches, which `batches` turns into arrays.
 - `csv`, `libsvm`, `arff`, `json`, `jsonl`: text.
+- `image_zip`: images in a zip archive; `archives` opens these, and `npz`, with bounds.
 
 `inline` has the lists that a request carries itself, `strict_json` what JSON it may send.
 `roles` turns a table into the value of a role, or refuses it, by means of `columns`, `labels` (rows
-with several labels or none) and `edges` (a graph of labels). `facts` describes a file and limits
-its size in memory; `refusals` has the errors that several readers share. `trees` reads uploaded
-trees. `table_writers` writes tables as CSV, JSON and Arrow, for results and responses.
+with several labels or none), `edges` (a graph of labels) and `items` (columns of any kinds).
+`facts` describes a file and limits its size in memory; `refusals` has the errors that several
+readers share. `trees` reads uploaded trees. `table_writers` writes tables as CSV, JSON and Arrow.
 """

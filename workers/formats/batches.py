@@ -18,7 +18,16 @@ import numpy.typing as npt
 from models.errors import UsageError
 from workers.formats.facts import Bounds, Facts, Member, choose
 from workers.formats.refusals import broken, listed, missing, shown, unsupported
-from workers.formats.tables import Columns, LabelRows, Table, Want, dtype_name, require_filled
+from workers.formats.tables import (
+    Columns,
+    LabelRows,
+    NamedColumns,
+    Table,
+    Want,
+    dtype_name,
+    require_filled,
+    require_names,
+)
 
 _CELLS = 1 << 17
 """Values of one block written while they are in cache."""
@@ -63,6 +72,8 @@ def read(batches: Batches, member: str | None, want: Want, bounds: Bounds) -> Ta
     """
     bounds.require(8 * batches.n_rows)
     require_filled((batches.n_rows,))
+    if want == "table":
+        return _named_columns(batches, bounds)
     chosen = _chosen(batches, member)
     if want in ("column", "labels", "paths"):
         if len(chosen) != 1:
@@ -72,6 +83,27 @@ def read(batches: Batches, member: str | None, want: Want, bounds: Bounds) -> Ta
         if _is_text(_plain(batches.schema.field(chosen[0]).type)):
             return _all_texts(batches, chosen[0], bounds)
     return _matrix(batches, chosen, bounds)
+
+
+def _named_columns(batches: Batches, bounds: Bounds) -> NamedColumns:
+    """All columns; raises UsageError `too-large` before more is held than the bounds allow."""
+    import pyarrow as pa
+
+    names = list(batches.schema.names)
+    require_names(names)
+    if not names:
+        raise UsageError("The table has no columns.", code="empty")
+    held: list[Any] = []
+    n_bytes = n_read = 0
+    for batch in batches.read(list(range(len(names)))):
+        n_bytes += batch.nbytes
+        bounds.require(n_bytes)
+        n_read += batch.num_rows
+        held.append(batch)
+    if n_read != batches.n_rows:
+        raise broken(f"The table is damaged: it claims {batches.n_rows} rows and holds {n_read}.")
+    table = pa.Table.from_batches(held)
+    return NamedColumns(names, table.columns)
 
 
 def _all_texts(batches: Batches, column: int, bounds: Bounds) -> list[str]:

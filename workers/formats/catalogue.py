@@ -17,6 +17,7 @@ from workers.formats import (
     arff,
     arrow,
     csv,
+    image_zip,
     json,
     jsonl,
     libsvm,
@@ -108,6 +109,14 @@ _ALL = (
         True,
         parquet.inspect,
         parquet.read,
+        by_role=True,
+    ),
+    Format(
+        "zip",
+        ("application/zip", "application/x-zip-compressed"),
+        True,
+        image_zip.inspect,
+        image_zip.read,
         by_role=True,
     ),
     Format(
@@ -294,7 +303,7 @@ def _binary(head: bytes) -> str | None:
     if head.startswith(npy.MAGIC):
         return "npy"
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return "npz"
+        return "zip" if image_zip.begins(_first_member(head)) else "npz"
     if head.startswith(arrow.MAGIC):
         return "arrow-file"
     if head.startswith(parquet.MAGIC):
@@ -307,6 +316,12 @@ def _binary(head: bytes) -> str | None:
         if 0 < metadata < 1 << 28 and metadata % 8 == 0:
             return "arrow-stream"
     return None
+
+
+def _first_member(head: bytes) -> str:
+    """The name of the first member of a zip archive; "npz" where it has none."""
+    n_name = int.from_bytes(head[26:28], "little")
+    return head[30 : 30 + n_name].decode("utf-8", "replace") or "npz"
 
 
 def _require_agreement(declared: Format, binary: str | None, head: bytes) -> None:

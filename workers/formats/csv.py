@@ -22,6 +22,7 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO, NoReturn
 
@@ -37,11 +38,13 @@ from workers.formats.tables import (
     NOTHING,
     NUMBER,
     Cells,
+    NamedColumns,
     Pairs,
     Table,
     Want,
     is_number,
     require_filled,
+    require_names,
 )
 
 MAX_LINE = 16 << 20
@@ -67,6 +70,8 @@ EDGE_HEADERS = frozenset(
 """Possible headers of two columns of text that are edges, in any case."""
 
 _BLOCK = 16 << 20
+_AT_ONCE = 1 << 14
+"""Rows of text that are held as Python objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +110,11 @@ def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
 
 
 def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
-    """The table as float64 (n_rows, n_columns), or one column or pairs of text as written."""
+    """The table as float64 (n_rows, n_columns), or one column, pairs or columns of text as
+    written."""
     dialect = _dialect_of(path)
+    if want == "table":
+        return _named_columns(path, dialect, bounds)
     if want in ("column", "labels", "paths"):
         return _column(path, dialect, member, bounds)
     if want == "edges" and member is None and (pairs := _pairs(path, dialect, bounds)) is not None:
@@ -440,6 +448,35 @@ def _rows(
         raise broken("The CSV file is not UTF-8 text.") from None
     except csv.Error:
         raise broken(f"Line {line} of the CSV file cannot be read as CSV.") from None
+
+
+def _named_columns(path: Path, dialect: Dialect, bounds: Bounds) -> NamedColumns:
+    """All columns under the names of the header. Raises UsageError where there is no header."""
+    import pyarrow as pa
+
+    number = next((at for at, cell in enumerate(dialect.first) if is_number(cell)), None)
+    if number is not None:
+        raise UsageError(
+            "The first line of the CSV file must name the columns; column "
+            f"{number} (counted from 0) is {shown(dialect.first[number], 40)}, a number.",
+            code="wrong-input",
+            row=0,
+            column=number,
+            line=1,
+        )
+    require_names(dialect.first)
+    kind = pa.large_string()
+    rows = (cells for _, cells in _rows(path, dialect, bounds, first_row=-1))
+    next(rows)
+    parts: list[list[pa.Array]] = [[] for _ in dialect.first]
+    while some := list(islice(rows, _AT_ONCE)):
+        for part, texts in zip(parts, zip(*some, strict=True), strict=True):
+            part.append(pa.array(texts, kind))
+    if not parts[0]:
+        raise UsageError("The CSV file has a header and no rows.", code="empty")
+    return NamedColumns(
+        dialect.first, [pa.chunked_array(part, kind) for part in parts], written=True
+    )
 
 
 def _position(dialect: Dialect, member: str | None) -> int:

@@ -1,8 +1,9 @@
 """JSON lines: one value per line, or in a field of an object, `text` by default.
 
-A value is a text; as labels it may also be a number, a list of labels or null, as edges a pair. The
-file is read line by line, so it may be longer than a JSON document. A line without such a
-value is refused by its number. Blank lines may end the file.
+A value is a text; as labels it may also be a number, a list of labels or null, as edges a pair, as
+items an object with a value for each column. The file is read line by line, so it may be longer
+than a JSON document. A line without such a value is refused by its number. Blank lines may end the
+file.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
 
 def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
     """The texts, or the values as lists. member : the field of objects, `text` if None."""
+    if want == "table":
+        rows = _values(path, None, bounds, _BYTES_OF_LISTS, whole=True)
+        return Lists([value for value, *_ in rows])
     if want in ("labels", "paths", "edges"):
         values = _values(path, member, bounds, _BYTES_OF_LISTS)
         return Lists([value for value, *_ in values])
@@ -59,11 +63,11 @@ def are_lists(head: str) -> bool:
 
 
 def _values(
-    path: Path, member: str | None, bounds: Bounds, weight: int = 1
+    path: Path, member: str | None, bounds: Bounds, weight: int = 1, *, whole: bool = False
 ) -> Iterator[tuple[object, str, int, int]]:
     """The value of each row, with its field, row and line.
 
-    weight : bytes in memory for a byte of the file.
+    weight : bytes in memory for a byte of the file. whole : objects are values themselves.
     """
     field = FIELD if member is None else member
     n_bytes = line = row = blank = 0
@@ -80,13 +84,13 @@ def _values(
                 _refuse(blank, "is empty; each line must hold a text")
             n_bytes += len(raw)
             bounds.require(weight * n_bytes)
-            yield _value(raw, field, line), field, row, line
+            yield _value(raw, None if whole else field, line), field, row, line
             row += 1
     if not row:
         raise UsageError("The file holds no line of JSON.", code="empty")
 
 
-def _value(raw: bytes, field: str, line: int) -> object:
+def _value(raw: bytes, field: str | None, line: int) -> object:
     try:
         value: object = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
     except UnicodeDecodeError:
@@ -97,7 +101,7 @@ def _value(raw: bytes, field: str, line: int) -> object:
         _refuse(line, "is nested too deeply to be read")
     except ValueError:
         _refuse(line, "holds a number that is not finite or has too many digits")
-    if isinstance(value, dict):
+    if isinstance(value, dict) and field is not None:
         if field not in value:
             _refuse(line, f"is an object without the field {shown(field)}")
         value = value[field]

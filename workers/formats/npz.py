@@ -6,11 +6,9 @@ each member is read only as far as the directory says.
 
 from __future__ import annotations
 
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.errors import UsageError
-from workers.formats import npy
+from workers.formats import archives, npy
+from workers.formats.archives import ArchiveKind
 from workers.formats.facts import DEFAULT, Bounds, Facts, Member, choose
 from workers.formats.raw import Layout
 from workers.formats.refusals import CONVERT, broken, shown, unsupported
@@ -27,7 +25,6 @@ from workers.formats.tables import Table, Want, dtype_name, require_filled
 
 _HEAD = 12_000
 _BLOCK = 4 << 20
-_MAX_DIRECTORY = 1 << 20
 _PARTS = {
     "csr": ("data", "indices", "indptr"),
     "csc": ("data", "indices", "indptr"),
@@ -67,101 +64,31 @@ def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -
         return _array(archive, chosen.name)
 
 
-@contextmanager
-def _archive(path: Path, bounds: Bounds) -> Iterator[zipfile.ZipFile]:
-    _check_directory(path)
-    with path.open("rb") as file:
-        try:
-            archive = zipfile.ZipFile(file)
-        except (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError, OSError):
-            raise _damaged() from None
-        with archive:
-            _check_members(archive.infolist(), bounds)
-            try:
-                yield archive
-            except (zipfile.BadZipFile, zlib.error, EOFError):
-                raise _damaged() from None
-
-
-@contextmanager
-def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
-    try:
-        file = archive.open(info)
-    except (zipfile.BadZipFile, RuntimeError, ValueError, OSError, struct.error):
-        raise _damaged() from None
-    with file:
-        yield file
-
-
-def _damaged() -> UsageError:
-    return broken("The .npz file is damaged or cut short: it is not a whole zip archive.")
-
-
-def _check_directory(path: Path) -> None:
-    """Check the directory's size before `zipfile` reads all of it."""
-    size = path.stat().st_size
-    if size == 0:
-        raise UsageError("The .npz file is empty.", code="empty")
-    with path.open("rb") as file:
-        file.seek(max(0, size - (1 << 16) - 22 - 20))
-        tail = file.read()
-        at = tail.rfind(b"PK\x05\x06")
-        if at < 0 or at + 22 > len(tail):
-            raise _damaged()
-        directory = struct.unpack_from("<I", tail, at + 12)[0]
-        wide = tail[at - 20 : at] if at >= 20 else b""
-        if wide.startswith(b"PK\x06\x07"):
-            file.seek(max(0, size - len(tail) + at - 20 - 56))
-            record = file.read(56)
-            if len(record) < 56:
-                raise _damaged()
-            directory = struct.unpack_from("<Q", record, 40)[0]
-    if directory > _MAX_DIRECTORY:
-        raise UsageError(
-            f"The archive's directory takes {directory} bytes; at most {_MAX_DIRECTORY} are "
-            "accepted.",
-            code="archive-bomb",
+def _require(name: str) -> None:
+    if name.endswith((".pkl", ".pickle", ".pt", ".pth")):
+        raise unsupported(f"The archive holds the pickle {shown(name)}. {CONVERT}")
+    if not name.endswith(".npy"):
+        raise unsupported(
+            f"Member {shown(name)} of the archive is not a .npy array; an .npz holds nothing "
+            "else, neither folders nor archives."
         )
 
 
-def _check_members(infos: list[zipfile.ZipInfo], bounds: Bounds) -> None:
-    if len(infos) > bounds.max_members:
-        raise UsageError(
-            f"The archive has {len(infos)} members; at most {bounds.max_members} are accepted.",
-            code="archive-bomb",
-        )
-    for info in infos:
-        name = info.filename
-        if info.flag_bits & 0x41:
-            raise unsupported(f"Member {shown(name)} of the archive is encrypted.")
-        if name.endswith((".pkl", ".pickle", ".pt", ".pth")):
-            raise unsupported(f"The archive holds the pickle {shown(name)}. {CONVERT}")
-        if not name.endswith(".npy"):
-            raise unsupported(
-                f"Member {shown(name)} of the archive is not a .npy array; an .npz holds nothing "
-                "else, neither folders nor archives."
-            )
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise unsupported(
-                f"Member {shown(name)} is packed by method {info.compress_type}; accepted are "
-                "numpy.savez and numpy.savez_compressed."
-            )
-    if len({info.filename for info in infos}) < len(infos):
-        raise broken("The archive has two members of the same name.")
-    total = sum(info.file_size for info in infos)
-    packed = sum(info.compress_size for info in infos)
-    if total > bounds.max_bytes or (
-        total > bounds.ratio_floor and total > bounds.max_ratio * max(1, packed)
-    ):
-        raise UsageError(
-            f"The archive's {packed} bytes would unpack to {total}; accepted are at most "
-            f"{bounds.max_bytes}, and past {bounds.ratio_floor} at most {bounds.max_ratio} times "
-            "the packed size. Upload such an array as .npy, or a sparse matrix by "
-            "scipy.sparse.save_npz.",
-            code="archive-bomb",
-            packed=packed,
-            unpacked=str(total),
-        )
+_KIND = ArchiveKind(
+    noun=".npz",
+    packed_by="numpy.savez and numpy.savez_compressed",
+    advice="Upload such an array as .npy, or a sparse matrix by scipy.sparse.save_npz.",
+    most_directory=1 << 20,
+    require=_require,
+)
+
+
+def _archive(path: Path, bounds: Bounds) -> AbstractContextManager[zipfile.ZipFile]:
+    return archives.opened(path, _KIND, bounds, bounds.max_members)
+
+
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> AbstractContextManager[IO[bytes]]:
+    return archives.member(archive, info, _KIND)
 
 
 def _members(archive: zipfile.ZipFile) -> tuple[Member, ...]:

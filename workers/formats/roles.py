@@ -17,9 +17,10 @@ import scipy.sparse as sp
 
 from models.data import Value
 from models.errors import UsageError
+from models.item_table import ItemTable
 from models.label_sets import LabelSets
 from models.tree.tree import Tree
-from workers.formats import columns, edges, labels
+from workers.formats import columns, edges, items, labels
 from workers.formats.columns import NUMBERS, as_float
 from workers.formats.facts import Facts
 from workers.formats.refusals import described, listed, missing, refused, shown
@@ -54,12 +55,15 @@ _WANTED: dict[str, Want] = {
     "targets": "column",
     "timestamps": "column",
     "documents": "column",
+    "items": "table",
 }
 MATRIX = frozenset(role for role, want in _WANTED.items() if want in ("matrix", "edges"))
 """Roles that take rows of one length; `graph` may be pairs of text."""
-COLUMN = frozenset(_WANTED) - MATRIX
+TABLE = frozenset(role for role, want in _WANTED.items() if want == "table")
+"""Roles that take columns of any kinds under their names."""
+COLUMN = frozenset(_WANTED) - MATRIX - TABLE
 """Roles that take one value per row; a row of `labels` and `hierarchy` may have several or none."""
-READ_BY_ROLE = frozenset({"labels", "hierarchy", "graph"})
+READ_BY_ROLE = frozenset({"labels", "hierarchy", "graph"}) | TABLE
 """Roles that take what is neither a plain matrix nor a plain column."""
 WHOLE = frozenset({"top_classes"})
 """Roles that take a matrix of integers; written as floats, they are taken as integers."""
@@ -98,7 +102,8 @@ def value(table: Table, role: str) -> Value:
     matrix of one column is taken as that column, whole floats as integers.
 
     Labels are such a column, or `LabelSets` if a row has several labels or none. A hierarchy is the
-    tree of the distinct class paths. A graph is a matrix, or (n_edges, 2) `str` objects.
+    tree of the distinct class paths. A graph is a matrix, or (n_edges, 2) `str` objects. Items are
+    an `ItemTable`.
 
     Raises UsageError `wrong-shape`, `wrong-input`, `missing-value`, `not-finite`, `ragged`,
     `member-needed` or `empty`; InvalidTree for a path with an empty part.
@@ -113,6 +118,8 @@ def value(table: Table, role: str) -> Value:
         case "labels":
             rows = _label_rows(table, role)
             return labels.value(rows, role) if isinstance(rows, LabelRows) else rows
+        case "table":
+            return items.table(table)
         case "paths":
             return _hierarchy(table, role)
     return _column(table, role)
@@ -129,6 +136,8 @@ def facts(table: Table, role: str | None = None) -> Facts:
             require_paths(table, role)
         # The number of rows is that of the file, not of the distinct paths.
         checked = value(table, "labels" if role == "hierarchy" else role)
+        if isinstance(checked, ItemTable):
+            return Facts(checked.shape, "table")
         if isinstance(checked, LabelSets):
             return Facts(checked.shape, "str")
         assert isinstance(checked, np.ndarray | sp.csr_array)

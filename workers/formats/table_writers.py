@@ -1,4 +1,4 @@
-"""Tables written as CSV, JSON or Arrow, piece by piece, for results and responses.
+"""Tables written as CSV, JSON, Arrow or Parquet, piece by piece, for results and responses.
 
 A table is given as its column names and an iterable of pieces. A piece holds some of the rows,
 column by column: a NumPy array, list or tuple for each name, all of one length. Each writer is a
@@ -9,6 +9,7 @@ generator of bytes, one chunk a piece, so a table of any length takes the memory
     json_columns(columns)       {"a": [1, 2], "b": ["x", "y"]}, from whole columns
     json_list(parts)            [1, 2, ...], from lists of its items
     arrow_chunks(table)         an Arrow IPC file, a record batch a chunk
+    parquet_chunks(table)       a Parquet file, a row group a chunk
     save_arrow(table, path)     the same, written to a file
 
 Pieces come from `pieces_of_rows` (tuples, one a row) or `pieces_of_arrow` (a `pyarrow.Table`);
@@ -109,6 +110,19 @@ def arrow_chunks(table: pa.Table) -> Iterator[bytes]:
 
     sink = _Drained()
     with pa.ipc.new_file(pa.PythonFile(sink, "w"), table.schema) as writer:
+        for batch in table.to_batches(max_chunksize=BATCH_ROWS):
+            writer.write_batch(batch)
+            yield sink.drain()
+    yield sink.drain()
+
+
+def parquet_chunks(table: pa.Table) -> Iterator[bytes]:
+    """The table as a Parquet file, a row group of at most `BATCH_ROWS` rows a chunk."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sink = _Drained()
+    with pq.ParquetWriter(pa.PythonFile(sink, "w"), table.schema) as writer:
         for batch in table.to_batches(max_chunksize=BATCH_ROWS):
             writer.write_batch(batch)
             yield sink.drain()

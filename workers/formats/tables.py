@@ -9,14 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.errors import UsageError
+from models.item_table import MOST_COLUMNS
 from workers.formats.refusals import missing, shown, unsupported
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 NUMBER = re.compile(r"[ \t]*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[ \t]*", re.ASCII)
 NOT_FINITE = re.compile(r"[ \t]*[+-]?(nan|inf(inity)?)[ \t]*", re.ASCII | re.IGNORECASE)
@@ -26,10 +30,10 @@ NOTHING = frozenset({"na", "n/a", "null", "none", "nil"})
 _INTEGER = re.compile(r"[ \t]*[+-]?\d{1,18}[ \t]*", re.ASCII)
 _DTYPES = frozenset({"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"})
 
-Want: TypeAlias = Literal["matrix", "column", "labels", "paths", "edges"]
+Want: TypeAlias = Literal["matrix", "column", "labels", "paths", "edges", "table"]
 """What a file is read as, if it can be read in several ways: "labels" is a column whose rows may
 have several values or none, "paths" the same or a list of class paths, "edges" a matrix of numbers
-or pairs of text."""
+or pairs of text, "table" columns of any kinds under their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +124,28 @@ class Columns:
     names: Sequence[str]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class NamedColumns:
+    """Columns of any kinds, each an Arrow array, under their names as the file has them.
+
+    written : whether every value is the text of a cell, which may stand for a number.
+    """
+
+    names: Sequence[str]
+    columns: Sequence[pa.ChunkedArray]
+    written: bool = False
+
+
 Table: TypeAlias = (
-    npt.NDArray[Any] | sp.csr_array | list[str] | Cells | Lists | LabelRows | Pairs | Columns
+    npt.NDArray[Any]
+    | sp.csr_array
+    | list[str]
+    | Cells
+    | Lists
+    | LabelRows
+    | Pairs
+    | Columns
+    | NamedColumns
 )
 """An array (n_rows, n_columns) or (n_rows,), mapped or not; a sparse matrix; texts; or one of the
 classes above."""
@@ -154,6 +178,27 @@ def require_dtype(dtype: np.dtype[Any]) -> None:
             f"An array of dtype {shown(str(dtype))} is not accepted; accepted are booleans, "
             "integers, float16, float32, float64 and text."
         )
+
+
+def require_names(names: Sequence[str]) -> None:
+    """Raise UsageError for too many columns, and for two of one name."""
+    if len(names) > MOST_COLUMNS:
+        raise UsageError(
+            f"The table has {len(names):,} columns; at most {MOST_COLUMNS} are accepted as items. "
+            "Upload vectors as features.",
+            code="too-large",
+            limit=MOST_COLUMNS,
+        )
+    known: set[str] = set()
+    for column, name in enumerate(names):
+        if name.strip() in known:
+            raise UsageError(
+                f"The table has two columns of the name {shown(name)}; the second is column "
+                f"{column} (counted from 0). Each needs a name of its own.",
+                code="wrong-input",
+                column=column,
+            )
+        known.add(name.strip())
 
 
 def require_filled(shape: tuple[int, ...]) -> None:

@@ -18,7 +18,8 @@ from workers.stores.objects.blobs import Blobs
 from workers.stores.redis.records import Records
 
 SUBMISSION_S = 30.0
-"""A submission takes less: an older one without a record belongs to a process that died."""
+"""A submission takes less, or is refused: an older one without a record was refused, or belongs to
+a process that died."""
 
 EVERY_S = 10.0
 """How often one of all processes looks at the open markers."""
@@ -71,7 +72,7 @@ class Interrupted:
 
     def _clear(self) -> None:
         """Remove the objects of refused submissions, as far as the store allows it by now."""
-        left = [job for job in self._records.left() if age_s(made_at(job[1])) > SUBMISSION_S]
+        left = self._records.left(SUBMISSION_S)
         statuses = self._records.statuses(job_id for _, job_id in left)
         for (tenant, job_id), status in zip(left, statuses, strict=True):
             # One that has a record runs after all: its open marker was stored, and found.

@@ -31,7 +31,7 @@ from workers.jobs.rebuild import Rebuild
 from workers.jobs.retention import Retention
 from workers.jobs.submission import Intake
 from workers.jobs.sweep import Sweeper, Waiting
-from workers.model import ENDED, Advance, Claim, End, Record, Request
+from workers.model import COMPANIONS, ENDED, Advance, Claim, End, Kind, Record, Request
 from workers.settings import WorkerSettings
 from workers.stores.erasure import erase_files, erase_job
 from workers.stores.objects import layout
@@ -194,7 +194,8 @@ class Ledger:
         return None
 
     def delete(self, tenant: str, job_id: str) -> bool:
-        """Cancel the job if needed, then remove it with its tree, model, maps, heatmaps and files.
+        """Cancel the job if needed, then remove it with its files, its tree, its model, and what
+        goes with the tree.
 
         False if there is no such job. A running job is ended as cancelled immediately; the next
         heartbeat of its worker gets "lost", and `finish` removes anything the worker still
@@ -205,20 +206,21 @@ class Ledger:
             return False
         if not record.ended:
             self._endings.conclude(tenant, job_id, "cancelled")
-        self.delete_shown(tenant, job_id)
+        self.delete_companions(tenant, job_id)
         erase_job(self.blobs, self._records, tenant, job_id)
         return True
 
-    def shown(self, tenant: str, job_id: str, *kinds: Literal["map", "heatmap"]) -> list[Record]:
-        """The jobs of these kinds that show this job's tree, newest first."""
+    def made_of(self, tenant: str, job_id: str, kind: Kind) -> list[Record]:
+        """The jobs of a kind that read this job's tree, newest first."""
         self.ensure_built()
         needing = self._records.needing(job_id)
-        return [each for each in needing if each.kind in kinds and each.tenant == tenant]
+        return [each for each in needing if each.kind == kind and each.tenant == tenant]
 
-    def delete_shown(self, tenant: str, job_id: str) -> None:
-        """Remove the maps and heatmaps of this job's tree, as `delete` does."""
-        for record in self.shown(tenant, job_id, "map", "heatmap"):
-            self.delete(tenant, record.id)
+    def delete_companions(self, tenant: str, job_id: str) -> None:
+        """Remove what goes with this job's tree, as `delete` does."""
+        for kind in COMPANIONS:
+            for record in self.made_of(tenant, job_id, kind):
+                self.delete(tenant, record.id)
 
     def claim(self, job_id: str, worker: str) -> Claim | None:
         """The right to run the job.

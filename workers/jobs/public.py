@@ -26,6 +26,8 @@ def public(record: Record) -> dict[str, Any]:
         job["result"] = {**result, "heatmap": sibling(record.id, "hm")}
     if record.kind == "name" and result is not None:
         job["result"] = {**result, "naming": sibling(record.id, "nm")}
+    if record.kind == "attach" and result is not None:
+        job["result"] = {**result, "attachment": sibling(record.id, "at")}
     if record.kind == "evaluate" and "nodes" in (result or {}):
         job["result"] = {**(result or {}), "nodes": f"/v1/jobs/{record.id}/nodes"}
     if record.kind == "evaluate" and "tables" in (result or {}):

@@ -24,7 +24,7 @@ from workers.errors import Missing, StoreFull, StoreUnavailable
 from workers.jobs.finish import Endings
 from workers.jobs.pieces import Pieces
 from workers.model import ENDED, Request, made_at
-from workers.stores.erasure import erase_files, erase_job
+from workers.stores.erasure import erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.format import require_readable
@@ -36,7 +36,7 @@ HOLD_S = 30.0
 """Another process takes over a rebuild whose process died after this time."""
 
 LEFT_S = 24 * 3600.0
-"""A submission that was begun but never accepted is removed after this time."""
+"""A dataset whose upload was begun but never ended is removed after this time."""
 
 _AT_ONCE = 500
 _THREADS = 8
@@ -132,9 +132,8 @@ class Rebuild:
             erase_job(self._blobs, self._records, tenant, job_id)
             return False
         if end is None and self._blobs.size(layout.open_marker(tenant, job_id)) is None:
-            # Never accepted: the marker goes only after the end was written.
-            if age_s(made_at(job_id)) > LEFT_S:
-                erase_files(self._blobs, tenant, job_id)
+            # Not accepted, or not yet: the marker goes only after the end was written.
+            self._records.leave(tenant, job_id)
             return False
         left_s = max(0.0, IDEMPOTENCY_S - age_s(datetime.fromisoformat(request.created_at)))
         receiver = self._receiver_of(request)

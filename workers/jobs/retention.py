@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from workers.artifacts.datasets import Datasets
+from workers.artifacts.shares import Shares
 from workers.errors import TransientError
 from workers.model import made_at
 from workers.settings import WorkerSettings, of_tenant
@@ -75,9 +76,11 @@ class Retention:
         return sum(not verdict.kept_by for verdict in self.run())
 
     def run(self) -> list[Verdict]:
-        """Remove what may go now; what has come of each thing whose time is over."""
+        """Remove what may go now; what has come of each thing whose time is over. Links to trees
+        that ended long ago go too."""
         for own_id, tenant in self._removal.going().items():
             self._remove(own_id, tenant)
+        Shares(self._blobs).sweep(self._removal.now())
         outcome: dict[str, Verdict] = {}
         for verdict in self.plan():
             outcome[verdict.id] = verdict if verdict.kept_by else self._taken(verdict)

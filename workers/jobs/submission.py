@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from models.errors import UsageError
 from workers.errors import AlreadyThere, OverLimit, StoreUnavailable, TransientError
 from workers.jobs.finish import Endings
+from workers.jobs.interrupted import SUBMISSION_S
 from workers.model import LISTED, Advance, Record, Request, Webhook
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
@@ -51,6 +53,7 @@ class Intake:
 
     def submit(self, request: Request, inline: Mapping[str, bytes], limits: str) -> Record:
         """See `Ledger.submit`."""
+        began = time.monotonic()
         first = self._first(request)
         if first is not None:
             return first
@@ -58,6 +61,10 @@ class Intake:
         if limits:
             self._require_room(request, limits)
         self._write(request, inline)
+        if time.monotonic() - began > SUBMISSION_S / 2:
+            # What has no record after `SUBMISSION_S` counts as refused, and is removed.
+            self._discard(request)
+            raise StoreUnavailable("the store took too long to keep the request")
         receiver = self._receiver_of(request)
         hint = "" if self._message is None else self._message(request.queue, request.id)
         for _ in range(8):
@@ -115,6 +122,8 @@ class Intake:
             raise
         except BaseException:
             self._discard(request)
+            # A write that the store was slow to answer may arrive after what it wrote was removed.
+            self._leave(request)
             raise
 
     def _first(self, request: Request) -> Record | None:
@@ -156,8 +165,12 @@ class Intake:
             self._blobs.delete(layout.open_marker(request.tenant, request.id))
             self._blobs.delete_under(layout.job(request.tenant, request.id))
         except TransientError:
-            with suppress(TransientError):
-                self._records.leave(request.tenant, request.id)
+            self._leave(request)
+
+    def _leave(self, request: Request) -> None:
+        """Let a sweep remove what is stored of this submission."""
+        with suppress(TransientError):
+            self._records.leave(request.tenant, request.id)
 
 
 def _refusal(created: Created) -> UsageError | OverLimit:

@@ -44,7 +44,7 @@ _PARTS: tuple[Part, ...] = (
     ("datasets/", lambda key: key.endswith(_CONTENT)),
 )
 _AGAIN: tuple[Part, ...] = (
-    ("jobs/", lambda key: "/annotations/" in key),
+    ("jobs/", lambda key: "/annotations/" in key or "/editions/" in key),
     *(part for part in _PARTS if part[0] == "datasets/"),
 )
 """What may have come in place of something else since the first look."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workers.model import sibling
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import REQUEST
@@ -21,6 +22,7 @@ def erase_job(blobs: Blobs, records: Records, tenant: str, job_id: str) -> None:
 
 def erase_files(blobs: Blobs, tenant: str, job_id: str) -> None:
     """Remove everything of a job from the store."""
+    blobs.delete_under(layout.shares_of(sibling(job_id, "tr")))
     blobs.delete_under(layout.attempts(tenant, job_id))
     blobs.delete_under(layout.checkpoints(tenant, job_id))
     blobs.delete(layout.open_marker(tenant, job_id))

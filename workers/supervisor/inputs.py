@@ -97,7 +97,7 @@ class _Inputs:
         names = [results.TREE, results.LEAF_OF_POINT]
         kind, options = self.request.kind, self.request.options
         if model and (
-            kind in ("predict", "calibrate", "drift", "map", "heatmap")
+            kind in ("predict", "calibrate", "drift", "map", "heatmap", "attach")
             or "model" in options
             or options.get("inputs")
         ):

@@ -16,6 +16,7 @@ from umbel_client.core.steps import Operation, Reply, Request
 from umbel_client.core.uploads import TIMEOUT_S, Inputs, supplied
 from umbel_client.core.waiting import Waiting, awaited, followed, job_of
 from umbel_client.errors import InputError, UmbelError, UmbelWarning, UnexpectedResponse
+from umbel_client.inputs import Converted
 
 _IMPORT_TIMEOUT_S = 120.0
 
@@ -297,6 +298,46 @@ def naming(naming_id: str) -> Operation[dict[str, Any]]:
         return body
     names = yield from described(f"{path}/names", "items")
     return {**body, "nodes": names["items"]}
+
+
+def attached(
+    path: str, items: Converted, fields: Mapping[str, Any], waiting: Waiting
+) -> Operation[dict[str, Any]]:
+    """An attachment to the tree at `path`, as `attachment` gives it; UmbelWarning for each of its
+    warnings. Raises as `evaluated`."""
+
+    def use(given: dict[str, Any]) -> Operation[dict[str, Any]]:
+        body = {name: value for name, value in fields.items() if value is not None}
+        made = yield from _made(f"{path}/attachments", {**body, **given}, waiting)
+        return (yield from attachment(made))
+
+    return _told((yield from supplied({"items": items}, use, waiting.progress, keep=False)))
+
+
+def attachment(attachment_id: str) -> Operation[dict[str, Any]]:
+    """An attachment and, once it has succeeded, its `columns`."""
+    path = f"/v1/attachments/{attachment_id}"
+    body = yield from described(path, "id", "status", "warnings")
+    if body["status"] != "succeeded":
+        return body
+    columns = yield from described(f"{path}/columns", "items")
+    return {**body, "columns": columns["items"]}
+
+
+def examples(
+    path: str, attachment_id: str | None, node: int, query: Mapping[str, Any]
+) -> Operation[list[dict[str, Any]]]:
+    """Items under a node of the tree at `path`, of its newest attachment by default. Raises
+    InputError where it has none."""
+    if attachment_id is None:
+        body = yield from described(f"{path}/attachments", "items")
+        made = (each["id"] for each in body["items"] if each["status"] == "succeeded")
+        attachment_id = next(made, None)
+    if attachment_id is None:
+        raise InputError("items", "nothing is attached to the tree: tree.attach(items).")
+    request = Request("GET", f"/v1/attachments/{attachment_id}/nodes/{node}/examples", query)
+    found: list[dict[str, Any]] = json_of((yield from sent(request)), "items")["items"]
+    return found
 
 
 def transformed(

@@ -18,14 +18,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from models.checks import require_distinct, require_points, require_squares
+from models.checks import require_distinct, require_point_rows
 from models.clusters.kmeans import KMeansEffort
-from models.data import Data, require_finite
+from models.clusters.lloyd import require_usable_points
+from models.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.growing.frontier import Choice
 from models.methods.features.growing.means import bytes_to_grow, descend, grow_by_means, model_of
 from models.parameters import MaxIter, Params, Seed
-from models.progress import subprogress
 from models.tree.tree import Tree
 
 
@@ -64,7 +64,7 @@ class BisectingKMeans(Method[BisectingKMeansParams]):
     )
     Params = BisectingKMeansParams
     inputs = {
-        "features": Input(description="One row per point."),
+        "features": Input(by_rows=True, description="One row per point."),
         "names": Input(
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
@@ -78,14 +78,13 @@ class BisectingKMeans(Method[BisectingKMeansParams]):
         return bytes_to_grow(shapes, params.n_clusters)
 
     def _check(self, data: Data, params: BisectingKMeansParams) -> None:
-        features = require_points(data)
+        features = require_point_rows(data)
         data.leaf_names(params.n_clusters, "cluster")
-        require_finite(features, "features")
-        require_squares(features)
+        require_usable_points(features)
         require_distinct(features, params.n_clusters)
 
     def _fit(self, data: Data, params: BisectingKMeansParams, run: Run) -> Fitted:
-        features = data.dense("features")
+        features = data.rows("features")
         choice: Choice = "inertia" if params.bisecting_strategy == "biggest_inertia" else "size"
         grown, notes = grow_by_means(
             features,
@@ -93,8 +92,7 @@ class BisectingKMeans(Method[BisectingKMeansParams]):
             2,
             params.n_clusters,
             KMeansEffort(params.n_init, params.max_iter, params.tol),
-            run.rng,
-            subprogress(run.progress, 0.05, 0.95),
+            run,
         )
         run.progress(0.95, "building the tree")
         tree = grown.tree(data.leaf_names(params.n_clusters, "cluster"))

@@ -19,14 +19,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from models.checks import require_points, require_squares
+from models.checks import require_point_rows
 from models.clusters.kmeans import KMeansEffort
-from models.data import Data, require_finite
+from models.clusters.lloyd import require_usable_points
+from models.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.growing.means import bytes_to_grow, descend, grow_by_means, model_of
 from models.naming import POINT_NAMES, by_points
 from models.parameters import MaxIter, Params, Seed
-from models.progress import subprogress
 from models.tree.tree import Tree
 
 
@@ -67,7 +67,7 @@ class HKM(Method[HKMParams]):
     paper = Paper("Hierarchical Maximum-Margin Clustering", 2015, "section 5")
     Params = HKMParams
     inputs = {
-        "features": Input(description="One row per point."),
+        "features": Input(by_rows=True, description="One row per point."),
         "names": POINT_NAMES,
     }
     outputs = ("tree", "model")
@@ -79,21 +79,19 @@ class HKM(Method[HKMParams]):
         return bytes_to_grow(shapes, params.max_leaves)
 
     def _check(self, data: Data, params: HKMParams) -> None:
-        features = require_points(data)
-        require_finite(features, "features")
-        require_squares(features)
-        data.leaf_names(len(features), "point")
+        features = require_point_rows(data)
+        require_usable_points(features)
+        data.leaf_names(features.shape[0], "point")
 
     def _fit(self, data: Data, params: HKMParams, run: Run) -> Fitted:
-        features = data.dense("features")
+        features = data.rows("features")
         grown, notes = grow_by_means(
             features,
             params.grow,
             params.branching,
             params.max_leaves,
             KMeansEffort(params.n_init, params.max_iter, params.tol),
-            run.rng,
-            subprogress(run.progress, 0.05, 0.95),
+            run,
         )
         run.progress(0.95, "building the tree")
         tree = grown.tree()

@@ -32,6 +32,7 @@ from models.methods.features.growing.spectral import Spectral, place_nearby
 from models.naming import POINT_NAMES, by_points
 from models.parameters import Params, Seed
 from models.progress import held_progress, subprogress
+from models.rows import ArrayRows
 from models.tree.tree import Tree
 
 
@@ -107,7 +108,7 @@ class HSC(Method[HSCParams]):
             run.threads,
             within,
         )
-        grown = grow(features, split, params.grow, params.max_leaves, whole)
+        grown = grow(ArrayRows(features), split, params.grow, params.max_leaves, whole)
         run.progress(0.95, "building the tree")
         return Fitted(
             tree=by_points(grown.tree(), data.names()),

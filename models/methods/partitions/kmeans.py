@@ -14,30 +14,47 @@ Source: Lloyd (1982); Arthur and Vassilvitskii, "k-means++: The Advantages of Ca
 (2007); scikit-learn's KMeans. Cost: O(N K D) time for each iteration of each run; memory one copy
 of the features in single or double precision, whichever they have, and 8 N K bytes for the logits.
 A choice fits each number of clusters, with the gap statistic once more for each reference.
+
+Dense features of more than 134 million values are never held as a whole: the `n_init` runs, and a
+choice, are made on a sample of 16.8 million values (at least 50 rows a cluster), and the best run's
+centres go on over all rows, which are read by rows in each iteration (`models.clusters.lloyd`), on
+several threads and workers. Memory is then the sample and the logits.
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
 from pydantic import Field
 
-from models.arrays import Float, Int
+from models.arrays import Arrays, Float, Int, Matrix
 from models.checks import (
+    by_rows,
     require_columns,
     require_distinct,
     require_rows,
-    require_squares,
     require_width,
 )
+from models.clusters import lloyd
 from models.clusters.choosing import Choice, Count, check_count
-from models.clusters.kmeans import KMeansEffort, best_run, nearest, spherical, unconverged_warnings
+from models.clusters.kmeans import (
+    KMeansEffort,
+    KMeansRun,
+    best_run,
+    nearest,
+    spherical,
+    unconverged_warnings,
+)
+from models.clusters.lloyd import require_usable_points, whole_or_rows
 from models.clusters.placing import bytes_of_logits, empty_cluster_warnings, placed
-from models.data import Data, require_finite
+from models.crew import Piece
+from models.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.means.by_criterion import choose_number, require_dense_for_gap
 from models.parameters import MaxIter, NInit, Seed
-from models.progress import subprogress
+from models.progress import Progress, subprogress
+from models.rows import Rows
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 
@@ -75,7 +92,7 @@ class KMeans(Method[KMeansParams]):
     paper = Paper("k-means++: The Advantages of Careful Seeding", 2007, "SODA")
     Params = KMeansParams
     inputs = {
-        "features": Input(sparse=True, description="One row per point."),
+        "features": Input(sparse=True, by_rows=True, description="One row per point."),
         "names": Input(
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
@@ -89,29 +106,36 @@ class KMeans(Method[KMeansParams]):
         return bytes_of_logits(shapes, params.most)
 
     def _check(self, data: Data, params: KMeansParams) -> None:
-        features = data.matrix("features")
+        features = whole_or_rows(data)
         require_columns(features)
         require_rows(features, params.fewest, params.count_parameter)
         check_count(data, params)
         require_dense_for_gap(data, params)
-        require_finite(features, "features")
-        require_squares(features)
+        require_usable_points(features)
         require_distinct(features, params.fewest, params.count_parameter)
 
     def _fit(self, data: Data, params: KMeansParams, run: Run) -> Fitted:
-        features = data.matrix("features")
+        features = whole_or_rows(data)
         effort = KMeansEffort(params.n_init, params.max_iter, params.tol)
         within = subprogress(run.progress, 0.05, 0.9)
-        choice = Choice.given(params.n_clusters)
-        if params.choose is None:
-            best = best_run(features, params.n_clusters, effort, run.rng, within)
-        else:
-            choice, runs = choose_number(
-                features, params, effort, params.n_references, run.rng, within
+        notes: list[str] = []
+        end: KMeansRun | lloyd.Settled
+        if isinstance(features, Rows):
+            drawn = lloyd.sampled(features, params.most, run.rng)
+            first = subprogress(within, 0.0, 0.3)
+            choice, best = _best(drawn, params, effort, run.rng, first)
+            summing = lloyd.in_pieces(features, run.crew)
+            rest = subprogress(within, 0.3, 1.0)
+            end = lloyd.settle(features, best.centers, effort, summing, rest)
+            notes.append(
+                f"The features are too large to be clustered as a whole: the n_init = "
+                f"{params.n_init} runs were made on a sample of {len(drawn):,} of "
+                f"{features.shape[0]:,} rows, and the best was continued over all rows."
             )
-            best = runs[choice.n_clusters]
+        else:
+            choice, end = _best(features, params, effort, run.rng, within)
         run.progress(0.9, "assigning points")
-        partition = spherical(features, best.centers)
+        partition = spherical(features, end.centers)
         n_clusters = len(partition.centers)
         names = data.leaf_names(n_clusters, "cluster")
         return Fitted(
@@ -121,13 +145,14 @@ class KMeans(Method[KMeansParams]):
             metrics={
                 "inertia": partition.inertia,
                 "variance": partition.variance,
-                "n_iter": float(best.n_iter),
+                "n_iter": float(end.n_iter),
                 **choice.metrics,
             },
             curves=choice.curves,
             warnings=(
                 *choice.warnings,
-                *unconverged_warnings(best, params.max_iter),
+                *notes,
+                *unconverged_warnings(end.ended, params.max_iter),
                 *partition.warnings,
                 *empty_cluster_warnings(partition.cluster, n_clusters),
             ),
@@ -140,7 +165,27 @@ class KMeans(Method[KMeansParams]):
     def _logits(self, model: Model, data: Data) -> Float:
         return self._placed(model, data)[1]
 
+    def _piece(
+        self, data: Data, params: KMeansParams, piece: Piece, progress: Progress, threads: int
+    ) -> Arrays:
+        return lloyd.piece(data.rows("features"), piece, threads, progress)
+
     def _placed(self, model: Model, data: Data) -> tuple[Int, Float]:
-        features = data.matrix("features")
+        features = by_rows(data)
         require_width(features, model.arrays["centers"].shape[1])
         return nearest(model, features)
+
+
+def _best(
+    features: Matrix,
+    params: KMeansParams,
+    effort: KMeansEffort,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> tuple[Choice, KMeansRun]:
+    """The best run on features in memory, with the number of clusters given or chosen."""
+    if params.choose is None:
+        choice = Choice.given(params.n_clusters)
+        return choice, best_run(features, params.n_clusters, effort, rng, progress)
+    choice, runs = choose_number(features, params, effort, params.n_references, rng, progress)
+    return choice, runs[choice.n_clusters]

@@ -199,7 +199,7 @@ class Spectral(Method[SpectralParams]):
                 *graph.warnings,
                 *_graph_warnings(spectrum, values[:n_clusters]),
                 *choice.warnings,
-                *unconverged_warnings(best, params.max_iter),
+                *unconverged_warnings(best.ended, params.max_iter),
                 *partition.warnings,
                 *empty_cluster_warnings(partition.cluster, n_clusters),
             ),

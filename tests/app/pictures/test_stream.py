@@ -14,7 +14,7 @@ import pytest
 from app.pictures.lettering import width
 from app.pictures.moving import Moving
 from app.pictures.panels import spread
-from app.pictures.png import png
+from app.pictures.renderer import png
 from app.pictures.stream import MOST_SHOWN, svg
 from app.pictures.timeline import shortened, ticks
 from tests.app.pictures.tree_kit import HOSTILE

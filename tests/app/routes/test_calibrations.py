@@ -181,7 +181,7 @@ def test_the_curve_as_numbers_and_pictures(working: Working, tree: dict[str, Any
     assert working.client.get(f"{base}.png").content.startswith(b"\x89PNG")
     etag = {"If-None-Match": answer.headers["etag"]}
     assert working.client.get(base, headers=etag).status_code == 304
-    problem_of(working.client.get(f"{base}.pdf"), 406, "not-acceptable")
+    problem_of(working.client.get(f"{base}.gif"), 406, "not-acceptable")
 
 
 def test_labels_that_look_wrong(working: Working, tree: dict[str, Any]) -> None:

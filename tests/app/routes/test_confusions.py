@@ -49,6 +49,10 @@ def test_every_row_is_counted_once(working: Working, tree: dict[str, Any], by_la
     masses = [pair["mass"] for pair in body["pairs"]]
     assert masses == sorted(masses, reverse=True)
     assert body["n_pairs"] == len(pairs)
+    picture = get(working, tree, by_labels.replace("?", ".svg?") + "&width_mm=85")
+    assert picture.headers["content-type"] == "image/svg+xml"
+    for name in NAMES:
+        assert picture.text.count(f">{name}<") == 2
     assert (body["source"], body["n_rows"], body["rest"]) == ("labels", 200, 0)
     assert body["right"] == pytest.approx((CLASS == PLACED).mean())
     number = {name: number for number, name in enumerate(NAMES)}

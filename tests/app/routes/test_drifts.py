@@ -82,7 +82,7 @@ def test_rows_that_move_between_siblings_are_found_at_their_split(
     svg = working.client.get(f"{path}.svg", params={"title": "Week <7>"}).text
     assert svg.startswith("<svg") and "Week &lt;7&gt;" in svg and "rose" in svg  # noqa: PT018
     assert working.client.get(f"{path}.png").content.startswith(b"\x89PNG")
-    problem_of(working.client.get(f"{path}.pdf"), 406, "not-acceptable")
+    problem_of(working.client.get(f"{path}.gif"), 406, "not-acceptable")
 
     items = working.client.get(f"{path}/nodes").json()["items"]
     assert [item["node"] for item in items] == [node["id"] for node in tree["nodes"]]

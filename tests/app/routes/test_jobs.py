@@ -326,9 +326,8 @@ def test_a_failed_job_shows_its_problem(api: Api) -> None:
 
 
 def test_the_listed_kinds() -> None:
-    shown = {"map", "heatmap"}
-    of_trees = {"predict", "evaluate", "consensus", "calibrate", "drift", "name", *shown}
-    assert {"fit", "transform", "compare", *of_trees} == LISTED
+    of_trees = {"predict", "evaluate", "consensus", "calibrate", "drift", "map", "heatmap", "name"}
+    assert {"fit", "transform", "compare", "attach", *of_trees} == LISTED
 
 
 def test_features_are_prepared_by_steps_with_defaults_filled_in(api: Api) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,14 @@ def test_a_map_and_the_node_that_fits_an_outline(working: Working, tree: dict[st
     job = working.client.get(f"/v1/jobs/{made['job']}").json()
     assert (job["kind"], job["result"]["map"]) == ("map", made["id"])
     assert job["params"] == {"by": made["by"], "seed": 0} == {"by": "pca", "seed": 0}
+
+    picture = working.client.get(f"{path}/positions.svg?width_mm=85&color_by=cluster:2")
+    assert picture.headers["content-type"] == "image/svg+xml"
+    assert "warning" not in picture.headers
+    by_colour = re.findall(r'stroke="(#\w{6})"[^>]*d="((?:M[\d.]+ [\d.]+h0)+)"', picture.text)
+    assert sorted(dots.count("h0") for _, dots in by_colour) == [4, 4]
+    drawn = working.client.get(f"{path}/positions.pdf?width_mm=85&height_mm=60")
+    assert drawn.content.startswith(b"%PDF")
 
     xy = positions_of(working, made)
     assert (xy.shape, xy.dtype) == ((8, 2), np.float32)
@@ -210,3 +219,14 @@ def test_a_deleted_input_is_said(working: Working) -> None:
     tree = fit(working, "hac", {"features": features})
     assert working.client.delete(f"/v1/datasets/{features}").status_code == 204
     problem_of(ask(working, tree), 422, "input-deleted")
+
+
+def test_many_points_are_one_image_and_a_warning_says_so(
+    working: Working, tree: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = ask(working, tree).json()
+    monkeypatch.setattr("app.forms.positions.MOST_MARKS", 7)
+    monkeypatch.setattr("app.pictures.raster.MOST_MARKS", 7)
+    picture = working.client.get(f"/v1/maps/{made['id']}/positions.svg")
+    assert "8 points are one image" in picture.headers["warning"]
+    assert picture.text.count("<image ") == 1

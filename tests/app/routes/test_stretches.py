@@ -88,7 +88,7 @@ def test_a_table_and_pictures(working: Working, model: str) -> None:
 def test_what_is_refused(working: Working, model: str, start: Start) -> None:
     for query in ({"by": "x"}, {"limit": 0}, {"px": 99}, {"palette": "rainbow"}):
         problem_of(get(working, model, **query), 422, "invalid-request")
-    problem_of(get(working, model, ".pdf"), 406, "not-acceptable")
+    problem_of(get(working, model, ".gif"), 406, "not-acceptable")
     for strange in ("md_" + "0" * 26, "md_x"):
         problem_of(get(working, strange), 404, "not-found")
     plain = fit(working, "kmeans", {"features": ROWS.tolist()}, params={"n_clusters": 2})

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.routes import tangles
+from app.forms import tangles
 from tests.app.conftest import Working, problem_of
 from tests.app.tree_kit import UNKNOWN, get, post, rows_tree
 
@@ -48,6 +48,10 @@ def test_siblings_are_reordered(working: Working) -> None:
     assert (body["entanglement"], body["crossings"]) == (0.0, 0)
     assert (body["links_left_out"], body["points_left_out"]) == (0, 0)
     assert leaves(body["left"]) == leaves(body["right"])
+
+    picture = get(working, left, f"/tangle.svg?other={right['id']}&width_mm=178&height_mm=60")
+    assert 'width="178mm" height="60mm"' in picture.text
+    assert picture.text.count(">row 3<") == 2
     names = {side: {n["id"]: n["name"] for n in body[side]} for side in ("left", "right")}
     assert sorted(names["left"][end] for end, _, _ in body["links"]) == [
         "row 0",

@@ -104,7 +104,7 @@ def test_accept_is_weighted(
 
 
 @pytest.mark.parametrize(
-    ("rest", "accept"), [("", "text/html"), (".pdf", "*/*"), ("", "application/json;q=0")]
+    ("rest", "accept"), [("", "text/html"), (".gif", "*/*"), ("", "application/json;q=0")]
 )
 def test_the_refusal_of_another_form_names_the_available_ones(
     working: Working, tree: dict[str, Any], rest: str, accept: str

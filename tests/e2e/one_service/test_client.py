@@ -113,6 +113,8 @@ def test_cuts_agree_with_scipy(points: Tree) -> None:
 def test_saved_forms_are_those_of_the_ending(points: Tree, tmp_path: Path) -> None:
     points.save(tmp_path / "tree.linkage.npy")
     np.testing.assert_array_equal(np.load(tmp_path / "tree.linkage.npy"), points.linkage())
+    points.save(tmp_path / "figure.pdf", width_mm=85)
+    assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
     points.save(tmp_path / "my.tree.nwk")
     assert (tmp_path / "my.tree.nwk").read_text() == points.newick()
 
@@ -202,6 +204,28 @@ def test_maps(tree: Tree) -> None:
     )
     with pytest.raises(refusals.InvalidRequest, match="perplexity is no term of pca"):
         tree.map("pca", perplexity=25)
+
+
+def test_what_the_points_are(points: Tree, umbel: Umbel) -> None:
+    with pytest.raises(InputError, match="nothing is attached"):
+        points.examples(0)
+    table = {"class": [NAMES[each] for each in TRUE], "n": [*range(len(TRUE) - 1), np.nan]}
+    attachment = points.attach(table, name="classes")
+    assert attachment.basis == "features"
+    assert [each["kind"] for each in attachment.columns] == ["category", "number"]
+    assert attachment.columns[1]["n_missing"] == 1
+    assert "class (category)" in repr(attachment)
+    central, unsure = points.examples(0), points.examples(0, by="unsure", attachment=attachment)
+    assert central[0]["score"] < unsure[0]["score"]
+    assert central[0]["values"]["class"] == NAMES[TRUE[central[0]["item"]]]
+    for items, said in (
+        ({"a": [1], "b": [1, 2]}, "different lengths"),
+        ({"a": []}, "no rows"),
+        ({"a": [object()]}, "type object at row 0"),
+        ([[1, 2], [3, 4]], "named columns"),
+    ):
+        with pytest.raises(InputError, match=said):
+            points.attach(items)
 
 
 def test_names_of_nodes(points: Tree, umbel: Umbel) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 import torch
+from PIL import Image
 from safetensors.numpy import save_file
 from safetensors.torch import save_file as save_torch
 from sklearn.datasets import dump_svmlight_file
@@ -55,7 +57,7 @@ def as_lists(array: np.ndarray) -> pa.Table:
 
 
 def write(format: str, path: Path, array: np.ndarray) -> None:
-    """A dense matrix in any format."""
+    """A dense matrix in any format; of `zip` an image for each row."""
     match format:
         case "npy":
             with path.open("wb") as file:
@@ -79,6 +81,22 @@ def write(format: str, path: Path, array: np.ndarray) -> None:
             put(path, arff_text(array, ["numeric"] * array.shape[1], [0] * len(array)))
         case "json":
             path.write_text(json.dumps(array.tolist()))
+        case "zip":
+            write_images(path, {f"{row}.png": image_bytes() for row in range(len(array))})
+
+
+def image_bytes(form: str = "PNG") -> bytes:
+    """A small image as a file."""
+    content = io.BytesIO()
+    Image.new("RGB", (3, 2), (200, 10, 10)).save(content, form)
+    return content.getvalue()
+
+
+def write_images(path: Path, members: dict[str, bytes], packing: int = zipfile.ZIP_STORED) -> None:
+    """A zip archive."""
+    with zipfile.ZipFile(path, "w", packing) as packed:
+        for name, content in members.items():
+            packed.writestr(name, content)
 
 
 def arff_text(

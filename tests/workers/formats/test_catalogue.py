@@ -21,7 +21,7 @@ from workers.formats.catalogue import FORMATS, format_of
 
 MATRIX = np.array([[1.5, -2.0, 3.25], [0.5, 5.0, 1e-3], [7.0, 8.125, -9.0], [1.0, 2.0, 3.0]])
 BINARY = [format for format in FORMATS if FORMATS[format].binary]
-MATRICES = [format for format in FORMATS if format != "jsonl"]
+MATRICES = [format for format in FORMATS if format not in ("jsonl", "zip")]
 """Formats that hold matrices."""
 
 

@@ -12,12 +12,12 @@ from tests.workers.conftest import Server
 from tests.workers.jobs_kit import Sent, end, everything, request
 from workers.assembly import Assembly
 from workers.errors import StoreUnavailable
-from workers.jobs import interrupted
+from workers.jobs import interrupted, submission
 from workers.model import Request
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
-from workers.stores.objects.job_files import bare_end, write_end
+from workers.stores.objects.job_files import REQUEST, bare_end, write_end
 
 
 class Died(BaseException):
@@ -136,7 +136,57 @@ def test_what_a_failing_store_keeps_of_a_refused_submission_goes_later(
     assert sweep(assembly, settings) == 0
     assert list(assembly.blobs.keys(layout.job("ada", job.id))) == []
     assert assembly.ledger.get("ada", job.id) is None
-    assert assembly.ledger._records.left() == []
+    assert assembly.ledger._records.left(-1.0) == []
+
+
+@pytest.mark.usefixtures("at_once")
+def test_what_a_slow_store_keeps_after_the_refusal_goes_later(
+    assembly: Assembly, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store answers too late; what it was to keep arrives after its removal."""
+    job = request()
+    late: dict[str, bytes] = {}
+
+    def time_out(self: Blobs, objects: Mapping[str, bytes]) -> None:
+        late.update(list(objects.items())[:1])
+        raise StoreUnavailable("the store is slow")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(assembly.blobs), "put_all", time_out)
+        with pytest.raises(StoreUnavailable):
+            assembly.ledger.submit(job)
+    assembly.blobs.put_all(late)
+    assert list(assembly.blobs.keys(layout.job("ada", job.id))) == list(late)
+    assert sweep(assembly, settings) == 0
+    assert list(assembly.blobs.keys(layout.job("ada", job.id))) == []
+    assert assembly.ledger.get("ada", job.id) is None
+
+
+@pytest.mark.usefixtures("at_once")
+def test_what_is_left_of_a_refused_submission_goes_after_redis_has_forgotten_it(
+    assembly: Assembly, settings: WorkerSettings
+) -> None:
+    job = request()
+    key = layout.job("ada", job.id, REQUEST)
+    assembly.blobs.put(key, job.model_dump_json().encode())
+    assembly.redis.flushall()
+    assembly.ledger.rebuild()
+    assert assembly.blobs.size(key) is not None
+    assert sweep(assembly, settings) == 0
+    assert assembly.blobs.size(key) is None
+    assert assembly.ledger.get("ada", job.id) is None
+
+
+def test_a_submission_that_the_store_keeps_waiting_is_refused(
+    assembly: Assembly, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a sweep might take it for a refused one, and remove it while it is accepted."""
+    monkeypatch.setattr(submission, "SUBMISSION_S", -1.0)
+    job = request()
+    with pytest.raises(StoreUnavailable, match="too long"):
+        assembly.ledger.submit(job)
+    assert everything(assembly) == set()
+    assert assembly.ledger.get("ada", job.id) is None
 
 
 @pytest.mark.usefixtures("at_once")

@@ -212,9 +212,9 @@ def test_a_job_that_was_never_accepted_is_not_restored(assembly: Assembly) -> No
     blobs.put(layout.dataset("ada", new_id("ds"), "content"), b"still coming")
     ledger.rebuild()
     assert ledger.page("ada") == ([], None)
-    held = everything(assembly)
-    assert len(held) == 2
-    assert layout.job("ada", young.id, "request.json") in held
+    # They may be on their way; a later sweep removes them.
+    assert set(ledger._records.left(-1.0)) == {("ada", young.id), ("ada", old.id)}
+    assert len(everything(assembly)) == 3
 
 
 class Killed(BaseException):

@@ -11,6 +11,8 @@ jobs/<tenant>/<job>/request.json     the request (create-only)
 jobs/<tenant>/<job>/input.<role>     inline inputs, as JSON; the content of an import
 jobs/<tenant>/<job>/end.json         how it ended (create-only; the first wins)
 jobs/<tenant>/<job>/webhook.json     the result of its webhook (create-only; the first wins)
+jobs/<tenant>/<job>/editions/<ed>/<number>  a change of an edition of the job's tree (create-only)
+jobs/<tenant>/<job>/editions/<ed>/to.<number>  the changes up to that number, together
 <folder of a dataset or job>/annotations/<ds, job, tr or md>/<number>  name, description and tags as
                                      changed since (create-only; the highest number counts)
 uninspected/<tenant>/<ds>            id and time, until the job that opens a dataset was submitted
@@ -23,6 +25,8 @@ service/webhook-secret               the secret of the signing keys, if no setti
 service/keys/<key>/key.json          a key of the API: its hash, tenant, role (create-only)
 service/keys/<key>/revoked.<ms>      empty; the key is not valid from then on (the earliest counts)
 service/key-uses/<key>               the minute in which the key was used last
+service/shares/<tr>/<sh>.<ms>        a link to a tree: its hash, tenant, what it shows; it ends at
+                                     that time (create-only)
 service/format                       the format of the store, and the version that wrote it
 service/backup                       only in a backup: what it has, once it is whole
 """
@@ -34,6 +38,7 @@ CHECKPOINTS = "checkpoints/"
 UNINSPECTED = "uninspected/"
 WEBHOOK_ROOT = "service/webhook-secret"
 KEYS = "service/keys/"
+SHARES = "service/shares/"
 FORMAT_MARK = "service/format"
 BACKUP_MARK = "service/backup"
 
@@ -64,6 +69,25 @@ def annotations_of(tenant: str, own_id: str) -> str:
 
 def annotation(tenant: str, own_id: str, revision: int) -> str:
     return f"{annotations_of(tenant, own_id)}{revision:012d}"
+
+
+def editions_of(tenant: str, job_id: str) -> str:
+    """The folder of the editions of a job's tree."""
+    return job(tenant, job_id, "editions/")
+
+
+def edition(tenant: str, edition_id: str, name: str = "") -> str:
+    """The folder of an edition, whose id begins with that of its tree, or an object in it."""
+    job_id = f"job_{edition_id.partition('_')[2][:26]}"
+    return f"{editions_of(tenant, job_id)}{edition_id}/{name}"
+
+
+def shares_of(tree_id: str) -> str:
+    return f"{SHARES}{tree_id}/"
+
+
+def share(tree_id: str, name: str) -> str:
+    return f"{shares_of(tree_id)}{name}"
 
 
 def open_marker(tenant: str, job_id: str) -> str:

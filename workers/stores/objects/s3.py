@@ -88,7 +88,12 @@ class S3Blobs:
 
     def put_all(self, objects: Mapping[str, bytes]) -> None:
         for key, data in objects.items():
-            self.put(key, data, create=True)
+            try:
+                self.put(key, data, create=True)
+            except AlreadyThere:
+                # A write whose response was lost is sent again, and finds what it wrote itself.
+                if self.get(key) != data:
+                    raise
 
     def put_files(self, files: Mapping[str, Path]) -> None:
         for key, path in files.items():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, Literal, cast
+from datetime import datetime
+from typing import Literal, cast
 
 import redis
 
@@ -15,20 +15,18 @@ from workers.errors import Problem
 from workers.model import (
     LISTED,
     Advance,
-    Annotation,
     Claim,
     Delivery,
     End,
-    MethodStep,
     Record,
     Request,
-    Webhook,
     mentions,
     sibling,
 )
 from workers.settings import WorkerSettings
 from workers.stores.redis.client import Scripts, translated
 from workers.stores.redis.pages import page_of, rarest
+from workers.stores.redis.record_fields import record_of, time_of
 
 CANCEL_S = 7.0
 """A sweeper ends a cancelled job that has not ended by itself after this time."""
@@ -299,7 +297,7 @@ class Records:
         )
         if answer[0] != "ok":
             return answer[0], 0, ""
-        return "ok", int(answer[1]), _time(answer[2])
+        return "ok", int(answer[1]), time_of(answer[2])
 
     def take(self, lanes: Sequence[str], fence: str, worker: str) -> Taken | None:
         """Take and claim the next job of these lanes, `<queue>:fit` or `<queue>:quick`; None: none
@@ -324,7 +322,7 @@ class Records:
         job, tenant, outcome, *claimed = answer
         if outcome != "ok":
             return Taken(job, tenant, outcome)
-        return Taken(job, tenant, "ok", int(claimed[0]), _time(claimed[1]))
+        return Taken(job, tenant, "ok", int(claimed[0]), time_of(claimed[1]))
 
     def beat(self, claim: Claim, advance: Advance | None) -> Literal["on", "cancel", "lost"]:
         progress = "" if advance is None else advance.model_dump_json()
@@ -465,20 +463,22 @@ class Records:
             return bool(self.client.set(f"{self.prefix}only:{task}", 1, nx=True, px=_ms(for_s)))
 
     def leave(self, tenant: str, job_id: str) -> None:
-        """Remember a submission that was refused and whose objects could not be removed."""
+        """Remember a submission that was refused and of which objects may be, or appear, in the
+        store."""
         with translated():
-            self.client.sadd(f"{self.prefix}left", f"{tenant}/{job_id}")
+            self.client.zadd(f"{self.prefix}left_at", {f"{tenant}/{job_id}": self._now()}, nx=True)
 
-    def left(self) -> list[tuple[str, str]]:
-        """The tenant and job of each submission that `leave` remembers."""
+    def left(self, least_s: float) -> list[tuple[str, str]]:
+        """The tenant and job of each submission that `leave` has remembered for `least_s`."""
         with translated():
-            members = cast("set[str]", self.client.smembers(f"{self.prefix}left"))
+            key, until = f"{self.prefix}left_at", self._now() - least_s
+            members = cast("list[str]", self.client.zrangebyscore(key, "-inf", until))
         return [(tenant, job_id) for tenant, _, job_id in (one.partition("/") for one in members)]
 
     def forget_left(self, tenant: str, job_id: str) -> None:
         """Its objects are removed, or it runs after all."""
         with translated():
-            self.client.srem(f"{self.prefix}left", f"{tenant}/{job_id}")
+            self.client.zrem(f"{self.prefix}left_at", f"{tenant}/{job_id}")
 
     def rebuild_begin(self, token: str, hold_s: float) -> bool:
         """Acquire the right to rebuild; False while another process holds it."""
@@ -521,66 +521,6 @@ class Records:
         return f"{self.prefix}job:{job_id}"
 
 
-def record_of(fields: Mapping[str, str]) -> Record | None:
-    """A record from the fields of its hash; None without fields."""
-    if not fields:
-        return None
-    request: dict[str, Any] = json.loads(fields["request"])
-    started = fields.get("started_at") or None
-    if started is None and "started_us" in fields:
-        started = _time(fields["started_us"])
-    then = request["then"]
-    submitted = Annotation.model_validate(request)
-    annotation = submitted.model_copy(update=_json(fields.get("annotation")) or {})
-    return Record(
-        id=request["id"],
-        tenant=request["tenant"],
-        kind=request["kind"],
-        queue=request["queue"],
-        method=request["method"],
-        name=annotation.name,
-        description=annotation.description,
-        tags=tuple(annotation.tags),
-        submitted=submitted,
-        status=cast("Any", fields["status"]),
-        attempt=int(fields["attempt"]),
-        progress=Advance.model_validate_json(fields["progress"]),
-        inputs=request["inputs"],
-        params=request["params"],
-        preprocess=tuple(request.get("preprocess", ())),
-        then=None if then is None else MethodStep.model_validate(then),
-        support=request.get("support"),
-        name_by=request.get("name_by"),
-        result=_json(fields.get("result")),
-        warnings=tuple(_json(fields.get("warnings")) or ()),
-        error=_json(fields.get("error")),
-        created_at=request["created_at"],
-        started_at=started,
-        finished_at=fields.get("finished_at") or None,
-        webhook=_webhook(request.get("webhook"), fields),
-        expires_at=request.get("expires_at"),
-        trace=request.get("trace"),
-        version=int(fields["version"]),
-    )
-
-
-def _webhook(url: str | None, fields: Mapping[str, str]) -> Webhook | None:
-    if url is None:
-        return None
-    due = fields.get("hook_due")
-    return Webhook(
-        url=url,
-        status=cast("Any", fields["hook"]),
-        attempts=int(fields["hook_attempts"]),
-        next_at=_time(f"{due}000") if due else None,
-        reason=fields.get("hook_reason") or None,
-    )
-
-
-def _json(text: str | None) -> Any:
-    return json.loads(text) if text else None
-
-
 def expiry_ms(moment: str | None) -> str:
     """A time as the scripts take it, in ms; "" for none."""
     if moment is None:
@@ -590,10 +530,3 @@ def expiry_ms(moment: str | None) -> str:
 
 def _ms(seconds: float) -> int:
     return int(seconds * 1000)
-
-
-def _time(micros: str) -> str:
-    whole = int(micros)
-    moment = datetime.fromtimestamp(whole // 1_000_000, UTC)
-    moment = moment.replace(microsecond=whole % 1_000_000)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -19,6 +19,7 @@ const MEDIA = {
   json: "application/json",
   jsonl: "application/x-ndjson",
   ndjson: "application/x-ndjson",
+  zip: "application/zip",
 };
 const NEWICK = new Set(["nwk", "newick", "nh", "tree", "tre", "dnd"]);
 
@@ -67,6 +68,16 @@ export const HINTS = new Set([
  */
 
 /**
+ * The media type of a file, by the ending of its name.
+ *
+ * @param {string} name
+ */
+export function mediaOf(name) {
+  const ending = name.toLowerCase().split(".").pop() ?? "";
+  return Object.hasOwn(MEDIA, ending) ? MEDIA[ending] : "application/octet-stream";
+}
+
+/**
  * How to upload a file, and its apparent content.
  *
  * @param {File} file
@@ -74,7 +85,7 @@ export const HINTS = new Set([
  */
 export async function guessFile(file) {
   const ending = file.name.toLowerCase().split(".").pop() ?? "";
-  const media = Object.hasOwn(MEDIA, ending) ? MEDIA[ending] : "application/octet-stream";
+  const media = mediaOf(file.name);
   let head;
   try {
     head = new Uint8Array(await file.slice(0, HEAD).arrayBuffer());

@@ -61,6 +61,10 @@
  * @typedef {Omit<Schemas["HeatmapBody"], "error"> & { error: ProblemDetails | null }} Heatmap
  * @typedef {Schemas["HeatmapResult"]} HeatmapResult
  * @typedef {Schemas["AxesBody"]} HeatmapAxes
+ * @typedef {Omit<Schemas["AttachmentBody"], "error"> & { error: ProblemDetails | null }} Attachment
+ * @typedef {Schemas["ColumnBody"]} ItemColumn
+ * @typedef {Schemas["ExamplesBody"]} ItemExamples
+ * @typedef {Schemas["ItemBody"]} ItemDetails
  * @typedef {Schemas["SelectionBody"]} Selection
  * @typedef {Schemas["FittingNode"]} FittingNode
  * @typedef {Schemas["PlaceBody"]} Place

@@ -11,8 +11,12 @@ const FORMS = [
   ["linkage.npy", "SciPy linkage"],
   ["hclust.json", "R hclust"],
   ["arrow", "Arrow"],
+  ["csv", "Nodes (CSV)"],
+  ["parquet", "Nodes (Parquet)"],
+  ["graphml", "GraphML"],
   ["svg", "SVG"],
   ["png", "PNG"],
+  ["pdf", "PDF"],
 ];
 
 /**

@@ -3,6 +3,7 @@
 import { calibrationForm } from "../forms/calibration_form.js";
 import { methodOf } from "../forms/catalogue.js";
 import { driftForm } from "../forms/drift_form.js";
+import { itemsForm } from "../forms/items_form.js";
 import { namingForm } from "../forms/naming_form.js";
 import { evaluationsOf, siblingOf } from "../net/classifier_evaluations.js";
 import { connection } from "../net/connection.js";
@@ -29,6 +30,7 @@ import { cutPanel } from "./panels/cut_panel.js";
 import { driftPanel } from "./panels/drift_panel.js";
 import { fileMenu } from "./panels/file_menu.js";
 import { heatmapPanel } from "./panels/heatmap_panel.js";
+import { itemsPanel } from "./panels/items_panel.js";
 import { keyboardTree, rowText } from "./panels/keyboard_tree.js";
 import { layoutBar } from "./panels/layout_bar.js";
 import { mapPanel } from "./panels/map_panel.js";
@@ -258,6 +260,16 @@ function build(root, view, stage) {
   };
   const node = nodePanel(view, { actions, onchoose: goTo, choosing: known });
 
+  const items = itemsPanel(view, {
+    form: () => {
+      const { size: rows, leaves } = view.total;
+      return itemsForm({ tree: source.tree, rows, leaves, signal });
+    },
+    oncolumns: colours.offerColumns,
+    oncolour: colours.choose,
+    onchange: () => node.again(),
+  });
+
   const files = fileMenu(view);
   const link = button("Copy link", {
     onclick: async () =>
@@ -293,6 +305,7 @@ function build(root, view, stage) {
         cut,
         colours,
         el("section", { class: "card tree-panel", "aria-label": "Names of nodes" }, names),
+        items,
         known,
         node,
       ),
@@ -424,6 +437,7 @@ function build(root, view, stage) {
       colours.start();
       cut.start();
       names.start().catch(complain);
+      items.start();
       map.draw();
     },
     /**
@@ -440,6 +454,7 @@ function build(root, view, stage) {
       map.draw();
       if (!isPainted) view.repaint();
       await view.show({ camera: view.cameraOf(look.camera) });
+      await items.follow();
       node.show(look.node);
       const wanted = nextCut ?? cutOf(view.suggestedCut);
       if (wanted !== null && cutText(wanted) !== cutText(look.cut)) cut.choose(wanted);

@@ -5,7 +5,7 @@ import { get } from "../net/requests.js";
 import * as router from "../router.js";
 import { button, field, select } from "../ui/controls.js";
 import { bdi, el, replace } from "../ui/dom.js";
-import { saveBlob } from "../ui/downloads.js";
+import { download, saveBlob } from "../ui/downloads.js";
 import { count, distinct, moment, number, plural } from "../ui/format.js";
 import { menu } from "../ui/menus.js";
 import { problemBox, waiting } from "../ui/notices.js";
@@ -15,6 +15,7 @@ import { titleOf } from "./draw/labels.js";
 import { TangleView } from "./draw/tangle_view.js";
 import { treeSource } from "./model/source.js";
 import { putNear } from "./panels/tooltip.js";
+import { printDialog, printQuery } from "./panels/print_dialog.js";
 import { treeMeasures } from "./panels/tree_measures.js";
 
 /** @import { Page, Tangle, TreeSummary } from "../net/answers.js" */
@@ -234,6 +235,26 @@ function build(root, state, trees, signal) {
   const save = menu(
     "Save",
     () => [
+      {
+        label: "Figure for print…",
+        onselect: () =>
+          printDialog({
+            title: "Two trees for print",
+            save: (options) => {
+              const values = {
+                max_nodes: state.nodes,
+                rotate: state.rotate,
+                ...printQuery(options),
+              };
+              const path = treeSource(state.left, signal).tanglePath(
+                state.right,
+                options.form,
+                values,
+              );
+              return download(path, `tangle.${options.form}`, { signal });
+            },
+          }),
+      },
       {
         label: "SVG",
         onselect: () =>

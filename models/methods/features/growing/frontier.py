@@ -22,9 +22,10 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from models.arrays import Array, Float, Int, row_blocks
+from models.arrays import Float, Int, row_blocks
 from models.clusters.placing import by_size
 from models.progress import Progress
+from models.rows import ChosenRows, Rows
 from models.tree.build import from_parents
 from models.tree.parents import under
 from models.tree.tree import Tree
@@ -43,8 +44,8 @@ class Split:
     centre: Float
 
 
-Splitter: TypeAlias = Callable[[Array], Split | None]
-"""Splits points, given as rows; returns None where they cannot be split."""
+Splitter: TypeAlias = Callable[[Rows], Split | None]
+"""Splits points; returns None where they cannot be split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ class GrownTree:
 
 
 def grow(
-    points: Array, split: Splitter, choice: Choice, max_leaves: int, progress: Progress
+    points: Rows, split: Splitter, choice: Choice, max_leaves: int, progress: Progress
 ) -> GrownTree:
     """The tree with at most `max_leaves` leaves.
 
@@ -118,7 +119,7 @@ def grow(
 class _Growing:
     """A tree while it grows; a leaf's `rows` are the points in it, None for all points."""
 
-    def __init__(self, points: Array, split: Splitter, choice: Choice) -> None:
+    def __init__(self, points: Rows, split: Splitter, choice: Choice) -> None:
         self._points, self._split, self._choice = points, split, choice
         self._parent: list[int] = []
         self._step: list[int] = []
@@ -130,8 +131,8 @@ class _Growing:
         self._n_steps = 0
         self._n_stuck = 0
         self.n_leaves = 1
-        mean = points.mean(axis=0, dtype=np.float64)
-        self._add(-1, None, mean, _sums(points, None, mean))
+        mean = _mean(points)
+        self._add(-1, None, mean, _sums(points, mean))
 
     def split_best(self, max_leaves: int) -> bool:
         """Split the best leaf; False where none can be split within `max_leaves`."""
@@ -152,12 +153,13 @@ class _Growing:
             for child, part in enumerate(np.split(order, ends[:-1])):
                 inside = part if rows is None else rows[part]
                 centre = division.centre[child]
-                self._add(node, inside, centre, _sums(self._points, inside, centre))
+                sums = _sums(ChosenRows(self._points, inside), centre)
+                self._add(node, inside, centre, sums)
             return True
         return False
 
     def grown(self) -> GrownTree:
-        leaf = np.zeros(len(self._points), dtype=np.int64)
+        leaf = np.zeros(self._points.shape[0], dtype=np.int64)
         for node, rows in self._rows.items():
             if rows is not None:
                 leaf[rows] = node
@@ -179,14 +181,13 @@ class _Growing:
         self._centre.append(centre)
         self._sums.append(sums)
         self._rows[node] = rows
-        n_points = len(self._points) if rows is None else len(rows)
+        n_points = self._points.shape[0] if rows is None else len(rows)
         if self._choice == "compact":
             trial = self._trial[node] = self._try(rows)
             if trial is None:
                 self._n_stuck += 1
                 return
-            inside = self._points if rows is None else self._points[rows]
-            badness = _within(inside, trial) / n_points
+            badness = _within(self._inside(rows), trial) / n_points
         else:
             badness = -{"scattered": sums[0], "inertia": sums[1], "size": n_points}[self._choice]
         heapq.heappush(self._waiting, (badness, node))
@@ -199,25 +200,36 @@ class _Growing:
     def _try(self, rows: Int | None) -> Split | None:
         if rows is not None and len(rows) < 2:
             return None
-        return self._split(self._points if rows is None else self._points[rows])
+        return self._split(self._inside(rows))
+
+    def _inside(self, rows: Int | None) -> Rows:
+        return self._points if rows is None else ChosenRows(self._points, rows)
 
 
-def _sums(points: Array, rows: Int | None, centre: Float) -> tuple[float, float]:
-    """Sums of the distances to a centre, and of their squares, of some rows; None: of all."""
+def _mean(points: Rows) -> Float:
+    n_points, n_columns = points.shape
+    total = np.zeros(n_columns)
+    for block in row_blocks(n_points, n_columns):
+        total += points.values(block.start, block.stop).sum(axis=0, dtype=np.float64)
+    return total / n_points
+
+
+def _sums(points: Rows, centre: Float) -> tuple[float, float]:
+    """Sums of the points' distances to a centre, and of their squares."""
     total = squares = 0.0
-    n_rows = len(points) if rows is None else rows.size
-    for block in row_blocks(n_rows, points.shape[1]):
-        apart = points[block if rows is None else rows[block]] - centre
+    for block in row_blocks(*points.shape):
+        apart = points.values(block.start, block.stop) - centre
         squared = np.einsum("nd,nd->n", apart, apart)
         squares += float(squared.sum())
         total += float(np.sqrt(squared).sum())
     return total, squares
 
 
-def _within(points: Array, split: Split) -> float:
+def _within(points: Rows, split: Split) -> float:
     """Sum of the points' distances to the centres of their clusters."""
     total = 0.0
-    for block in row_blocks(len(points), points.shape[1]):
-        apart = points[block] - split.centre[split.cluster[block]]
+    for block in row_blocks(*points.shape):
+        own = split.centre[split.cluster[block]]
+        apart = points.values(block.start, block.stop) - own
         total += float(np.sqrt(np.einsum("nd,nd->n", apart, apart)).sum())
     return total

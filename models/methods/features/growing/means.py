@@ -3,6 +3,9 @@
 At each split a point goes to the nearest centre. The probability of that step is the posterior of a
 mixture of Gaussians around the split's centres, with equal weights and one spherical variance, the
 mean squared distance to the centres divided by D; the probability of a path is the product.
+
+A node of more than `lloyd.WHOLE` values is split by the best run on a sample of its points, whose
+centres go on over all of them, read by rows (`models.clusters.lloyd`).
 """
 
 from __future__ import annotations
@@ -12,13 +15,15 @@ import warnings
 import numpy as np
 
 from models.arrays import Array, Float, Int
-from models.checks import as_floats, count_distinct, distinct, require_squares, require_width
+from models.checks import as_floats, count_distinct, distinct, require_width
+from models.clusters import lloyd
 from models.clusters.kmeans import KMeansEffort, best_run, squared_distances
-from models.data import Data, require_finite
-from models.method import Model, Predictions, Shapes
+from models.data import Data
+from models.method import Model, Predictions, Run, Shapes
 from models.methods.features.growing.frontier import Choice, GrownTree, Split, grow
 from models.numerics.softmax import log_softmax
-from models.progress import Progress, held_progress
+from models.progress import Progress, held_progress, subprogress
+from models.rows import ChosenRows, Rows
 from models.tree.tree import Tree
 from models.tree.walk import paths
 
@@ -35,23 +40,34 @@ def bytes_to_grow(shapes: Shapes, max_leaves: int) -> int:
         return 0
     n_points, n_features = shapes["features"]
     n_nodes = 2 * min(max_leaves, n_points)
-    # A node's points and the copy that k-means makes; each node's centre and bookkeeping.
-    return 16 * n_points * n_features + n_nodes * (16 * n_features + 1000) + 40 * n_points
+    # The points of a node that is split as a whole, and the copy that k-means makes; each node's
+    # centre and bookkeeping.
+    whole = 16 * min(n_points * n_features, lloyd.WHOLE)
+    return whole + n_nodes * (16 * n_features + 1000) + 80 * n_points
 
 
 class _Means:
     """Splits points by k-means into `branching` clusters, or fewer where fewer points are distinct.
 
-    n_cut : nodes at which k-means reached `max_iter`.
+    n_cut : nodes at which k-means reached `max_iter`. n_sampled : nodes split from a sample.
     """
 
     def __init__(
-        self, branching: int, effort: KMeansEffort, rng: np.random.Generator, progress: Progress
+        self,
+        branching: int,
+        effort: KMeansEffort,
+        rng: np.random.Generator,
+        threads: int,
+        progress: Progress,
     ) -> None:
-        self._branching, self._effort, self._rng, self._progress = branching, effort, rng, progress
-        self.n_cut = 0
+        self._branching, self._effort, self._rng = branching, effort, rng
+        self._threads, self._progress = threads, progress
+        self.n_cut = self.n_sampled = 0
 
-    def __call__(self, points: Array) -> Split | None:
+    def __call__(self, given: Rows) -> Split | None:
+        points = lloyd.whole(given)
+        if isinstance(points, Rows):
+            return self._of_rows(points)
         n_distinct = count_distinct(points, self._branching + 1)
         if n_distinct < 2:
             return None
@@ -64,9 +80,19 @@ class _Means:
             self.n_cut += not run.ended
         else:
             centres = self._centres(points)
-        cluster = squared_distances(points, centres).argmin(axis=1)
-        used, cluster = np.unique(cluster, return_inverse=True)
-        return Split(cluster, centres[used]) if used.size > 1 else None
+        return _split(points, centres)
+
+    def _of_rows(self, points: Rows) -> Split | None:
+        """From a sample, if it has enough distinct points: it holds millions of values."""
+        sample = lloyd.sampled(points, self._branching, self._rng)
+        if count_distinct(sample, self._branching) < self._branching:
+            return None
+        self.n_sampled += 1
+        first = best_run(sample, self._branching, self._effort, self._rng, self._progress)
+        summing = lloyd.in_process(points, self._threads)
+        end = lloyd.settle(points, first.centers, self._effort, summing, self._progress)
+        self.n_cut += not end.ended
+        return _split(points, end.centers)
 
     def _centres(self, points: Array) -> Float:
         """As `best_run`, all runs in one call: with thousands of small nodes, calls dominate."""
@@ -83,32 +109,44 @@ class _Means:
         return np.asarray(run.cluster_centers_, dtype=np.float64)
 
 
+def _split(points: Array | Rows, centres: Float) -> Split | None:
+    cluster = squared_distances(points, centres).argmin(axis=1)
+    used, cluster = np.unique(cluster, return_inverse=True)
+    return Split(cluster, centres[used]) if used.size > 1 else None
+
+
 def grow_by_means(
-    points: Array,
+    points: Rows,
     choice: Choice,
     branching: int,
     max_leaves: int,
     effort: KMeansEffort,
-    rng: np.random.Generator,
-    progress: Progress,
+    run: Run,
 ) -> tuple[GrownTree, tuple[str, ...]]:
     """The tree with at most `max_leaves` leaves, split by k-means at each node, and warnings."""
     from sklearn import config_context
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
-    whole, within = held_progress(progress)
-    split = _Means(branching, effort, rng, within)
+    whole, within = held_progress(subprogress(run.progress, 0.05, 0.95))
+    split = _Means(branching, effort, run.rng, run.threads, within)
     # With more threads the order of summation, hence the last digits, would vary between runs.
     with threadpool_limits(1), config_context(assume_finite=True), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         grown = grow(points, split, choice, max_leaves, whole)
-    if not split.n_cut:
-        return grown, ()
-    return grown, (
-        f"k-means was stopped after max_iter = {effort.max_iter} iterations, before it converged, "
-        f"at {split.n_cut} node(s).",
-    )
+    notes = []
+    if split.n_sampled:
+        notes.append(
+            f"{split.n_sampled} node(s) are too large to be split as a whole: the n_init = "
+            f"{effort.n_init} runs were made on a sample of the node's points, and the best was "
+            "continued over all of them."
+        )
+    if split.n_cut:
+        notes.append(
+            f"k-means was stopped after max_iter = {effort.max_iter} iterations, before it "
+            f"converged, at {split.n_cut} node(s)."
+        )
+    return grown, tuple(notes)
 
 
 def model_of(grown: GrownTree, n_features: int) -> Model:
@@ -123,16 +161,14 @@ def model_of(grown: GrownTree, n_features: int) -> Model:
 
 def descend(model: Model, tree: Tree, data: Data) -> Predictions:
     """New rows of the input 'features', placed at the leaves that they reach."""
-    features = data.dense("features")
+    features = data.rows("features")
     centre, variance = model.arrays["centers"], model.arrays["variance"]
     require_width(features, centre.shape[1])
-    require_finite(features, "features")
-    if features.size:
-        require_squares(features)
+    lloyd.require_usable_points(features)
     first, child = tree.children
-    leaf = np.zeros(len(features), dtype=np.int64)
+    leaf = np.zeros(features.shape[0], dtype=np.int64)
     step_into: dict[int, tuple[Int, Float]] = {}
-    at: dict[int, Int] = {0: np.arange(len(features))}
+    at: dict[int, Int] = {0: np.arange(features.shape[0])}
     for node in range(tree.n_nodes):
         rows = at.pop(node, None)
         if rows is None or not rows.size:
@@ -141,7 +177,7 @@ def descend(model: Model, tree: Tree, data: Data) -> Predictions:
         if not below.size:
             leaf[rows] = node
             continue
-        squared = squared_distances(features[rows], centre[below])
+        squared = squared_distances(ChosenRows(features, rows), centre[below])
         near = squared.argmin(axis=1)
         log = log_softmax(squared / (-2.0 * variance[node]))[np.arange(rows.size), near]
         for number, below_node in enumerate(below.tolist()):

@@ -31,6 +31,7 @@ from models.graphs.spectra import Spectrum, Unresolved
 from models.method import Model, Predictions
 from models.methods.features.growing.frontier import Split
 from models.progress import Progress
+from models.rows import Rows
 from models.tree.parents import places
 from models.tree.tree import Tree
 from models.tree.walk import paths
@@ -103,7 +104,10 @@ class Spectral:
             )
         return tuple(messages)
 
-    def __call__(self, points: Array) -> Split | None:
+    def __call__(self, points: Rows) -> Split | None:
+        return self.split(points.values(0, points.shape[0]))
+
+    def split(self, points: Array) -> Split | None:
         graph = neighbour_graph(
             points, self._n_neighbors, "euclidean", self._threads, self._progress
         )

@@ -103,9 +103,8 @@ def _spectra(problem: Problem, rng: np.random.Generator) -> Float | None:
 
     k = problem.terms.n_clusters
     few = sample(len(problem.points), FOR_SPECTRA, rng)
-    split = Spectral(k, 5, KMeansEffort(n_init=3, max_iter=100), rng, 1, silent)(
-        _plain(problem)[few]
-    )
+    spectral = Spectral(k, 5, KMeansEffort(n_init=3, max_iter=100), rng, 1, silent)
+    split = spectral.split(_plain(problem)[few])
     if split is None:
         return None
     part = problem.of_rows(few)

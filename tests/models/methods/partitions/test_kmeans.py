@@ -11,10 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models import registry
+from models.clusters import lloyd
 from models.data import Data
 from models.errors import UsageError
 from models.method import Fitted
 from models.methods.partitions.kmeans import KMeansParams
+from models.rows import ArrayRows
 
 METHOD = registry.method("kmeans")
 
@@ -229,3 +231,30 @@ def test_a_choice_among_few_points_is_refused_by_its_own_parameter() -> None:
 def test_logits_that_would_not_fit_are_refused() -> None:
     with pytest.raises(UsageError, match=r"GiB.*Ask for fewer clusters"):
         METHOD.check_size({"features": (10**6, 4)}, KMeansParams(n_clusters=1000), 1 << 30)
+
+
+@pytest.mark.parametrize("choose", [None, "bic"])
+def test_what_is_too_large_goes_by_rows_from_a_sample(
+    monkeypatch: pytest.MonkeyPatch, choose: str | None
+) -> None:
+    monkeypatch.setattr(lloyd, "WHOLE", 2_000)
+    monkeypatch.setattr(lloyd, "SAMPLE", 600)
+    rows = blobs(sizes=(300, 900, 600)).astype(np.float32)
+    fitted = fit(ArrayRows(rows), n_clusters=3, choose=choose, max_clusters=5)
+    assert fitted.tree.size.tolist() == [1800, 900, 600, 300]
+    (note,) = (text for text in fitted.warnings if "on a sample of" in text)
+    assert "250 of 1,800 rows" in note if choose else "200 of 1,800 rows" in note
+    monkeypatch.undo()
+    whole = fit(rows, n_clusters=3)
+    assert fitted.metrics["inertia"] == pytest.approx(whole.metrics["inertia"], rel=1e-4)
+    assert fitted.model.arrays["centers"] == pytest.approx(whole.model.arrays["centers"], abs=1e-2)
+
+
+def test_a_value_that_cannot_be_used_is_named_when_read_by_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lloyd, "WHOLE", 30)
+    rows = blobs()
+    rows[61, 1] = np.nan
+    with pytest.raises(UsageError, match="row 61"):
+        fit(ArrayRows(rows), n_clusters=3)

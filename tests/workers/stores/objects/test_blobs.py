@@ -106,6 +106,15 @@ def test_several_at_once(blobs: Blobs, tmp_path: Path) -> None:
         blobs.put_files({"a/none": tmp_path / "none"})
 
 
+def test_s3_objects_sent_twice_are_there_once(s3: S3Blobs) -> None:
+    """As where the response to the first write is lost, and the client sends it again."""
+    s3.put("a/one", b"1")
+    s3.put_all({"a/one": b"1", "a/two": b"2"})
+    assert (s3.get("a/one"), s3.get("a/two")) == (b"1", b"2")
+    with pytest.raises(AlreadyThere):
+        s3.put_all({"a/three": b"3", "a/two": b"other"})
+
+
 def test_a_failed_sync_is_not_lost_among_others(tmp_path: Path) -> None:
     """Of syncs that wait together every one ends before the error of one is raised."""
     ended: list[int] = []

@@ -12,18 +12,28 @@ import {
 import { UNSEEN } from "../model/scene.js";
 import { NONE } from "../model/store.js";
 import * as support from "../model/support.js";
+import {
+  byItems,
+  columnEntries,
+  columnTint,
+  itemsText,
+  shownColumn,
+  withItems,
+} from "./item_tints.js";
 import { errorScale } from "./palettes.js";
 import { colourOf, tint } from "./tint.js";
 
 /** @import { View } from "../../net/answers.js" */
 /** @import { CutClusters } from "../model/cut.js" */
 /** @import { Errors } from "../model/errors.js" */
+/** @import { Items } from "../model/items.js" */
 /** @import { Look } from "../model/look.js" */
 /** @import { Drawn } from "../model/scene.js" */
 /** @import { Store } from "../model/store.js" */
 /** @import { Support } from "../model/support.js" */
 /** @import { CutMarks } from "./composition.js" */
 /** @import { Theme } from "./palettes.js" */
+/** @import { Entry } from "./tint.js" */
 
 /**
  * The categories of a labels dataset.
@@ -45,13 +55,13 @@ import { colourOf, tint } from "./tint.js";
  *   labels: Labels | null,
  *   errors: Errors | null,
  *   support: Support | null,
+ *   items: Items | null,
  *   coarse: boolean,
  * }} Coloured what of a view its colours depend on. `byNode`: category of each cluster's node;
  *   `coarse`: the store holds the clusters of folded nodes as the service reports them
  */
 
 /**
- * @typedef {{ category: number, node?: number, text: string, size: number, colour: string }} Entry
  * @typedef {{ list: Entry[], others: number, cycles: boolean }} Entries `others`: how many are not listed;
  *   `cycles`: whether the palette begins again for them
  */
@@ -74,14 +84,14 @@ export const shownSupport = ({ look, support: known }) =>
   look.color === support.SUPPORT ? known : null;
 
 /** @param {Look} look */
-const isByNode = (look) => byErrors(look) || look.color === support.SUPPORT;
+const isByNode = (look) => byErrors(look) || byItems(look) || look.color === support.SUPPORT;
 
 /**
  * Whether the tips have a ring of colours.
  *
  * @param {Look} look
  */
-export const isBanded = (look) => byLabels(look) || byErrors(look);
+export const isBanded = (look) => byLabels(look) || byErrors(look) || byItems(look);
 
 /**
  * The errors that the view is coloured by, once they are loaded.
@@ -130,12 +140,18 @@ export const labelsIn = (answer) =>
     : null;
 
 /**
- * The colours of a scene.
+ * The colours of a scene, with the strips of items.
  *
  * @param {Coloured} view
  * @param {Drawn} scene
  */
-export function tinted(view, scene) {
+export const tinted = (view, scene) => withItems(view, scene, ownTint(view, scene));
+
+/**
+ * @param {Coloured} view
+ * @param {Drawn} scene
+ */
+function ownTint(view, scene) {
   const { store, look, theme } = view;
   const { alone } = look;
   /** @param {number} row */
@@ -145,6 +161,8 @@ export function tinted(view, scene) {
   if (byLabels(look)) {
     return tint(scene, theme, { by: "labels", alone, category: categoryOf, share: shareOf });
   }
+  const ofItems = shownColumn(view);
+  if (ofItems) return columnTint(scene, theme, ofItems, alone);
   const errors = shownErrors(view);
   if (errors) {
     const series = errorScale(theme, look.palette, N_CATEGORIES);
@@ -208,6 +226,7 @@ export function categoryText(view, scene, row) {
   const { store, look, labels, cut, byNode } = view;
   const slot = scene.slot[row];
   if (slot === NONE) return "";
+  if (byItems(look)) return itemsText(view, scene.id[row]);
   if (byErrors(look)) return ratesText(shownErrors(view)?.rates.get(scene.id[row]));
   const supported = shownSupport(view);
   if (supported) return support.supportText(supported.get(scene.id[row]));
@@ -241,6 +260,8 @@ export const colourOfLabel = ({ theme, labels }, text) =>
 export function legendEntries(view, theme = view.theme) {
   const { look, labels, cut } = view;
   const nothing = { list: [], others: 0, cycles: false };
+  const ofItems = shownColumn(view);
+  if (ofItems) return { ...nothing, ...columnEntries(ofItems.column, theme) };
   const errors = shownErrors(view);
   if (errors) return { ...nothing, list: errorEntries(errors, look, theme) };
   const supported = shownSupport(view);

@@ -18,6 +18,8 @@ import { fit, place as placed, seen } from "./place.js";
 /** @import { Tint } from "./tint.js" */
 
 const STRIP = 9;
+/** Between the strips of items, px. */
+const BETWEEN = 2;
 const GAP = 4;
 /** Tips of a rectangle closer than this get no labels, and no space is reserved for them. */
 const LEAST = 1.1;
@@ -31,15 +33,28 @@ const THIN_ARC = 1.75;
 const WIDE_ARC = 5;
 
 /**
+ * The distance of a ring from the tips, px.
+ *
+ * @param {number} rings within it
+ */
+const ringGap = (rings) => GAP + rings * (STRIP + BETWEEN);
+
+/**
  * The frame of a scene in a window, with the space for its labels.
  *
  * @param {Store} store
  * @param {Drawn} scene
- * @param {{ shape: Shape, width: number, height: number, theme: Theme, banded: boolean, labels?: boolean }} options
+ * @param {{ shape: Shape, width: number, height: number, theme: Theme, banded: boolean, strips?: number, labels?: boolean }} options `strips`: the number of
+ *   strips of items
  * @returns {ViewFrame}
  */
-export function frameFor(store, scene, { shape, width, height, theme, banded, labels = true }) {
-  const strip = shape === "icicle" || !banded ? 0 : STRIP + GAP;
+export function frameFor(
+  store,
+  scene,
+  { shape, width, height, theme, banded, strips = 0, labels = true },
+) {
+  const rings = shape === "icicle" ? 0 : Number(banded) + strips;
+  const strip = rings && ringGap(rings) - BETWEEN;
   if (shape === "circular") {
     return circleFor(store, scene, { width, height, theme, strip, named: labels && scene.n > 1 });
   }
@@ -162,6 +177,10 @@ export function compose({
     paper: theme.paper,
   });
   if (tint.banded) ring(picture, scene, place, tint, { gap: GAP, strip: STRIP });
+  for (const [at, own] of (tint.strips ?? []).entries()) {
+    const gap = ringGap(at + Number(tint.banded));
+    ring(picture, scene, place, own, { gap, strip: STRIP });
+  }
   if (typeof cut?.v === "number") cutLine(picture, place, cut.v, theme.muted);
   if (links.length) errorLinks(picture, scene, place, links, theme.text);
   if (labels && scene.n > 1) {
@@ -171,7 +190,7 @@ export function compose({
       const size = sizeFor(TALL * spacing);
       tips(picture, store, scene, place, tint, { room: frame.most, gap, size, theme, merged });
       // Narrow folded tips have no labels: an arc shows that there is more below them.
-      if (merged && !tint.banded) {
+      if (merged && !frame.strip) {
         const strip = frame.room > 0 ? THIN_ARC : WIDE_ARC;
         ring(picture, scene, place, tint, { gap: 0.5, strip, folded: true });
       }

@@ -91,16 +91,54 @@ export async function pngOf(picture, { family, paper, times }) {
 }
 
 /**
+ * A picture as the items of a figure of the service (`POST /v1/figures`).
+ *
+ * @param {Picture} picture
+ * @param {string} family
+ */
+export const itemsOf = (picture, family) =>
+  LAYERS.flatMap((name) => picture.layers[name].map((item) => itemOf(item, family)));
+
+/**
+ * @param {Item} item
+ * @param {string} family
+ */
+function itemOf(item, family) {
+  if (item.kind === "text") {
+    const { kind, x, y, text, size, colour, align, turn, weight, halo } = item;
+    const wide = width(text, size, family, weight);
+    return { kind, x, y, text, size, colour, align, turn, halo, wide };
+  }
+  const { kind, colour, alpha } = item;
+  const path = item.path.written();
+  if (item.kind === "fill") return { kind, colour, alpha, path };
+  return { kind, colour, alpha, path, width: item.width, dash: item.dash, cap: item.cap };
+}
+
+/**
  * The view with a title above it and the legend below.
  *
  * @param {Scenery} view
- * @param {{ title: string, legend: boolean, theme?: Theme }} options
+ * @param {{
+ *   title: string,
+ *   legend: boolean,
+ *   theme?: Theme,
+ *   size?: { width: number, height: number } | null,
+ * }} options `size`: of all together, px, for which the view is laid out anew; null: the view's own,
+ *   and what stands above and below it
  */
-export function figure(view, { title, legend, theme = view.theme }) {
-  const inside = view.picture(theme);
+export function figure(view, { title, legend, theme = view.theme, size = null }) {
   const above = title ? 40 : 0;
-  const rows = legend ? legendRows(legendEntries(view, theme), inside.width, theme) : [];
+  const own = size ? null : view.picture(theme);
+  const across = size ? size.width : (own?.width ?? 0);
+  const rows = legend ? legendRows(legendEntries(view, theme), across, theme) : [];
   const below = rows.length ? rows.length * 22 + 18 : 0;
+  const inside =
+    own ??
+    view.picture(theme, {
+      width: across,
+      height: Math.max((size?.height ?? 0) - above - below, across / 4),
+    });
   const whole = new Picture(inside.width, inside.height + above + below);
   for (const layer of LAYERS) {
     whole.layers[layer] = inside.layers[layer].map((item) =>

@@ -101,6 +101,27 @@ export function onWhite(palette, family) {
   };
 }
 
+/**
+ * The same on black, for slides.
+ *
+ * @param {string} palette
+ * @param {string} family
+ * @returns {Theme}
+ */
+export function onBlack(palette, family) {
+  return {
+    theme: "dark",
+    ...GREYS.dark,
+    paper: "#14181d",
+    text: "#e8ecf1",
+    muted: "#97a1ad",
+    accent: "#5fae98",
+    focus: "#6fb7e0",
+    family,
+    series: (DARK[palette] ?? DARK["okabe-ito"]).split(" "),
+  };
+}
+
 /** @param {string} colour */
 const parts = (colour) => [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
 

@@ -7,6 +7,7 @@ import { fromPortable, held, home, journey, nearest, portable, toward, zoomed } 
 import { cutMarks, isBanded, shownErrors, tinted } from "./colouring.js";
 import { compose, frameFor } from "./composition.js";
 import { highlight } from "./highlight.js";
+import { shownStrips } from "./item_tints.js";
 import { between, change, glide, passage } from "./motion.js";
 import { pageColours } from "./palettes.js";
 import { Stage } from "./stage.js";
@@ -15,12 +16,14 @@ import { tint } from "./tint.js";
 /** @import { CutClusters } from "../model/cut.js" */
 /** @import { Errors } from "../model/errors.js" */
 /** @import { Support } from "../model/support.js" */
+/** @import { Items } from "../model/items.js" */
 /** @import { Look, PortableCamera } from "../model/look.js" */
 /** @import { Drawn, Scene } from "../model/scene.js" */
 /** @import { TreeSource } from "../model/source.js" */
 /** @import { Labels } from "./colouring.js" */
 /** @import { ViewFrame } from "./composition.js" */
 /** @import { Picture } from "./picture.js" */
+/** @import { Theme } from "./palettes.js" */
 /** @import { Camera } from "./place.js" */
 /** @import { Tint } from "./tint.js" */
 
@@ -53,6 +56,8 @@ export class Scenery extends EventTarget {
   errors = null;
   /** @type {Support | null} */
   support = null;
+  /** @type {Items | null} */
+  items = null;
   coarse = false;
   hovered = NONE; // A row.
   /** @type {number[] | null} Ids that are marked from outside. */
@@ -108,18 +113,31 @@ export class Scenery extends EventTarget {
 
   /**
    * @param {Drawn} scene
+   * @param {{ width: number, height: number }} [size]
    * @returns {ViewFrame}
    */
-  #framed(scene) {
+  #framed(scene, { width, height } = this.stage) {
     const { store, theme, look } = this;
-    const { width, height } = this.stage;
     const { shape, labels } = look;
-    return frameFor(store, scene, { shape, width, height, theme, banded: isBanded(look), labels });
+    const [banded, strips] = [isBanded(look), shownStrips(this.items).length];
+    return frameFor(store, scene, { shape, width, height, theme, banded, strips, labels });
   }
 
   /** @returns {Staged} */
   #staged() {
     return { scene: this.scene, frame: this.frame, camera: this.stage.camera };
+  }
+
+  /**
+   * The same part of the scene in a window of another size.
+   *
+   * @param {{ width: number, height: number }} size px
+   * @returns {Staged}
+   */
+  #restaged(size) {
+    const frame = this.#framed(this.scene, size);
+    const camera = fromPortable(frame, portable(this.frame, this.stage.camera));
+    return { scene: this.scene, frame, camera };
   }
 
   /** Lay out again after a change of the store or the look, without drawing. */
@@ -177,12 +195,18 @@ export class Scenery extends EventTarget {
     return this.#composed({ ...this.#staged(), camera: home() }, { labels: false });
   }
 
-  /** The current picture, for files; in other colours with another theme. */
-  picture(theme = this.theme) {
+  /**
+   * The current picture, for files; in other colours with another theme, laid out anew for another size.
+   *
+   * @param {Theme} [theme]
+   * @param {{ width: number, height: number } | null} [size] px
+   */
+  picture(theme = this.theme, size = null) {
     const own = this.theme;
     this.theme = theme;
     try {
-      return this.#composed(this.#staged(), { tint: tinted(this, this.scene) });
+      const staged = size ? this.#restaged(size) : this.#staged();
+      return this.#composed(staged, { tint: tinted(this, this.scene) });
     } finally {
       this.theme = own;
     }

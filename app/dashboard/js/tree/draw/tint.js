@@ -13,7 +13,7 @@ const STEPS = 5;
 
 /**
  * @typedef {{
- *   by: "none" | "cut" | "labels" | "errors" | "support",
+ *   by: "none" | "cut" | "labels" | "errors" | "support" | "items",
  *   cycles?: boolean,
  *   category?: (row: number) => number,
  *   share?: (row: number) => number,
@@ -24,7 +24,15 @@ const STEPS = 5;
  * @typedef {{ branch: Uint16Array, band: Uint16Array, colours: string[], soft: string[], text: string[] }}
  *   Shades colours by row, as indices into `colours`: `branch` of the line above a node, `band` of the
  *   ring, wedges and labels; `soft` and `text` are the same colours for areas and for texts
- * @typedef {Shades & { by: Colouring["by"], banded: boolean }} Tint
+ * @typedef {{
+ *   category: number,
+ *   node?: number,
+ *   text: string,
+ *   size: number | null,
+ *   colour: string,
+ * }} Entry of a legend; `size`: null where it is not known
+ * @typedef {Shades & { by: Colouring["by"], banded: boolean, strips?: Shades[] }} Tint `strips`: the colours of the
+ *   rings beyond that of the tint itself, from the inside out
  */
 
 /**
@@ -83,7 +91,7 @@ export function tint(
     text: list.map((colour, at) =>
       at === ink || by === "none" ? theme.text : legible(colour, theme),
     ),
-    banded: by === "labels" || by === "errors",
+    banded: by === "labels" || by === "errors" || by === "items",
   };
 }
 

@@ -375,6 +375,7 @@ export class TreeView extends Scenery {
     else {
       if (color.startsWith("job_")) this.errors = await this.source.errors(color);
       if (color === SUPPORT) this.support ??= await this.source.support();
+      if (color.startsWith("at_")) await this.loadColumn(Number(color.split(".")[1]));
       this.coarse = false;
     }
     this.look.color = color;
@@ -382,6 +383,19 @@ export class TreeView extends Scenery {
     this.recolour();
     this.emit("look");
     if (color === "cut" && this.cut) await this.deepenCut(this.signal);
+  }
+
+  /**
+   * Load what nodes have in a column of the items, for its colours and its strip. Throws the Problem of a
+   * failure.
+   *
+   * @param {number} column
+   */
+  async loadColumn(column) {
+    const { items } = this;
+    if (items && !items.values.has(column)) {
+      items.values.set(column, await items.source.values(column));
+    }
   }
 
   /**

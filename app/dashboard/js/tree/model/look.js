@@ -2,6 +2,7 @@
 
 import { cutOf, cutText } from "./cut.js";
 import { MEASURES } from "./errors.js";
+import { conditionIn, conditionQuery } from "./items.js";
 import { SCALES } from "./scene.js";
 
 /** @import { Cut } from "./cut.js" */
@@ -50,14 +51,20 @@ export const PALETTES = [
  *   links: boolean,
  *   map: MapBy | null,
  *   names: string | null,
+ *   items: string | null,
+ *   strips: number[],
+ *   where: string | null,
  * }} Look `root`, `folded` and `node` are ids; `color`: "cut", "none", "support", the id of a dataset of labels or of
- *   a classifier's evaluation; `cut`: null for the first suggestion; `alone`: the one category that is
+ *   a classifier's evaluation, or "at_….2" for a column of items; `cut`: null for the first suggestion; `alone`: the one category that is
  *   coloured; `measure` and `links`: of errors; `map`: the one beside the tree;
- *   `names`: the id of a naming, null for their own
+ *   `names`: the id of a naming, null for their own; `items`: the id of what is attached; `strips`: its
+ *   columns beside the tips; `where`: the condition on them, as a query
  */
 
 const NODE = /^\d{1,10}$/;
 const MOST_FOLDED = 500;
+/** The most strips beside the tips. */
+export const MOST_STRIPS = 8;
 
 /**
  * The look described by an address, with defaults for anything that cannot be read.
@@ -82,7 +89,9 @@ export function readLook(params) {
         .slice(0, MOST_FOLDED)
         .map(Number),
     ),
-    color: /^(none|support|(ds|job)_[a-z0-9]{8,40})$/.test(params.color ?? "")
+    color: /^(none|support|(ds|job)_[a-z0-9]{8,40}|at_[a-z0-9]{8,40}\.\d{1,3})$/.test(
+      params.color ?? "",
+    )
       ? params.color
       : "cut",
     cut: cutOf(params.cut),
@@ -97,6 +106,9 @@ export function readLook(params) {
     ),
     links: params.links !== "0",
     map: MAPS.find(([by]) => by === params.map)?.[0] ?? null,
+    items: /^at_[a-z0-9]{8,40}$/.test(params.items ?? "") ? params.items : null,
+    strips: stripsIn(params.strips),
+    where: whereIn(params.where),
     names: /^nm_[a-z0-9]{8,40}$/.test(params.names ?? "") ? params.names : null,
   };
 }
@@ -111,6 +123,23 @@ const choice = (choices, text, otherwise) => choices.find((value) => value === t
 
 /** @param {string | undefined} text */
 const nodeId = (text) => (text !== undefined && NODE.test(text) ? Number(text) : null);
+
+/** @param {string | undefined} text */
+function whereIn(text) {
+  const condition = conditionIn(text ?? null);
+  return condition && conditionQuery(condition);
+}
+
+/** @param {string | undefined} text */
+const stripsIn = (text) =>
+  [
+    ...new Set(
+      (text ?? "")
+        .split(".")
+        .filter((part) => /^\d{1,3}$/.test(part))
+        .map(Number),
+    ),
+  ].slice(0, MOST_STRIPS);
 
 /**
  * @param {string | undefined} text
@@ -146,6 +175,9 @@ export function writeLook(look) {
     links: look.links ? null : "0",
     map: look.map,
     names: look.names,
+    items: look.items,
+    strips: look.strips.join(".") || null,
+    where: look.where,
   };
 }
 

@@ -210,6 +210,12 @@ export function treeSource(tree, signal, names = () => null) {
      */
     place: (place, own) => get(`${base}/places/${place}`, { signal: own, quiet: true }),
     positionsPath,
+    /**
+     * @param {string} other id of a tree
+     * @param {string} suffix
+     * @param {QueryValues} values
+     */
+    tanglePath: (other, suffix, values) => `${base}/tangle.${suffix}${query({ other, ...values })}`,
     /** @returns {Promise<Page<Dataset>>} */
     datasets: () => get("/v1/datasets?limit=200", { signal, quiet: true }),
     /**
@@ -231,8 +237,10 @@ export function treeSource(tree, signal, names = () => null) {
     /**
      * @param {string} suffix
      * @param {string | null} labels id of a dataset
+     * @param {QueryValues} [values]
      */
-    confusionsPath: (suffix, labels) => `${base}/confusions.${suffix}${query({ labels })}`,
+    confusionsPath: (suffix, labels, values = {}) =>
+      `${base}/confusions.${suffix}${query({ labels, ...values })}`,
     /**
      * @param {number} node
      * @param {string | null} labels id of a dataset
@@ -255,8 +263,10 @@ export function treeSource(tree, signal, names = () => null) {
 /**
  * @param {string} map id
  * @param {string} suffix
+ * @param {QueryValues} [values]
  */
-const positionsPath = (map, suffix) => `/v1/maps/${map}/positions.${suffix}`;
+const positionsPath = (map, suffix, values = {}) =>
+  `/v1/maps/${map}/positions.${suffix}${query(values)}`;
 
 /** @param {Cut} cut */
 const cutQuery = (cut) => (cut.k === undefined ? { height: cut.height } : { k: cut.k });

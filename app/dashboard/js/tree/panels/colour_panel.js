@@ -33,11 +33,13 @@ export function colourPanel(view, { onproblem, onchange }) {
   let datasets = [];
   /** @type {Option[]} */
   let evaluations = [];
+  /** @type {Option[]} */
+  let columns = [];
   let isSupported = false;
   const options = () => {
     /** @type {Option[]} */
     const supported = isSupported || look.color === SUPPORT ? [[SUPPORT, "Support"]] : []; // prettier-ignore
-    const known = [...OWN, ...supported, ...datasets, ...evaluations];
+    const known = [...OWN, ...supported, ...columns, ...datasets, ...evaluations];
     if (known.some(([value]) => value === look.color)) return known;
     return [...known, /** @type {Option} */ ([look.color, `${byErrors(look) ? "Errors" : "Labels"} of the link`])]; // prettier-ignore
   };
@@ -161,6 +163,15 @@ export function colourPanel(view, { onproblem, onchange }) {
     evaluations = found;
     draw();
   };
+  /**
+   * Offer the columns of items too.
+   *
+   * @param {Option[]} found
+   */
+  const offerColumns = (found) => {
+    columns = found;
+    draw();
+  };
   /** Offer the support of the nodes too, if the tree is not so large that they cannot all be read. */
   const offerSupport = () => {
     isSupported = view.total.leaves <= MOST_LEAVES;
@@ -180,6 +191,7 @@ export function colourPanel(view, { onproblem, onchange }) {
     draw,
     choose,
     offer,
+    offerColumns,
     offerSupport,
   });
 }

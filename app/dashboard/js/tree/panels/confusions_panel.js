@@ -12,6 +12,7 @@ import { confusionCells } from "../draw/confusion_cells.js";
 import { MatrixView } from "../draw/matrix_view.js";
 import { pageColours } from "../draw/palettes.js";
 import { joinsOf, matrixOf } from "../model/matrix.js";
+import { printDialog, printQuery } from "./print_dialog.js";
 import { putNear } from "./tooltip.js";
 
 /** @import { ConfusedClass, ConfusedPair, Confusions, Dataset } from "../../net/answers.js" */
@@ -20,6 +21,7 @@ import { putNear } from "./tooltip.js";
 /** @import { Spot } from "../draw/matrix_view.js" */
 /** @import { Matrix } from "../model/matrix.js" */
 /** @import { TreeView } from "../draw/view.js" */
+/** @import { QueryValues } from "../model/source.js" */
 
 /** The most pairs of the list. */
 const MOST = 12;
@@ -147,15 +149,10 @@ export function confusionsPanel(view, { onchoose }) {
       el("h2", { id: title }, "What is taken for what"),
       menu(
         "Save",
-        FORMS.map(([suffix, label]) => ({
-          label,
-          onselect: () =>
-            download(
-              source.confusionsPath(suffix, labels.value || null),
-              `${view.fileName()}-confusions.${suffix}`,
-              { signal },
-            ),
-        })),
+        [
+          { label: "Figure for print…", onselect: () => print() },
+          ...FORMS.map(([suffix, label]) => ({ label, onselect: () => save(suffix) })),
+        ],
         { iconName: "download", kind: "small", "aria-label": "Save what is taken for what" },
       ),
     ),
@@ -165,6 +162,26 @@ export function confusionsPanel(view, { onchoose }) {
     trouble,
     content,
   );
+
+  /**
+   * @param {string} suffix
+   * @param {QueryValues} [values]
+   */
+  const save = (suffix, values) =>
+    download(
+      source.confusionsPath(suffix, labels.value || null, values),
+      `${view.fileName()}-confusions.${suffix}`,
+      { signal },
+    );
+  const print = () =>
+    printDialog({
+      title: "The matrix for print",
+      hasHeight: false,
+      save: (options) => {
+        const { height_mm: _, ...values } = printQuery(options);
+        return save(options.form, { ...values, palette: view.look.palette });
+      },
+    });
 
   const start = async () => {
     const { items } = await source.datasets();

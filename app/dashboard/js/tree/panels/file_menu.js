@@ -9,6 +9,7 @@ import { menu } from "../../ui/menus.js";
 import { pictureColor } from "../draw/colouring.js";
 import { figure, pngOf, svgOf } from "../draw/figures.js";
 import { onWhite } from "../draw/palettes.js";
+import { printView } from "./print_view.js";
 
 /** @import { TreeView } from "../draw/view.js" */
 /** @import { QueryValues } from "../model/source.js" */
@@ -43,11 +44,15 @@ export function fileMenu(view) {
     "Save",
     () => [
       { label: "Picture of the view…", onselect: () => pictureDialog(view) },
+      { label: "Figure for print…", onselect: () => printView(view) },
       { label: "Newick", onselect: () => save("nwk", part(), "Newick") },
       { label: "JSON", onselect: () => save("json", part(), "JSON") },
       { label: "Nexus", onselect: () => save("nex", part(), "Nexus") },
       { label: "Linkage (SciPy, npy)", onselect: () => save("linkage.npy", {}, "a linkage") },
       { label: "hclust (R, JSON)", onselect: () => save("hclust.json", {}, "hclust") },
+      { label: "GraphML", onselect: () => save("graphml", part(), "GraphML") },
+      { label: "Nodes (CSV)", onselect: () => save("csv", part(), "CSV") },
+      { label: "Nodes (Parquet)", onselect: () => save("parquet", part(), "Parquet") },
       { label: "Columns (Arrow)", onselect: () => save("arrow", part(), "Arrow") },
       {
         label: "Leaves of all rows (CSV)",

@@ -53,7 +53,7 @@ export function legend(view, { onalone, onpoint }) {
             },
             el("span", { class: "tree-swatch", style: { background: colour } }),
             bdi(text, { class: "tree-key-text" }),
-            el("span", { class: "tree-key-size" }, sizeText(size)),
+            el("span", { class: "tree-key-size" }, size === null ? "" : sizeText(size)),
           ),
         ),
       ),

@@ -10,11 +10,14 @@ import { count, number, plural } from "../../ui/format.js";
 import { menu } from "../../ui/menus.js";
 import { problemBox, waiting, warningBox } from "../../ui/notices.js";
 import { progressPanel } from "../../ui/progress.js";
+import { pictureColor } from "../draw/colouring.js";
 import { mapColours } from "../draw/map_colours.js";
 import { MapView } from "../draw/map_view.js";
 import { MAPS } from "../model/look.js";
 import { nodeOver, painted, thinned, within } from "../model/point_map.js";
 import { NONE } from "../model/store.js";
+import { itemNote } from "./item_values.js";
+import { printDialog, printQuery } from "./print_dialog.js";
 import { putNear } from "./tooltip.js";
 import { zoomButtons } from "./zoom_buttons.js";
 
@@ -65,6 +68,7 @@ export function mapPanel(view, { onchoose }) {
   const cautions = el("div");
   const fits = el("div", { class: "map-fits", role: "status" });
   const tip = el("div", { class: "matrix-tip", hidden: true });
+  const note = itemNote(view);
   const map = new MapView({
     onpoint: (place, x, y) => tell(place, x, y),
     onchoose: (place) => choosePoint(place),
@@ -94,11 +98,18 @@ export function mapPanel(view, { onchoose }) {
         outlinedBy(map.view);
       },
     }),
-    menu("Save", () => FORMS.map(([suffix, label]) => ({ label, onselect: () => save(suffix) })), {
-      iconName: "download",
-      kind: "small",
-      "aria-label": "Save the map",
-    }),
+    menu(
+      "Save",
+      () => [
+        { label: "Figure for print…", onselect: print },
+        ...FORMS.map(([suffix, label]) => ({ label, onselect: () => save(suffix) })),
+      ],
+      {
+        iconName: "download",
+        kind: "small",
+        "aria-label": "Save the map",
+      },
+    ),
     zoomButtons("Zoom of the map", map),
   );
   const content = el("div", { class: "map-content", hidden: true }, place, facts, fits, cautions);
@@ -132,6 +143,23 @@ export function mapPanel(view, { onchoose }) {
     shown &&
     download(source.positionsPath(shown.id, suffix), `${view.fileName()}-map.${suffix}`, {
       signal,
+    });
+
+  const print = () =>
+    printDialog({
+      title: "The map for print",
+      save: async (options) => {
+        if (!shown) return;
+        const [[x0, y0], , [x1, y1]] = map.view;
+        const values = {
+          ...printQuery(options),
+          palette: look.palette,
+          color_by: pictureColor(view),
+          window: [x0, y0, x1, y1].map((value) => Number(value.toPrecision(6))).join(","),
+        };
+        const path = source.positionsPath(shown.id, options.form, values);
+        await download(path, `${view.fileName()}-map.${options.form}`, { signal });
+      },
     });
 
   // --- loading -----------------------------------------------------------------------------------
@@ -261,6 +289,7 @@ export function mapPanel(view, { onchoose }) {
     tip.hidden = at === NONE;
     const slot = at === NONE ? NONE : nodeOver(view.store, at);
     view.mark(slot === NONE ? null : [view.store.id[slot]]);
+    note.tell(null);
     if (at === NONE) return;
     const { store } = view;
     const isLeaf = slot !== NONE && store.size[slot] === 1;
@@ -271,6 +300,7 @@ export function mapPanel(view, { onchoose }) {
       el("strong", {}, name ? bdi(name) : slot === NONE ? "A point" : `Node ${store.id[slot]}`),
       !isLeaf && slot !== NONE && el("span", {}, `one of ${plural(store.size[slot], "point")}`),
       row,
+      note.element,
     );
     putNear(tip, place, x, y);
     const own = new AbortController();
@@ -279,6 +309,7 @@ export function mapPanel(view, { onchoose }) {
       try {
         const point = await source.place(at, AbortSignal.any([own.signal, signal]));
         const isKnown = isLeaf || point.name === null;
+        note.tell({ node: point.leaf, row: point.row });
         replace(row, `Row ${count(point.row)}`, !isKnown && [", ", bdi(point.name ?? "")]);
       } catch (error) {
         if (!aborted(error)) replace(row, bdi(problemOf(error).title ?? ""));

@@ -10,6 +10,7 @@ import { fetchedImage } from "../../ui/images.js";
 import { problemBox, waiting } from "../../ui/notices.js";
 import { byLabels, colourOfLabel, shownErrors } from "../draw/colouring.js";
 import { nodeAgreement } from "./node_agreement.js";
+import { nodeExamples } from "./node_examples.js";
 import { nodeErrors } from "./node_errors.js";
 import { nodePoints } from "./node_points.js";
 import {
@@ -113,7 +114,7 @@ export function nodePanel(view, { actions, onchoose, choosing }) {
    *   `isWanted`: the user has just asked for it, and it comes into view
    */
   const show = async (id, { anew = false, isWanted = false } = {}) => {
-    const name = `${id} ${labels()} ${shownErrors(view)?.job} ${view.look.names}`;
+    const name = `${id} ${labels()} ${shownErrors(view)?.job} ${view.look.names} ${view.items?.attachment.id}`;
     if (name === shown && !anew) {
       if (isWanted) reveal();
       return;
@@ -131,7 +132,7 @@ export function nodePanel(view, { actions, onchoose, choosing }) {
     try {
       const node = await source.node(id, labels());
       if (current !== request || signal.aborted) return;
-      draw(node);
+      draw(node, AbortSignal.any([current.signal, signal]));
       if (isWanted) reveal();
     } catch (error) {
       if (current !== request || aborted(error)) return;
@@ -159,8 +160,11 @@ export function nodePanel(view, { actions, onchoose, choosing }) {
     if (top > innerHeight - LEAST_SHOWN) scrollBy({ top: top - innerHeight / 2 });
   };
 
-  /** @param {NodeDetails} node */
-  const draw = (node) => {
+  /**
+   * @param {NodeDetails} node
+   * @param {AbortSignal} own ends when another node is shown
+   */
+  const draw = (node, own) => {
     const isLeaf = node.n_leaves === 1 && !node.children.length;
     const total = view.total.size;
     const added = Object.entries(node).filter(([name]) => !KNOWN.has(name));
@@ -210,6 +214,7 @@ export function nodePanel(view, { actions, onchoose, choosing }) {
         ),
       ),
       node.picture && pictureOf(node.picture),
+      nodeExamples(view, node, own),
       node.labels && labelShares(node.labels),
       nodeErrors(view, node, goTo),
       nodeAgreement(view, node),

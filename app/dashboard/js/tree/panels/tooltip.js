@@ -5,6 +5,7 @@ import { number, plural } from "../../ui/format.js";
 import { categoryText } from "../draw/colouring.js";
 import { INNER, LEAF } from "../model/scene.js";
 import { NONE } from "../model/store.js";
+import { itemNote } from "./item_values.js";
 
 /** @import { Hover, TreeView } from "../draw/view.js" */
 
@@ -16,6 +17,7 @@ const LONGEST = 160;
  */
 export function tooltip(view, stage) {
   const element = el("div", { class: "tree-tip", hidden: true });
+  const note = itemNote(view);
   /** @param {number} row */
   const write = (row) => {
     const { scene, store } = view;
@@ -40,13 +42,18 @@ export function tooltip(view, stage) {
         !isRest && `, height ${number(height[row])}`,
       ),
       category && el("span", {}, bdi(category)),
+      note.element,
     );
+    note.tell(kind[row] === LEAF ? { node: id[row] } : null);
   };
   /** @param {Hover} hover */
   const follow = ({ row, x, y, same }) => {
     const wasHidden = element.hidden;
     element.hidden = row === NONE || x === null || y === null;
-    if (row === NONE || x === null || y === null) return;
+    if (row === NONE || x === null || y === null) {
+      note.tell(null);
+      return;
+    }
     if (!same || wasHidden) write(row);
     putNear(element, stage, x, y);
   };

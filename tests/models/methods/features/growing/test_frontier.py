@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import get_args
 
 import numpy as np
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 
 from models.errors import Cancelled
 from models.methods.features.growing.frontier import Choice, GrownTree, Split, grow
-from models.progress import silent
+from models.progress import Progress, silent
+from models.rows import ArrayRows
 from models.tree.cut import cut
 
 
@@ -22,6 +24,22 @@ def halves(points: np.ndarray) -> Split | None:
         return None
     cluster = (points[:, 0] > (low + high) / 2).astype(np.int64)
     return Split(cluster, np.array([points[cluster == c].mean(axis=0) for c in (0, 1)]))
+
+
+def growth(
+    points: np.ndarray,
+    split: Callable[[np.ndarray], Split | None],
+    choice: Choice,
+    max_leaves: int,
+    progress: Progress,
+) -> GrownTree:
+    return grow(
+        ArrayRows(points),
+        lambda rows: split(rows.values(0, rows.shape[0])),
+        choice,
+        max_leaves,
+        progress,
+    )
 
 
 def spread(points: np.ndarray) -> np.ndarray:
@@ -68,7 +86,7 @@ def test_leaves_are_those_of_the_definition(
     choice: Choice, seed: int, n_points: int, n_leaves: int
 ) -> None:
     points = np.random.default_rng(seed).normal(size=(n_points, 2)) ** 3
-    grown = grow(points, halves, choice, n_leaves, silent)
+    grown = growth(points, halves, choice, n_leaves, silent)
     assert leaves_of(grown) == set(naive(points, choice, n_leaves))
     grown.tree().validate()
 
@@ -76,10 +94,10 @@ def test_leaves_are_those_of_the_definition(
 @pytest.mark.parametrize("choice", get_args(Choice))
 def test_cut_to_k_leaves_it_is_the_tree_with_max_leaves_k(choice: Choice) -> None:
     points = np.random.default_rng(0).normal(size=(40, 2))
-    tree = grow(points, halves, choice, 15, silent).tree()
+    tree = growth(points, halves, choice, 15, silent).tree()
     for k in range(1, 16):
         partition = cut(tree, k)
-        small = grow(points, halves, choice, k, silent)
+        small = growth(points, halves, choice, k, silent)
         groups = {
             frozenset(np.flatnonzero(partition.cluster_of_point == c).tolist()) for c in range(k)
         }
@@ -95,7 +113,7 @@ def thirds(points: np.ndarray) -> Split | None:
 
 def test_splits_in_more_than_two_never_pass_the_limit() -> None:
     points = np.random.default_rng(1).normal(size=(60, 2))
-    grown = grow(points, thirds, "size", 8, silent)
+    grown = growth(points, thirds, "size", 8, silent)
     assert len(leaves_of(grown)) == 7
     (note,) = grown.end_warnings(8)
     assert "7 leaves, not max_leaves = 8: splitting the next leaf" in note
@@ -105,20 +123,20 @@ def test_splits_in_more_than_two_never_pass_the_limit() -> None:
 @pytest.mark.parametrize("choice", get_args(Choice))
 def test_points_that_cannot_be_split(choice: Choice) -> None:
     points = np.repeat([[0.0], [1.0], [5.0]], [4, 2, 1], axis=0)
-    grown = grow(points, halves, choice, 10, silent)
+    grown = growth(points, halves, choice, 10, silent)
     tree = grown.tree()
     # Named from the largest leaf on.
     assert [tree.name[leaf] for leaf in tree.leaf_of_point] == list("0000112")
     assert tree.height.max() == 2
     (note,) = grown.end_warnings(10)
     assert "no leaf could be split further" in note
-    alone = grow(points[:4], halves, choice, 5, silent)
+    alone = growth(points[:4], halves, choice, 5, silent)
     assert alone.tree().name.tolist() == ["0"]
 
 
 def test_sums_are_those_of_the_nodes() -> None:
     points = np.random.default_rng(2).normal(size=(50, 3))
-    grown = grow(points, halves, "inertia", 8, silent)
+    grown = growth(points, halves, "inertia", 8, silent)
     tree = grown.tree(list("abcdefgh"))
     above = [set() for _ in range(tree.n_nodes)]
     for row, leaf in enumerate(tree.leaf_of_point):
@@ -140,4 +158,4 @@ def test_cancel_is_obeyed() -> None:
         raise Cancelled
 
     with pytest.raises(Cancelled):
-        grow(np.eye(4), halves, "size", 3, cancel)
+        growth(np.eye(4), halves, "size", 3, cancel)

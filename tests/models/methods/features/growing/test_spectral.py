@@ -19,7 +19,7 @@ from models.progress import silent
 def split(points: np.ndarray, k: int, n_neighbors: int = 5) -> tuple[Split | None, Spectral]:
     rng = np.random.default_rng(0)
     splitter = Spectral(k, n_neighbors, KMeansEffort(20), rng, 1, silent)
-    return splitter(np.asarray(points, dtype=float)), splitter
+    return splitter.split(np.asarray(points, dtype=float)), splitter
 
 
 def naive(points: np.ndarray, k: int, n_neighbors: int) -> np.ndarray:
@@ -144,4 +144,4 @@ def test_cancel_is_obeyed() -> None:
         raise Cancelled
 
     with pytest.raises(Cancelled):
-        Spectral(2, 5, KMeansEffort(1), np.random.default_rng(0), 1, cancel)(np.eye(9))
+        Spectral(2, 5, KMeansEffort(1), np.random.default_rng(0), 1, cancel).split(np.eye(9))

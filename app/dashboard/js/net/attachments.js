@@ -1,0 +1,59 @@
+// What is attached to a tree: items, a row for each of its rows or leaves.
+
+import { readNpy } from "./npy.js";
+import { get, raw } from "./requests.js";
+import { treeJobs } from "./tree_jobs.js";
+
+/** @import { Attachment, ItemColumn, ItemDetails, ItemExamples } from "./answers.js" */
+/** @import { TreeJobs } from "./tree_jobs.js" */
+
+/** @type {TreeJobs<Attachment>} */
+export const attachments = treeJobs("attachment");
+
+/**
+ * The requests about one attachment; they end with `signal` and throw the Problem of a failure.
+ *
+ * @param {string} id
+ * @param {AbortSignal} signal
+ */
+export function itemsSource(id, signal) {
+  const base = attachments.pathOf(id);
+  /** @param {string} path */
+  const matrix = async (path) => {
+    const answer = await raw(`${base}/${path}`, { signal, accept: "application/x-npy", quiet: true }); // prettier-ignore
+    return readNpy(await answer.arrayBuffer());
+  };
+  return {
+    /** @returns {Promise<ItemColumn[]>} */
+    columns: async () => (await get(`${base}/columns`, { signal, quiet: true })).items,
+    /**
+     * The value of each node in a column and, of a category, its share: by node id, NaN for none.
+     *
+     * @param {number} column
+     */
+    values: (column) => matrix(`columns/${column}/nodes.npy`),
+    /**
+     * Under each node, the number of items and of those that match: by node id.
+     *
+     * @param {string} condition the query
+     */
+    matches: (condition) => matrix(`matches.npy?${condition}`),
+    /**
+     * @param {number} node
+     * @param {{ by: string, n: number, seed?: number, signal: AbortSignal }} options
+     * @returns {Promise<ItemExamples>}
+     */
+    examples: (node, { by, n, seed = 0, signal: own }) =>
+      get(`${base}/nodes/${node}/examples?by=${by}&n=${n}&seed=${seed}`, {
+        signal: AbortSignal.any([signal, own]),
+        quiet: true,
+      }),
+    /**
+     * @param {number} item
+     * @param {AbortSignal} own
+     * @returns {Promise<ItemDetails>}
+     */
+    item: (item, own) =>
+      get(`${base}/items/${item}`, { signal: AbortSignal.any([signal, own]), quiet: true }),
+  };
+}

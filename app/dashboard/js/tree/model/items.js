@@ -1,0 +1,141 @@
+// The items of a tree: their columns, what is known of nodes by them, and conditions. Pure.
+
+import { NONE } from "./store.js";
+
+/** @import { Attachment, ItemColumn } from "../../net/answers.js" */
+/** @import { itemsSource } from "../../net/attachments.js" */
+
+/**
+ * @typedef {{ shape: number[], values: Float32Array | Float64Array | Int32Array }} NodeMatrix a row for each
+ *   node, by id
+ * @typedef {{
+ *   attachment: Attachment,
+ *   source: ReturnType<typeof itemsSource>,
+ *   columns: ItemColumn[],
+ *   values: Map<number, NodeMatrix>,
+ *   strips: number[],
+ *   matches: NodeMatrix | null,
+ * }} Items what a view shows of an attachment. `values`: of the columns that were loaded; `strips`: the
+ *   columns beside the tips, from the inside out; `matches`: of the condition, if there is one
+ *
+ * @typedef {{ column: number, equals?: string, contains?: string, low?: string, high?: string }} Condition
+ */
+
+/** Steps of the gradient of numbers and dates. */
+export const N_STEPS = 9;
+/** The share from which a node has the category of all that lies under it. */
+const ALL = 0.9995;
+
+/** Whether a column has values of nodes: a strip, and colours.
+ *
+ * @param {ItemColumn} column
+ */
+export const hasNodes = (column) => column.of_nodes;
+
+/** @param {ItemColumn} column */
+export const isCategory = (column) => column.kind === "category";
+
+/**
+ * The least and the largest value of a column of numbers or dates (in s since 1970); null for none.
+ *
+ * @param {ItemColumn} column
+ * @returns {[low: number, high: number] | null}
+ */
+export function rangeOf({ kind, quantiles, first, last }) {
+  if (kind === "number" && quantiles) return [quantiles[0], quantiles[quantiles.length - 1]];
+  if (kind === "date" && first && last) return [Date.parse(first) / 1000, Date.parse(last) / 1000];
+  return null;
+}
+
+/**
+ * The category of a node in a column: its number, or the step of its value; -1 for none.
+ *
+ * @param {ItemColumn} column
+ * @param {NodeMatrix} values
+ * @param {number} node
+ */
+export function categoryAt(column, { values, shape }, node) {
+  const value = node < 0 || node >= shape[0] ? NaN : values[node * shape[1]];
+  if (Number.isNaN(value)) return NONE;
+  if (isCategory(column)) return value;
+  const range = rangeOf(column);
+  return range ? stepOf(value, range) : NONE;
+}
+
+/**
+ * The share of the category of a node among its items; 1 for a number.
+ *
+ * @param {NodeMatrix} values
+ * @param {number} node
+ */
+export function shareAt({ values, shape }, node) {
+  if (shape[1] < 2 || node < 0 || node >= shape[0]) return 1;
+  const share = values[node * shape[1] + 1];
+  return Number.isNaN(share) ? 1 : share;
+}
+
+/**
+ * Whether all items under a node are of its category.
+ *
+ * @param {NodeMatrix} values
+ * @param {number} node
+ */
+export const isWhole = (values, node) => shareAt(values, node) >= ALL;
+
+/**
+ * @param {number} value
+ * @param {[low: number, high: number]} range
+ */
+export function stepOf(value, [low, high]) {
+  if (!(high > low)) return Math.floor(N_STEPS / 2);
+  // Halved, so that the difference of two finite numbers does not overflow.
+  const share = (value / 2 - low / 2) / (high / 2 - low / 2);
+  return Math.min(N_STEPS - 1, Math.max(0, Math.floor(share * N_STEPS)));
+}
+
+/**
+ * Whether some item under a node matches; true where that is not known.
+ *
+ * @param {NodeMatrix | null} matches
+ * @param {number} node
+ */
+export const isMatched = (matches, node) =>
+  !matches ||
+  node < 0 ||
+  node >= matches.shape[0] ||
+  matches.values[2 * node] === 0 ||
+  matches.values[2 * node + 1] > 0;
+
+/**
+ * A condition as a query; "" for one that asks for nothing.
+ *
+ * @param {Condition} condition
+ */
+export function conditionQuery({ column, ...asked }) {
+  const given = Object.entries(asked).filter(([, value]) => value !== undefined && value !== "");
+  if (!given.length) return "";
+  const query = new URLSearchParams({ column: String(column) });
+  for (const [name, value] of given) query.set(name, String(value));
+  return String(query);
+}
+
+const PARTS = /** @type {const} */ (["equals", "contains", "low", "high"]);
+
+/**
+ * The condition in a query of `conditionQuery`; null for any other text.
+ *
+ * @param {string | null} text
+ * @returns {Condition | null}
+ */
+export function conditionIn(text) {
+  const query = new URLSearchParams(text ?? "");
+  const column = query.get("column");
+  if (column === null || !/^\d{1,3}$/.test(column)) return null;
+  /** @type {Condition} */
+  const condition = { column: Number(column) };
+  for (const name of PARTS) {
+    const value = query.get(name);
+    if (value) condition[name] = value.slice(0, 200);
+  }
+  return conditionQuery(condition) ? condition : null;
+}

@@ -1,0 +1,50 @@
+// The sizes of figures for print, in millimetres, and how large they are in px of the screen.
+
+/** @typedef {{ width: number, height: number | null }} PaperSize mm; no height: that of the view */
+
+const INCH_MM = 25.4;
+/** Pt in an inch. */
+const INCH_PT = 72;
+/** The size of most labels of the view, px. */
+const LABEL_PX = 11;
+export const LEAST_MM = 10;
+export const MOST_MM = 2000;
+
+/**
+ * The names, labels and sizes of what figures are made for, and the points of their labels.
+ *
+ * @type {readonly { name: string, label: string, size: PaperSize, pt: number }[]}
+ */
+export const PAPERS = [
+  { name: "single", label: "One column, 85 mm", size: { width: 85, height: null }, pt: 7 },
+  { name: "double", label: "Two columns, 178 mm", size: { width: 178, height: null }, pt: 7 },
+  { name: "a4", label: "A4 with margins, 170 × 247 mm", size: { width: 170, height: 247 }, pt: 8 },
+  {
+    name: "slide",
+    label: "Slide 16:9, 338.7 × 190.5 mm",
+    size: { width: 338.7, height: 190.5 },
+    pt: 16,
+  },
+];
+
+/**
+ * The size in px for which the view is laid out, so that its labels have `pt` points on paper.
+ *
+ * @param {PaperSize} paper
+ * @param {number} pt
+ * @param {{ width: number, height: number }} view px; for paper without a height
+ */
+export function layoutSize({ width, height }, pt, view) {
+  const pxPerMm = (LABEL_PX * INCH_PT) / (pt * INCH_MM);
+  const across = width * pxPerMm;
+  const down = height === null ? (across * view.height) / view.width : height * pxPerMm;
+  return { width: across, height: down };
+}
+
+/**
+ * What is wrong with a length, or null.
+ *
+ * @param {number} mm
+ */
+export const wrongLength = (mm) =>
+  mm >= LEAST_MM && mm <= MOST_MM ? null : `From ${LEAST_MM} to ${MOST_MM} mm.`;

@@ -1,0 +1,151 @@
+// The dialog of a figure for print: its form, its size on paper, its colours.
+
+import { field, select } from "../../ui/controls.js";
+import { dialog } from "../../ui/dialogs.js";
+import { el } from "../../ui/dom.js";
+import { PAPERS, wrongLength } from "../model/paper_sizes.js";
+
+/** @import { Option } from "../../ui/controls.js" */
+/** @import { PaperSize } from "../model/paper_sizes.js" */
+
+/**
+ * @typedef {{
+ *   form: "pdf" | "svg" | "png",
+ *   paper: PaperSize,
+ *   pt: number,
+ *   dpi: number,
+ *   theme: "light" | "dark",
+ *   title: string,
+ *   legend: boolean,
+ * }} PrintOptions
+ */
+
+const OWN = "own";
+/** @type {Option[]} */
+const SIZES = [
+  ...PAPERS.map(({ name, label }) => /** @type {const} */ ([name, label])),
+  [OWN, "Own size"],
+];
+
+const DPIS = [150, 300, 600];
+const POINTS = [5, 6, 7, 8, 9, 10, 12, 16, 20];
+
+/**
+ * Ask how a figure is to be printed, and save it.
+ *
+ * @param {{
+ *   title: string,
+ *   hasLegend?: boolean,
+ *   hasHeight?: boolean,
+ *   save: (options: PrintOptions) => Promise<unknown>,
+ * }} options `hasLegend`: whether a legend can be left out; `hasHeight`: whether the height is free
+ */
+export function printDialog({ title, hasLegend = false, hasHeight = true, save }) {
+  const form = select(
+    [
+      ["pdf", "PDF"],
+      ["svg", "SVG, for editing"],
+      ["png", "PNG"],
+    ],
+    { value: "pdf", onchange: () => draw() },
+  );
+  const size = select(SIZES, {
+    value: "single",
+    onchange: () => {
+      const known = PAPERS.find(({ name }) => name === size.value);
+      if (known) points.value = `${known.pt}`;
+      draw();
+    },
+  });
+  const [width, height] = [85, ""].map((value) =>
+    el("input", { type: "number", min: 10, max: 2000, step: "any", value: `${value}` }),
+  );
+  const points = select(
+    POINTS.map((pt) => [pt, `${pt} pt`]),
+    { value: 7 },
+  );
+  const dpi = select(
+    DPIS.map((dots) => [dots, `${dots} dots an inch`]),
+    { value: 300 },
+  );
+  const theme = select(
+    [
+      ["light", "On white, for print"],
+      ["dark", "On black, for slides"],
+    ],
+    { value: "light" },
+  );
+  const heading = el("input", { type: "text", value: "", maxlength: 200 });
+  const key = el("input", { type: "checkbox", checked: true });
+  const across = field("Width, mm", width);
+  const down = field("Height, mm", height, { help: "Empty: it follows from what is drawn." });
+  const dots = field("Resolution", dpi);
+  const draw = () => {
+    const isOwn = size.value === OWN;
+    across.hidden = !isOwn;
+    down.hidden = !isOwn || !hasHeight;
+    dots.hidden = form.value !== "png";
+  };
+  draw();
+  /** @returns {PaperSize | null} null: a length is wrong, which is said beside it */
+  const paper = () => {
+    const known = PAPERS.find(({ name }) => name === size.value)?.size;
+    if (known) return hasHeight ? known : { ...known, height: null };
+    const wrong = wrongLength(Number(width.value));
+    const isFree = !hasHeight || height.value === "";
+    const wrongDown = isFree ? null : wrongLength(Number(height.value));
+    across.setError(wrong);
+    down.setError(wrongDown);
+    if (wrong || wrongDown) return null;
+    return { width: Number(width.value), height: isFree ? null : Number(height.value) };
+  };
+  const { close } = dialog({
+    title,
+    body: [
+      field("Form", form),
+      field("Size", size),
+      across,
+      down,
+      field("Text", points, { help: "The size of labels; where they are many, they are smaller." }),
+      dots,
+      field("Colours", theme),
+      field("Title", heading, { help: "Stands above the figure; leave it empty for none." }),
+      hasLegend && el("label", { class: "check" }, key, "With the legend"),
+    ],
+    actions: [
+      { label: "Cancel" },
+      {
+        label: "Save",
+        kind: "primary",
+        onclick: () => {
+          const chosen = paper();
+          if (!chosen) return false;
+          close();
+          return save({
+            form: /** @type {PrintOptions["form"]} */ (form.value),
+            paper: chosen,
+            pt: Number(points.value),
+            dpi: Number(dpi.value),
+            theme: theme.value === "dark" ? "dark" : "light",
+            title: heading.value.trim(),
+            legend: key.checked,
+          });
+        },
+      },
+    ],
+  });
+}
+
+/**
+ * The query of a picture that the service draws itself.
+ *
+ * @param {PrintOptions} options
+ */
+export const printQuery = ({ form, paper, pt, dpi, theme, title }) => ({
+  width_mm: paper.width,
+  height_mm: paper.height,
+  font_pt: pt,
+  dpi: form === "png" ? dpi : null,
+  theme,
+  title,
+});

@@ -1,0 +1,57 @@
+// The view of a tree as a figure for print: laid out anew for the paper, as it is seen, and made into a
+// file by the service, which has the fonts.
+
+import { aborted } from "../../net/problem.js";
+import { raw } from "../../net/requests.js";
+import { toast, toastError } from "../../ui/dialogs.js";
+import { saveBlob } from "../../ui/downloads.js";
+import { figure, itemsOf } from "../draw/figures.js";
+import { onBlack, onWhite } from "../draw/palettes.js";
+import { layoutSize } from "../model/paper_sizes.js";
+import { printDialog } from "./print_dialog.js";
+
+/** @import { TreeView } from "../draw/view.js" */
+/** @import { PrintOptions } from "./print_dialog.js" */
+
+/** @param {TreeView} view */
+export const printView = (view) =>
+  printDialog({
+    title: "Figure for print",
+    hasLegend: true,
+    save: (options) => savePrint(view, options),
+  });
+
+/**
+ * @param {TreeView} view
+ * @param {PrintOptions} options
+ */
+async function savePrint(view, { form, paper, pt, dpi, theme: wanted, title, legend }) {
+  const { palette } = view.look;
+  const theme = (wanted === "dark" ? onBlack : onWhite)(palette, view.theme.family);
+  const size = layoutSize(paper, pt, view.stage);
+  const drawn = figure(view, { title, legend, theme, size });
+  const body = {
+    form,
+    width: drawn.width,
+    height: drawn.height,
+    width_mm: paper.width,
+    dpi,
+    title: title || "Tree",
+    paper: theme.paper,
+    items: itemsOf(drawn, theme.family),
+  };
+  try {
+    const response = await raw("/v1/figures", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+      signal: view.signal,
+      quiet: true,
+    });
+    saveBlob(await response.blob(), `${view.fileName()}.${form}`);
+    const lost = response.headers.get("warning");
+    if (lost) toast(lost.replace(/^\d+ \S+ "|"$/g, ""));
+  } catch (error) {
+    if (!aborted(error)) toastError(error);
+  }
+}

@@ -1,0 +1,143 @@
+"""A square matrix of shares as SVG, with a name at each row and column.
+
+Off the diagonal a cell's colour grows with the square root of its share, so that small shares show;
+the diagonal is grey. Many cells are pixels of one image, and names that have no room are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.pictures import raster
+from app.pictures.lettering import clip, unit_of, width
+from app.pictures.marks import Marks, number, page, points
+from app.pictures.palette import Style, mix
+from models.arrays import Float
+
+SMALLEST_FONT = 5.0
+_SMALL = 10.5
+_SHADES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """What to draw. names : of n rows and columns. share : (n, n) from 0 to 1. rows, columns : what
+    they are. caption : a note below.
+    """
+
+    names: Sequence[str]
+    share: Float
+    rows: str
+    columns: str
+    caption: str
+
+
+def svg(
+    matrix: Matrix,
+    style: Style,
+    *,
+    px: float = 1000,
+    font: float | None = None,
+    title: str | None = None,
+) -> str:
+    """A picture `px` pixels wide; its height follows. font : the largest size of names in pixels;
+    None: in proportion to the width.
+    """
+    unit, n = unit_of(px, font), len(matrix.names)
+    marks = Marks(style)
+    head = 46 * unit if title else 0.0
+    if title:
+        marks.heading(title, px, head, unit)
+    margin, small = 12 * unit, _SMALL * unit
+    most = 13 * unit if font is None else font
+    side = px - 2 * margin - 2 * small
+    size, room = 0.0, 0.0
+    # Names take room from the cells, whose size bounds that of names.
+    for _ in range(3):
+        size = min(most, 0.84 * (side - room) / max(1, n))
+        wide = max((width(clip(name, size, 0.28 * px), size) for name in matrix.names), default=0)
+        room = wide + 6 * unit if size >= SMALLEST_FONT else 0.0
+    side -= room
+    cell = side / max(1, n)
+    left, top = px - margin - side, head + margin + 1.6 * small + room
+    _cells(marks, matrix, style, left, top, cell)
+    marks.stroke(
+        f"M{points(left, top)}h{number(side)}v{number(side)}h{number(-side)}Z",
+        style.guide,
+        0.8 * unit,
+    )
+    if room:
+        for place, name in enumerate(matrix.names):
+            at, text = (place + 0.5) * cell, clip(name, size, 0.28 * px)
+            marks.text(left - 4 * unit, top + at, text, size, anchor="end", whole=name)
+            marks.text(left + at, top - 4 * unit, text, size, turn=-90, whole=name)
+    middle = side / 2
+    marks.text(
+        left + middle, head + margin, matrix.columns, small, colour=style.faint, anchor="middle"
+    )
+    marks.text(
+        margin, top + middle, matrix.rows, small, colour=style.faint, anchor="middle", turn=-90
+    )
+    bottom = top + side + 20 * unit
+    _scale(marks, matrix, style, left, bottom, min(side, 160 * unit), unit)
+    note = clip(matrix.caption, small, side)
+    marks.text(left, bottom + 20 * unit, note, small, colour=style.faint)
+    described = f"{(title or matrix.rows)[:200]}, {n:,} classes"
+    return page(px, bottom + 38 * unit, described, style, marks.write())
+
+
+def _largest(matrix: Matrix) -> float:
+    """The largest share off the diagonal; 1 if there is none."""
+    off = matrix.share.copy()
+    np.fill_diagonal(off, 0.0)
+    return float(off.max(initial=0.0)) or 1.0
+
+
+def _shades(style: Style) -> list[str]:
+    return [mix(style.paper, style.colours[0], step / (_SHADES - 1)) for step in range(_SHADES)]
+
+
+def _greys(style: Style) -> list[str]:
+    return [mix(style.paper, style.ink, 0.5 * step / (_SHADES - 1)) for step in range(_SHADES)]
+
+
+def _cells(
+    marks: Marks, matrix: Matrix, style: Style, left: float, top: float, cell: float
+) -> None:
+    n = len(matrix.names)
+    shade = np.ceil(np.sqrt(matrix.share / _largest(matrix)).clip(0, 1) * (_SHADES - 1))
+    own = np.ceil(np.diagonal(matrix.share).clip(0, 1) * (_SHADES - 1)).astype(int)
+    code = shade.astype(int)
+    np.fill_diagonal(code, _SHADES + own)
+    colours = [*_shades(style), *_greys(style)]
+    rows, columns = np.nonzero(matrix.share)
+    if len(rows) > raster.MOST_MARKS:
+        pixels = np.full((n, n, 4), 255, dtype=np.uint8)
+        pixels[..., :3] = raster.rgb(colours)[code]
+        marks.areas.append(raster.image(pixels, left, top, n * cell, n * cell))
+        return
+    for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+        x, y = left + column * cell, top + row * cell
+        box = f"M{points(x, y)}h{number(cell)}v{number(cell)}h{number(-cell)}Z"
+        marks.area(box, colours[code[row, column]])
+
+
+def _scale(
+    marks: Marks,
+    matrix: Matrix,
+    style: Style,
+    left: float,
+    y: float,
+    wide: float,
+    unit: float,
+) -> None:
+    """What colours mean, from nothing to the largest share."""
+    step, high = wide / _SHADES, 8 * unit
+    for place, colour in enumerate(_shades(style)):
+        box = f"M{points(left + place * step, y - high / 2)}"
+        marks.area(f"{box}h{number(1.1 * step)}v{number(high)}h{number(-1.1 * step)}Z", colour)
+    text = f"0 to {100 * _largest(matrix):.3g}%"
+    marks.text(left + wide + 8 * unit, y, text, _SMALL * unit, colour=style.faint)

@@ -1,0 +1,192 @@
+"""Two trees that face each other as SVG, their ends joined by the points that they share.
+
+The left tree is coloured by its highest clusters, and links by those of their left ends.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from app.pictures.lettering import clip, unit_of, width
+from app.pictures.marks import Marks, number, page, points
+from app.pictures.palette import Style
+
+SMALLEST_FONT = 5.0
+_CLUSTERS = 8
+_SMALL = 10.5
+_STEPS = 12
+"""Widths of links."""
+
+Node = dict[str, Any]
+"""As of `models.tree.window.scene`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facing:
+    """What to draw. left, right : the nodes of each side, in preorder. links : an end of the left,
+    one of the right, and how many points they share. caption : a note below.
+    """
+
+    left: Sequence[Node]
+    right: Sequence[Node]
+    links: Sequence[tuple[int, int, int]]
+    caption: str
+
+
+def svg(
+    facing: Facing,
+    style: Style,
+    *,
+    px: float = 1000,
+    height: float | None = None,
+    font: float | None = None,
+    title: str | None = None,
+) -> str:
+    """A picture `px` pixels wide. height : in pixels; None: it follows from the number of ends.
+
+    font : the largest size of names in pixels; None: in proportion to the width.
+    """
+    unit = unit_of(px, font)
+    marks = Marks(style)
+    head = 46 * unit if title else 12 * unit
+    if title:
+        marks.heading(title, px, head, unit)
+    tips = [_tips(facing.left), _tips(facing.right)]
+    most = 13 * unit if font is None else font
+    foot = 32 * unit
+    longest = max(map(len, tips))
+    body = 1.2 * most * longest if height is None else max(height - head - foot, 0.2 * height)
+    body = max(body, 90 * unit) if height is None else body
+    size = min(most, 0.84 * body / longest)
+    size = size if size >= SMALLEST_FONT else 0.0
+    names = [[_name(node) for node in side] for side in tips]
+    wide = max((width(clip(n, size, 0.2 * px), size) for side in names for n in side), default=0.0)
+    label = wide + 8 * unit if size else 0.0
+    margin = 14 * unit
+    tree = 0.3 * (px - 2 * margin - 2 * label)
+    colour = _colours(facing.left, style)
+    ends = {side: {} for side in ("left", "right")}  # type: dict[str, dict[int, float]]
+    for side, nodes, begin, way in (
+        ("left", facing.left, margin, 1.0),
+        ("right", facing.right, px - margin, -1.0),
+    ):
+        edge = begin + way * tree
+        own = colour if side == "left" else dict.fromkeys((n["id"] for n in nodes), style.ink)
+        y = {node["id"]: head + body * node["x"] for node in nodes}
+        x = {node["id"]: begin + way * tree * node["y"] for node in nodes}
+        _branches(marks, nodes, x, y, own, unit)
+        for node in _tips(nodes):
+            at = node["id"]
+            ends[side][at] = y[at]
+            if abs(x[at] - edge) > unit:
+                marks.stroke(f"M{points(x[at], y[at])}H{number(edge)}", style.guide, 0.5 * unit)
+            if size:
+                text = clip(_name(node), size, 0.2 * px)
+                anchor = "start" if way > 0 else "end"
+                ink = style.legible(own[at]) if own[at] != style.ink else style.text
+                marks.text(
+                    edge + way * 5 * unit, y[at], text, size,
+                    colour=ink, anchor=anchor, whole=_name(node),
+                )  # fmt: skip
+    begin, end = margin + tree + label, px - margin - tree - label
+    lines = _links(facing, ends, colour, begin, end, min(9 * unit, 0.6 * body / longest))
+    tall = head + body + foot
+    caption = clip(facing.caption, _SMALL * unit, 0.96 * px)
+    marks.text(
+        px / 2, tall - 12 * unit, caption, _SMALL * unit, colour=style.faint, anchor="middle"
+    )
+    described = f"{(title or 'Two trees')[:200]}, {len(tips[0]):,} and {len(tips[1]):,} ends"
+    return page(px, tall, described, style, (*lines, *marks.write()))
+
+
+def _tips(nodes: Sequence[Node]) -> list[Node]:
+    parents = {node["parent"] for node in nodes}
+    return [node for node in nodes if node["id"] not in parents]
+
+
+def _name(node: Node) -> str:
+    name, n_leaves = node["name"], node["n_leaves"]
+    if n_leaves > 1:
+        return f"{name} ({n_leaves:,})" if name else f"{n_leaves:,} leaves"
+    return str(node["id"]) if name is None else str(name)
+
+
+def _branches(
+    marks: Marks,
+    nodes: Sequence[Node],
+    x: dict[int, float],
+    y: dict[int, float],
+    colour: dict[int, str],
+    unit: float,
+) -> None:
+    reach: dict[int, list[float]] = {}
+    for node in nodes:
+        at, up = node["id"], node["parent"]
+        if up in x:
+            marks.stroke(f"M{points(x[up], y[at])}H{number(x[at])}", colour[at], 1.1 * unit)
+            reach.setdefault(up, []).append(y[at])
+    for at, places in reach.items():
+        low, high = min(places), max(places)
+        marks.stroke(f"M{points(x[at], low)}V{number(high)}", colour[at], 1.1 * unit)
+
+
+def _colours(nodes: Sequence[Node], style: Style) -> dict[int, str]:
+    """The colour of each node: its cluster's, where the highest nodes are opened first until there
+    are as many clusters as colours; ink above them."""
+    children: dict[int, list[int]] = {}
+    height = {node["id"]: node["height"] for node in nodes}
+    for node in nodes[1:]:
+        children.setdefault(node["parent"], []).append(node["id"])
+    most = min(_CLUSTERS, len(style.colours))
+    root = nodes[0]["id"]
+    heap, clusters = [(-height[root], root)], 1
+    whole: list[int] = []
+    while heap:
+        _, at = heapq.heappop(heap)
+        below = children.get(at, [])
+        if not below or clusters - 1 + len(below) > most:
+            whole.append(at)
+            continue
+        clusters += len(below) - 1
+        for child in below:
+            heapq.heappush(heap, (-height[child], child))
+    place = {node["id"]: node["x"] for node in nodes}
+    colour = dict.fromkeys(height, style.ink)
+    for index, at in enumerate(sorted(whole, key=place.__getitem__)):
+        colour[at] = style.colours[index % len(style.colours)]
+    for node in nodes[1:]:
+        if colour[node["parent"]] != style.ink:
+            colour[node["id"]] = colour[node["parent"]]
+    return colour
+
+
+def _links(
+    facing: Facing,
+    ends: dict[str, dict[int, float]],
+    colour: dict[int, str],
+    begin: float,
+    end: float,
+    thickest: float,
+) -> list[str]:
+    """Curves from end to end, the thicker the more points; those of a colour and width in one
+    path, the thick ones first."""
+    if not facing.links:
+        return []
+    most = max(n_points for *_, n_points in facing.links)
+    middle = number((begin + end) / 2)
+    paths: dict[tuple[int, str], list[str]] = {}
+    for left, right, n_points in facing.links:
+        step = max(1, round(_STEPS * np.sqrt(n_points / most)))
+        a, b = ends["left"][left], ends["right"][right]
+        curve = f"M{points(begin, a)}C{middle} {number(a)} {middle} {number(b)} {points(end, b)}"
+        paths.setdefault((step, colour[left]), []).append(curve)
+    return [
+        f'<path fill="none" stroke="{own}" stroke-opacity="0.45" '
+        f'stroke-width="{number(max(0.5, thickest * step / _STEPS))}" d="{"".join(curves)}"/>'
+        for (step, own), curves in sorted(paths.items(), reverse=True)
+    ]

@@ -1,0 +1,99 @@
+"""Figures that a client has drawn, over the wire: strokes, areas and texts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MOST_ITEMS = 50_000
+
+Colour = Annotated[str, Field(pattern=r"^#[0-9a-fA-F]{6}$", examples=["#0072b2"])]
+Place = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
+Length = Annotated[float, Field(ge=0, le=1e5, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+PathData = Annotated[
+    str,
+    Field(
+        max_length=4 << 20,
+        pattern=r"^[MLQCAHVZahvz0-9 .,-]*$",
+        description="As `d` of SVG: M, L, H, V, Q, C, A, Z with absolute, a, h, v with relative "
+        "places.",
+    ),
+]
+
+
+class StrokeItem(BaseModel):
+    """Lines of one colour and width."""
+
+    model_config = ConfigDict(title="FigureStroke", extra="forbid")
+
+    kind: Literal["stroke"]
+    colour: Colour
+    width: Length
+    path: PathData
+    alpha: Share = 1.0
+    dash: list[Length] | None = Field(None, max_length=8)
+    cap: Literal["butt", "round", "square"] = "butt"
+
+
+class FillItem(BaseModel):
+    """Areas of one colour."""
+
+    model_config = ConfigDict(title="FigureFill", extra="forbid")
+
+    kind: Literal["fill"]
+    colour: Colour
+    path: PathData
+    alpha: Share = 1.0
+
+
+class TextItem(BaseModel):
+    """A line of text, vertically centred on `y`."""
+
+    model_config = ConfigDict(title="FigureText", extra="forbid")
+
+    kind: Literal["text"]
+    x: Place
+    y: Place
+    text: str = Field(max_length=10_000)
+    size: Length
+    colour: Colour
+    align: Literal["left", "center", "right"] = "left"
+    turn: float = Field(0.0, ge=-10, le=10, allow_inf_nan=False, description="Radians.")
+    halo: Colour | None = Field(None, description="A colour around the letters.")
+    wide: Length | None = Field(
+        None, description="The room that it has; wider text is written smaller."
+    )
+
+
+Item = Annotated[StrokeItem | FillItem | TextItem, Field(discriminator="kind")]
+
+EXAMPLE: dict[str, Any] = {
+    "form": "pdf",
+    "width": 300,
+    "height": 100,
+    "width_mm": 85,
+    "items": [
+        {"kind": "stroke", "colour": "#0072b2", "width": 1, "path": "M10 50L200 50"},
+        {"kind": "text", "x": 210, "y": 50, "text": "rose", "size": 12, "colour": "#1b2420"},
+    ],
+}
+
+
+class FigureRequest(BaseModel):
+    """A drawing in units of its own, and the file that is to be made of it."""
+
+    model_config = ConfigDict(
+        title="NewFigure", extra="forbid", json_schema_extra={"examples": [EXAMPLE]}
+    )
+
+    form: Literal["svg", "png", "pdf"]
+    width: float = Field(gt=0, le=20_000, allow_inf_nan=False, description="In its own unit.")
+    height: float = Field(gt=0, le=20_000, allow_inf_nan=False)
+    width_mm: float = Field(ge=10, le=2000, allow_inf_nan=False)
+    dpi: float = Field(300, ge=36, le=1200, allow_inf_nan=False, description="PNG: dots an inch.")
+    fonts: Literal["embed", "none"] = Field("embed", description="SVG: whether fonts are inside.")
+    title: str = Field("", max_length=300, description="What it shows, for readers of screens.")
+    paper: Colour = "#ffffff"
+    items: list[Item] = Field(max_length=MOST_ITEMS, description="Later ones lie on earlier ones.")

@@ -1,0 +1,96 @@
+"""Trees as a request shows them: with the names of a naming, and the changes of an edition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from weakref import WeakKeyDictionary
+
+from app.forms.coloring import by_labels, coloring
+from app.forms.stored import tree_of
+from app.http.dependencies import Service, is_id
+from app.http.problems import refused_at
+from app.submission.named_jobs import named_tree_of
+from models.editions.edited import EditedTree, edited, reshaped
+from models.editions.operations import Dissolve, Merge, Reorder
+from models.tree.categories import Categories, moved
+from models.tree.tree import Tree
+from workers.artifacts.editions import Edition
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What was shown last of a tree: the edited tree of `key`, and its shape of `shape_key`."""
+
+    key: str
+    shown: EditedTree
+    shape_key: str
+    shape: EditedTree
+
+
+_kept: WeakKeyDictionary[Tree, _Kept] = WeakKeyDictionary()
+
+
+def edition_of(
+    service: Service, tenant: str, tree_id: str, edition_id: str, field: str = "edition"
+) -> Edition:
+    """An edition that a field of a query or body names. Blocks. Raises Refused `unknown-input`
+    where there is none, `wrong-input` for that of another tree."""
+    edition = service.editions.get(tenant, edition_id) if is_id(edition_id, "ed") else None
+    if edition is None:
+        raise refused_at("unknown-input", f"There is no edition {edition_id!r}.", field)
+    if edition.tree != tree_id:
+        raise refused_at(
+            "wrong-input",
+            f"Edition {edition_id!r} is of tree {edition.tree!r}, not of {tree_id!r}.",
+            field,
+        )
+    return edition
+
+
+def shown_tree_of(
+    service: Service, tenant: str, tree_id: str, names: str | None, edition: str | None
+) -> EditedTree:
+    """A tree with the names of a naming, and over these what an edition changed of it, where they
+    are given. What was shown last of a tree is kept. Blocks. Raises Refused as `named_tree_of` and
+    `edition_of`."""
+    tree = named_tree_of(service, tenant, tree_id, names)
+    if edition is None:
+        return EditedTree(tree)
+    return with_edition(tree, edition_of(service, tenant, tree_id, edition))
+
+
+def with_edition(tree: Tree, edition: Edition) -> EditedTree:
+    """The tree with what the edition changed of it. Where only names, notes, colours and collapsed
+    nodes changed since it was shown last, its shape is not made again."""
+    key = f"{edition.id} {edition.revision}"
+    kept = _kept.get(tree)
+    if kept is not None and kept.key == key:
+        return kept.shown
+    moves = [each for each in edition.operations if isinstance(each, Merge | Reorder | Dissolve)]
+    shape_key = sha256("\n".join(each.model_dump_json() for each in moves).encode()).hexdigest()
+    state = edition.state(tree)
+    same = kept is not None and kept.shape_key == shape_key
+    shape = kept.shape if kept is not None and same else reshaped(state)
+    shown = edited(state, shape)
+    _kept[tree] = _Kept(key, shown, shape_key, shape)
+    return shown
+
+
+def categories_of(
+    service: Service, tenant: str, tree_id: str, shown: EditedTree, color_by: str | None
+) -> Categories | None:
+    """The categories that `color_by` names, for a tree as it is shown. As `coloring`."""
+    if is_id(color_by, "ds"):
+        return labels_of(service, tenant, tree_id, shown, str(color_by), "color_by")
+    return coloring(service, tenant, tree_id, shown.tree, color_by)
+
+
+def labels_of(
+    service: Service, tenant: str, tree_id: str, shown: EditedTree, dataset_id: str, parameter: str
+) -> Categories:
+    """The categories of a dataset of labels, one per input row or per leaf of the stored tree, for
+    the tree as it is shown. As `by_labels`."""
+    tree = tree_of(service, tenant, tree_id)
+    categories = by_labels(service, tenant, tree_id, tree, dataset_id, parameter)
+    return categories if shown.ids is None else moved(categories, tree, shown.tree, shown.ids)

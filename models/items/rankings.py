@@ -1,0 +1,167 @@
+"""The items of a node: the most central, the least sure, or some at random.
+
+Items are ranked by what the fit of their tree knew of them. With features, an item is the more
+central the nearer it is to the mean of the items under the node, and the less sure the farther it
+is. With logits, an item is the surer the larger its margin: the probability of its best class less
+that of the second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from models.arrays import Array, Float, Int, Matrix, Single, row_blocks
+from models.errors import UsageError
+from models.items.placement import Placement
+from models.maps.principal import components
+from models.progress import Progress, silent
+from models.rows import Rows
+from models.tree.leaf_ranges import spans
+from models.tree.tree import Tree
+
+By: TypeAlias = Literal["central", "unsure", "random"]
+Basis: TypeAlias = Literal["features", "logits"]
+
+MOST_COLUMNS = 64
+"""Features with more columns are ranked in this many principal components."""
+MOST_COMPARED = 100_000
+"""The most items of a node that are compared with each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """item : (n,) the first in the requested order. score : (n,) the distance to the mean, or the
+    margin; None at random. n_compared : the items that they were chosen from."""
+
+    item: Int
+    score: Float | None
+    n_compared: int
+
+
+def ranked(
+    placement: Placement,
+    node: int,
+    by: By,
+    n: int,
+    *,
+    known: Array | None = None,
+    seed: int = 0,
+) -> Ranked:
+    """The first `n` items under a node.
+
+    known : what `vectors` (n_items, d) or `margins` (n_items,) gave, from left to right; needed
+        unless `by` is "random". Items with NaN there are in no order. Of more than `MOST_COMPARED`
+        items under the node so many are compared, evenly spaced from left to right.
+    seed : for "random", which draws without replacement, and gives the same items for the same
+        node and seed.
+
+    O(items under the node), at most O(MOST_COMPARED * d).
+    """
+    begin, count = int(placement.first[node]), int(placement.count[node])
+    if by == "random":
+        rng = np.random.default_rng((seed, node))
+        chosen = rng.choice(count, min(n, count), replace=False) if count else np.empty(0, int)
+        return Ranked(placement.order[begin + chosen], None, count)
+    assert known is not None, "ranked by what is not known"
+    n_compared = min(count, MOST_COMPARED)
+    place = begin + np.arange(n_compared, dtype=np.int64) * count // max(1, n_compared)
+    score = _scores(known, begin, count, place)
+    falling = (by == "central") == (known.ndim == 1)
+    there = np.flatnonzero(~np.isnan(score))
+    item = placement.order[place[there]]
+    first = np.lexsort((item, -score[there] if falling else score[there]))[:n]
+    return Ranked(item[first], score[there[first]], n_compared)
+
+
+def _scores(known: Array, begin: int, count: int, place: Int) -> Float:
+    """(n_compared,) the margins, or the distances to the mean of what is compared."""
+    # A slice of a mapped file reads only itself, and in one go.
+    whole = place.size == count
+    own = known[begin : begin + count] if whole else known[place]
+    own = np.asarray(own, dtype=np.float64)
+    if own.ndim == 1:
+        return own
+    there = ~np.isnan(own).any(axis=1)
+    if not there.any():
+        return np.full(len(own), np.nan)
+    away = own - own[there].mean(axis=0)
+    distance: Float = np.sqrt(np.einsum("ij,ij->i", away, away))
+    return distance
+
+
+def vectors(
+    features: Matrix | Rows, tree: Tree, placement: Placement, progress: Progress = silent
+) -> tuple[Single, float | None]:
+    """(n_items, d) float32 features of the items from left to right, and the share of the variance
+    that they keep; None where they are the features themselves.
+
+    features : (n_rows, D). An item that is a leaf has the mean of its rows, NaN without rows. More
+    than `MOST_COLUMNS` columns, and sparse rows, become so many principal components.
+    """
+    kept: float | None = None
+    n_rows, n_columns = features.shape
+    if isinstance(features, sp.csr_array) or n_columns > MOST_COLUMNS:
+        n = min(MOST_COLUMNS, n_rows, n_columns)
+        reduced = components(features, n, 0, progress)
+        points, kept = reduced.points, reduced.explained
+    elif isinstance(features, Rows):
+        points = features.values(0, n_rows)
+    else:
+        points = features
+    return of_items(np.asarray(points, dtype=np.float32), tree, placement), kept
+
+
+def margins(logits: Matrix | Rows, tree: Tree, placement: Placement) -> Single:
+    """(n_items,) float32 margins of the items from left to right: the softmax of the largest logit
+    less that of the second; 1 for a single class. An item that is a leaf has the mean of its rows.
+
+    logits : (n_rows, n_classes).
+    """
+    n_rows, n_classes = logits.shape
+    margin = np.ones(n_rows, dtype=np.float32)
+    if n_classes > 1:
+        for block in row_blocks(n_rows, n_classes):
+            margin[block] = _margin(_dense(logits, block))
+    return of_items(margin, tree, placement)
+
+
+def _dense(logits: Matrix | Rows, block: slice) -> Float:
+    if isinstance(logits, Rows):
+        return np.asarray(logits.values(block.start, block.stop), dtype=np.float64)
+    rows = logits[block]
+    dense = rows.toarray() if isinstance(rows, sp.csr_array) else rows
+    return np.asarray(dense, dtype=np.float64)
+
+
+def _margin(logits: Float) -> Float:
+    share = np.exp(logits - logits.max(axis=1, keepdims=True))
+    two = np.partition(share, -2, axis=1)[:, -2:]
+    margin: Float = (two[:, 1] - two[:, 0]) / share.sum(axis=1)
+    return margin
+
+
+def of_items(values: Single, tree: Tree, placement: Placement) -> Single:
+    """Values of rows as those of items, from left to right.
+
+    values : (n_rows, d) or (n_rows,). Raises UsageError `wrong-shape` unless there is one for each
+    row of the tree.
+    """
+    if len(values) != tree.n_points:
+        raise UsageError(
+            f"There are {len(values):,} rows to rank items by; the tree has {tree.n_points:,}.",
+            code="wrong-shape",
+        )
+    if placement.per == "row":
+        return values[placement.order]
+    position = spans(tree).start[tree.leaf_of_point]
+    total = np.zeros((tree.n_leaves, *values.shape[1:]))
+    np.add.at(total, position, values)
+    count = np.bincount(position, minlength=tree.n_leaves)
+    count = count.reshape(-1, *(1,) * (values.ndim - 1))
+    mean = np.full(total.shape, np.nan, dtype=np.float32)
+    np.divide(total, count, out=mean, where=count > 0, casting="same_kind")
+    return mean

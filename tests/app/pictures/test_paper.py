@@ -1,0 +1,165 @@
+"""Pictures as files: sizes in millimetres, fonts inside, text that can be searched."""
+
+from __future__ import annotations
+
+import io
+import re
+import struct
+import xml.etree.ElementTree as ET
+from base64 import b64decode
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pypdf
+import pypdfium2
+import pytest
+from fontTools.ttLib import TTFont
+from PIL import Image
+
+from app.pictures.paper import FONT_PT, MM, PT, Paper
+from app.pictures.svg import svg
+from app.pictures.typefaces import Typefaces
+from models.errors import UsageError
+from models.tree.build import from_partition
+from tests.app.pictures.font_kit import make_font
+from tests.app.pictures.tree_kit import NS
+
+NAMES = [
+    "rose",
+    "犬 dog",
+    "</svg><script>&",
+    "\u202eabc",
+    "nul\x00",
+    "x" * 10_000,
+    "עברית",
+    "unknown 中",
+]
+TREE = from_partition([], len(NAMES), names=NAMES)
+
+
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory: pytest.TempPathFactory) -> Paper:
+    folder = tmp_path_factory.mktemp("fonts")
+    make_font(folder / "boxes.ttf", "Boxes")
+    return Paper(
+        width=85 * MM,
+        font=FONT_PT * PT,
+        physical=True,
+        dpi=300,
+        typefaces=Typefaces((folder,), system=False),
+    )
+
+
+def drawn(paper: Paper) -> str:
+    return svg(
+        TREE,
+        shape="rectangular",
+        px=paper.width,
+        height=paper.height,
+        font=paper.font,
+        title="T & 犬",
+    )
+
+
+@pytest.fixture(scope="module")
+def document(paper: Paper) -> bytes:
+    content, warning = paper.pdf(drawn(paper))
+    assert warning is not None
+    assert "U+4E2D CJK UNIFIED IDEOGRAPH-4E2D" in warning
+    assert "U+72AC" not in warning
+    assert "fonts-noto-cjk" in warning
+    assert warning.isascii()
+    return content
+
+
+def test_a_pdf_has_the_size_that_was_asked_for(paper: Paper, document: bytes) -> None:
+    (page,) = pypdf.PdfReader(io.BytesIO(document)).pages
+    assert float(page.mediabox.width) == pytest.approx(85 / 25.4 * 72, abs=1e-3)
+    tall = float(re.search(r'height="([\d.]+)mm"', paper.svg(drawn(paper))[0].decode())[1])  # type: ignore[index]
+    assert float(page.mediabox.height) == pytest.approx(tall / 25.4 * 72, abs=0.02)
+    high = replace(paper, height=60 * MM)
+    (page,) = pypdf.PdfReader(io.BytesIO(high.pdf(drawn(high))[0])).pages
+    assert float(page.mediabox.height) == pytest.approx(60 / 25.4 * 72, abs=1e-3)
+
+
+def test_text_of_a_pdf_can_be_searched_and_its_fonts_are_inside(document: bytes) -> None:
+    reader = pypdf.PdfReader(io.BytesIO(document))
+    text = reader.pages[0].extract_text()
+    for part in ("rose", "犬", "dog", "</svg><script>&", "nul", "T & "):
+        assert part in text
+    assert reader.metadata is not None
+    assert reader.metadata.title == "T & 犬, 8 leaves"
+    fonts = [font.get_object() for font in reader.pages[0]["/Resources"]["/Font"].values()]  # type: ignore[index]
+    assert len(fonts) == 2
+    for font in fonts:
+        inner = font["/DescendantFonts"][0]["/FontDescriptor"]
+        assert re.fullmatch(r"/[A-Z]{6}\+(DejaVuSans|Boxes).*", font["/BaseFont"])
+        assert {"/FontFile2", "/FontFile3"} & set(inner)
+
+
+def test_the_same_picture_is_the_same_pdf_and_looks_as_the_png(
+    paper: Paper, document: bytes
+) -> None:
+    assert paper.pdf(drawn(paper))[0] == document
+    image = Image.open(io.BytesIO(paper.png(drawn(paper))[0])).convert("L")
+    page = pypdfium2.PdfDocument(document)[0]
+    other = page.render(scale=300 / 72).to_pil().convert("L").resize(image.size)
+    one, two = (np.asarray(each, dtype=float) / 255 for each in (image, other))
+    # Both are mostly paper, and their ink is at the same places but for the smoothing of edges.
+    assert 0.01 < 1 - one.mean() < 0.3
+    assert abs(one.mean() - two.mean()) < 0.005
+    assert np.mean(np.abs(one - two) > 0.5) < 0.01
+
+
+def test_a_png_says_its_resolution(paper: Paper) -> None:
+    image = paper.png(drawn(paper))[0]
+    assert image[37:41] == b"pHYs"
+    assert struct.unpack(">IIB", image[41:50]) == (11811, 11811, 1)
+    opened = Image.open(io.BytesIO(image))
+    opened.load()
+    assert opened.width == round(85 / 25.4 * 300)
+    assert opened.info["dpi"] == pytest.approx((300, 300), abs=0.01)
+    with pytest.raises(UsageError, match=r"20,971,520.*fewer dpi") as error:
+        replace(paper, dpi=2000).png(drawn(paper))
+    assert error.value.where == {"parameter": "dpi"}
+
+
+def test_an_svg_has_its_glyphs_inside(paper: Paper) -> None:
+    content, _ = replace(paper, embeds=True).svg(drawn(paper))
+    root = ET.fromstring(content)
+    assert root.attrib["width"] == "85mm"
+    assert root.attrib["height"].endswith("mm")
+    assert root.attrib["viewBox"].startswith("0 0 321.26 ")
+    style = root.find(f"{NS}style")
+    assert style is not None
+    fonts = re.findall(
+        r"font-family:'([\w ]+)';src:url\(data:font/ttf;base64,([^)]+)\)", style.text or ""
+    )
+    assert [family for family, _ in fonts] == ["DejaVu Sans", "Boxes"]
+    first, second = (TTFont(io.BytesIO(b64decode(data))) for _, data in fonts)
+    assert second.getBestCmap().keys() == {ord("犬")}
+    assert set(map(ord, "rose<>&")) <= first.getBestCmap().keys()
+    assert ord("Z") not in first.getBestCmap()
+    spans = [span for span in root.iter(f"{NS}tspan") if span.attrib["font-family"] == "Boxes"]
+    assert {span.text for span in spans} == {"犬"}
+    plain, _ = paper.svg(drawn(paper))
+    assert b"@font-face" not in plain
+
+
+def test_labels_of_print_have_the_size_that_was_asked_for(paper: Paper) -> None:
+    for mm in (85, 178):
+        for shape in ("circular", "rectangular", "icicle"):
+            picture = svg(TREE, shape=shape, px=mm * MM, font=7 * PT)  # type: ignore[arg-type]
+            size = re.search(r'font-size="([\d.]+)"[^>]*>rose', picture)
+            assert size is not None
+            assert float(size[1]) == pytest.approx(7 * PT, abs=0.01)
+
+
+def test_by_pixels_a_pdf_has_96_an_inch(tmp_path: Path) -> None:
+    paper = Paper(400, typefaces=Typefaces((tmp_path,), system=False))
+    content, _ = paper.pdf(drawn(paper))
+    (page,) = pypdf.PdfReader(io.BytesIO(content)).pages
+    assert float(page.mediabox.width) == pytest.approx(300, abs=1e-3)
+    assert 'width="400"' in paper.svg(drawn(paper))[0].decode()
+    assert b"pHYs" not in paper.png(drawn(paper))[0][:60]

@@ -1,0 +1,241 @@
+"""Items attached to a tree over HTTP: columns, examples, values and matches of nodes, images."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.app.conftest import Working, problem_of
+from tests.app.tree_kit import NEWICK, UNKNOWN, fit, get, post, rows_tree
+from tests.workers.formats.files_kit import image_bytes, write_images
+
+ROWS = [
+    *([step**2, 0.25 * step, 0.0] for step in range(4)),
+    *([30.0 + step**2, 5.0, 0.5 * step] for step in range(4)),
+]
+TABLE = [
+    {
+        "word": f"=word {row}",
+        "group": "plant" if row < 5 else "animal",
+        "weight": None if row == 3 else float(row),
+        "seen": f"2024-01-0{row + 1}",
+    }
+    for row in range(8)
+]
+
+
+@pytest.fixture
+def tree(working: Working) -> dict[str, Any]:
+    return fit(working, "hac", {"features": ROWS})
+
+
+def upload(working: Working, content: Any, media: str = "application/json") -> dict[str, Any]:
+    body = json.dumps(content) if media == "application/json" else content
+    answer = working.client.post(
+        "/v1/datasets?role=items", content=body, headers={"Content-Type": media}
+    )
+    assert answer.status_code == 201, answer.text
+    return dict(answer.json())
+
+
+def attach(working: Working, tree: dict[str, Any], items: str, **body: Any) -> Any:
+    return working.client.post(
+        f"/v1/trees/{tree['id']}/attachments",
+        json={"items": items, **body},
+        headers={"Prefer": "wait=30"},
+    )
+
+
+def attached(
+    working: Working, tree: dict[str, Any], content: Any, media: str = "application/json"
+) -> dict[str, Any]:
+    answer = attach(working, tree, upload(working, content, media)["id"])
+    assert answer.status_code == 201, answer.text
+    return dict(answer.json())
+
+
+def test_columns_examples_values_and_matches(working: Working, tree: dict[str, Any]) -> None:
+    made = attached(working, tree, TABLE)
+    assert made["status"] == "succeeded", made
+    assert made["result"] == {
+        "per": "row", "n_items": 8, "n_columns": 4, "basis": "features", "kept": None
+    }  # fmt: skip
+    assert get(working, tree, "/attachments").json() == {"items": [made]}
+    path = f"/v1/attachments/{made['id']}"
+    assert working.client.get(path).json() == made
+    job = working.client.get(f"/v1/jobs/{made['job']}").json()
+    assert job["result"]["attachment"] == made["id"]
+
+    columns = working.client.get(f"{path}/columns").json()["items"]
+    assert [each["kind"] for each in columns] == ["text", "category", "number", "date"]
+    assert columns[1]["categories"] == [
+        {"text": "plant", "count": 5},
+        {"text": "animal", "count": 3},
+    ]
+    assert (columns[2]["n"], columns[2]["n_missing"], columns[2]["quantiles"][-1]) == (7, 1, 7.0)
+
+    # The literal definition, over the rows under each node.
+    nodes = tree["nodes"]
+    members = {
+        node["id"]: [
+            each["row"]
+            for each in get(working, tree, f"/nodes/{node['id']}/members").json()["items"]
+        ]
+        for node in nodes
+    }
+    values = working.client.get(f"{path}/columns/2/nodes.json").json()["items"]
+    for node in nodes:
+        weights = [TABLE[row]["weight"] for row in members[node["id"]]]
+        present = [weight for weight in weights if weight is not None]
+        mean = values[node["id"]]["value"]
+        assert mean == (pytest.approx(np.mean(present)) if present else None)
+    shares = np.load(io.BytesIO(working.client.get(f"{path}/columns/1/nodes.npy").content))
+    assert shares.dtype == np.float32
+    assert shares[0].tolist() == [0.0, 0.625]
+    problem_of(working.client.get(f"{path}/columns/0/nodes"), 404, "not-found")
+    problem_of(working.client.get(f"{path}/columns/9/nodes"), 404, "not-found")
+
+    counts = np.load(
+        io.BytesIO(
+            working.client.get(
+                f"{path}/matches.npy", params={"column": 0, "contains": "WORD 1"}
+            ).content
+        )
+    )
+    assert counts.dtype == np.int32
+    for node in nodes:
+        assert counts[node["id"]].tolist() == [
+            len(members[node["id"]]),
+            int(1 in members[node["id"]]),
+        ]
+    for query, n in (
+        ({"column": 1, "equals": ["animal"]}, 3),
+        ({"column": 2, "low": "2", "high": "5"}, 3),
+        ({"column": 3, "high": "2024-01-03"}, 3),
+    ):
+        rows = working.client.get(f"{path}/matches", params=query).json()["items"]
+        assert rows[0] == {"node": 0, "n": 8, "n_matches": n}
+    for query in ({"column": 1, "low": "2"}, {"column": 2}, {"column": 2, "low": "nan"}):
+        problem_of(working.client.get(f"{path}/matches", params=query), 422, "wrong-parameter")
+
+    features = np.array(ROWS)
+    for by, sign in (("central", 1), ("unsure", -1)):
+        for node in (0, nodes[1]["id"]):
+            own = np.array(sorted(members[node]))
+            away = np.linalg.norm(features[own] - features[own].mean(axis=0), axis=1)
+            found = working.client.get(
+                f"{path}/nodes/{node}/examples", params={"by": by, "n": 3}
+            ).json()
+            assert found["basis"] == "features"
+            assert [each["item"] for each in found["items"]] == own[
+                np.argsort(sign * away)[:3]
+            ].tolist()
+    drawn = working.client.get(f"{path}/nodes/0/examples?by=random&n=50&seed=3").json()
+    assert sorted(each["item"] for each in drawn["items"]) == list(range(8))
+    one = next(each for each in drawn["items"] if each["item"] == 3)
+    assert one["values"] == {
+        "word": "=word 3", "group": "plant", "weight": None, "seen": "2024-01-04T00:00:00Z"
+    }  # fmt: skip
+    assert working.client.get(f"{path}/items/3").json() == {
+        name: value for name, value in one.items() if name != "score"
+    }
+    problem_of(working.client.get(f"{path}/items/8"), 404, "not-found")
+    problem_of(working.client.get(f"{path}/nodes/99/examples"), 404, "not-found")
+
+    # It goes with its tree.
+    assert working.client.delete(f"/v1/trees/{tree['id']}").status_code == 204
+    problem_of(working.client.get(path), 404, "not-found")
+
+
+def test_images_of_leaves(working: Working, tmp_path: Path) -> None:
+    tree = post(working, NEWICK)
+    archive = tmp_path / "images.zip"
+    write_images(archive, dict.fromkeys(("a10.png", "a2.png", "../a1.png"), image_bytes()))
+    made = attached(working, tree, archive.read_bytes(), "application/zip")
+    assert made["result"]["basis"] is None
+    assert "no order" in made["warnings"][0]
+    path = f"/v1/attachments/{made['id']}"
+    item = working.client.get(f"{path}/items/1").json()
+    assert item["values"]["file"] == "a2.png"
+    answer = working.client.get(item["values"]["image"]["image"])
+    assert answer.content == image_bytes()
+    assert answer.headers["content-type"] == "image/png"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "sandbox" in answer.headers["content-security-policy"]
+    again = working.client.get(
+        item["values"]["image"]["image"], headers={"If-None-Match": answer.headers["etag"]}
+    )
+    assert again.status_code == 304
+    problem_of(working.client.get(f"{path}/items/1/images/0"), 404, "not-found")
+    problem_of(working.client.get(f"{path}/nodes/0/examples"), 409, "conflict")
+    assert len(working.client.get(f"{path}/nodes/0/examples?by=random").json()["items"]) == 3
+    problem_of(
+        working.client.get(f"{path}/matches", params={"column": 1, "contains": "x"}),
+        422,
+        "wrong-parameter",
+    )
+
+
+def test_margins_of_logits_by_row_and_by_leaf(working: Working) -> None:
+    tree = rows_tree(working)
+    made = attached(working, tree, [{"n": row} for row in range(5)])
+    assert made["result"]["basis"] == "logits"
+    path = f"/v1/attachments/{made['id']}/nodes/0/examples"
+    logits = np.array([[4.0, 1, 0], [3, 1, 0], [2, 1, 0], [0, 3, 2], [0, 3.5, 2]])
+    share = np.sort(np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True), axis=1)
+    margin = share[:, -1] - share[:, -2]
+    for by, order in (("central", np.argsort(-margin)), ("unsure", np.argsort(margin))):
+        found = working.client.get(path, params={"by": by}).json()["items"]
+        assert [each["item"] for each in found] == order.tolist()
+        assert [each["score"] for each in found] == pytest.approx(margin[order].tolist())
+    by_leaf = attached(working, tree, [{"class": name} for name in "xyz"])
+    assert by_leaf["result"]["per"] == "leaf"
+    found = working.client.get(
+        f"/v1/attachments/{by_leaf['id']}/nodes/0/examples?by=central"
+    ).json()["items"]
+    # No row is of class z, so that nothing is known of it.
+    assert [each["values"]["class"] for each in found] == ["x", "y"]
+    assert found[0]["score"] == pytest.approx(margin[:3].mean())
+
+
+def test_what_is_refused(working: Working, tree: dict[str, Any]) -> None:
+    other = working.client.post("/v1/datasets?role=features", json=ROWS).json()
+    problem_of(attach(working, tree, other["id"]), 422, "wrong-role")
+    problem_of(attach(working, tree, "ds_" + "0" * 26), 422, "unknown-input")
+    few = upload(working, TABLE[:5])
+    wrong = problem_of(attach(working, tree, few["id"]), 422, "wrong-shape")
+    assert "5 items" in wrong["detail"]
+    assert "8 rows" in wrong["detail"]
+    problem_of(attach(working, {"id": UNKNOWN}, few["id"]), 404, "not-found")
+    problem_of(attach(working, tree, few["id"], column="x"), 422, "invalid-request")
+    unknown = "/v1/attachments/at_" + "0" * 26
+    problem_of(working.client.get(unknown), 404, "not-found")
+    problem_of(working.client.get(f"{unknown}/columns"), 404, "not-found")
+
+
+def test_a_fit_whose_features_are_gone(working: Working) -> None:
+    features = working.client.post("/v1/datasets?role=features", json=ROWS).json()["id"]
+    tree = fit(working, "hac", {"features": features})
+    assert working.client.delete(f"/v1/datasets/{features}").status_code == 204
+    made = attached(working, tree, TABLE)
+    assert made["result"]["basis"] is None
+    assert made["warnings"] == ["Items are in no order: the features of the fit were deleted."]
+    refused = working.client.get(f"/v1/attachments/{made['id']}/nodes/0/examples?by=unsure")
+    assert "by=random" in problem_of(refused, 409, "conflict")["detail"]
+
+
+def test_a_cell_that_a_spreadsheet_would_run_is_guarded(
+    working: Working, tree: dict[str, Any]
+) -> None:
+    """Tables of nodes hold numbers alone: no text of an item is ever written as CSV."""
+    made = attached(working, tree, TABLE)
+    text = working.client.get(f"/v1/attachments/{made['id']}/columns/1/nodes.csv").text
+    header, *rows = csv.reader(io.StringIO(text))
+    assert header == ["node", "value", "share"]
+    assert all(float(cell) >= 0 for row in rows for cell in row)

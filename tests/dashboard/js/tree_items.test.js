@@ -1,0 +1,117 @@
+// Items of a tree: values of nodes as colours, strips and words, and conditions.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  columnEntries,
+  columnTint,
+  shownColumn,
+  withItems,
+} from "../../../app/dashboard/js/tree/draw/item_tints.js";
+import {
+  briefly,
+  itemText,
+  matchText,
+  nodeText,
+  stepTexts,
+} from "../../../app/dashboard/js/tree/draw/item_words.js";
+import {
+  categoryAt,
+  conditionIn,
+  conditionQuery,
+  isMatched,
+  N_STEPS,
+  rangeOf,
+  stepOf,
+} from "../../../app/dashboard/js/tree/model/items.js";
+import { tint } from "../../../app/dashboard/js/tree/draw/tint.js";
+
+const GROUP = {
+  column: 0, name: "group", kind: "category", of_nodes: true, n_categories: 30,
+  categories: [{ text: "plant", count: 3 }, { text: "animal", count: 2 }],
+}; // prettier-ignore
+const WEIGHT = { column: 1, name: "weight", kind: "number", of_nodes: true, quantiles: [0, 1, 2, 3, 9] }; // prettier-ignore
+const SEEN = { column: 2, name: "seen", kind: "date", of_nodes: true, first: "2024-01-01T00:00:00+00:00", last: "2024-01-10T00:00:00+00:00" }; // prettier-ignore
+const PHOTO = { column: 3, name: "photo", kind: "image", of_nodes: false };
+
+//      0
+//     / \
+//    1   2
+const GROUPS = { shape: [3, 2], values: Float32Array.of(0, 0.6, 0, 1, 1, 1) };
+const WEIGHTS = { shape: [3, 1], values: Float32Array.of(4.5, 9, NaN) };
+const SCENE = { n: 3, id: Int32Array.of(0, 1, 2), kind: Uint8Array.of(0, 1, 1) };
+const THEME = {
+  ink: "#000000", other: "#888888", paper: "#ffffff", text: "#101010", series: ["#0072b2", "#d55e00"],
+}; // prettier-ignore
+
+test("categories of nodes", () => {
+  assert.deepEqual([0, 1, 2, 3, -1].map((id) => categoryAt(GROUP, GROUPS, id)), [0, 0, 1, -1, -1]); // prettier-ignore
+  assert.deepEqual([0, 1, 2].map((id) => categoryAt(WEIGHT, WEIGHTS, id)), [4, N_STEPS - 1, -1]); // prettier-ignore
+  assert.equal(stepOf(5, [5, 5]), 4);
+  assert.equal(stepOf(1e308, [-1e308, 1e308]), N_STEPS - 1);
+  assert.deepEqual(rangeOf(SEEN), [1704067200, 1704844800]);
+  assert.equal(rangeOf(PHOTO), null);
+});
+
+test("values in words", () => {
+  assert.equal(nodeText(GROUP, GROUPS, 0), "60 % plant");
+  assert.equal(nodeText(GROUP, GROUPS, 2), "animal");
+  assert.equal(nodeText(WEIGHT, WEIGHTS, 0), "4.5");
+  assert.equal(nodeText(WEIGHT, WEIGHTS, 2), "");
+  assert.equal(nodeText(SEEN, { shape: [1, 1], values: Float32Array.of(1704067200) }, 0), "2024-01-01"); // prettier-ignore
+  assert.deepEqual(stepTexts(WEIGHT).slice(0, 2), ["0 – 1", "1 – 2"]);
+  assert.equal(itemText("date", "2024-01-01T00:00:00Z"), "2024-01-01");
+  const values = { photo: { image: "/v1/x" }, group: "plant", weight: null, seen: "2024-01-01T10:00:00Z" }; // prettier-ignore
+  assert.deepEqual(briefly([PHOTO, GROUP, WEIGHT, SEEN], values, 2), [
+    ["group", "plant"],
+    ["seen", "2024-01-01 10:00:00Z"],
+  ]);
+  assert.equal(matchText({ shape: [1, 2], values: Int32Array.of(1200, 37) }), "37 of 1,200 items match"); // prettier-ignore
+});
+
+test("a mixed inner node has the colour of no category, a mean colours all", () => {
+  const groups = columnTint(SCENE, THEME, { column: GROUP, values: GROUPS });
+  const colourOf = (own, row) => own.colours[own.branch[row]];
+  assert.deepEqual([0, 1, 2].map((row) => colourOf(groups, row)), ["#000000", "#0072b2", "#d55e00"]); // prettier-ignore
+  assert.ok(groups.banded);
+  const weights = columnTint(SCENE, THEME, { column: WEIGHT, values: WEIGHTS });
+  assert.equal(colourOf(weights, 1), "#d55e00");
+  assert.notEqual(colourOf(weights, 0), "#000000");
+  const { list, others } = columnEntries(GROUP, THEME);
+  assert.deepEqual(list.map(({ text, size }) => [text, size]), [["plant", 3], ["animal", 2]]); // prettier-ignore
+  assert.equal(others, 28);
+  assert.equal(columnEntries(WEIGHT, THEME).list.length, N_STEPS);
+});
+
+test("strips, and what fades where nothing matches", () => {
+  const own = tint(SCENE, THEME, { by: "none" });
+  const items = {
+    attachment: { id: "at_1" }, columns: [GROUP, WEIGHT], strips: [0, 1, 7],
+    values: new Map([[0, GROUPS], [1, WEIGHTS]]),
+    matches: { shape: [3, 2], values: Int32Array.of(5, 2, 3, 2, 2, 0) },
+  }; // prettier-ignore
+  const shown = withItems({ items, theme: THEME }, SCENE, own);
+  assert.equal(shown.strips.length, 2);
+  assert.equal(shown.branch[1], own.branch[1]);
+  assert.notEqual(shown.branch[2], own.branch[2]);
+  assert.equal(shown.colours.length, shown.text.length);
+  assert.equal(shown.colours.length, shown.soft.length);
+  const [first] = shown.strips;
+  // An inner node stands for tips too narrow to be seen.
+  assert.notEqual(first.colours[first.band[0]], THEME.other);
+  assert.equal(withItems({ items: null, theme: THEME }, SCENE, own), own);
+  assert.equal(isMatched(items.matches, -1), true);
+  assert.equal(shownColumn({ look: { color: "at_1.1" }, items })?.column, WEIGHT);
+  assert.equal(shownColumn({ look: { color: "at_2.1" }, items }), null);
+});
+
+test("conditions in an address", () => {
+  assert.equal(conditionQuery({ column: 1, low: "", high: "" }), "");
+  const query = conditionQuery({ column: 0, equals: "a&b" });
+  assert.equal(query, "column=0&equals=a%26b");
+  assert.deepEqual(conditionIn(query), { column: 0, equals: "a&b" });
+  for (const text of [null, "", "column=1", "column=x&low=1", "low=1"]) {
+    assert.equal(conditionIn(text), null);
+  }
+});

@@ -1,0 +1,78 @@
+"""A job's record from the fields of its hash in Redis."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from workers.model import Advance, Annotation, MethodStep, Record, Webhook
+
+
+def record_of(fields: Mapping[str, str]) -> Record | None:
+    """A record from the fields of its hash; None without fields."""
+    if not fields:
+        return None
+    request: dict[str, Any] = json.loads(fields["request"])
+    started = fields.get("started_at") or None
+    if started is None and "started_us" in fields:
+        started = time_of(fields["started_us"])
+    then = request["then"]
+    submitted = Annotation.model_validate(request)
+    annotation = submitted.model_copy(update=_json(fields.get("annotation")) or {})
+    return Record(
+        id=request["id"],
+        tenant=request["tenant"],
+        kind=request["kind"],
+        queue=request["queue"],
+        method=request["method"],
+        name=annotation.name,
+        description=annotation.description,
+        tags=tuple(annotation.tags),
+        submitted=submitted,
+        status=cast("Any", fields["status"]),
+        attempt=int(fields["attempt"]),
+        progress=Advance.model_validate_json(fields["progress"]),
+        inputs=request["inputs"],
+        params=request["params"],
+        preprocess=tuple(request.get("preprocess", ())),
+        then=None if then is None else MethodStep.model_validate(then),
+        support=request.get("support"),
+        name_by=request.get("name_by"),
+        result=_json(fields.get("result")),
+        warnings=tuple(_json(fields.get("warnings")) or ()),
+        error=_json(fields.get("error")),
+        created_at=request["created_at"],
+        started_at=started,
+        finished_at=fields.get("finished_at") or None,
+        webhook=_webhook(request.get("webhook"), fields),
+        expires_at=request.get("expires_at"),
+        trace=request.get("trace"),
+        version=int(fields["version"]),
+    )
+
+
+def _webhook(url: str | None, fields: Mapping[str, str]) -> Webhook | None:
+    if url is None:
+        return None
+    due = fields.get("hook_due")
+    return Webhook(
+        url=url,
+        status=cast("Any", fields["hook"]),
+        attempts=int(fields["hook_attempts"]),
+        next_at=time_of(f"{due}000") if due else None,
+        reason=fields.get("hook_reason") or None,
+    )
+
+
+def _json(text: str | None) -> Any:
+    return json.loads(text) if text else None
+
+
+def time_of(micros: str) -> str:
+    """A time as clients get it, from microseconds since 1970."""
+    whole = int(micros)
+    moment = datetime.fromtimestamp(whole // 1_000_000, UTC)
+    moment = moment.replace(microsecond=whole % 1_000_000)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
