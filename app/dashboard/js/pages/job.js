@@ -28,6 +28,7 @@ const KINDS = {
   predict: "Prediction",
   evaluate: "Evaluation",
   compare: "Comparison",
+  heatmap: "Heatmap",
   map: "Map",
   import: "Import",
 };
