@@ -12,12 +12,12 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import torch
 
-from bench import OUT, Size, synthetic
+from bench import OUT, Size, gpu_fits, synthetic
 from bench.l2h import Case
 from bench.report import Report
 from models.methods.logits.merging import block_lists, pass_gpu, row_digest
@@ -54,6 +54,7 @@ def table(report: Report, size: Size) -> None:
     without a GPU; `transfers` time relative to the transfer alone.
     """
     _served(report)
+    gpu_fits.table(report, size)
     if not torch.cuda.is_available():
         report.note("gpu_device", "No GPU here: these arrays were not measured.")
         for case in CASES[size]:
@@ -89,11 +90,9 @@ def table(report: Report, size: Size) -> None:
 def _served(report: Report) -> None:
     """Which methods have a parameter `device`, in "gpu_methods"."""
     for name, used in sorted(methods().items()):
-        field = used.Params.model_fields.get("device")
-        if field is not None:
-            choices = ", ".join(get_args(field.annotation))
-            report.row("gpu_methods", what=name, devices=choices, default=field.default)
-    lacking = [name for name in OF_INTEREST if "device" not in method(name).Params.model_fields]
+        if "cuda" in used.devices:
+            report.row("gpu_methods", what=name, devices=", ".join(used.devices))
+    lacking = [name for name in OF_INTEREST if "cuda" not in method(name).devices]
     report.note("gpu_methods", f"Without a device: {', '.join(lacking) or 'none'}.")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, final
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, final, get_args
 
 import numpy as np
 
@@ -249,6 +249,12 @@ class Method(ABC, Generic[P]):
                 names = {"id": module.replace("_", "-"), "family": family}
                 for attribute in names.keys() - vars(cls).keys():
                     setattr(cls, attribute, names[attribute])
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Where a fit may compute: "cpu", and "cuda" if its params have `device`."""
+        field = self.Params.model_fields.get("device")
+        return ("cpu",) if field is None else tuple(get_args(field.annotation))
 
     @property
     def predicts(self) -> bool:

@@ -42,6 +42,7 @@ EXAMPLE: dict[str, Any] = {
     "placing": "the leaf of the class with its largest logit",
     "classifies": False,
     "queue": "cpu",
+    "devices": ["cpu", "cuda"],
     "needs": [],
     "available": True,
     "paper": {"title": "From Logits to Hierarchies", "year": 2025, "where": ""},
@@ -101,6 +102,10 @@ class MethodBody(BaseModel):
         description="Whether it gives new rows labels, so that its models can be evaluated."
     )
     queue: Literal["cpu", "gpu"]
+    devices: list[str] = Field(
+        description="Where a fit may compute: cpu, and cuda if it takes `device` in `params`; "
+        "`python -m bench gpu` measures what a card gains."
+    )
     needs: list[str] = Field(
         description="Packages that it needs and a service may lack; often empty."
     )
@@ -130,6 +135,7 @@ class MethodBody(BaseModel):
             placing=method.placing or None,
             classifies=method.classifies,
             queue=method.queue,
+            devices=list(method.devices),
             needs=list(method.needs),
             available=not packages.missing(method.needs),
             paper=PaperBody.model_validate(method.paper),
