@@ -8,7 +8,7 @@ Start with `form`: `mount` makes the pair of routes by suffix and by `Accept`.
 - `tree`, `tangles`: the forms of a tree, Newick to PDF; of two trees side by side.
 - `paths`: the forms of clusters over time.
 - `cluster_paths`: these paths, for chosen clusters and a few periods at a time.
-- `stretches`: the forms of features that a transformation stretches.
+- `stretches`, `heatmaps`: of features that a transformation stretches; of clusters as a matrix.
 - `pictures`, `figures`, `node_pictures`: SVG, PNG, PDF; what a client drew; images of nodes.
 - `parts`, `coloring`: parts of a tree as JSON, piece by piece; categories that colour a tree.
 - `tables`, `selective_curve`, `drift`: of a stored table, a calibration's curve, what moved.

@@ -5,7 +5,8 @@ Start with `svg`, the picture of a tree, or `stream`, that of clusters over time
 - `svg`: the page of a tree. `circular`, `rectangular`, `icicle`: its shapes.
 - `part`: the folded part of a tree with places, labels and colours.
 - `stream`, `panels`, `moving`, `timeline`: the picture of clusters over time.
-- `tangle`, `matrix`, `scatter`: two trees, classes taken for others, a map.
+- `tangle`, `matrix`, `heatmap`, `scatter`: two trees, classes taken for others, clusters by
+  features, a map.
 - `bars`, `selective`, `moves`, `mosaic`: other pictures.
 - `marks`, `lettering`, `palette`, `legend`, `raster`: what pictures are made of.
 - `paper`: sizes, and a drawn picture as a file.

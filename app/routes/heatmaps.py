@@ -6,13 +6,15 @@ from typing import Annotated, Any
 
 import numpy as np
 from anyio import to_thread
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 
-from app.forms.form import Form, respond
-from app.forms.stored import record_of
+from app.forms.form import Form, mount, respond, warning
+from app.forms.heatmaps import FORMS, Cells, HeatmapExport
+from app.forms.pictures import DOCUMENTED
+from app.forms.stored import record_of, tree_of
 from app.http.bodies import StrictRoute
-from app.http.dependencies import HeatmapId, ServiceDep, Tenant, TreeId
-from app.http.etags import answer, etag_of
+from app.http.dependencies import HeatmapId, Service, ServiceDep, Tenant, TreeId
+from app.http.etags import etag_of
 from app.http.problems import ANYWHERE, not_found, refused_at, responses
 from app.http.streaming import Turn
 from app.http.waiting import Prefer
@@ -24,6 +26,7 @@ from app.schemas.heatmaps import (
     HeatmapRequest,
     HeatmapsBody,
 )
+from app.schemas.queries import SizedPictureQuery
 from app.submission.fit_rows import fit_rows, require_fit_rows, require_n_rows
 from app.submission.inputs import resolve
 from app.submission.jobs import Draft, SubmissionDep, submitted
@@ -131,25 +134,65 @@ async def list_heatmaps_of_tree(
     return HeatmapsBody(items=[HeatmapBody.of(record) for record in records])
 
 
-@router.get(
+HEATMAPS.mount(router, EXAMPLE)
+
+
+@mount(
+    router,
     "/heatmaps/{heatmap_id}",
-    operation_id="get_heatmap",
+    FORMS,
     summary="One heatmap",
-    response_model=HeatmapBody,
     responses={
-        200: {"content": {"application/json": {"example": EXAMPLE}}},
+        200: {
+            "model": HeatmapBody,
+            "description": "The state of the heatmap, or its picture.",
+            "headers": {
+                "ETag": {"description": "ETag of this form.", "schema": {"type": "string"}}
+            },
+            "content": {"application/json": {"example": EXAMPLE}, **DOCUMENTED},
+        },
         **_UNCHANGED,
-        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
+        **responses(*ANYWHERE, "not-found", "not-acceptable", "conflict"),
     },
 )
 async def get_heatmap(
-    request: Request, service: ServiceDep, tenant: Tenant, heatmap_id: HeatmapId
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    heatmap_id: HeatmapId,
+    form: Form[HeatmapExport],
+    query: Annotated[SizedPictureQuery, Query()],
 ) -> Response:
-    """The state of a heatmap, and what it shows once it has succeeded."""
-    return answer(request, HeatmapBody.of(await HEATMAPS.find(service, tenant, heatmap_id)))
+    """The state of a heatmap, and what it shows once it has succeeded. As a picture its cells with
+    the trees over rows and columns, and names where there is room; of more than 256 rows or columns
+    cells are averages, as a `Warning` says.
+    """
+    find = HEATMAPS.succeeded if form.drawn else HEATMAPS.find
+    body = HeatmapBody.of(await find(service, tenant, heatmap_id))
+
+    def load() -> tuple[HeatmapExport, dict[str, str]]:
+        cells = _cells(service, tenant, body) if form.drawn else None
+        export = HeatmapExport(body, cells, query, query.paper(service.settings.fonts))
+        return export, warning(None if cells is None else cells.warning())
+
+    asked = f"{form.suffix} {query.model_dump_json(exclude_defaults=True)}"
+    content = body.model_dump_json()
+    etag = etag_of((f"{content} {asked}" if form.drawn else content).encode())
+    return await respond(request, form, load, Turn("look", waits=form.drawn), etag=etag)
 
 
-HEATMAPS.mount(router, EXAMPLE)
+def _cells(service: Service, tenant: str, body: HeatmapBody) -> Cells:
+    """The cells of a heatmap that has succeeded, for a picture. Blocks."""
+    assert body.result is not None
+    values, axes = (
+        HEATMAPS.file(service, tenant, body.id, name) for name in (results.HEATMAP, results.AXES)
+    )
+    return Cells.of(
+        np.load(values, mmap_mode="r", allow_pickle=False),
+        body.result,
+        AxesBody.model_validate_json(axes.read_bytes()),
+        tree_of(service, tenant, body.tree or ""),
+    )
 
 
 @router.get(

@@ -6,8 +6,8 @@
 
 Start with `client`, which has `Umbel`; `aio` has the same for asyncio, written by a script.
 
-- `client`, `tree`, `job`, `dataset`, `model`, `comparison`, `calibration`, `drift`, `naming`,
-  `attachment`, `edition`, `share`, `results`: what a user holds
+- `client`, `tree`, `job`, `dataset`, `model`, `comparison`, `calibration`, `drift`, `heatmap`,
+  `naming`, `attachment`, `edition`, `share`, `results`: what a user holds
 - `methods`, `catalogue`, `problems`: written from the service's catalogue and its problems
 - `inputs`, `frames`, `encodings`, `imports`: from a value of the caller to bytes
 - `core`: operations, written once, and the two drivers that run them
@@ -39,6 +39,7 @@ from umbel_client.errors import (
     UploadInterrupted,
     WaitTimeout,
 )
+from umbel_client.heatmap import Heatmap
 from umbel_client.inputs import File, Input
 from umbel_client.job import Job
 from umbel_client.model import Model
@@ -76,6 +77,7 @@ __all__ = [
     "Edition",
     "Evaluation",
     "File",
+    "Heatmap",
     "Input",
     "InputError",
     "Job",

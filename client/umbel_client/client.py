@@ -18,6 +18,7 @@ from umbel_client.core.waiting import Waiting
 from umbel_client.dataset import Dataset
 from umbel_client.drift import Drift
 from umbel_client.errors import InputError
+from umbel_client.heatmap import Heatmap
 from umbel_client.inputs import Input, Reference, converted
 from umbel_client.job import Job
 from umbel_client.local import LocalService
@@ -304,6 +305,10 @@ class Umbel:
     def drift(self, drift_id: str) -> Drift:
         """A drift, with its nodes and its picture if it has succeeded."""
         return Drift(self._driver.run(trees.drift(drift_id)))
+
+    def heatmap(self, heatmap_id: str) -> Heatmap:
+        """A heatmap, with its matrix and its picture if it has succeeded."""
+        return Heatmap(self._driver.run(trees.heatmap(heatmap_id)))
 
     def naming(self, naming_id: str) -> Naming:
         """A naming, with its names if it has succeeded."""

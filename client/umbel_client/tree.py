@@ -24,6 +24,7 @@ from umbel_client.core.waiting import Waiting
 from umbel_client.drift import Drift
 from umbel_client.edition import Edition
 from umbel_client.errors import InputError, UmbelError
+from umbel_client.heatmap import Heatmap
 from umbel_client.inputs import Input
 from umbel_client.model import Model
 from umbel_client.naming import Naming
@@ -520,6 +521,51 @@ class Tree:
             Waiting(wait_s, title="mapping"),
         )
         return self._driver.run(operation)
+
+    def heatmap(
+        self,
+        what: Literal["features", "distances"] = "features",
+        *,
+        cut: Mapping[str, float] | None = None,
+        statistic: Literal["mean", "median"] | None = None,
+        scale: Literal["standard", "none"] | None = None,
+        n_columns: int | None = None,
+        metric: Literal["euclidean", "cosine", "cophenetic"] | None = None,
+        features: Input | None = None,
+        feature_names: Input | None = None,
+        name: str | None = None,
+        expires_at: Expiry = None,
+        wait_s: float | None = None,
+    ) -> Heatmap:
+        """The clusters of the tree as the rows of a matrix, in the order of the tree.
+
+        what : a column for each of the `features`, or the `distances` between the rows. cut : the
+        rows are its clusters, `{"k": 12}`, `{"height": h}` or `{"level": n}`; without it the
+        leaves. statistic, scale, n_columns : of features, the mean over the points of a cluster in
+        standard deviations by default, and at most 100 columns. metric : of distances, `euclidean`
+        by default. features : a row for each point; by default those of the fit. feature_names : of
+        their columns.
+
+        The matrix takes a request for every 256 x 256 values. UmbelWarning for what was left out.
+        Raises InputError, WaitTimeout, JobCancelled.
+        """
+        fields = {
+            "what": what,
+            "cut": cut,
+            "statistic": statistic,
+            "scale": scale,
+            "n_columns": n_columns,
+            "metric": metric,
+            "name": name,
+            "expires_at": expiry(expires_at),
+        }
+        operation = trees.heatmap_made(
+            f"/v1/trees/{self.id}",
+            runs.converted_inputs({"features": features, "feature_names": feature_names}),
+            runs.plain("cut", fields),
+            Waiting(wait_s, title="drawing"),
+        )
+        return Heatmap(self._driver.run(operation))
 
     def name_nodes(
         self,

@@ -57,6 +57,7 @@ def test_features_and_distances(look: Open, tree: str, axe: Axe) -> None:
     page.locator(".cut-said strong").wait_for()
     region = drawn(page, "mean", "cut")
     region.get_by_text("2 rows × 3 columns").wait_for()
+    until(page, lambda: "heatmap=mean.cut" in page.url)
     # One group is below the mean, the other above.
     tips = [pointed(page, region, row, 0.5) for row in (0.25, 0.75)]
     assert all("12 points" in tip for tip in tips)
@@ -75,6 +76,25 @@ def test_features_and_distances(look: Open, tree: str, axe: Axe) -> None:
     until(page, lambda: canvas.evaluate("canvas => canvas.toDataURL()") != before)
     canvas.click(position={"x": 200, "y": 200})
     until(page, lambda: "node=" in page.url)
+
+
+def test_a_link_shows_the_matrix_and_a_figure_of_it_is_saved(look: Open, tree: str) -> None:
+    page = look(f"/trees/{tree}?cut=k:3&heatmap=median.cut")
+    region = page.get_by_role("region", name="Clusters as a matrix")
+    region.get_by_text("3 rows × 3 columns").wait_for()
+    assert region.get_by_role("combobox", name="Show").input_value() == "median"
+    save = region.get_by_role("button", name="Save the matrix")
+    save.scroll_into_view_if_needed()
+    # Scrolling would close the menu, so wait until it ends.
+    page.evaluate("() => new Promise(on => requestAnimationFrame(() => requestAnimationFrame(on)))")
+    save.click()
+    page.get_by_role("menuitem", name="Figure for print").click()
+    dialog = page.get_by_role("dialog", name="The matrix for print")
+    dialog.get_by_role("combobox", name="Form").select_option("svg")
+    with page.expect_download() as saved:
+        dialog.get_by_role("button", name="Save").click()
+    assert saved.value.suggested_filename.endswith("-matrix.svg")
+    assert 'width="85mm"' in saved.value.path().read_text("utf-8")
 
 
 def test_a_tree_without_features(look: Open, api: Api) -> None:

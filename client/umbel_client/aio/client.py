@@ -25,6 +25,7 @@ from umbel_client.core.runs import Run, RunOptions
 from umbel_client.core.waiting import Waiting
 from umbel_client.drift import Drift
 from umbel_client.errors import InputError
+from umbel_client.heatmap import Heatmap
 from umbel_client.inputs import Input, Reference, converted
 from umbel_client.local import LocalService
 from umbel_client.methods import Methods
@@ -314,6 +315,10 @@ class AsyncUmbel:
     async def drift(self, drift_id: str) -> Drift:
         """A drift, with its nodes and its picture if it has succeeded."""
         return Drift(await self._driver.run(trees.drift(drift_id)))
+
+    async def heatmap(self, heatmap_id: str) -> Heatmap:
+        """A heatmap, with its matrix and its picture if it has succeeded."""
+        return Heatmap(await self._driver.run(trees.heatmap(heatmap_id)))
 
     async def naming(self, naming_id: str) -> Naming:
         """A naming, with its names if it has succeeded."""

@@ -276,6 +276,47 @@ def mapped(
     return _loaded((yield from raw(positions)), positions)
 
 
+def heatmap_made(
+    path: str, inputs: Inputs, fields: Mapping[str, Any], waiting: Waiting
+) -> Operation[dict[str, Any]]:
+    """A heatmap of the tree at `path`, as `heatmap` gives it; UmbelWarning for each of its
+    warnings. Raises as `evaluated`."""
+
+    def use(given: dict[str, Any]) -> Operation[dict[str, Any]]:
+        body = {name: value for name, value in fields.items() if value is not None}
+        made = yield from _made(f"{path}/heatmaps", {**body, "inputs": given}, waiting)
+        return (yield from heatmap(made))
+
+    return _told((yield from supplied(inputs, use, waiting.progress, keep=False)))
+
+
+def heatmap(heatmap_id: str) -> Operation[dict[str, Any]]:
+    """A heatmap and, once it has succeeded, its `axes`, its picture, `svg`, and its `matrix` from
+    the tiles of the last level: a request for every 256 x 256 values."""
+    path = f"/v1/heatmaps/{heatmap_id}"
+    body = yield from described(path, "id", "status", "result", "warnings")
+    result = body["result"]
+    if result is None:
+        return body
+    axes = yield from described(f"{path}/axes", "rows", "columns")
+    # In the picture of a larger one, values have no cells of their own.
+    picture = (yield from raw(f"{path}.svg")) if result["n_levels"] == 1 else b""
+    side, low, high = result["tile"], result["low"], result["high"]
+    matrix = np.empty((result["n_rows"], result["n_columns"]), dtype=np.float32)
+    tiles = f"{path}/tiles/{result['n_levels'] - 1}"
+    for row in range(-(-matrix.shape[0] // side)):
+        for column in range(-(-matrix.shape[1] // side)):
+            part = matrix[
+                row * side : (row + 1) * side,
+                column * side : (column + 1) * side,
+            ]
+            cells = np.frombuffer((yield from raw(f"{tiles}/{row}/{column}")), dtype="<u2")
+            if cells.size != part.size:
+                raise UnexpectedResponse(f"{tiles}/{row}/{column} has {cells.size} cells", 200)
+            part[:] = low + cells.reshape(part.shape) / 65_535 * (high - low)
+    return {**body, "axes": axes, "svg": picture.decode(), "matrix": matrix}
+
+
 def node_names(
     path: str, inputs: Inputs, fields: Mapping[str, Any], waiting: Waiting
 ) -> Operation[dict[str, Any]]:

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from models.heatmaps import tiles
 from tests.app.conftest import Working, problem_of
+from tests.app.pictures.tree_kit import texts
 from tests.app.tree_kit import NEWICK, fit, get, post
 from workers.artifacts import results
 
@@ -83,6 +85,33 @@ def test_features_of_clusters(working: Working, tree: dict[str, Any]) -> None:
         row = axes["rows"]["node"].index(node)
         expected = standard[assigned == number].mean(axis=0)[axes["columns"]["column"]]
         np.testing.assert_allclose(values_of(working, heatmap)[row], expected, atol=1e-3)
+
+
+def test_a_picture(working: Working, tree: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    heatmap = made(working, tree, cut={"k": 2}, inputs={"feature_names": NAMES})
+    path = f"/v1/heatmaps/{heatmap['id']}"
+    answer = working.client.get(f"{path}.svg", params={"title": "<Both>", "width_mm": 85})
+    assert answer.status_code == 200, answer.text
+    assert 'width="85mm"' in answer.text
+    assert "warning" not in answer.headers
+    assert {*NAMES, "<Both>", "2 rows, 3 columns"} <= {*texts(answer.text)}
+    etag = {"If-None-Match": answer.headers["etag"]}
+    query = {"title": "<Both>", "width_mm": 85}
+    assert working.client.get(f"{path}.svg", params=query, headers=etag).status_code == 304
+    assert working.client.get(f"{path}.svg", headers=etag).status_code == 200
+    pdf = working.client.get(f"{path}.pdf", params={"px": 300, "height": 200})
+    assert pdf.content.startswith(b"%PDF")
+    png = working.client.get(path, headers={"Accept": "image/png"})
+    assert png.content.startswith(b"\x89PNG")
+    problem_of(working.client.get(f"{path}.gif"), 406, "not-acceptable")
+    problem_of(working.client.get(f"{path}.svg", params={"dpi": 300}), 422, "invalid-request")
+
+    monkeypatch.setattr(tiles, "TILE", 4)
+    distances = made(working, tree, what="distances")
+    answer = working.client.get(f"/v1/heatmaps/{distances['id']}.svg")
+    average = "the average of up to 2 rows and 2 columns"
+    assert f"A cell is {average}: a picture has at most" in answer.headers["warning"]
+    assert f"8 rows, 8 columns; a cell is {average}" in texts(answer.text)
 
 
 def test_a_tile_that_is_not_there(working: Working, tree: dict[str, Any]) -> None:

@@ -192,6 +192,43 @@ def test_drifts(tree: Tree, umbel: Umbel) -> None:
         tree.drift(LOGITS[:1], LOGITS[:1])
 
 
+def test_heatmaps(points: Tree, umbel: Umbel) -> None:
+    names = ["a", "b", "c", "d"]
+    heatmap = points.heatmap(cut={"k": 3}, scale="none", feature_names=names, name="three")
+    assert heatmap.matrix.shape == (3, 4)
+    assert heatmap.matrix.dtype == np.float32
+    assert [row["size"] for row in heatmap.rows] == [10, 10, 10]
+    assert sorted(column["name"] for column in heatmap.columns) == names
+    assert heatmap.merges.shape == (3, 3)
+    columns = [column["column"] for column in heatmap.columns]
+    means = [FEATURES[number == TRUE][:, columns].mean(axis=0) for number in range(3)]
+    order = np.argsort(heatmap.matrix[:, 0])
+    np.testing.assert_allclose(heatmap.matrix[order], means, atol=1e-3)
+    assert list(heatmap.to_pandas().columns) == [column["name"] for column in heatmap.columns]
+    assert heatmap._repr_svg_() == heatmap.svg
+    assert heatmap.svg.startswith("<svg")
+    assert repr(heatmap) == f"<Heatmap {heatmap.id}: features, 3 x 4>"
+    again = umbel.heatmap(heatmap.id)
+    assert again.body == heatmap.body
+    assert (again.matrix == heatmap.matrix).all()
+    with pytest.warns(UmbelWarning, match="There are 4 columns; the 2 that"):
+        assert points.heatmap(n_columns=2).matrix.shape == (30, 2)
+    distances = points.heatmap("distances", metric="cophenetic")
+    assert distances.columns == distances.rows
+    assert (distances.matrix == distances.matrix.T).all()
+    assert len(distances.merges) == 0
+
+
+def test_a_matrix_of_several_tiles(umbel: Umbel) -> None:
+    rows = RNG.normal(size=(300, 2))
+    heatmap = umbel.run("hac", features=rows).heatmap("distances")
+    own = rows[[int(row["name"]) for row in heatmap.rows]]
+    expected = np.linalg.norm(own[:, None] - own, axis=2)
+    assert heatmap.high is not None
+    np.testing.assert_allclose(heatmap.matrix, expected, atol=heatmap.high / 1e5)
+    assert heatmap._repr_svg_() is None
+
+
 def test_maps(tree: Tree) -> None:
     plane = tree.map()
     assert (plane.shape, plane.dtype) == ((60, 2), np.float32)

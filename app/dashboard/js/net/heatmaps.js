@@ -4,12 +4,11 @@ import { get, raw } from "./requests.js";
 import { treeJobs } from "./tree_jobs.js";
 
 /** @import { Heatmap, HeatmapAxes } from "./answers.js" */
+/** @import { HeatmapTerms } from "../tree/model/heatmap.js" */
 /** @import { TreeJobs } from "./tree_jobs.js" */
 
 /** @type {TreeJobs<Heatmap>} */
 const jobs = treeJobs("heatmap");
-
-/** @typedef {{ what: "features" | "distances", [term: string]: unknown }} HeatmapTerms */
 
 /**
  * A finished heatmap with these terms: an earlier one, or a new one. Throws the Problem of a refusal or

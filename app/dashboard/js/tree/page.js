@@ -216,6 +216,7 @@ function build(root, view, stage) {
   });
   const nodeCount = el("p", { class: "tree-drawn quiet", hidden: true });
   const map = mapPanel(view, { onchoose: goTo });
+  let followHeatmap = () => {};
   const names = namesControl(view, {
     form: () => namingForm({ tree: source.tree, signal }),
   });
@@ -426,7 +427,9 @@ function build(root, view, stage) {
         },
       });
       root.append(moved);
-      root.append(confusions, heatmapPanel(view, { onchoose: bringUp }), trust, drift);
+      const heatmap = heatmapPanel(view, { onchoose: bringUp });
+      followHeatmap = heatmap.follow;
+      root.append(confusions, heatmap, trust, drift);
       const paths = pathsPanel(view, head.method);
       if (paths) root.append(paths);
     },
@@ -466,6 +469,7 @@ function build(root, view, stage) {
       Object.assign(look, rest);
       bar.draw();
       map.draw();
+      followHeatmap();
       if (!isPainted) view.repaint();
       await view.show({ camera: view.cameraOf(look.camera) });
       await items.follow();

@@ -7,6 +7,35 @@
  * @typedef {{ level: number, row: number, column: number, rows: Span, columns: Span }} Tile
  */
 
+/** @typedef {{ what: "features" | "distances", [term: string]: unknown }} HeatmapTerms */
+
+/** @type {Record<string, HeatmapTerms>} */
+export const KINDS = {
+  mean: { what: "features", statistic: "mean", scale: "standard" },
+  median: { what: "features", statistic: "median", scale: "standard" },
+  raw: { what: "features", statistic: "mean", scale: "none" },
+  euclidean: { what: "distances", metric: "euclidean" },
+  cosine: { what: "distances", metric: "cosine" },
+  cophenetic: { what: "distances", metric: "cophenetic" },
+};
+
+/** @typedef {{ kind: string, rows: "cut" | "leaves" }} Choice a heatmap on the page of a tree */
+
+/**
+ * The heatmap that an address names; null for anything else.
+ *
+ * @param {string | undefined} text
+ * @returns {Choice | null}
+ */
+export function choiceIn(text) {
+  const [kind, rows, ...rest] = (text ?? "").split(".");
+  if (rest.length || !Object.hasOwn(KINDS, kind)) return null;
+  return rows === "cut" || rows === "leaves" ? { kind, rows } : null;
+}
+
+/** @param {Choice | null} choice */
+export const choiceText = (choice) => choice && `${choice.kind}.${choice.rows}`;
+
 /** The most rows and columns of cells in a tile. */
 export const TILE = 256;
 /** A cell is one of 0 to this. */

@@ -2,11 +2,13 @@
 
 import { cutOf, cutText } from "./cut.js";
 import { MEASURES } from "./errors.js";
+import { choiceIn, choiceText } from "./heatmap.js";
 import { conditionIn, conditionQuery } from "./items.js";
 import { SCALES } from "./scene.js";
 
 /** @import { Cut } from "./cut.js" */
 /** @import { Measure } from "./errors.js" */
+/** @import { Choice } from "./heatmap.js" */
 /** @import { Scale } from "./scene.js" */
 
 /** @typedef {"circular" | "rectangular" | "icicle"} Shape */
@@ -50,6 +52,7 @@ export const PALETTES = [
  *   measure: Measure,
  *   links: boolean,
  *   map: MapBy | null,
+ *   heatmap: Choice | null,
  *   names: string | null,
  *   items: string | null,
  *   strips: number[],
@@ -57,7 +60,7 @@ export const PALETTES = [
  *   edition: string | null,
  * }} Look `root`, `folded` and `node` are ids; `color`: "cut", "none", "support", the id of a dataset of labels or of
  *   a classifier's evaluation, or "at_….2" for a column of items; `cut`: null for the first suggestion; `alone`: the one category that is
- *   coloured; `measure` and `links`: of errors; `map`: the one beside the tree;
+ *   coloured; `measure` and `links`: of errors; `map`: the one beside the tree; `heatmap`: the one below it;
  *   `names`: the id of a naming, null for their own; `items`: the id of what is attached; `strips`: its
  *   columns beside the tips; `where`: the condition on them, as a query; `edition`: the id of an edition,
  *   null for the tree itself
@@ -108,6 +111,7 @@ export function readLook(params) {
     ),
     links: params.links !== "0",
     map: MAPS.find(([by]) => by === params.map)?.[0] ?? null,
+    heatmap: choiceIn(params.heatmap),
     items: /^at_[a-z0-9]{8,40}$/.test(params.items ?? "") ? params.items : null,
     strips: stripsIn(params.strips),
     where: whereIn(params.where),
@@ -177,6 +181,7 @@ export function writeLook(look) {
     measure: look.measure === "f1" ? null : look.measure,
     links: look.links ? null : "0",
     map: look.map,
+    heatmap: choiceText(look.heatmap),
     names: look.names,
     items: look.items,
     strips: look.strips.join(".") || null,

@@ -228,6 +228,12 @@ export function treeSource(tree, signal, shown = () => ({ names: null, edition: 
       }),
     positionsPath,
     /**
+     * @param {string} heatmap id
+     * @param {string} suffix
+     * @param {QueryValues} values
+     */
+    heatmapPath: (heatmap, suffix, values) => `/v1/heatmaps/${heatmap}.${suffix}${query(values)}`,
+    /**
      * @param {string} other id of a tree
      * @param {string} suffix
      * @param {QueryValues} values

@@ -4,32 +4,26 @@ import { axesOf, heatmapOf, tileOf } from "../../net/heatmaps.js";
 import { aborted, problemOf } from "../../net/problem.js";
 import { button, field, select } from "../../ui/controls.js";
 import { bdi, el, replace, unique } from "../../ui/dom.js";
+import { download } from "../../ui/downloads.js";
 import { number, plural } from "../../ui/format.js";
+import { menu } from "../../ui/menus.js";
 import { problemBox, waiting, warningBox } from "../../ui/notices.js";
 import { HeatmapTiles, isDiverging, rampOf } from "../draw/heatmap_tiles.js";
 import { MatrixView } from "../draw/matrix_view.js";
 import { pageColours } from "../draw/palettes.js";
 import { contextOf } from "../draw/stage.js";
+import { choiceText, KINDS } from "../model/heatmap.js";
 import { joinsOf, joinsOfMerges } from "../model/matrix.js";
+import { printDialog, printQuery } from "./print_dialog.js";
 import { putNear } from "./tooltip.js";
 import { zoomButtons } from "./zoom_buttons.js";
 
 /** @import { Heatmap, HeatmapAxes, HeatmapResult } from "../../net/answers.js" */
-/** @import { HeatmapTerms } from "../../net/heatmaps.js" */
 /** @import { Option } from "../../ui/controls.js" */
 /** @import { Spot, Subject } from "../draw/matrix_view.js" */
 /** @import { Theme } from "../draw/palettes.js" */
 /** @import { TreeView } from "../draw/view.js" */
 
-/** @type {Record<string, HeatmapTerms>} */
-const KINDS = {
-  mean: { what: "features", statistic: "mean", scale: "standard" },
-  median: { what: "features", statistic: "median", scale: "standard" },
-  raw: { what: "features", statistic: "mean", scale: "none" },
-  euclidean: { what: "distances", metric: "euclidean" },
-  cosine: { what: "distances", metric: "cosine" },
-  cophenetic: { what: "distances", metric: "cophenetic" },
-};
 /** @type {Option[]} */
 const CHOICES = [
   ["mean", "Features: standardised means"],
@@ -42,7 +36,7 @@ const CHOICES = [
 const LEGEND = { width: 180, height: 12 };
 
 /**
- * The panel; nothing is computed until it is asked for.
+ * The panel; nothing is computed until it is asked for, by the button or by the address.
  *
  * @param {TreeView} view
  * @param {{ onchoose: (node: number) => unknown }} handlers
@@ -50,8 +44,10 @@ const LEGEND = { width: 180, height: 12 };
 export function heatmapPanel(view, { onchoose }) {
   const { source, signal } = view;
   const title = unique("heatmap");
-  /** @type {{ axes: HeatmapAxes, tiles: HeatmapTiles } | null} */
+  /** @type {{ id: string, axes: HeatmapAxes, tiles: HeatmapTiles } | null} */
   let shown = null;
+  /** @type {string | null} The choice of the look that was drawn last. */
+  let drawn = null;
   /** Counts what was asked for, so that an earlier one is not shown after a later one. */
   let asked = 0;
 
@@ -114,7 +110,7 @@ export function heatmapPanel(view, { onchoose }) {
       show(heatmap, axes);
     } catch (error) {
       if (aborted(error) || own !== asked) return;
-      content.hidden = true;
+      hide();
       replace(trouble, problemBox(problemOf(error), { level: "h3", retry: draw }));
     }
   };
@@ -131,8 +127,9 @@ export function heatmapPanel(view, { onchoose }) {
       onproblem: (error) =>
         !aborted(error) && replace(trouble, problemBox(problemOf(error), { level: "h3" })),
     });
-    shown = { axes, tiles };
+    shown = { id: heatmap.id, axes, tiles };
     content.hidden = false;
+    saving.hidden = false;
     matrix.element.setAttribute("aria-label", altText(result));
     replace(facts, factsText(result));
     replace(cautions, warningBox(heatmap.warnings));
@@ -146,6 +143,54 @@ export function heatmapPanel(view, { onchoose }) {
     matrix.show(subjectOf(view, axes, tiles), theme);
     replace(legend, legendOf(tiles.result, theme));
   };
+
+  const hide = () => {
+    asked += 1;
+    shown = null;
+    content.hidden = true;
+    saving.hidden = true;
+    replace(trouble);
+    view.mark(null);
+  };
+  /** Draw what the look has, once its cut is known. */
+  const follow = () => {
+    const { heatmap, cut } = view.look;
+    if (choiceText(heatmap) === drawn || (heatmap?.rows === "cut" && !cut)) return;
+    drawn = choiceText(heatmap);
+    if (!heatmap) {
+      hide();
+      return;
+    }
+    offerRows();
+    kind.value = heatmap.kind;
+    rows.value = heatmap.rows;
+    draw();
+  };
+  const choose = () => {
+    view.look.heatmap = { kind: kind.value, rows: rows.value === "cut" ? "cut" : "leaves" };
+    // It may be drawn already, of another cut.
+    drawn = null;
+    view.emit("look");
+  };
+  const print = () =>
+    printDialog({
+      title: "The matrix for print",
+      save: async (options) => {
+        if (!shown) return;
+        const values = { ...printQuery(options), palette: view.look.palette };
+        const path = source.heatmapPath(shown.id, options.form, values);
+        await download(path, `${view.fileName()}-matrix.${options.form}`, { signal });
+      },
+    });
+  const saving = el(
+    "div",
+    { hidden: true },
+    menu("Save", [{ label: "Figure for print…", onselect: print }], {
+      iconName: "download",
+      kind: "small",
+      "aria-label": "Save the matrix",
+    }),
+  );
 
   const content = el(
     "div",
@@ -166,27 +211,29 @@ export function heatmapPanel(view, { onchoose }) {
   const element = el(
     "section",
     { class: "card tree-heatmap", "aria-labelledby": title },
-    el("h2", { id: title }, "Clusters as a matrix"),
+    el("header", { class: "row apart" }, el("h2", { id: title }, "Clusters as a matrix"), saving),
     el(
       "div",
       { class: "row heatmap-terms" },
       field("Show", kind),
       field("Rows", rows),
-      button("Draw it", { onclick: draw }),
+      button("Draw it", { onclick: choose }),
     ),
     trouble,
     content,
   );
   offerRows();
+  follow();
   addEventListener("themechange", paint, { signal });
   let painted = view.look.palette;
   view.on("look", () => {
     offerRows();
+    follow();
     if (painted === view.look.palette) return;
     painted = view.look.palette;
     paint();
   });
-  return element;
+  return Object.assign(element, { follow });
 }
 
 /**
