@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 MOST_ITEMS = 50_000
+MOST_MM = 2000
 
 Colour = Annotated[str, Field(pattern=r"^#[0-9a-fA-F]{6}$", examples=["#0072b2"])]
 Place = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
@@ -89,11 +90,25 @@ class FigureRequest(BaseModel):
     )
 
     form: Literal["svg", "png", "pdf"]
-    width: float = Field(gt=0, le=20_000, allow_inf_nan=False, description="In its own unit.")
-    height: float = Field(gt=0, le=20_000, allow_inf_nan=False)
-    width_mm: float = Field(ge=10, le=2000, allow_inf_nan=False)
+    width: float = Field(ge=1, le=20_000, allow_inf_nan=False, description="In its own unit.")
+    height: float = Field(
+        ge=1,
+        le=20_000,
+        allow_inf_nan=False,
+        description=f"In the same unit; on paper at most {MOST_MM:,} mm.",
+    )
+    width_mm: float = Field(ge=10, le=MOST_MM, allow_inf_nan=False)
     dpi: float = Field(300, ge=36, le=1200, allow_inf_nan=False, description="PNG: dots an inch.")
     fonts: Literal["embed", "none"] = Field("embed", description="SVG: whether fonts are inside.")
     title: str = Field("", max_length=300, description="What it shows, for readers of screens.")
     paper: Colour = "#ffffff"
     items: list[Item] = Field(max_length=MOST_ITEMS, description="Later ones lie on earlier ones.")
+
+    @model_validator(mode="after")
+    def _fits(self) -> FigureRequest:
+        height_mm = self.width_mm * self.height / self.width
+        if not 1 <= height_mm <= MOST_MM:
+            raise ValueError(
+                f"the figure would be {height_mm:g} mm high; from 1 to {MOST_MM:,} are accepted"
+            )
+        return self

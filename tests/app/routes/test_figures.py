@@ -61,6 +61,8 @@ def test_a_drawing_becomes_a_file_of_its_size(api: Api) -> None:
     for item in refused:
         problem_of(draw(api, item), 422, "invalid-request")
     problem_of(draw(api, width_mm=5), 422, "invalid-request")
+    for size in ({"width": 5e-324}, {"width": 1, "height": 20_000}, {"width": 20_000, "height": 1}):
+        problem_of(draw(api, **size), 422, "invalid-request")
     assert "fewer dpi" in str(
         problem_of(draw(api, form="png", width_mm=2000), 422, "wrong-parameter")
     )
