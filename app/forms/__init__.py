@@ -12,6 +12,6 @@ Start with `form`: `mount` makes the pair of routes by suffix and by `Accept`.
 - `pictures`, `figures`, `node_pictures`: SVG, PNG, PDF; what a client drew; images of nodes.
 - `parts`, `coloring`: parts of a tree as JSON, piece by piece; categories that colour a tree.
 - `tables`, `selective_curve`, `drift`: of a stored table, a calibration's curve, what moved.
-- `items`: what is attached to a tree: examples of nodes, values and matches of nodes.
+- `items`, `item_columns`: what is attached to a tree: examples and values of nodes; in pictures.
 - `stored`: stored trees and models for routes.
 """

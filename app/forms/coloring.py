@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from app.forms.item_columns import REFERENCE, files_of
 from app.http.dependencies import Service, is_id
 from app.http.problems import Refused, not_found
 from models.errors import UsageError
@@ -23,7 +24,6 @@ from workers.artifacts.datasets import Dataset
 from workers.errors import Missing
 from workers.formats import catalogue
 from workers.formats import json as json_format
-from workers.model import sibling
 
 READ_HERE = {"npy": 64 << 20, "json": json_format.MAX_JSON, "csv": 16 << 20}
 """Formats that are safe to open in the API process, and up to what size in bytes."""
@@ -37,7 +37,6 @@ COLOR_BY = (
     "`at_X.<n>` for column n of the items of an attachment, a column of categories."
 )
 
-_ITEMS = re.compile(r"(at_[0-9a-z]{26})\.([0-9]{1,3})")
 _CUT = re.compile(r"(cluster|height|level):(.*)", re.DOTALL)
 
 
@@ -78,8 +77,6 @@ def coloring(
     match = _CUT.fullmatch(color_by)
     if match is not None:
         return of_cut(tree, **_cut(color_by, match[1], match[2]))
-    if color_by.startswith("at_"):
-        return _by_items(service, tenant, tree_id, tree, color_by)
     return by_labels(service, tenant, tree_id, tree, color_by, "color_by")
 
 
@@ -111,9 +108,9 @@ def by_labels(
     return categories
 
 
-def _by_items(service: Service, tenant: str, tree_id: str, tree: Tree, color_by: str) -> Categories:
+def by_items(service: Service, tenant: str, tree_id: str, tree: Tree, color_by: str) -> Categories:
     """The categories of a column of items. Blocks. Raises Refused as `coloring` does."""
-    match = _ITEMS.fullmatch(color_by)
+    match = REFERENCE.fullmatch(color_by)
     if match is None:
         raise Refused(
             "invalid-request",
@@ -121,9 +118,9 @@ def _by_items(service: Service, tenant: str, tree_id: str, tree: Tree, color_by:
             "column.",
         )
     attachment_id, number = match[1], int(match[2])
-    record = service.ledger.get(tenant, sibling(attachment_id, "job"))
-    path = service.trees.file(tenant, attachment_id, items.ITEMS)
-    if record is None or path is None or (record.result or {}).get("tree") != tree_id:
+    file = files_of(service, tenant, tree_id, attachment_id)
+    path = None if file is None else file(items.ITEMS)
+    if path is None:
         raise not_found("attachment of this tree", attachment_id)
     key = (tenant, tree_id, color_by)
     categories = _cache.get(key)

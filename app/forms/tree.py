@@ -19,6 +19,7 @@ from app.forms.tables import mapped, table_csv
 from app.http.etags import etag_of
 from app.pictures.palette import Palette, Theme
 from app.pictures.paper import Paper
+from app.pictures.strips import Column as StripColumn
 from app.schemas.queries import FormQuery
 from models.editions.comments import comments
 from models.editions.edited import EditedTree
@@ -42,6 +43,7 @@ class TreeExport:
     """A stored tree as it is shown, and how to write it; each form uses the fields relevant to it.
 
     root, depth : the part to write, from a row on. categories : the colours of a picture.
+    strips : the columns beside its tips.
     """
 
     record: TreeRecord
@@ -56,6 +58,7 @@ class TreeExport:
     theme: Theme = "light"
     title: str | None = None
     categories: Categories | None = None
+    strips: tuple[StripColumn, ...] = ()
 
     @property
     def tree(self) -> Tree:
@@ -160,6 +163,7 @@ def _drawn(export: TreeExport) -> str:
         ids=export.shown.ids,
         closed=export.shown.closed,
         painted=export.shown.colours,
+        strips=export.strips,
     )
 
 

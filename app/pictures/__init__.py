@@ -3,7 +3,7 @@
 Start with `svg`, the picture of a tree, or `stream`, that of clusters over time.
 
 - `svg`: the page of a tree. `circular`, `rectangular`, `icicle`: its shapes.
-- `part`: the folded part of a tree with places, labels and colours.
+- `part`: the folded part of a tree with places, labels and colours; `strips`: items beside it.
 - `stream`, `panels`, `moving`, `timeline`: the picture of clusters over time.
 - `tangle`, `matrix`, `heatmap`, `scatter`: two trees, classes taken for others, clusters by
   features, a map.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from app.pictures.lettering import clip, unit_of, width
 from app.pictures.marks import Marks, number, points, stroke_widths
 from app.pictures.part import Part
+from app.pictures.strips import PITCH, WIDTH, runs
 
 SMALLEST_FONT = 5.0
 _READABLE = 6.5
@@ -44,7 +45,7 @@ def draw(
     if len(part.parent) == 1:
         return _alone(marks, part, wide, room, unit), room or 0.2 * px
     across, down = wide / 2, (room or px) / 2
-    margin, strip = 15 * unit, 9 * unit if part.legend else 0.0
+    margin, strip = 15 * unit, (9 * bool(part.legend) + PITCH * len(part.strips)) * unit
     tips = np.flatnonzero(part.tip)
     span = (part.place.right - part.place.left)[tips] * (2 * math.pi - _GAP)
     most = (16.5 if part.plain else 11) * unit if font is None else font
@@ -90,8 +91,18 @@ def draw(
                 part.style.guide,
                 0.6 * thin,
             )
-    if strip:
-        _ring(marks, part, tips, at, outer, outer + strip, angle)
+    ring = outer
+    if part.legend:
+        colours = [part.colour[row] for row in tips.tolist()]
+        _ring(marks, part, tips, at, (ring, ring + 9 * unit), angle, colours)
+        ring += 11 * unit
+    for number_, each in enumerate(part.strips):
+        _ring(marks, part, tips, at, (ring, ring + WIDTH * unit), angle, each.colour)
+        if len(part.strips) > 1:
+            # In the gap above, between the last leaf and the first.
+            middle = down - ring - WIDTH * unit / 2
+            marks.text(across, middle, str(number_ + 1), 10 * unit, anchor="middle")
+        ring += PITCH * unit
     if font:
         start = outer + strip + 0.3 * font
         space = px / 2 - margin - start
@@ -157,20 +168,17 @@ def _ring(
     part: Part,
     tips: npt.NDArray[np.int64],
     at: Callable[[float, float], str],
-    inner: float,
-    outer: float,
+    between: tuple[float, float],
     angle: npt.NDArray[np.float64],
+    colours: Sequence[str | None],
 ) -> None:
-    """The ring of tip colours; neighbours of the same colour share one area."""
-    half = (part.place.right - part.place.left) * (math.pi - _GAP / 2)
-    stretches: list[tuple[str, float, float]] = []
-    for row in tips.tolist():
-        low, high = float(angle[row] - half[row]), float(angle[row] + half[row])
-        if stretches and stretches[-1][0] == part.colour[row]:
-            stretches[-1] = (part.colour[row], stretches[-1][1], high)
-        else:
-            stretches.append((part.colour[row], low, high))
-    for colour, low, high in stretches:
+    """A ring of the colours of tips between two radii; neighbours of the same colour share one
+    area."""
+    inner, outer = between
+    half = ((part.place.right - part.place.left) * (math.pi - _GAP / 2))[tips]
+    lows, highs = angle[tips] - half, angle[tips] + half
+    for colour, first, last in runs(colours):
+        low, high = float(lows[first]), float(highs[last])
         arc_out, arc_in = _arc(outer, high - low), _arc(inner, high - low, back=True)
         marks.area(
             f"M{at(inner, low)}L{at(outer, low)}{arc_out}{at(outer, high)}"

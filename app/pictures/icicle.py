@@ -8,7 +8,8 @@ from app.pictures.lettering import clip, unit_of, width
 from app.pictures.marks import Marks, number, points
 from app.pictures.palette import mix
 from app.pictures.part import Part
-from app.pictures.rectangular import SMALLEST_FONT, row_height
+from app.pictures.rectangular import SMALLEST_FONT, row_height, strip_bars
+from app.pictures.strips import PITCH
 
 MOST_LEVELS = 60
 
@@ -50,7 +51,8 @@ def draw(
         font = 0.0
     fits = [row for row in tips.tolist() if font and bottom[row] - top[row] >= 0.98 * font]
     wide = max((width(clip(part.label[r], font, 0.3 * px), font) for r in fits), default=0.0)
-    end = px - margin - wide - (8 * unit if fits else 0.0)
+    strips = PITCH * unit * len(part.strips)
+    end = px - margin - wide - (8 * unit if fits else 0.0) - strips
     step = (end - margin) / levels
     coloured = any(colour != style.ink for colour in part.colour)
 
@@ -76,9 +78,10 @@ def draw(
                 left + 5 * unit, (high + low) / 2, text, 10.5 * unit,
                 colour=style.on(fill), whole=part.label[row],
             )  # fmt: skip
+    strip_bars(marks, part, end + 2 * unit, top[tips], bottom[tips], unit)
     for row in fits:
         marks.text(
-            end + 6 * unit,
+            end + strips + 6 * unit,
             float(top[row] + bottom[row]) / 2,
             clip(part.label[row], font, 0.3 * px),
             font,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.pictures.palette import Style, mix
+from app.pictures.strips import Column, Strip, strip
 from models.arrays import Int
 from models.tree.categories import Categories, shared
 from models.tree.layout import Layout, Scale, layout, readable_scale
@@ -32,6 +33,7 @@ class Part:
     support : in [0, 1], NaN where there is none; None for a tree without support.
     legend : colour and text per category, largest first.
     style : the picture's colours.
+    strips : the columns beside the tips, from the inside out.
     """
 
     parent: npt.NDArray[np.int64]
@@ -46,6 +48,7 @@ class Part:
     support: npt.NDArray[np.float64] | None
     legend: list[tuple[str, str]]
     style: Style
+    strips: tuple[Strip, ...] = ()
 
     @property
     def plain(self) -> bool:
@@ -75,11 +78,12 @@ def take(
     ids: Int | None = None,
     closed: Int | None = None,
     painted: Mapping[int, str] | None = None,
+    strips: Sequence[Column] = (),
 ) -> Part:
     """Fold, place, colour and name. `proportional` makes a tip as wide as its number of leaves.
 
     ids : of rows, None for the rows. closed : rows that stay folded. painted : colours of rows, for
-    all below them too.
+    all below them too. strips : columns by id.
     """
     shown = fold(
         tree, root, max_nodes=4 * max_tips, max_tips=max_tips, max_depth=max_depth, closed=closed
@@ -106,9 +110,11 @@ def take(
         colour = _colours(tree, categories, node, folded, hue, style)
     if painted:
         colour = _painted(tree, node, parent, colour, painted)
+    known = node if ids is None else np.where(node < 0, -1, ids[np.maximum(node, 0)])
     return Part(
         parent, tip, folded, counts, height, place, chosen, colour,
         _labels(tree, node, tip, counts, labels, ids), _support(tree, node, tip), legend, style,
+        tuple(strip(column, known[tip], style) for column in strips),
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from app.pictures.lettering import clip, unit_of, width
 from app.pictures.marks import Marks, number, points, stroke_widths
 from app.pictures.part import Part
+from app.pictures.strips import PITCH, WIDTH, runs
 
 SMALLEST_FONT = 5.0
 _LEAST_ROW = 1.2
@@ -34,7 +36,7 @@ def draw(
     unit = unit_of(px, font)
     tips = np.flatnonzero(part.tip)
     span = (part.place.right - part.place.left)[tips]
-    margin, strip = 22 * unit, 9 * unit if part.legend else 0.0
+    margin, strip = 22 * unit, (9 * bool(part.legend) + PITCH * len(part.strips)) * unit
     axis = _ticks(part)
     if room is None:
         usual = unit * row_height(len(tips))
@@ -87,11 +89,14 @@ def draw(
                 colour=part.text_colour(row),
                 whole=part.label[row],
             )
-    if strip:
-        tops = margin + body * part.place.left[tips]
-        bottoms = margin + body * part.place.right[tips]
+    tops = margin + body * part.place.left[tips]
+    bottoms = margin + body * part.place.right[tips]
+    left = end + 4 * unit
+    if part.legend:
         colours = [part.colour[row] for row in tips.tolist()]
-        bar(marks, end + 4 * unit, end + strip + unit, tops, bottoms, colours)
+        bar(marks, left, left + 6 * unit, tops, bottoms, colours)
+        left += 9 * unit
+    strip_bars(marks, part, left, tops, bottoms, unit)
     bottom = margin + body + 0.6 * margin
     if axis:
         bottom = _axis(marks, axis, begin, end, bottom, unit)
@@ -131,20 +136,32 @@ def bar(
     right: float,
     tops: np.ndarray[tuple[int], np.dtype[np.float64]],
     bottoms: np.ndarray[tuple[int], np.dtype[np.float64]],
-    colours: list[str],
+    colours: Sequence[str | None],
 ) -> None:
     """The column of tip colours; neighbours of the same colour share one area."""
-    row = 0
-    while row < len(colours):
-        last = row
-        while last + 1 < len(colours) and colours[last + 1] == colours[row]:
-            last += 1
+    for colour, first, last in runs(colours):
         marks.area(
-            f"M{points(left, float(tops[row]))}H{number(right)}V{number(float(bottoms[last]))}"
+            f"M{points(left, float(tops[first]))}H{number(right)}V{number(float(bottoms[last]))}"
             f"H{number(left)}Z",
-            colours[row],
+            colour,
         )
-        row = last + 1
+
+
+def strip_bars(
+    marks: Marks,
+    part: Part,
+    left: float,
+    tops: np.ndarray[tuple[int], np.dtype[np.float64]],
+    bottoms: np.ndarray[tuple[int], np.dtype[np.float64]],
+    unit: float,
+) -> None:
+    """The strips from `left` on, each with its number above it where there are several."""
+    for place, strip in enumerate(part.strips):
+        begin = left + PITCH * place * unit
+        bar(marks, begin, begin + WIDTH * unit, tops, bottoms, strip.colour)
+        if len(part.strips) > 1:
+            middle, above = begin + WIDTH * unit / 2, float(tops[0]) - 6 * unit
+            marks.text(middle, above, str(place + 1), 10 * unit, anchor="middle")
 
 
 def row_height(n_tips: int) -> float:

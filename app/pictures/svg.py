@@ -13,7 +13,7 @@ power 3/4). If all heights are equal the picture shows levels.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from app.pictures import circular, icicle, legend, rectangular
@@ -21,6 +21,7 @@ from app.pictures.lettering import unit_of
 from app.pictures.marks import Marks, number, page
 from app.pictures.palette import Palette, Theme, style
 from app.pictures.part import Part, take
+from app.pictures.strips import Column
 from models.arrays import Int
 from models.errors import UsageError
 from models.tree.categories import Categories
@@ -56,6 +57,7 @@ def svg(
     ids: Int | None = None,
     closed: Int | None = None,
     painted: Mapping[int, str] | None = None,
+    strips: Sequence[Column] = (),
 ) -> str:
     """A picture of the part of `tree` under `root`.
 
@@ -70,6 +72,7 @@ def svg(
         None: a single colour.
     labels : leaves' names, or node ids. ids : those of rows; None: the rows.
     closed : rows that are folded. painted : colours of rows, `#rrggbb`, which hold for all below.
+    strips : columns of items beside the tips, from the inside out, by node id.
 
     Raises UsageError for an unknown node, shape, palette or theme and sizes outside 30 to 10,000.
     O(n_nodes) once per tree, then O(shown).
@@ -99,6 +102,7 @@ def svg(
         ids=ids,
         closed=closed,
         painted=painted,
+        strips=strips,
     )
     return _page(part, (px, height, font), title, shape)
 
@@ -132,7 +136,7 @@ def _page(part: Part, sizes: Sizes, title: str | None, shape: Shape) -> str:
         head = min(head, 0.2 * height)
     if title:
         frame.heading(title, px, head, unit)
-    rows = legend.rows(part.legend, px, unit)
+    rows = [row for each in _legends(part) for row in legend.rows(each, px, unit)]
     if height is not None:
         rows = rows[: int(0.4 * height / (21 * unit))]
     note = _note(part, shape)
@@ -148,6 +152,16 @@ def _page(part: Part, sizes: Sizes, title: str | None, shape: Shape) -> str:
     described = (title or "Tree")[:200] + f", {int(part.n_leaves[0]):,} leaves"
     moved = (f'<g transform="translate(0 {number(head)})">', *marks.write(), "</g>")
     return page(px, head + tall + foot, described, part.style, (*moved, *frame.write()))
+
+
+def _legends(part: Part) -> list[list[tuple[str, str]]]:
+    """The legend of the colours, and that of each strip with its number where there are several."""
+    legends = [part.legend]
+    for place, strip in enumerate(part.strips):
+        (paper, name), *rest = strip.legend
+        numbered = f"{place + 1} {name}" if len(part.strips) > 1 else name
+        legends.append([(paper, numbered), *rest])
+    return legends
 
 
 def _note(part: Part, shape: Shape) -> str:

@@ -8,6 +8,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
 from app.forms.form import Form, mount, respond, warning
+from app.forms.item_columns import strip_columns
 from app.forms.stored import record_of
 from app.forms.tree import FORMS, WRITTEN, TreeExport, form_etag, lost
 from app.http.dependencies import ServiceDep, Tenant, TreeId
@@ -138,6 +139,7 @@ async def get_tree(
             **{**query.model_dump(include=set(WRITTEN)), "root": shown.row(query.root)},
             paper=query.paper(service.settings.fonts),
             categories=categories,
+            strips=strip_columns(service, tenant, tree_id, query.strips) if form.drawn else (),
         )
         return export, warning(lost(form, shown.tree))
 

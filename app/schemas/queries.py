@@ -149,6 +149,14 @@ class FormQuery(SizedPictureQuery):
         "row or per leaf, or `at_X.<n>` for column n of the items of an attachment, a column of "
         "categories.",
     )
+    strips: str | None = Field(
+        None,
+        max_length=200,
+        description="Pictures: up to four columns of attached items, of numbers, dates or "
+        "categories, as strips of colours beside the tips, from the inside out, separated by "
+        "commas: `at_X.2,at_X.5`. Tips without a value are blank.",
+        examples=["at_01kamjx5w0n5zr4v8cqe2t7h3f.2"],
+    )
 
 
 class CutQuery(BaseModel):

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from anyio import to_thread
 
-from app.forms.coloring import by_labels, coloring
+from app.forms.coloring import by_items, by_labels, coloring
 from app.forms.stored import tree_of
 from app.http.dependencies import Service, is_id
 from app.http.etags import etag_of
@@ -106,6 +106,9 @@ def categories_of(
     """The categories that `color_by` names, for a tree as it is shown. As `coloring`."""
     if is_id(color_by, "ds"):
         return labels_of(service, tenant, tree_id, shown, str(color_by), "color_by")
+    if color_by is not None and color_by.startswith("at_"):
+        tree = tree_of(service, tenant, tree_id)
+        return _on(shown, by_items(service, tenant, tree_id, tree, color_by), tree)
     return coloring(service, tenant, tree_id, shown.tree, color_by)
 
 
@@ -116,4 +119,9 @@ def labels_of(
     the tree as it is shown. As `by_labels`."""
     tree = tree_of(service, tenant, tree_id)
     categories = by_labels(service, tenant, tree_id, tree, dataset_id, parameter)
+    return _on(shown, categories, tree)
+
+
+def _on(shown: EditedTree, categories: Categories, tree: Tree) -> Categories:
+    """The categories of the stored tree for the tree as it is shown."""
     return categories if shown.ids is None else moved(categories, tree, shown.tree, shown.ids)

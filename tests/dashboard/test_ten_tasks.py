@@ -36,8 +36,8 @@ class Hand:
         self.clicks = 0
         self.began = time.perf_counter()
 
-    def click(self, place: Locator) -> None:
-        place.click()
+    def click(self, place: Locator, **options: Any) -> None:
+        place.click(**options)
         self.clicks += 1
 
     def choose(self, place: Locator, **option: str) -> None:
@@ -73,7 +73,15 @@ def known(api: Api) -> dict[str, str]:
     labels = api.upload(groups, media=media, role="labels", name="their groups")
     for linkage in ("single", "ward"):
         inputs = {"features": features}
-        api.run("hac", inputs, params={"linkage": linkage}, name=f"Groups by {linkage}")
+        job = api.run("hac", inputs, params={"linkage": linkage}, name=f"Groups by {linkage}")
+    words = json.dumps([{"word": f"word {row}"} for row in range(61)]).encode()
+    items = api.upload(words, media=media, role="items", name="words.json")
+    answer = api.client.post(
+        f"/v1/trees/{job['result']['tree']}/attachments",
+        json={"items": items, "name": "Words"},
+        headers={"Prefer": "wait=30"},
+    )
+    assert answer.status_code == 201, answer.text
     return {"features": features, "labels": labels}
 
 
@@ -114,13 +122,20 @@ def better_method(hand: Hand, known: dict[str, str]) -> None:
 
 def outlier(hand: Hand, known: dict[str, str]) -> None:
     page = hand.page
-    tree_page(hand, "Groups by single")
-    hand.type(page.get_by_role("spinbutton", name="Number of clusters"), "2")
-    page.keyboard.press("Enter")
-    until(page, lambda: "2 clusters" in page.locator(".cut-said").inner_text())
-    assert "1 " in page.locator(".cut-said").inner_text()
-    hand.click(page.locator(".tree-key", has_text="60").first)
-    page.wait_for_url("**only=*")
+    tree_page(hand, "Groups by ward")
+    card = page.get_by_role("region", name="Items")
+    hand.choose(card.get_by_label("Items", exact=True), label="Words")
+    card.get_by_text("61 items, one for each point").wait_for()
+    # The root of an icicle is the bar at its top.
+    hand.button("Icicle")
+    page.wait_for_timeout(500)
+    box = page.locator(".tree-stage").bounding_box()
+    assert box is not None
+    hand.click(page.locator(".tree-stage"), position={"x": box["width"] / 2, "y": 24})
+    examples = page.locator(".node-examples")
+    hand.choose(examples.get_by_label("Order of the examples"), value="unsure")
+    examples.get_by_text("12 of 61 items, farthest from their mean").wait_for()
+    assert examples.locator("li summary").first.inner_text() == "word 60"
 
 
 def open_on_a_level(hand: Hand, known: dict[str, str]) -> None:

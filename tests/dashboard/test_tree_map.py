@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.dashboard.conftest import Axe, Open
+from tests.dashboard.conftest import Axe, Open, Pages
 from tests.dashboard.planted import SMALL, imported
 from tests.e2e.client import Api, npy
+from tests.e2e.conftest import Service
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -212,3 +213,40 @@ def test_the_disc_is_offered_where_there_is_one(look: Open, api: Api, tree: str)
     assert choice.locator("option").all_inner_texts() == [
         *("None", "Principal components", "UMAP", "t-SNE")
     ]
+
+
+def test_a_link_shows_the_map_and_no_more_of_it(
+    look: Open, pages: Pages, service: Service, tree: str, axe: Axe
+) -> None:
+    page = look(f"/trees/{tree}?map=pca")
+    panel(page)
+    page.get_by_role("button", name="Share…").click()
+    dialog = page.get_by_role("dialog", name="Share")
+    assert dialog.get_by_label("With the map beside the tree").is_checked()
+    dialog.get_by_label("With the points under each node").check()
+    dialog.get_by_role("button", name="Make a link").click()
+    link = dialog.get_by_label("Link", exact=True)
+    link.wait_for()
+    dialog.get_by_text("the tree, with a map, with its points").first.wait_for()
+    kind = ("light", 1440, 900)
+    shown = pages.take(kind, service.url, True)
+    try:
+        shown.goto(link.input_value())
+        region = panel(shown)
+        for name in ("Lasso", "In view"):
+            assert region.get_by_role("button", name=name).count() == 0
+        # A point leads to its node, and says no more than that node does.
+        x, y = positions(page, region)[0]
+        shown.mouse.move(x, y)
+        region.locator(".matrix-tip strong").wait_for()
+        shown.mouse.click(x, y)
+        shown.locator(".tree-node .node-name, .tree-node h2").first.wait_for()
+        # Points are outlined, and no node is asked for.
+        shown.keyboard.down("Shift")
+        outline(shown, np.array([[x, y]]))
+        shown.keyboard.up("Shift")
+        shown.wait_for_timeout(200)
+        axe(shown)
+        assert not shown.watch.bad()  # type: ignore[attr-defined]
+    finally:
+        pages.give_back(kind, shown, True)

@@ -162,6 +162,57 @@ def test_columns_examples_values_and_matches(working: Working, tree: dict[str, A
     problem_of(working.client.get(path), 404, "not-found")
 
 
+def test_strips_in_pictures(working: Working, tree: dict[str, Any]) -> None:
+    at = attached(working, tree, TABLE)["id"]
+    other = post(working, NEWICK)
+    strips = f"{at}.1,{at}.2,{at}.3"
+    for shape in ("circular", "rectangular", "icicle"):
+        picture = get(working, tree, f".svg?strips={strips}&shape={shape}").text
+        for text in ("1 group:", "2 weight:", "3 seen:", "plant", "animal", "2024-01-01 to 2024"):
+            assert text in picture, (shape, text)
+    image = get(working, tree, f".png?strips={strips}&px=200")
+    assert (image.status_code, image.content[:4]) == (200, b"\x89PNG")
+    # Text forms have none.
+    assert get(working, tree, f".nwk?strips={at}.0").status_code == 200
+    for strips, code in (
+        ("weight", "invalid-request"),
+        ("", "invalid-request"),
+        (f"{at}.1,", "invalid-request"),
+        (f"{at}.1,{at}.1", "invalid-request"),
+        (",".join(f"{at}.{n}" for n in range(5)), "invalid-request"),
+        (f"{at}.0", "invalid-request"),
+        (f"{at}.4", "unknown-input"),
+        (f"at_{'0' * 26}.1", "unknown-input"),
+    ):
+        problem = problem_of(get(working, tree, ".svg", params={"strips": strips}), 422, code)
+        assert (
+            "strip" in problem["detail"] or at in problem["detail"] or "at_0" in problem["detail"]
+        )
+    problem_of(get(working, other, f".svg?strips={at}.1"), 422, "unknown-input")
+
+
+def test_items_colour_an_edition_as_its_tree(working: Working, tree: dict[str, Any]) -> None:
+    at = attached(working, tree, TABLE)["id"]
+    children = [node["id"] for node in tree["nodes"] if node["parent"] == 0]
+    made = working.client.post(f"/v1/trees/{tree['id']}/editions", json={})
+    changed = working.client.post(
+        f"/v1/editions/{made.json()['id']}/changes",
+        json={"operations": [{"op": "reorder", "node": 0, "children": children[::-1]}]},
+        headers={"If-Match": made.headers["etag"]},
+    )
+    assert changed.status_code < 300, changed.text
+    turned, plain = (
+        get(working, tree, "/view", params={**shown, "color_by": f"{at}.1"}).json()["nodes"]
+        for shown in ({"edition": made.json()["id"]}, {})
+    )
+    of_turned, of_plain = (
+        {node["id"]: node["category"] for node in nodes} for nodes in (turned, plain)
+    )
+    assert of_turned == of_plain
+    assert [node["id"] for node in turned] != [node["id"] for node in plain]
+    assert {0, 1} <= set(of_plain.values())
+
+
 def test_images_of_leaves(working: Working, tmp_path: Path) -> None:
     tree = post(working, NEWICK)
     archive = tmp_path / "images.zip"

@@ -73,8 +73,8 @@ test("what a link shows, until when, and how it is embedded", () => {
   assert.equal(share.expiryOf(7, Date.UTC(2026, 0, 1)), "2026-01-08T00:00:00.000Z");
   assert.equal(share.shownText({ edition: null, rows: false, embed: false }), "the tree");
   assert.equal(
-    share.shownText({ edition: "ed_1", rows: true, embed: true }),
-    "an edition, with its points, may be embedded",
+    share.shownText({ edition: "ed_1", map: "mp_1", rows: true, embed: true }),
+    "an edition, with a map, with its points, may be embedded",
   );
   assert.match(share.embedText("https://a.org/embed#t"), /^<iframe src="https:\/\/a.org\/embed#t"/);
 });

@@ -23,6 +23,7 @@ import {
   conditionQuery,
   isMatched,
   N_STEPS,
+  pictureStrips,
   rangeOf,
   stepOf,
 } from "../../../app/dashboard/js/tree/model/items.js";
@@ -140,4 +141,15 @@ test("conditions in an address", () => {
   for (const text of [null, "", "column=1", "column=x&low=1", "low=1"]) {
     assert.equal(conditionIn(text), null);
   }
+});
+
+test("the strips of a picture by the service are the first four", () => {
+  const attachment = { id: "at_x" };
+  assert.equal(pictureStrips({ attachment, strips: [3, 0] }), "at_x.3,at_x.0");
+  assert.equal(
+    pictureStrips({ attachment, strips: [0, 1, 2, 3, 4] }),
+    "at_x.0,at_x.1,at_x.2,at_x.3",
+  );
+  assert.equal(pictureStrips({ attachment, strips: [] }), null);
+  assert.equal(pictureStrips(null), null);
 });

@@ -17,6 +17,7 @@ import { cutPanel } from "./panels/cut_panel.js";
 import { fileMenu } from "./panels/file_menu.js";
 import { keyboardTree, rowText } from "./panels/keyboard_tree.js";
 import { layoutBar } from "./panels/layout_bar.js";
+import { mapPanel } from "./panels/map_panel.js";
 import { nodePanel } from "./panels/node_panel.js";
 import { searchBox } from "./panels/search_box.js";
 import { tooltip } from "./panels/tooltip.js";
@@ -60,7 +61,7 @@ export async function showShared(main, { isFramed }) {
  * @param {Shared} shared
  * @param {AbortSignal} signal
  */
-async function build(root, { tree, edition, names, rows, expires_at }, signal) {
+async function build(root, { tree, edition, names, map: mapId, rows, expires_at }, signal) {
   const look = { ...readLook({}), edition, names };
   const source = treeSource(tree, signal, () => ({ names, edition }));
   const stage = el("div", { class: "tree-stage" });
@@ -72,12 +73,13 @@ async function build(root, { tree, edition, names, rows, expires_at }, signal) {
   const facts = el("p", { class: "quiet" });
   const tools = el("div", { class: "tree-tools" });
   const picture = el("section", { class: "card tree-main", "aria-label": "Picture of the tree" });
+  const pictures = el("div", { class: "tree-and-map" }, picture);
   append(picture, bar, stage);
   replace(
     root,
     el("header", { class: "tree-head" }, el("div", { class: "tree-title" }, heading, facts), tools),
     trouble,
-    el("div", { class: "tree-work" }, picture, side),
+    el("div", { class: "tree-work" }, pictures, side),
     spoken,
   );
   const view = new TreeView(stage, { source, look, signal });
@@ -142,6 +144,12 @@ async function build(root, { tree, edition, names, rows, expires_at }, signal) {
   // A link shows no labels.
   colours.draw();
   cut.start();
+  if (mapId) {
+    look.map = (await source.map(mapId)).by;
+    const map = mapPanel(view, { onchoose: goTo, only: mapId });
+    append(pictures, map);
+    map.draw();
+  }
 }
 
 /** @type {Choosing} */

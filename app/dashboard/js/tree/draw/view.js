@@ -48,6 +48,8 @@ export class TreeView extends Scenery {
   revision = 0;
   /** @type {string | null} The cut that was suggested, and that is not part of the address. */
   suggestedCut = null;
+  /** @type {string | null} The id of the map that is shown beside the tree. */
+  map = null;
 
   /**
    * @param {HTMLElement} root

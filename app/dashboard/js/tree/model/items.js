@@ -32,6 +32,20 @@ const ALL = 0.9995;
  */
 export const hasNodes = (column) => column.of_nodes;
 
+/** The most strips in a picture by the service. */
+const MOST_PICTURED = 4;
+
+/**
+ * The strips of a picture by the service; null for none.
+ *
+ * @param {{ attachment: { id: string }, strips: number[] } | null} items
+ */
+export const pictureStrips = (items) =>
+  items?.strips
+    .slice(0, MOST_PICTURED)
+    .map((at) => `${items.attachment.id}.${at}`)
+    .join() || null;
+
 /** @param {ItemColumn} column */
 export const isCategory = (column) => column.kind === "category";
 

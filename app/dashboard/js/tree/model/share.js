@@ -29,9 +29,10 @@ export function tokenIn(fragment) {
  *
  * @param {Share} share
  */
-export function shownText({ edition, rows, embed }) {
+export function shownText({ edition, map, rows, embed }) {
   return [
     edition ? "an edition" : "the tree",
+    ...(map ? ["with a map"] : []),
     ...(rows ? ["with its points"] : []),
     ...(embed ? ["may be embedded"] : []),
   ].join(", ");

@@ -8,6 +8,7 @@ import { download, fetchFile, saveBlob } from "../../ui/downloads.js";
 import { menu } from "../../ui/menus.js";
 import { pictureColor } from "../draw/colouring.js";
 import { figure, pngOf, svgOf } from "../draw/figures.js";
+import { pictureStrips } from "../model/items.js";
 import { onWhite } from "../draw/palettes.js";
 import { printView } from "./print_view.js";
 
@@ -47,6 +48,7 @@ export function fileMenu(view, { rows = true } = {}) {
     shape: view.look.shape,
     palette: view.look.palette,
     color_by: pictureColor(view),
+    strips: pictureStrips(view.items),
   });
   return menu(
     "Save",

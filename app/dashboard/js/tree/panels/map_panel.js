@@ -40,9 +40,10 @@ const FORMS = [
  * is known whether the method placed its points in a disc. `control` chooses the map.
  *
  * @param {TreeView} view
- * @param {{ onchoose: (id: number, path: number[]) => unknown }} handlers
+ * @param {{ onchoose: (id: number, path: number[]) => unknown, only?: string | null }} options `only`: the
+ *   id of the one map that there is, to be looked at: nothing is asked of its points
  */
-export function mapPanel(view, { onchoose }) {
+export function mapPanel(view, { onchoose, only = null }) {
   const { source, look, signal } = view;
   const title = unique("map");
   /** @type {PointMap | null} */
@@ -91,19 +92,20 @@ export function mapPanel(view, { onchoose }) {
   const tools = el(
     "div",
     { class: "row map-tools", role: "group", "aria-label": "Map tools" },
-    lasso,
-    button("In view", {
-      kind: "small",
-      title: "Which node are the points in view?",
-      onclick: () => {
-        map.setOutline(map.view);
-        outlinedBy(map.view);
-      },
-    }),
+    !only && lasso,
+    !only &&
+      button("In view", {
+        kind: "small",
+        title: "Which node are the points in view?",
+        onclick: () => {
+          map.setOutline(map.view);
+          outlinedBy(map.view);
+        },
+      }),
     menu(
       "Save",
       () => [
-        { label: "Figure for print…", onselect: print },
+        ...(only ? [] : [{ label: "Figure for print…", onselect: print }]),
         ...FORMS.map(([suffix, label]) => ({ label, onselect: () => save(suffix) })),
       ],
       {
@@ -143,9 +145,11 @@ export function mapPanel(view, { onchoose }) {
   /** @param {string} suffix */
   const save = (suffix) =>
     shown &&
-    download(source.positionsPath(shown.id, suffix), `${view.fileName()}-map.${suffix}`, {
-      signal,
-    });
+    download(
+      source.positionsPath(shown.id, suffix, { edition: look.edition }),
+      `${view.fileName()}-map.${suffix}`,
+      { signal },
+    );
 
   const print = () =>
     printDialog({
@@ -193,10 +197,11 @@ export function mapPanel(view, { onchoose }) {
   /** @param {MapBy} by */
   const load = async (by) => {
     asked += 1;
+    view.map = null;
     const own = asked;
     replace(trouble, waiting());
     try {
-      const next = await made(by, own);
+      const next = await (only ? source.map(only) : made(by, own));
       const positions = await source.positions(next.id);
       if (own !== asked || signal.aborted) return;
       replace(trouble);
@@ -216,6 +221,7 @@ export function mapPanel(view, { onchoose }) {
   const show = async (next, positions) => {
     performance.mark("map:positions");
     shown = next;
+    view.map = next.id;
     points = positions;
     ordered = order();
     outlined = null;
@@ -302,10 +308,11 @@ export function mapPanel(view, { onchoose }) {
       tip,
       el("strong", {}, name ? bdi(name) : slot === NONE ? "A point" : `Node ${store.id[slot]}`),
       !isLeaf && slot !== NONE && el("span", {}, `one of ${plural(store.size[slot], "point")}`),
-      row,
+      !only && row,
       note.element,
     );
     putNear(tip, place, x, y);
+    if (only) return;
     const own = new AbortController();
     request = own;
     timer = setTimeout(async () => {
@@ -323,7 +330,8 @@ export function mapPanel(view, { onchoose }) {
   const choosePoint = async (at) => {
     const { store } = view;
     const slot = nodeOver(store, at);
-    if (slot !== NONE && !store.kids[slot]?.length && !store.hidden[slot]) {
+    if (slot === NONE && only) return;
+    if (only || (slot !== NONE && !store.kids[slot]?.length && !store.hidden[slot])) {
       view.select(store.id[slot]);
       return;
     }
@@ -348,6 +356,7 @@ export function mapPanel(view, { onchoose }) {
     const { inside } = within(points, corners);
     outlined = inside;
     relight();
+    if (only) return;
     try {
       const selection = await source.selection(map_.id, corners);
       if (outlined === inside) replace(fits, fitsOf(selection, view, onchoose, clear));
@@ -369,11 +378,15 @@ export function mapPanel(view, { onchoose }) {
     element.hidden = look.map === null;
     if (look.map === null) {
       asked += 1;
+      view.map = null;
       view.mark(null);
       return;
     }
     if (isOther) load(look.map);
-    else recolour();
+    else {
+      view.map = shown?.id ?? null;
+      recolour();
+    }
   };
   /** The order of the loaded nodes, which that of the points follows. */
   const order = () => {

@@ -28,6 +28,7 @@ export function shareDialog(view) {
   );
   const rows = el("input", { type: "checkbox" });
   const embed = el("input", { type: "checkbox" });
+  const map = el("input", { type: "checkbox", checked: true });
   const nameRow = field("For", name, { hint: "whom it is for; only you see it" });
   const made = el("div", { class: "stack tight", role: "status" });
   const list = el("ul", { class: "share-list" });
@@ -76,6 +77,7 @@ export function shareDialog(view) {
         name: name.value.trim() || null,
         edition: look.edition,
         names: look.names,
+        map: map.checked ? view.map : null,
         rows: rows.checked,
         embed: embed.checked,
         expires_at: expiryOf(Number(days.value), Date.now()),
@@ -106,6 +108,7 @@ export function shareDialog(view) {
     ),
     nameRow,
     field("Ends", days),
+    view.map && el("label", { class: "check" }, map, "With the map beside the tree"),
     el("label", { class: "check" }, rows, "With the points under each node"),
     el("label", { class: "check" }, embed, "May be shown within another page"),
     made,
