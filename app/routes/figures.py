@@ -29,9 +29,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
             }
         },
     },
-    **responses(
-        *ANYWHERE, "malformed", "invalid-request", "too-large", "unsupported-format"
-    ),
+    **responses(*ANYWHERE, "malformed", "invalid-request", "too-large", "unsupported-format"),
 }
 _MEDIA = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 
