@@ -182,7 +182,7 @@ def test_the_menu_by_keyboard(open_page: Open, blobs: dict[str, Any]) -> None:
     page.keyboard.press("ArrowDown")
     assert page.evaluate(focused) == "JSON"
     page.keyboard.press("End")
-    assert page.evaluate(focused) == "PNG"
+    assert page.evaluate(focused) == "PDF"
     page.keyboard.press("Escape")
     assert page.evaluate(focused) == "Download"
     assert opener.get_attribute("aria-expanded") == "false"

@@ -104,7 +104,7 @@ def test_each_form_of_a_tree_has_its_documented_type(api: Api, document: dict[st
     tree = api.run("l2h", {"logits": logits})["result"]["tree"]
     prefix = "/v1/trees/{tree_id}."
     paths = [path for path in document["paths"] if path.startswith(prefix)]
-    assert len(paths) == 8
+    assert len(paths) == 12
     for path in paths:
         (media,) = document["paths"][path]["get"]["responses"]["200"]["content"]
         answer = api.client.get(path.replace("{tree_id}", tree))

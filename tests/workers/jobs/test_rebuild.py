@@ -222,7 +222,7 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("lost", [False, True])
-@pytest.mark.parametrize("survived", range(7))
+@pytest.mark.parametrize("survived", range(8))
 def test_an_interrupted_deletion_is_completed_or_can_be_repeated(
     assembly: Assembly,
     tmp_path: Path,
@@ -230,7 +230,7 @@ def test_an_interrupted_deletion_is_completed_or_can_be_repeated(
     survived: int,
     lost: bool,
 ) -> None:
-    """The deletion is killed after some of its six steps; then Redis may lose its data."""
+    """The deletion is killed after some of its seven steps; then Redis may lose its data."""
     ledger, blobs = assembly.ledger, assembly.blobs
     job = request()
     ledger.submit(job, {"features": b"[]"})
@@ -253,7 +253,7 @@ def test_an_interrupted_deletion_is_completed_or_can_be_repeated(
     with monkeypatch.context() as patch:
         for owner, name in steps:
             patch.setattr(owner, name, killed_after(getattr(owner, name)))
-        with nullcontext() if survived == 6 else pytest.raises(Killed):
+        with nullcontext() if survived == 7 else pytest.raises(Killed):
             ledger.delete("ada", job.id)
     assert done == survived
     assert (ledger.get("ada", job.id) is not None) == (survived < 2)
