@@ -40,7 +40,7 @@ const TERMS = {
 /**
  * @param {Method} method
  * @param {Model} model
- * @param {{ tree: string, signal: AbortSignal, onmade: (made: Calibration) => unknown }} options
+ * @param {{ tree: string, signal: AbortSignal, onmade: (calibration: Calibration) => unknown }} options
  */
 export async function calibrationForm(method, model, { tree, signal, onmade }) {
   const [datasets, { CalibrationRequest }] = await Promise.all([
@@ -67,9 +67,9 @@ export async function calibrationForm(method, model, { tree, signal, onmade }) {
     go.disabled = true;
     replace(results, waiting("Calibrating…"));
     try {
-      const made = await calibrate(tree, { ...values, inputs: given, labels }, { signal });
+      const calibration = await calibrate(tree, { ...values, inputs: given, labels }, { signal });
       replace(results);
-      onmade(made);
+      onmade(calibration);
     } catch (error) {
       showProblem(error, results, { inputs, params: terms });
     } finally {

@@ -29,7 +29,7 @@ const LEVEL =
 /**
  * @param {Method} method
  * @param {Model} model
- * @param {{ tree: string, signal: AbortSignal, onmade: (made: Drift) => unknown }} options
+ * @param {{ tree: string, signal: AbortSignal, onmade: (drift: Drift) => unknown }} options
  */
 export async function driftForm(method, model, { tree, signal, onmade }) {
   const datasets = await usableDatasets([], { signal });
@@ -51,9 +51,9 @@ export async function driftForm(method, model, { tree, signal, onmade }) {
     replace(results, waiting("Comparing…"));
     try {
       const body = { reference: before, batch: after, level: Number(level.value) };
-      const made = await drifts.make(tree, body, { signal });
+      const drift = await drifts.make(tree, body, { signal });
       replace(results);
-      onmade(made);
+      onmade(drift);
     } catch (error) {
       const isOfBatch = error instanceof Problem && error.body.where?.sample === "batch";
       showProblem(error, results, { inputs: isOfBatch ? batch : reference });

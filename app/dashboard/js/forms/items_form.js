@@ -50,13 +50,13 @@ export async function itemsForm({ tree, rows, leaves, signal }) {
     replace(results, waiting("Attaching…"));
     try {
       const id = stored.value || (await uploaded(chosen, signal)).id;
-      const made = await attachments.make(
+      const attachment = await attachments.make(
         tree,
         { items: id, name: chosen?.name ?? null },
         { signal },
       );
       replace(results);
-      return made;
+      return attachment;
     } catch (error) {
       replace(results, !aborted(error) && problemBox(problemOf(error), { level: "h3" }));
       return null;

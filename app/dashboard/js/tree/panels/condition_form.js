@@ -23,7 +23,7 @@ export function conditionForm(view) {
   const column = el("select");
   column.addEventListener("change", () => fill({ column: Number(column.value) }));
   const controls = el("div", { class: "items-condition" });
-  const told = el("p", { class: "quiet", role: "status" });
+  const count = el("p", { class: "quiet", role: "status" });
   /** @type {string | null} The condition that is shown, as a query. */
   let shown = null;
   /** @type {() => Condition} */
@@ -50,7 +50,7 @@ export function conditionForm(view) {
     field("Filter by", column),
     controls,
     el("div", { class: "row" }, button("Filter", { kind: "small", type: "submit" }), clear),
-    told,
+    count,
   );
   const usable = () => (view.items?.columns ?? []).filter(({ kind }) => kind !== "image");
   /**
@@ -84,12 +84,12 @@ export function conditionForm(view) {
     try {
       items.matches = query ? await items.source.matches(query) : null;
     } catch (error) {
-      if (!aborted(error) && !isAway(error)) replace(told, problemOf(error).detail ?? "");
+      if (!aborted(error) && !isAway(error)) replace(count, problemOf(error).detail ?? "");
       return;
     }
     look.where = query || null;
     shown = look.where;
-    replace(told, items.matches && matchText(items.matches));
+    replace(count, items.matches && matchText(items.matches));
     clear.hidden = !items.matches;
     if (view.scene.n) view.recolour();
     view.emit("look");
@@ -100,7 +100,7 @@ export function conditionForm(view) {
     clear.hidden = true;
     shown = null;
     if (view.items) view.items.matches = null;
-    replace(told);
+    replace(count);
     replace(column, optionElements(columns.map(({ column: at, name }) => [at, name])));
     const condition = conditionIn(look.where);
     const known = condition && columns.some(({ column: at }) => at === condition.column);

@@ -8,7 +8,7 @@ import { download } from "../../ui/downloads.js";
 import { count, distinct, moment, percent } from "../../ui/format.js";
 import { fetchedImage } from "../../ui/images.js";
 import { menu } from "../../ui/menus.js";
-import { problemBox, waiting, warningBox } from "../../ui/notices.js";
+import { problemBox, warningBox } from "../../ui/notices.js";
 import { table } from "../../ui/tables.js";
 import {
   aspectsText,
@@ -19,6 +19,7 @@ import {
   pText,
   shareText,
 } from "./drift_words.js";
+import { foldedForm } from "./folded_form.js";
 import { nodeLink } from "./node_link.js";
 
 /** @import { Drift, DriftMove } from "../../net/answers.js" */
@@ -40,7 +41,7 @@ const FILES = [
  * @param {TreeView} view
  * @param {{
  *   onchoose: Choose,
- *   form: (onmade: (made: Drift) => unknown) => Promise<HTMLElement>,
+ *   form: (done: (drift: Drift) => unknown) => Promise<HTMLElement>,
  * }} handlers `form` makes that of a new drift
  */
 export function driftPanel(view, { onchoose, form }) {
@@ -57,13 +58,11 @@ export function driftPanel(view, { onchoose, form }) {
     tabindex: "0",
     "aria-label": "Picture of what moved",
   });
-  const place = el("div");
-  const making = el(
-    "details",
-    { class: "more", ontoggle: () => fillForm() },
-    el("summary", {}, "A new comparison"),
-    place,
-  );
+  const making = foldedForm("A new comparison", form, (drift) => {
+    known = [drift, ...known];
+    offer();
+    element.scrollIntoView({ block: "start" });
+  });
   const current = () => known.find(({ id }) => id === chosen.value);
   /** @param {string} file */
   const save = (file) =>
@@ -86,24 +85,6 @@ export function driftPanel(view, { onchoose, form }) {
     picture,
     making,
   );
-  const fillForm = async () => {
-    if (!making.open || place.childElementCount) return;
-    replace(place, waiting());
-    try {
-      replace(place, await form(made));
-    } catch (error) {
-      if (aborted(error)) return;
-      const retry = () => (replace(place), fillForm());
-      replace(place, problemBox(problemOf(error), { level: "h3", retry }));
-    }
-  };
-  /** @param {Drift} drift */
-  const made = (drift) => {
-    known = [drift, ...known];
-    making.open = false;
-    offer();
-    element.scrollIntoView({ block: "start" });
-  };
   const draw = () => {
     const drift = current();
     replace(body, drift ? contents(drift, onchoose) : el("p", { class: "quiet" }, NONE));

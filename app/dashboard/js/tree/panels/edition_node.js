@@ -164,9 +164,9 @@ export function editionNode(view, { change }) {
 
   /** @param {EditionOperation[]} operations */
   const run = async (operations) => {
-    const made = await change(operations);
-    if (made) await show();
-    return made;
+    const changed = await change(operations);
+    if (changed) await show();
+    return changed;
   };
   const say = async () => {
     if (!details) return;
@@ -204,10 +204,10 @@ export function editionNode(view, { change }) {
     }
     const hindrance = model.hindrance(chosen, known);
     if (hindrance) return void refuse(hindrance);
-    const made = await change([{ op: "merge", nodes: chosen.map(({ id }) => id), name: null }]);
-    if (!made) return undefined;
+    const merged = await change([{ op: "merge", nodes: chosen.map(({ id }) => id), name: null }]);
+    if (!merged) return undefined;
     chosen = [];
-    view.select(made[0] ?? null);
+    view.select(merged[0] ?? null);
     return show();
   };
   /** @param {string} text */

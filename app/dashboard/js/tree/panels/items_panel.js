@@ -129,11 +129,11 @@ export function itemsPanel(view, { form, oncolumns, oncolour, onchange }) {
         body: content,
         actions: [{ label: "Cancel" }, { label: "Attach", kind: "primary", submit: true }],
         onsubmit: async () => {
-          const made = await run();
-          if (!made) return false;
-          known = [made, ...known];
-          toast(`${plural(made.result?.n_items ?? 0, "item")} attached.`, { kind: "good" });
-          await choose(made.id);
+          const attachment = await run();
+          if (!attachment) return false;
+          known = [attachment, ...known];
+          toast(`${plural(attachment.result?.n_items ?? 0, "item")} attached.`, { kind: "good" });
+          await choose(attachment.id);
           return true;
         },
       });

@@ -177,7 +177,7 @@ export function mapPanel(view, { onchoose, only = null }) {
    * @param {number} own the number of the request
    * @returns {Promise<PointMap>}
    */
-  const made = async (by, own) => {
+  const finishedMap = async (by, own) => {
     const { items } = await source.maps();
     const known = items.find((each) => each.by === by && !UNUSABLE.has(each.status));
     let answer = known ?? (await source.makeMap(by));
@@ -201,7 +201,7 @@ export function mapPanel(view, { onchoose, only = null }) {
     const own = asked;
     replace(trouble, waiting());
     try {
-      const next = await (only ? source.map(only) : made(by, own));
+      const next = await (only ? source.map(only) : finishedMap(by, own));
       const positions = await source.positions(next.id);
       if (own !== asked || signal.aborted) return;
       replace(trouble);

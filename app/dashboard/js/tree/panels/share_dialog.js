@@ -30,7 +30,7 @@ export function shareDialog(view) {
   const embed = el("input", { type: "checkbox" });
   const map = el("input", { type: "checkbox", checked: true });
   const nameRow = field("For", name, { hint: "whom it is for; only you see it" });
-  const made = el("div", { class: "stack tight", role: "status" });
+  const newLink = el("div", { class: "stack tight", role: "status" });
   const list = el("ul", { class: "share-list" });
 
   const load = async () => {
@@ -84,13 +84,13 @@ export function shareDialog(view) {
       });
       const address = url(share.page).href;
       replace(
-        made,
+        newLink,
         el("p", {}, "This is the only time that the link is shown:"),
         copied("Link", address),
         share.embed && copied("To embed it", embedText(address)),
       );
       nameRow.setError(null);
-      focusFirst(made, "input");
+      focusFirst(newLink, "input");
       await load();
     } catch (error) {
       if (!aborted(error)) nameRow.setError(messageOf(error));
@@ -111,7 +111,7 @@ export function shareDialog(view) {
     view.map && el("label", { class: "check" }, map, "With the map beside the tree"),
     el("label", { class: "check" }, rows, "With the points under each node"),
     el("label", { class: "check" }, embed, "May be shown within another page"),
-    made,
+    newLink,
     el("h3", { tabindex: "-1" }, "Links to this tree"),
     list,
   );

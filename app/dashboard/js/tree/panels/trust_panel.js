@@ -10,6 +10,7 @@ import { download } from "../../ui/downloads.js";
 import { number, percent, plural } from "../../ui/format.js";
 import { menu } from "../../ui/menus.js";
 import { problemBox, waiting, warningBox } from "../../ui/notices.js";
+import { foldedForm } from "./folded_form.js";
 import { mergeFigures, pairTable, suspectTable } from "./trust_tables.js";
 import { curvePoints, depthText, labelOf, promiseText, stepAt } from "./trust_words.js";
 
@@ -32,7 +33,7 @@ const FILES = [
  * @param {TreeView} view
  * @param {{
  *   onchoose: (node: number) => unknown,
- *   form: (onmade: (made: Calibration) => unknown) => Promise<HTMLElement>,
+ *   form: (done: (calibration: Calibration) => unknown) => Promise<HTMLElement>,
  * }} handlers `onchoose`: a node to be shown; `form` makes that of a new calibration
  */
 export function trustPanel(view, { onchoose, form }) {
@@ -44,13 +45,11 @@ export function trustPanel(view, { onchoose, form }) {
   const chosenRow = field("Calibration", chosen);
   const body = el("div", { class: "stack" });
   const merging = el("div", { class: "stack tight", hidden: true });
-  const place = el("div");
-  const making = el(
-    "details",
-    { class: "more", ontoggle: () => fillForm() },
-    el("summary", {}, "A new calibration"),
-    place,
-  );
+  const making = foldedForm("A new calibration", form, (calibration) => {
+    known = [calibration, ...known];
+    draw();
+    element.scrollIntoView({ block: "start" });
+  });
   const current = () => known.find(({ id }) => id === chosen.value);
   const save = menu(
     "Save",
@@ -71,24 +70,6 @@ export function trustPanel(view, { onchoose, form }) {
     making,
     merging,
   );
-  const fillForm = async () => {
-    if (!making.open || place.childElementCount) return;
-    replace(place, waiting());
-    try {
-      replace(place, await form(made));
-    } catch (error) {
-      if (aborted(error)) return;
-      const retry = () => (replace(place), fillForm());
-      replace(place, problemBox(problemOf(error), { level: "h3", retry }));
-    }
-  };
-  /** @param {Calibration} calibration */
-  const made = (calibration) => {
-    known = [calibration, ...known];
-    making.open = false;
-    draw();
-    element.scrollIntoView({ block: "start" });
-  };
   const show = async () => {
     const calibration = current();
     if (!calibration?.result) return;

@@ -1,0 +1,39 @@
+// A form that is loaded when it is first unfolded, and folds again once it has made something.
+
+import { aborted, problemOf } from "../../net/problem.js";
+import { el, replace } from "../../ui/dom.js";
+import { problemBox, waiting } from "../../ui/notices.js";
+
+/**
+ * @template Result
+ * @param {string} summary
+ * @param {(done: (result: Result) => unknown) => Promise<HTMLElement>} form
+ * @param {(result: Result) => unknown} ondone
+ * @returns {HTMLDetailsElement}
+ */
+export function foldedForm(summary, form, ondone) {
+  const place = el("div");
+  const element = el(
+    "details",
+    { class: "more", ontoggle: () => fill() },
+    el("summary", {}, summary),
+    place,
+  );
+  /** @param {Result} result */
+  const done = (result) => {
+    element.open = false;
+    ondone(result);
+  };
+  const fill = async () => {
+    if (!element.open || place.childElementCount) return;
+    replace(place, waiting());
+    try {
+      replace(place, await form(done));
+    } catch (error) {
+      if (aborted(error)) return;
+      const retry = () => (replace(place), fill());
+      replace(place, problemBox(problemOf(error), { level: "h3", retry }));
+    }
+  };
+  return element;
+}
