@@ -126,10 +126,12 @@ class EditionState:
         own = self.children_of(node)
         if sorted(own) != sorted(children):
             odd = next((child for child in children if child not in set(own)), None)
+            wrong = (
+                f"{odd} is none of them" if odd is not None else "some are left out or twice there"
+            )
             raise _Unfit(
                 "children",
-                f"Node {node} has {len(own)} children, each listed once"
-                + (f"; {odd} is none of them." if odd is not None else f", not {len(children)}."),
+                f"'children' lists each of the {len(own)} children of node {node}; {wrong}.",
             )
         self.children[node] = list(children)
 
