@@ -131,7 +131,7 @@ class EditionState:
             )
             raise _Unfit(
                 "children",
-                f"'children' lists each of the {len(own)} children of node {node}; {wrong}.",
+                f"Node {node} has {len(own)} children, each to be listed once; {wrong}.",
             )
         self.children[node] = list(children)
 
