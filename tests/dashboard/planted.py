@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -83,11 +84,10 @@ def hash_of(page: Page) -> dict[str, str]:
 
 def until(page: Page, true: Callable[[], Any], within_ms: int = 60_000) -> Any:
     """Wait until `true()` is true; its value."""
-    waited = 0
+    began = time.monotonic()
     while not (value := true()):
-        assert waited < within_ms, "the condition was not reached in time"
+        assert time.monotonic() - began < within_ms / 1e3, "the condition was not reached in time"
         page.wait_for_timeout(40)
-        waited += 40
     return value
 
 

@@ -32,10 +32,8 @@ def test_jobs_are_filtered(open_page: Open, api: Api, blobs: dict[str, Any]) -> 
     page.get_by_text("No jobs found.").wait_for()
     search.fill("")
     page.get_by_label("Status").select_option("failed")
-    page.wait_for_function(
-        "() => [...document.querySelectorAll('tbody .chip')].every((c) => c.innerText === 'Failed')"
-    )
-    assert "k-means" in rows(page)
+    until(page, lambda: set(page.locator("tbody .chip").all_inner_texts()) == {"Failed"})
+    until(page, lambda: "k-means" in rows(page))
     address = page.url.partition("#")[2]
     again = open_page(address)
     again.get_by_role("link", name="k-means").first.wait_for()

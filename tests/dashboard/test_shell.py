@@ -119,6 +119,19 @@ def test_the_keyboard_reaches_everything(open_page: Open) -> None:
     assert page.evaluate("document.activeElement.id") == "main"
 
 
+def test_a_press_counts_where_the_label_is_drawn_anew(open_page: Open) -> None:
+    page = open_page("/jobs", theme="light")
+    page.get_by_role("button", name=re.compile("^Colours")).click()
+    button = page.get_by_role("button", name=re.compile("^Colours: light"))
+    box = button.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    button.evaluate("e => e.replaceChildren(...[...e.children].map((c) => c.cloneNode(true)))")
+    page.mouse.up()
+    page.get_by_role("button", name=re.compile("^Colours: dark")).wait_for()
+
+
 def test_the_theme_is_kept(open_page: Open) -> None:
     page = open_page("/jobs", theme="light")
     theme = "document.documentElement.dataset.theme"
