@@ -18,18 +18,23 @@ from app.commands import keys as key_commands
 
 DEFAULT_PORT = 8000
 
+_PROCESSES = ("serve", "api")
+"""Commands whose start somebody waits for: they do not load the client's."""
+
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run one of the commands; its exit status is the process's."""
-    arguments = parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    arguments = parser(client=not words or words[0] not in _PROCESSES).parse_args(words)
     raise SystemExit(arguments.run(arguments))
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(*, client: bool = True) -> argparse.ArgumentParser:
+    """client : whether it also knows the commands of the client, where that is installed."""
     parser = argparse.ArgumentParser(prog="umbel", description="Hierarchies as a service.")
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(metavar="command", required=True)
-    if find_spec("umbel_client") is not None:
+    if client and find_spec("umbel_client") is not None:
         from umbel_client.commands import add_commands
 
         add_commands(parser, commands)
