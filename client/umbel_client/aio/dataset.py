@@ -63,6 +63,13 @@ class AsyncDataset:
         raw = await self._driver.run(trees.raw(f"/v1/datasets/{self.id}/content"))
         return np.asarray(np.load(io.BytesIO(raw), allow_pickle=False))
 
+    async def statements(self) -> dict[str, Any]:
+        """Of labels that were made from statements: these, as `statements`, and the `tree` that
+        they are about. Raises NotFound for other datasets.
+        """
+        path = f"/v1/datasets/{self.id}/statements"
+        return await self._driver.run(trees.described(path, "tree", "statements"))
+
     async def update(
         self,
         *,
