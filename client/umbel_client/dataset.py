@@ -47,9 +47,9 @@ class Dataset:
         """Read the dataset's state again."""
         self.body = self._driver.run(trees.described(f"/v1/datasets/{self.id}", "id", "status"))
 
-    def content(self) -> bytes:
-        """The file as it was uploaded."""
-        return self._driver.run(trees.raw(f"/v1/datasets/{self.id}/content"))
+    def content(self, form: str = "/content") -> bytes:
+        """The file as it was uploaded, or what the ending of an address names: `/statements`."""
+        return self._driver.run(trees.raw(f"/v1/datasets/{self.id}{form}"))
 
     def array(self) -> npt.NDArray[Any]:
         """The dataset as an array. Raises InputError unless it is a .npy file."""

@@ -52,9 +52,9 @@ class AsyncDataset:
             trees.described(f"/v1/datasets/{self.id}", "id", "status")
         )
 
-    async def content(self) -> bytes:
-        """The file as it was uploaded."""
-        return await self._driver.run(trees.raw(f"/v1/datasets/{self.id}/content"))
+    async def content(self, form: str = "/content") -> bytes:
+        """The file as it was uploaded, or what the ending of an address names: `/statements`."""
+        return await self._driver.run(trees.raw(f"/v1/datasets/{self.id}{form}"))
 
     async def array(self) -> npt.NDArray[Any]:
         """The dataset as an array. Raises InputError unless it is a .npy file."""
