@@ -93,10 +93,12 @@ class World:
                 picture = io.BytesIO()
                 Image.new("RGB", (2, 2), (number, 0, 0)).save(picture, "png")
                 archive.writestr(f"{number}.png", picture.getvalue())
-        with self.service.client as client:
-            content = {"content": file.getvalue(), "headers": {"Content-Type": "application/zip"}}
-            dataset = client.post("/v1/datasets?role=items", **content).json()["id"]
-        return self.tree.attach(dataset)
+        made = self.service.client.post(
+            "/v1/datasets?role=items",
+            content=file.getvalue(),
+            headers={"Content-Type": "application/zip"},
+        )
+        return self.tree.attach(made.json()["id"])
 
     def calibrated(self) -> Calibration:
         return self.tree.calibrate([NAMES[each] for each in TRUE], LOGITS, alpha=0.2)
