@@ -46,9 +46,15 @@ OPTIONS = {
 }
 """Arguments of every function, besides inputs and parameters."""
 
-ASYNC = ("dataset", "edition", "model", "tree", "job", "client")
+ASYNC = (
+    *("artifact", "attachment", "calibration", "client", "comparison", "dataset", "drift"),
+    *("edition", "heatmap", "job", "map", "model", "naming", "tree", "tree_parts"),
+)
 """Modules of which `aio` has the asynchronous form."""
-ASYNC_CLASSES = ("Driver", "Dataset", "Edition", "Model", "Tree", "Job", "Umbel")
+ASYNC_CLASSES = (
+    *("Driver", "Artifact", "Attachment", "Calibration", "Comparison", "Dataset", "Drift"),
+    *("Edition", "Heatmap", "Job", "Map", "Model", "Naming", "Tree", "TreeParts", "Umbel"),
+)
 
 
 def files() -> dict[Path, str]:

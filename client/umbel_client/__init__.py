@@ -6,8 +6,9 @@
 
 Start with `client`, which has `Umbel`; `aio` has the same for asyncio, written by a script.
 
-- `client`, `tree`, `job`, `dataset`, `model`, `comparison`, `calibration`, `drift`, `heatmap`,
-  `naming`, `attachment`, `edition`, `share`, `results`: what a user holds
+- `client`, `tree`, `tree_parts`, `job`, `dataset`, `model`, `edition`, `share`, `results`: what a
+  user holds; `artifact`: the base of `comparison`, `calibration`, `drift`, `heatmap`, `map`,
+  `naming` and `attachment`
 - `methods`, `catalogue`, `problems`: written from the service's catalogue and its problems
 - `inputs`, `frames`, `encodings`, `imports`: from a value of the caller to bytes
 - `core`: operations, written once, and the two drivers that run them
@@ -42,6 +43,7 @@ from umbel_client.errors import (
 from umbel_client.heatmap import Heatmap
 from umbel_client.inputs import File, Input
 from umbel_client.job import Job
+from umbel_client.map import Map
 from umbel_client.model import Model
 from umbel_client.naming import Naming
 from umbel_client.results import Cluster, Confusions, Cut, Evaluation, Level, Predictions
@@ -50,18 +52,32 @@ from umbel_client.tree import Tree
 from umbel_client.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from umbel_client.aio.attachment import AsyncAttachment
+    from umbel_client.aio.calibration import AsyncCalibration
     from umbel_client.aio.client import AsyncUmbel
+    from umbel_client.aio.comparison import AsyncComparison
     from umbel_client.aio.dataset import AsyncDataset
+    from umbel_client.aio.drift import AsyncDrift
     from umbel_client.aio.edition import AsyncEdition
+    from umbel_client.aio.heatmap import AsyncHeatmap
     from umbel_client.aio.job import AsyncJob
+    from umbel_client.aio.map import AsyncMap
     from umbel_client.aio.model import AsyncModel
+    from umbel_client.aio.naming import AsyncNaming
     from umbel_client.aio.tree import AsyncTree
 
 __all__ = [
+    "AsyncAttachment",
+    "AsyncCalibration",
+    "AsyncComparison",
     "AsyncDataset",
+    "AsyncDrift",
     "AsyncEdition",
+    "AsyncHeatmap",
     "AsyncJob",
+    "AsyncMap",
     "AsyncModel",
+    "AsyncNaming",
     "AsyncTree",
     "AsyncUmbel",
     "Attachment",
@@ -83,6 +99,7 @@ __all__ = [
     "Job",
     "JobCancelled",
     "Level",
+    "Map",
     "MissingPackage",
     "Model",
     "Naming",
@@ -101,10 +118,17 @@ __all__ = [
 
 _FOR_ASYNCIO = {
     "AsyncUmbel": "client",
+    "AsyncAttachment": "attachment",
+    "AsyncCalibration": "calibration",
+    "AsyncComparison": "comparison",
     "AsyncDataset": "dataset",
+    "AsyncDrift": "drift",
     "AsyncEdition": "edition",
+    "AsyncHeatmap": "heatmap",
     "AsyncJob": "job",
+    "AsyncMap": "map",
     "AsyncModel": "model",
+    "AsyncNaming": "naming",
     "AsyncTree": "tree",
 }
 

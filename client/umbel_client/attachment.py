@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from umbel_client import frames
+from umbel_client.artifact import Artifact
+from umbel_client.core import trees
+from umbel_client.core.drivers import Driver
 from umbel_client.encodings import Payload, Pieces
 from umbel_client.errors import InputError
 from umbel_client.inputs import Converted, Inline, Input, converted
@@ -21,21 +24,18 @@ Items: TypeAlias = "Input | Mapping[str, Sequence[Any]]"
 _SCALARS = (str, int, float, bool, type(None))
 
 
-class Attachment:
+class Attachment(Artifact):
     """The items of a tree, a row for each of its rows or leaves.
 
     body : the attachment as the service describes it. columns : its columns, each with `name`,
     `kind` and what it holds; empty until it has succeeded.
     """
 
-    def __init__(self, body: Mapping[str, Any]) -> None:
-        self.body = dict(body)
-        self.columns: list[dict[str, Any]] = list(self.body.pop("columns", ()))
+    _collection = "attachments"
 
-    @property
-    def id(self) -> str:
-        """The attachment's id, `at_...`."""
-        return str(self.body["id"])
+    def __init__(self, driver: Driver, body: Mapping[str, Any]) -> None:
+        super().__init__(driver, body)
+        self.columns: list[dict[str, Any]] = list(self.body.pop("columns", ()))
 
     @property
     def basis(self) -> str | None:
@@ -47,6 +47,77 @@ class Attachment:
     def warnings(self) -> tuple[str, ...]:
         """What is missing, and why."""
         return tuple(self.body["warnings"])
+
+    def examples(
+        self,
+        node: int,
+        by: Literal["central", "unsure", "random"] = "central",
+        *,
+        n: int = 12,
+        seed: int = 0,
+    ) -> list[dict[str, Any]]:
+        """Items under a node, as of `tree.examples`."""
+        query = {"by": by, "n": n, "seed": seed}
+        path = f"/v1/attachments/{self.id}/nodes/{node}/examples"
+        body = self._driver.run(trees.described(path, "items", query=query))
+        return list(body["items"])
+
+    def values(self, column: int | str) -> list[dict[str, Any]]:
+        """What the items under each node have in a column of numbers, dates or categories: the
+        mean, or the most frequent category with its share.
+
+        column : its name or number. Raises InputError for a name that no column has.
+        """
+        path = f"/v1/attachments/{self.id}/columns/{self._number(column)}/nodes"
+        body = self._driver.run(trees.described(path, "items"))
+        return list(body["items"])
+
+    def matches(
+        self,
+        column: int | str,
+        *,
+        equals: Sequence[str] = (),
+        contains: str | None = None,
+        low: float | str | None = None,
+        high: float | str | None = None,
+    ) -> list[dict[str, Any]]:
+        """How many items under each node meet a condition (`n_matches` of `n`); a missing value
+        meets none.
+
+        column : its name or number. equals : texts or categories, one of which it is. contains : a
+        part of a text, in any case. low, high : numbers or dates between which it lies, ends
+        included. Raises InputError for a name that no column has.
+        """
+        query = {
+            "column": self._number(column),
+            "equals": [equals] if isinstance(equals, str) else list(equals),
+            "contains": contains,
+            "low": low,
+            "high": high,
+        }
+        path = f"/v1/attachments/{self.id}/matches"
+        body = self._driver.run(trees.described(path, "items", query=query))
+        return list(body["items"])
+
+    def item(self, item: int) -> dict[str, Any]:
+        """The `values` of an item by column, and its `leaf`."""
+        path = f"/v1/attachments/{self.id}/items/{item}"
+        return self._driver.run(trees.described(path, "item", "values"))
+
+    def image(self, item: int, column: int | str) -> bytes:
+        """The file of an image. Raises InputError for a name that no column has."""
+        number = self._number(column)
+        path = f"/v1/attachments/{self.id}/items/{item}/images/{number}"
+        return self._driver.run(trees.raw(path))
+
+    def _number(self, column: int | str) -> int:
+        if isinstance(column, int):
+            return column
+        numbers = {each["name"]: int(each["column"]) for each in self.columns}
+        if column not in numbers:
+            known = ", ".join(map(repr, numbers)) or "none, as it is listed; read it by its id"
+            raise InputError("column", f"there is no column {column!r}; its columns are {known}.")
+        return numbers[column]
 
     def __repr__(self) -> str:
         names = ", ".join(f"{each['name']} ({each['kind']})" for each in self.columns[:5])

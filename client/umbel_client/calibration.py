@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from umbel_client.artifact import Artifact
+from umbel_client.core.drivers import Driver
 from umbel_client.packages import package
 
 
-class Calibration:
+class Calibration(Artifact):
     """What held-out rows tell of a tree's answers; `tree.predict(rows, calibration=...)` uses it.
 
     body : the calibration as the service describes it. curve : a step for each threshold:
@@ -19,17 +21,15 @@ class Calibration:
     `node_name`, `other_name`, `n_rows`, `n_confused`, `rate`, `expected` and more.
     """
 
-    def __init__(self, body: Mapping[str, Any]) -> None:
-        self.body = dict(body)
+    _collection = "calibrations"
+    _part = "curve"
+
+    def __init__(self, driver: Driver, body: Mapping[str, Any]) -> None:
+        super().__init__(driver, body)
         self.curve: list[dict[str, Any]] = list(self.body.pop("curve", ()))
         self.groups: list[dict[str, Any]] = list(self.body.pop("groups", ()))
         self.suspects: list[dict[str, Any]] = list(self.body.pop("suspects", ()))
         self.pairs: list[dict[str, Any]] = list(self.body.pop("pairs", ()))
-
-    @property
-    def id(self) -> str:
-        """The calibration's id, `cal_...`."""
-        return str(self.body["id"])
 
     @property
     def warnings(self) -> tuple[str, ...]:

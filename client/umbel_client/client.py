@@ -5,28 +5,32 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from umbel_client import imports
+from umbel_client.attachment import Attachment
 from umbel_client.calibration import Calibration
 from umbel_client.comparison import Comparison
-from umbel_client.core import runs, trees, uploads, waiting
+from umbel_client.core import editions, runs, trees, uploads, waiting
 from umbel_client.core.drivers import Driver
 from umbel_client.core.expiry import Expiry, expiry
 from umbel_client.core.runs import Run, RunOptions
 from umbel_client.core.waiting import Waiting
 from umbel_client.dataset import Dataset
 from umbel_client.drift import Drift
+from umbel_client.edition import Edition
 from umbel_client.errors import InputError
 from umbel_client.heatmap import Heatmap
 from umbel_client.inputs import Input, Reference, converted
 from umbel_client.job import Job
 from umbel_client.local import LocalService
+from umbel_client.map import Map
 from umbel_client.methods import Methods
 from umbel_client.model import Model
 from umbel_client.naming import Naming
 from umbel_client.progress import Progress
 from umbel_client.settings import settings_of
+from umbel_client.share import Share
 from umbel_client.tree import Tree
 
 
@@ -181,7 +185,8 @@ class Umbel:
         }
         fields = runs.plain("cut", {**chosen, **more})
         how = Waiting(wait_s, progress, "comparing")
-        return Comparison(self._driver.run(runs.compared(compared, values, fields, how)))
+        body = self._driver.run(runs.compared(compared, values, fields, how))
+        return Comparison(self._driver, body)
 
     def upload(
         self,
@@ -296,23 +301,49 @@ class Umbel:
     def comparison(self, comparison_id: str) -> Comparison:
         """A comparison, with its table if it has ended."""
         body = self._driver.run(trees.described(f"/v1/comparisons/{comparison_id}", "id", "table"))
-        return Comparison(body)
+        return Comparison(self._driver, body)
 
     def calibration(self, calibration_id: str) -> Calibration:
         """A calibration, with its curve, groups, suspects and pairs if it has succeeded."""
-        return Calibration(self._driver.run(trees.calibration(calibration_id)))
+        return Calibration(self._driver, self._driver.run(trees.calibration(calibration_id)))
 
     def drift(self, drift_id: str) -> Drift:
         """A drift, with its nodes and its picture if it has succeeded."""
-        return Drift(self._driver.run(trees.drift(drift_id)))
+        return Drift(self._driver, self._driver.run(trees.drift(drift_id)))
 
     def heatmap(self, heatmap_id: str) -> Heatmap:
         """A heatmap, with its matrix and its picture if it has succeeded."""
-        return Heatmap(self._driver.run(trees.heatmap(heatmap_id)))
+        return Heatmap(self._driver, self._driver.run(trees.heatmap(heatmap_id)))
 
     def naming(self, naming_id: str) -> Naming:
         """A naming, with its names if it has succeeded."""
-        return Naming(self._driver.run(trees.naming(naming_id)))
+        return Naming(self._driver, self._driver.run(trees.naming(naming_id)))
+
+    def attachment(self, attachment_id: str) -> Attachment:
+        """An attachment, with its columns if it has succeeded."""
+        return Attachment(self._driver, self._driver.run(trees.attachment(attachment_id)))
+
+    def map(self, map_id: str) -> Map:
+        """A map of a tree's points."""
+        path = f"/v1/maps/{map_id}"
+        return Map(self._driver, self._driver.run(trees.described(path, "id", "result")))
+
+    def edition(self, edition_id: str) -> Edition:
+        """An edition of a tree."""
+        return Edition(self._driver, self._driver.run(editions.read(edition_id)))
+
+    def share(self, share_id: str) -> Share:
+        """A link that shows a tree, by its id `sh_...`, without its address."""
+        body = self._driver.run(trees.described(f"/v1/shares/{share_id}", "id", "expires_at"))
+        return Share(body, self._driver.settings.url)
+
+    def shared(self) -> dict[str, Any]:
+        """What a link shows, to a client whose key is its token: the `tree`, and the `edition`,
+        `names` and `map` that each call must name.
+
+        Raises NotFound with another key.
+        """
+        return self._driver.run(trees.described("/v1/shared", "tree", "expires_at"))
 
     def jobs(
         self,
@@ -321,10 +352,21 @@ class Umbel:
         method: str | None = None,
         name: str | None = None,
         tags: Sequence[str] = (),
+        words: str | None = None,
         limit: int = 50,
     ) -> list[Job]:
-        """The newest jobs, with a status, of a method, with a name, with all of the tags."""
-        query = {"status": status, "method": method, "name": name, "tag": trees.tags_of(tags)}
+        """The newest jobs, with a status, of a method, with a name, with all of the tags.
+
+        words : only those that have each of these words in their name, description, tags, id or
+        method, in any case; of the other lists, too.
+        """
+        query = {
+            "status": status,
+            "method": method,
+            "name": name,
+            "tag": trees.tags_of(tags),
+            "q": words,
+        }
         bodies = self._driver.run(trees.listed("/v1/jobs", query, limit))
         return [Job(self._driver, body) for body in bodies]
 
@@ -334,21 +376,27 @@ class Umbel:
         role: str | None = None,
         name: str | None = None,
         tags: Sequence[str] = (),
+        words: str | None = None,
         limit: int = 50,
     ) -> list[Dataset]:
         """The newest datasets, of a role, with a name, with all of the tags."""
-        query = {"role": role, "name": name, "tag": trees.tags_of(tags)}
+        query = {"role": role, "name": name, "tag": trees.tags_of(tags), "q": words}
         bodies = self._driver.run(trees.listed("/v1/datasets", query, limit))
         return [Dataset(self._driver, body) for body in bodies]
 
     def trees(
-        self, *, name: str | None = None, tags: Sequence[str] = (), limit: int = 50
+        self,
+        *,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        words: str | None = None,
+        limit: int = 50,
     ) -> list[dict[str, Any]]:
         """The newest trees as the service lists them, without their nodes; `tree(id)` gives one.
 
-        name, tags : only those with this name, with all of the tags.
+        name, tags : only those with this name, with all of the tags. words : as of `jobs`.
         """
-        query = {"name": name, "tag": trees.tags_of(tags)}
+        query = {"name": name, "tag": trees.tags_of(tags), "q": words}
         return self._driver.run(trees.listed("/v1/trees", query, limit))
 
     def comparisons(
@@ -357,12 +405,13 @@ class Umbel:
         status: str | None = None,
         name: str | None = None,
         tags: Sequence[str] = (),
+        words: str | None = None,
         limit: int = 50,
     ) -> list[Comparison]:
         """The newest comparisons, with a status, with a name, whose jobs have all of the tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
         bodies = self._driver.run(trees.listed("/v1/comparisons", query, limit))
-        return [Comparison(body) for body in bodies]
+        return [Comparison(self._driver, body) for body in bodies]
 
     def calibrations(
         self,
@@ -370,13 +419,14 @@ class Umbel:
         status: str | None = None,
         name: str | None = None,
         tags: Sequence[str] = (),
+        words: str | None = None,
         limit: int = 50,
     ) -> list[Calibration]:
         """The newest calibrations without curves and tables, with a status, with a name, whose
         jobs have all of the tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
         bodies = self._driver.run(trees.listed("/v1/calibrations", query, limit))
-        return [Calibration(body) for body in bodies]
+        return [Calibration(self._driver, body) for body in bodies]
 
     def drifts(
         self,
@@ -384,13 +434,14 @@ class Umbel:
         status: str | None = None,
         name: str | None = None,
         tags: Sequence[str] = (),
+        words: str | None = None,
         limit: int = 50,
     ) -> list[Drift]:
         """The newest drifts without nodes and pictures, with a status, with a name, whose jobs have
         all of the tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
         bodies = self._driver.run(trees.listed("/v1/drifts", query, limit))
-        return [Drift(body) for body in bodies]
+        return [Drift(self._driver, body) for body in bodies]
 
     def namings(
         self,
@@ -398,13 +449,59 @@ class Umbel:
         status: str | None = None,
         name: str | None = None,
         tags: Sequence[str] = (),
+        words: str | None = None,
         limit: int = 50,
     ) -> list[Naming]:
         """The newest namings without names, with a status, with a name, whose jobs have all of the
         tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
         bodies = self._driver.run(trees.listed("/v1/namings", query, limit))
-        return [Naming(body) for body in bodies]
+        return [Naming(self._driver, body) for body in bodies]
+
+    def attachments(
+        self,
+        *,
+        status: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        words: str | None = None,
+        limit: int = 50,
+    ) -> list[Attachment]:
+        """The newest attachments without columns, with a status, with a name, whose jobs have
+        all of the tags."""
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
+        bodies = self._driver.run(trees.listed("/v1/attachments", query, limit))
+        return [Attachment(self._driver, body) for body in bodies]
+
+    def heatmaps(
+        self,
+        *,
+        status: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        words: str | None = None,
+        limit: int = 50,
+    ) -> list[Heatmap]:
+        """The newest heatmaps without matrices, with a status, with a name, whose jobs have all of
+        the tags."""
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
+        bodies = self._driver.run(trees.listed("/v1/heatmaps", query, limit))
+        return [Heatmap(self._driver, body) for body in bodies]
+
+    def maps(
+        self,
+        *,
+        status: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        words: str | None = None,
+        limit: int = 50,
+    ) -> list[Map]:
+        """The newest maps, with a status, with a name, whose jobs have all of the
+        tags."""
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
+        bodies = self._driver.run(trees.listed("/v1/maps", query, limit))
+        return [Map(self._driver, body) for body in bodies]
 
     def usage(self) -> dict[str, Any]:
         """What the tenant (`tenant`) and this key (`key`) use of what they may: `bytes`,
@@ -420,6 +517,46 @@ class Umbel:
         """The service's methods by id: inputs, parameters and outputs."""
         body = self._driver.run(trees.described("/v1/methods", "items"))
         return {entry["id"]: entry for entry in body["items"]}
+
+    def method(self, method_id: str) -> dict[str, Any]:
+        """One method of the catalogue."""
+        return self._driver.run(trees.described(f"/v1/methods/{method_id}", "id", "params"))
+
+    def webhook_secret(self) -> dict[str, Any]:
+        """The `secret` that signs webhooks, and the `former` one."""
+        return self._driver.run(trees.described("/v1/webhook-secret", "secret"))
+
+    def figure(
+        self,
+        items: Sequence[Mapping[str, Any]],
+        *,
+        width: float,
+        height: float,
+        width_mm: float,
+        form: Literal["svg", "png", "pdf"] = "svg",
+        dpi: float | None = None,
+        fonts: Literal["embed", "none"] | None = None,
+        title: str | None = None,
+        paper: str | None = None,
+    ) -> bytes:
+        """A drawing of one's own as a file, in millimetres and with fonts inside; nothing is kept.
+
+        items : lines, areas and texts as of `POST /v1/figures`; later ones lie on earlier ones.
+        width, height : of the drawing, in the unit of the items. width_mm : on paper. dpi : of PNG.
+        fonts : of SVG. title : for readers of screens. paper : its colour.
+        """
+        fields = {
+            "form": form,
+            "width": width,
+            "height": height,
+            "width_mm": width_mm,
+            "dpi": dpi,
+            "fonts": fonts,
+            "title": title,
+            "paper": paper,
+            "items": list(items),
+        }
+        return self._driver.run(trees.figure(fields))
 
     def close(self) -> None:
         """Close the connections, and end the service if this client started it."""

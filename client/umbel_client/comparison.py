@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from umbel_client import display
+from umbel_client.artifact import Artifact
 from umbel_client.packages import package
 
 
-class Comparison:
+class Comparison(Artifact):
     """Several methods and seeds on the same data: means, spreads and times.
 
     body : the comparison as the service describes it.
     """
 
-    def __init__(self, body: Mapping[str, Any]) -> None:
-        self.body = dict(body)
-
-    @property
-    def id(self) -> str:
-        """The comparison's id, `cmp_...`."""
-        return str(self.body["id"])
+    _collection = "comparisons"
 
     @property
     def table(self) -> list[dict[str, Any]]:

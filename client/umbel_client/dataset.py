@@ -47,9 +47,9 @@ class Dataset:
         """Read the dataset's state again."""
         self.body = self._driver.run(trees.described(f"/v1/datasets/{self.id}", "id", "status"))
 
-    def content(self) -> bytes:
-        """The file as it was uploaded."""
-        return self._driver.run(trees.raw(f"/v1/datasets/{self.id}/content"))
+    def content(self, form: str = "/content") -> bytes:
+        """The file as it was uploaded, or what the ending of an address names: `/statements`."""
+        return self._driver.run(trees.raw(f"/v1/datasets/{self.id}{form}"))
 
     def array(self) -> npt.NDArray[Any]:
         """The dataset as an array. Raises InputError unless it is a .npy file."""
@@ -57,6 +57,13 @@ class Dataset:
             raise InputError(self.id, f"it is {self.body.get('format')}, not npy; use content().")
         raw = self._driver.run(trees.raw(f"/v1/datasets/{self.id}/content"))
         return np.asarray(np.load(io.BytesIO(raw), allow_pickle=False))
+
+    def statements(self) -> dict[str, Any]:
+        """Of labels that were made from statements: these, as `statements`, and the `tree` that
+        they are about. Raises NotFound for other datasets.
+        """
+        path = f"/v1/datasets/{self.id}/statements"
+        return self._driver.run(trees.described(path, "tree", "statements"))
 
     def update(
         self,

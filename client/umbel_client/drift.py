@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from umbel_client.artifact import Artifact
+from umbel_client.core.drivers import Driver
 from umbel_client.packages import package
 
 
-class Drift:
+class Drift(Artifact):
     """Two samples of rows compared in a tree; in a notebook it is its picture.
 
     body : the drift as the service describes it. moves : the surest changes: `aspect`, `node`,
@@ -16,18 +18,15 @@ class Drift:
     before and after. svg : the picture of all changes. All are empty until it has succeeded.
     """
 
-    def __init__(self, body: Mapping[str, Any]) -> None:
-        self.body = dict(body)
+    _collection = "drifts"
+
+    def __init__(self, driver: Driver, body: Mapping[str, Any]) -> None:
+        super().__init__(driver, body)
         self.nodes: list[dict[str, Any]] = list(self.body.pop("nodes", ()))
         self.svg = str(self.body.pop("svg", ""))
         result = self.body.get("result") or {}
         self.moves: list[dict[str, Any]] = list(result.get("moves", ()))
         self.n_moves = int(result.get("n_moves", 0))
-
-    @property
-    def id(self) -> str:
-        """The drift's id, `dr_...`."""
-        return str(self.body["id"])
 
     @property
     def moved(self) -> bool:

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from umbel_client.artifact import Artifact
+from umbel_client.core.drivers import Driver
 from umbel_client.packages import package
 
 
-class Heatmap:
+class Heatmap(Artifact):
     """Clusters by their features, or by their distances; in a notebook it is its picture.
 
     body : the heatmap as the service describes it. matrix : (n_rows, n_columns) float32, each value
@@ -23,8 +25,10 @@ class Heatmap:
     columns. All are empty until it has succeeded.
     """
 
-    def __init__(self, body: Mapping[str, Any]) -> None:
-        self.body = dict(body)
+    _collection = "heatmaps"
+
+    def __init__(self, driver: Driver, body: Mapping[str, Any]) -> None:
+        super().__init__(driver, body)
         self.matrix: npt.NDArray[np.float32] = self.body.pop("matrix", np.empty((0, 0), "f4"))
         self.svg = str(self.body.pop("svg", ""))
         axes = self.body.pop("axes", {"rows": {}, "columns": None})
@@ -33,11 +37,6 @@ class Heatmap:
         self.merges: npt.NDArray[np.float64] = merges.reshape(-1, 3)
         self.rows = _each(axes["rows"])
         self.columns = _each(columns) if columns else self.rows
-
-    @property
-    def id(self) -> str:
-        """The heatmap's id, `hm_...`."""
-        return str(self.body["id"])
 
     @property
     def low(self) -> float | None:

@@ -60,6 +60,12 @@ class Job:
         self.body = self._driver.run(waiting.followed(self.id, how, cancel=cancel))
         return Tree(self._driver, self._driver.run(trees.result_facts(self.body)))
 
+    def content(self, form: str, **query: Any) -> bytes:
+        """What the ending of an address names: `content("/predictions")`, `content("/nodes")` of
+        an evaluation, `content("/tables")` of that of a model.
+        """
+        return self._driver.run(trees.raw(f"/v1/jobs/{self.id}{form}", query))
+
     def cancel(self) -> None:
         """Ask the job to end; a running one ends within seconds. An ended one stays as it is."""
         self.body = self._driver.run(waiting.cancelled(self.id))

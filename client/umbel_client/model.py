@@ -126,9 +126,33 @@ class Model:
         )
         return Dataset(self._driver, self._driver.run(operation))
 
-    def content(self) -> bytes:
-        """The model as a safetensors file."""
-        return self._driver.run(trees.raw(f"/v1/models/{self.id}/content"))
+    def features(
+        self, by: Literal["stretch", "reach"] = "stretch", *, limit: int = 20
+    ) -> list[dict[str, Any]]:
+        """The features by which the learned transformation moves a row the farthest, for a growth
+        by 1 or, by `reach`, by their standard deviation.
+
+        Raises NotFound for models without a transformation.
+        """
+        query = {"by": by, "limit": limit}
+        path = f"/v1/models/{self.id}/features"
+        body = self._driver.run(trees.described(path, "items", query=query))
+        return list(body["items"])
+
+    def paths(self, clusters: Sequence[int] | None = None) -> list[dict[str, Any]]:
+        """The periods of a model whose clusters move with time, each with the weight and the turn
+        of every cluster. clusters : only these, from 0, the largest.
+
+        Raises NotFound for models without periods.
+        """
+        chosen = None if clusters is None else ",".join(map(str, clusters))
+        return self._driver.run(trees.all_paths(f"/v1/models/{self.id}/paths", chosen))
+
+    def content(self, form: str = "/content", **query: Any) -> bytes:
+        """The model as a safetensors file, or what the ending of an address names:
+        `content("/features.svg", by="reach")`, `content("/paths.csv")`.
+        """
+        return self._driver.run(trees.raw(f"/v1/models/{self.id}{form}", query))
 
     def update(
         self,

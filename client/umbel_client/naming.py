@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from umbel_client.artifact import Artifact
+from umbel_client.core.drivers import Driver
 from umbel_client.packages import package
 
 
-class Naming:
+class Naming(Artifact):
     """Names of nodes; `tree.newick(names=...)` and the other forms show them.
 
     body : the naming as the service describes it. names : by node. nodes : the same with `size`,
     `by` and the `evidence` of each. Both are empty until it has succeeded.
     """
 
-    def __init__(self, body: Mapping[str, Any]) -> None:
-        self.body = dict(body)
+    _collection = "namings"
+    _part = "names"
+
+    def __init__(self, driver: Driver, body: Mapping[str, Any]) -> None:
+        super().__init__(driver, body)
         self.nodes: list[dict[str, Any]] = list(self.body.pop("nodes", ()))
         self.names: dict[int, str] = {each["node"]: each["name"] for each in self.nodes}
-
-    @property
-    def id(self) -> str:
-        """The naming's id, `nm_...`."""
-        return str(self.body["id"])
 
     @property
     def warnings(self) -> tuple[str, ...]:

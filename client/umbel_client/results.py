@@ -111,7 +111,8 @@ class Evaluation(Mapping[str, float | None]):
 
     standard_errors, intervals : by metric, where they were estimated. cut : the clusters that flat
     metrics were computed for. placed : of new rows, how many there are, and where they went.
-    tables : of a classifier, each a list of rows. warnings : sentences.
+    nodes : with `per_node`, each with its purity, most frequent class and exemplars. tables : of a
+    classifier, each a list of rows. warnings : sentences.
     body : all that the service said.
     """
 
@@ -122,6 +123,7 @@ class Evaluation(Mapping[str, float | None]):
         self.intervals: dict[str, Any] = dict(body.get("intervals") or {})
         self.cut: dict[str, Any] | None = body.get("cut")
         self.placed: dict[str, Any] | None = body.get("placed")
+        self.nodes: list[dict[str, Any]] = list(body.get("nodes") or ())
         self.tables: dict[str, list[dict[str, Any]]] = dict(body.get("tables") or {})
         self.warnings: tuple[str, ...] = tuple(body.get("warnings") or ())
 

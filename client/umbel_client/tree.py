@@ -17,24 +17,24 @@ from umbel_client.attachment import Attachment, Items, converted_items
 from umbel_client.calibration import Calibration
 from umbel_client.core import editions, runs, trees, uploads
 from umbel_client.core.changes import KEPT, Kept, changed
-from umbel_client.core.drivers import Driver
 from umbel_client.core.expiry import Expiry, expiry
-from umbel_client.core.trees import TreeFacts
 from umbel_client.core.waiting import Waiting
 from umbel_client.drift import Drift
 from umbel_client.edition import Edition
 from umbel_client.errors import InputError, UmbelError
 from umbel_client.heatmap import Heatmap
 from umbel_client.inputs import Input
+from umbel_client.map import Map
 from umbel_client.model import Model
 from umbel_client.naming import Naming
 from umbel_client.results import Confusions, Cut, Evaluation, Level, Merges, Predictions
 from umbel_client.share import Share
+from umbel_client.tree_parts import TreeParts
 
 Shape = Literal["circular", "rectangular", "icicle"]
 
 
-class Tree:
+class Tree(TreeParts):
     """A hierarchy, or a partition as a tree of depth one, that the service keeps.
 
     In a notebook it is its picture. Every call that reads from the service raises ProblemError for
@@ -42,15 +42,6 @@ class Tree:
 
     facts : what is known of it without its nodes.
     """
-
-    def __init__(self, driver: Driver, facts: TreeFacts) -> None:
-        self._driver = driver
-        self.facts = facts
-
-    @property
-    def id(self) -> str:
-        """The tree's id, `tr_...`; an input wherever a tree is one."""
-        return self.facts.id
 
     @property
     def n_leaves(self) -> int:
@@ -296,6 +287,7 @@ class Tree:
         cut: Mapping[str, float] | None = None,
         sample: int | None = None,
         seed: int | None = None,
+        per_node: bool = False,
         expires_at: Expiry = None,
         wait_s: float | None = None,
     ) -> Evaluation:
@@ -305,8 +297,9 @@ class Tree:
         model places first, as in `predict`; all else is then of these rows. A method that needs
         several inputs takes them by role. hierarchy : another tree, or class paths. metrics : by
         default all that the inputs allow. cut : for flat metrics, `{"k": 12}`, `{"height": h}` or
-        `{"level": n}`. sample : estimate dendrogram purity from so many pairs. expires_at : when
-        the job of the evaluation may be removed.
+        `{"level": n}`. sample : estimate dendrogram purity from so many pairs. per_node : also
+        every node with its purity and most frequent class, as `nodes`. expires_at : when the job of
+        the evaluation may be removed.
 
         Raises InputError, CannotPredict for `rows` where the tree has no model, WaitTimeout,
         JobCancelled.
@@ -319,6 +312,7 @@ class Tree:
             "hierarchy": hierarchy,
         }
         fields = {"metrics": metrics, "cut": cut, "sample": sample, "seed": seed}
+        fields["per_node"] = per_node or None
         placed = rows if isinstance(rows, Mapping) else {}
         if rows is not None and not isinstance(rows, Mapping):
             role = self._driver.run(trees.only_role(self.facts.model, ()))
@@ -435,7 +429,7 @@ class Tree:
             runs.plain("cut", fields),
             Waiting(wait_s, title="calibrating"),
         )
-        return Calibration(self._driver.run(operation))
+        return Calibration(self._driver, self._driver.run(operation))
 
     def drift(
         self,
@@ -476,7 +470,7 @@ class Tree:
         operation = trees.drifted(
             f"/v1/trees/{self.id}", samples, fields, Waiting(wait_s, title="comparing")
         )
-        return Drift(self._driver.run(operation))
+        return Drift(self._driver, self._driver.run(operation))
 
     def map(
         self,
@@ -493,7 +487,7 @@ class Tree:
         expires_at: Expiry = None,
         wait_s: float | None = None,
     ) -> npt.NDArray[np.float32]:
-        """(n_points, 2) positions of the points in the plane, by row.
+        """(n_points, 2) positions of the points in the plane, by row; `lay_out` gives the map.
 
         by : principal components, a layout that keeps neighbours together, or for trees of `ghhc`
         and `hyphc` where the method placed the points in the Poincaré disc. features : a row for
@@ -520,7 +514,30 @@ class Tree:
             fields,
             Waiting(wait_s, title="mapping"),
         )
-        return self._driver.run(operation)
+        body = self._driver.run(operation)
+        return self._driver.run(trees.matrix(f"/v1/maps/{body['id']}/positions.npy"))
+
+    def lay_out(
+        self,
+        by: Literal["pca", "umap", "tsne", "disc"] = "pca",
+        *,
+        features: Input | None = None,
+        name: str | None = None,
+        expires_at: Expiry = None,
+        wait_s: float | None = None,
+        **terms: Any,
+    ) -> Map:
+        """As `map`, but gives the map itself, which draws its points, finds the nodes that fit an
+        outline, and is shown by links. terms : `metric`, `n_neighbors` and the others of `map`.
+        """
+        fields = {"by": by, **terms, "name": name, "expires_at": expiry(expires_at)}
+        operation = trees.mapped(
+            f"/v1/trees/{self.id}",
+            runs.converted_inputs({"features": features}),
+            fields,
+            Waiting(wait_s, title="mapping"),
+        )
+        return Map(self._driver, self._driver.run(operation))
 
     def heatmap(
         self,
@@ -565,7 +582,7 @@ class Tree:
             runs.plain("cut", fields),
             Waiting(wait_s, title="drawing"),
         )
-        return Heatmap(self._driver.run(operation))
+        return Heatmap(self._driver, self._driver.run(operation))
 
     def name_nodes(
         self,
@@ -602,7 +619,7 @@ class Tree:
             fields,
             Waiting(wait_s, title="naming"),
         )
-        return Naming(self._driver.run(operation))
+        return Naming(self._driver, self._driver.run(operation))
 
     def attach(
         self,
@@ -626,7 +643,7 @@ class Tree:
             {"name": name, "expires_at": expiry(expires_at)},
             Waiting(wait_s, title="attaching"),
         )
-        return Attachment(self._driver.run(operation))
+        return Attachment(self._driver, self._driver.run(operation))
 
     def examples(
         self,
@@ -644,7 +661,7 @@ class Tree:
 
         Raises InputError where nothing is attached.
         """
-        own_id = attachment.id if isinstance(attachment, Attachment) else attachment
+        own_id = attachment if attachment is None or isinstance(attachment, str) else attachment.id
         query = {"by": by, "n": n, "seed": seed}
         return self._driver.run(trees.examples(f"/v1/trees/{self.id}", own_id, node, query))
 
@@ -670,13 +687,14 @@ class Tree:
         days: float = 7,
         edition: Edition | str | None = None,
         names: Naming | str | None = None,
+        map: Map | str | None = None,
         rows: bool = False,
         embed: bool = False,
         name: str | None = None,
     ) -> Share:
         """A link that shows the tree, and nothing else, to whoever has it; `url` is its address.
 
-        days : until it ends, 366 at most. edition, names : what it shows the tree with. rows :
+        days : until it ends, 366 at most. edition, names, map : what it shows the tree with. rows :
         whether it tells which rows lie under a node. embed : whether other pages may frame it.
         name : whom it is for; only its owner sees that.
         """
@@ -684,6 +702,7 @@ class Tree:
             "expires_at": expiry(datetime.now(UTC) + timedelta(days=days)),
             "edition": getattr(edition, "id", edition),
             "names": getattr(names, "id", names),
+            "map": getattr(map, "id", map),
             "rows": rows,
             "embed": embed,
             "name": name,

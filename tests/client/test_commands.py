@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 import pytest
 
 from umbel_client import InputError
 from umbel_client.catalogue import METHODS
-from umbel_client.commands import main, values
+from umbel_client.commands import add_commands, main, values
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -91,3 +92,11 @@ def test_one_array_of_several(tmp_path: Path) -> None:
     file = values.input_of("features", f"{path}:train")
     assert (file.path, file.member) == (str(path), "train")
     assert values.input_of("features", "gone.npz:train") == "gone.npz:train"
+
+
+def test_operations_of_an_edit_keep_their_order() -> None:
+    parser = argparse.ArgumentParser()
+    add_commands(parser, parser.add_subparsers())
+    given = parser.parse_args(["edit", "ed_1", "--note", "2=a=b", "--merge", "4,5", "--note", "2"])
+    assert given.operations == [("note", "2=a=b"), ("merge", "4,5"), ("note", "2")]
+    assert parser.parse_args(["edit", "ed_1", "--undo"]).operations == [("undo", [])]

@@ -2,10 +2,19 @@
 
 Start with `client`, which has `AsyncUmbel`.
 
+- `artifact`
+- `attachment`
+- `calibration`
 - `client`
+- `comparison`
 - `dataset`
+- `drift`
 - `edition`
+- `heatmap`
 - `job`
+- `map`
 - `model`
+- `naming`
 - `tree`
+- `tree_parts`
 """

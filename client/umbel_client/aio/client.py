@@ -9,29 +9,33 @@ import asyncio
 import os
 from collections.abc import Coroutine, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from umbel_client import imports
+from umbel_client.aio.attachment import AsyncAttachment
+from umbel_client.aio.calibration import AsyncCalibration
+from umbel_client.aio.comparison import AsyncComparison
 from umbel_client.aio.dataset import AsyncDataset
+from umbel_client.aio.drift import AsyncDrift
+from umbel_client.aio.edition import AsyncEdition
+from umbel_client.aio.heatmap import AsyncHeatmap
 from umbel_client.aio.job import AsyncJob
+from umbel_client.aio.map import AsyncMap
 from umbel_client.aio.model import AsyncModel
+from umbel_client.aio.naming import AsyncNaming
 from umbel_client.aio.tree import AsyncTree
-from umbel_client.calibration import Calibration
-from umbel_client.comparison import Comparison
-from umbel_client.core import runs, trees, uploads, waiting
+from umbel_client.core import editions, runs, trees, uploads, waiting
 from umbel_client.core.drivers import AsyncDriver
 from umbel_client.core.expiry import Expiry, expiry
 from umbel_client.core.runs import Run, RunOptions
 from umbel_client.core.waiting import Waiting
-from umbel_client.drift import Drift
 from umbel_client.errors import InputError
-from umbel_client.heatmap import Heatmap
 from umbel_client.inputs import Input, Reference, converted
 from umbel_client.local import LocalService
 from umbel_client.methods import Methods
-from umbel_client.naming import Naming
 from umbel_client.progress import Progress
 from umbel_client.settings import settings_of
+from umbel_client.share import Share
 
 
 class AsyncUmbel:
@@ -166,7 +170,7 @@ class AsyncUmbel:
         wait_s: float | None = None,
         progress: Progress = None,
         **inputs: Input,
-    ) -> Comparison:
+    ) -> AsyncComparison:
         """Run several methods on the same inputs and give one table of metrics and times.
 
         compared : ids, `(id, params)`, or `{"method": ..., "params": ..., "preprocess": [...],
@@ -187,7 +191,8 @@ class AsyncUmbel:
         }
         fields = runs.plain("cut", {**chosen, **more})
         how = Waiting(wait_s, progress, "comparing")
-        return Comparison(await self._driver.run(runs.compared(compared, values, fields, how)))
+        body = await self._driver.run(runs.compared(compared, values, fields, how))
+        return AsyncComparison(self._driver, body)
 
     async def upload(
         self,
@@ -301,28 +306,58 @@ class AsyncUmbel:
         body = await self._driver.run(trees.described(f"/v1/models/{model_id}", "id", "inputs"))
         return AsyncModel(self._driver, body)
 
-    async def comparison(self, comparison_id: str) -> Comparison:
+    async def comparison(self, comparison_id: str) -> AsyncComparison:
         """A comparison, with its table if it has ended."""
         body = await self._driver.run(
             trees.described(f"/v1/comparisons/{comparison_id}", "id", "table")
         )
-        return Comparison(body)
+        return AsyncComparison(self._driver, body)
 
-    async def calibration(self, calibration_id: str) -> Calibration:
+    async def calibration(self, calibration_id: str) -> AsyncCalibration:
         """A calibration, with its curve, groups, suspects and pairs if it has succeeded."""
-        return Calibration(await self._driver.run(trees.calibration(calibration_id)))
+        return AsyncCalibration(
+            self._driver, await self._driver.run(trees.calibration(calibration_id))
+        )
 
-    async def drift(self, drift_id: str) -> Drift:
+    async def drift(self, drift_id: str) -> AsyncDrift:
         """A drift, with its nodes and its picture if it has succeeded."""
-        return Drift(await self._driver.run(trees.drift(drift_id)))
+        return AsyncDrift(self._driver, await self._driver.run(trees.drift(drift_id)))
 
-    async def heatmap(self, heatmap_id: str) -> Heatmap:
+    async def heatmap(self, heatmap_id: str) -> AsyncHeatmap:
         """A heatmap, with its matrix and its picture if it has succeeded."""
-        return Heatmap(await self._driver.run(trees.heatmap(heatmap_id)))
+        return AsyncHeatmap(self._driver, await self._driver.run(trees.heatmap(heatmap_id)))
 
-    async def naming(self, naming_id: str) -> Naming:
+    async def naming(self, naming_id: str) -> AsyncNaming:
         """A naming, with its names if it has succeeded."""
-        return Naming(await self._driver.run(trees.naming(naming_id)))
+        return AsyncNaming(self._driver, await self._driver.run(trees.naming(naming_id)))
+
+    async def attachment(self, attachment_id: str) -> AsyncAttachment:
+        """An attachment, with its columns if it has succeeded."""
+        return AsyncAttachment(
+            self._driver, await self._driver.run(trees.attachment(attachment_id))
+        )
+
+    async def map(self, map_id: str) -> AsyncMap:
+        """A map of a tree's points."""
+        path = f"/v1/maps/{map_id}"
+        return AsyncMap(self._driver, await self._driver.run(trees.described(path, "id", "result")))
+
+    async def edition(self, edition_id: str) -> AsyncEdition:
+        """An edition of a tree."""
+        return AsyncEdition(self._driver, await self._driver.run(editions.read(edition_id)))
+
+    async def share(self, share_id: str) -> Share:
+        """A link that shows a tree, by its id `sh_...`, without its address."""
+        body = await self._driver.run(trees.described(f"/v1/shares/{share_id}", "id", "expires_at"))
+        return Share(body, self._driver.settings.url)
+
+    async def shared(self) -> dict[str, Any]:
+        """What a link shows, to a client whose key is its token: the `tree`, and the `edition`,
+        `names` and `map` that each call must name.
+
+        Raises NotFound with another key.
+        """
+        return await self._driver.run(trees.described("/v1/shared", "tree", "expires_at"))
 
     async def jobs(
         self,
@@ -331,10 +366,21 @@ class AsyncUmbel:
         method: str | None = None,
         name: str | None = None,
         tags: Sequence[str] = (),
+        words: str | None = None,
         limit: int = 50,
     ) -> list[AsyncJob]:
-        """The newest jobs, with a status, of a method, with a name, with all of the tags."""
-        query = {"status": status, "method": method, "name": name, "tag": trees.tags_of(tags)}
+        """The newest jobs, with a status, of a method, with a name, with all of the tags.
+
+        words : only those that have each of these words in their name, description, tags, id or
+        method, in any case; of the other lists, too.
+        """
+        query = {
+            "status": status,
+            "method": method,
+            "name": name,
+            "tag": trees.tags_of(tags),
+            "q": words,
+        }
         bodies = await self._driver.run(trees.listed("/v1/jobs", query, limit))
         return [AsyncJob(self._driver, body) for body in bodies]
 
@@ -344,21 +390,27 @@ class AsyncUmbel:
         role: str | None = None,
         name: str | None = None,
         tags: Sequence[str] = (),
+        words: str | None = None,
         limit: int = 50,
     ) -> list[AsyncDataset]:
         """The newest datasets, of a role, with a name, with all of the tags."""
-        query = {"role": role, "name": name, "tag": trees.tags_of(tags)}
+        query = {"role": role, "name": name, "tag": trees.tags_of(tags), "q": words}
         bodies = await self._driver.run(trees.listed("/v1/datasets", query, limit))
         return [AsyncDataset(self._driver, body) for body in bodies]
 
     async def trees(
-        self, *, name: str | None = None, tags: Sequence[str] = (), limit: int = 50
+        self,
+        *,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        words: str | None = None,
+        limit: int = 50,
     ) -> list[dict[str, Any]]:
         """The newest trees as the service lists them, without their nodes; `tree(id)` gives one.
 
-        name, tags : only those with this name, with all of the tags.
+        name, tags : only those with this name, with all of the tags. words : as of `jobs`.
         """
-        query = {"name": name, "tag": trees.tags_of(tags)}
+        query = {"name": name, "tag": trees.tags_of(tags), "q": words}
         return await self._driver.run(trees.listed("/v1/trees", query, limit))
 
     async def comparisons(
@@ -367,12 +419,13 @@ class AsyncUmbel:
         status: str | None = None,
         name: str | None = None,
         tags: Sequence[str] = (),
+        words: str | None = None,
         limit: int = 50,
-    ) -> list[Comparison]:
+    ) -> list[AsyncComparison]:
         """The newest comparisons, with a status, with a name, whose jobs have all of the tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
         bodies = await self._driver.run(trees.listed("/v1/comparisons", query, limit))
-        return [Comparison(body) for body in bodies]
+        return [AsyncComparison(self._driver, body) for body in bodies]
 
     async def calibrations(
         self,
@@ -380,13 +433,14 @@ class AsyncUmbel:
         status: str | None = None,
         name: str | None = None,
         tags: Sequence[str] = (),
+        words: str | None = None,
         limit: int = 50,
-    ) -> list[Calibration]:
+    ) -> list[AsyncCalibration]:
         """The newest calibrations without curves and tables, with a status, with a name, whose
         jobs have all of the tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
         bodies = await self._driver.run(trees.listed("/v1/calibrations", query, limit))
-        return [Calibration(body) for body in bodies]
+        return [AsyncCalibration(self._driver, body) for body in bodies]
 
     async def drifts(
         self,
@@ -394,13 +448,14 @@ class AsyncUmbel:
         status: str | None = None,
         name: str | None = None,
         tags: Sequence[str] = (),
+        words: str | None = None,
         limit: int = 50,
-    ) -> list[Drift]:
+    ) -> list[AsyncDrift]:
         """The newest drifts without nodes and pictures, with a status, with a name, whose jobs have
         all of the tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
         bodies = await self._driver.run(trees.listed("/v1/drifts", query, limit))
-        return [Drift(body) for body in bodies]
+        return [AsyncDrift(self._driver, body) for body in bodies]
 
     async def namings(
         self,
@@ -408,13 +463,59 @@ class AsyncUmbel:
         status: str | None = None,
         name: str | None = None,
         tags: Sequence[str] = (),
+        words: str | None = None,
         limit: int = 50,
-    ) -> list[Naming]:
+    ) -> list[AsyncNaming]:
         """The newest namings without names, with a status, with a name, whose jobs have all of the
         tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
         bodies = await self._driver.run(trees.listed("/v1/namings", query, limit))
-        return [Naming(body) for body in bodies]
+        return [AsyncNaming(self._driver, body) for body in bodies]
+
+    async def attachments(
+        self,
+        *,
+        status: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        words: str | None = None,
+        limit: int = 50,
+    ) -> list[AsyncAttachment]:
+        """The newest attachments without columns, with a status, with a name, whose jobs have
+        all of the tags."""
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
+        bodies = await self._driver.run(trees.listed("/v1/attachments", query, limit))
+        return [AsyncAttachment(self._driver, body) for body in bodies]
+
+    async def heatmaps(
+        self,
+        *,
+        status: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        words: str | None = None,
+        limit: int = 50,
+    ) -> list[AsyncHeatmap]:
+        """The newest heatmaps without matrices, with a status, with a name, whose jobs have all of
+        the tags."""
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
+        bodies = await self._driver.run(trees.listed("/v1/heatmaps", query, limit))
+        return [AsyncHeatmap(self._driver, body) for body in bodies]
+
+    async def maps(
+        self,
+        *,
+        status: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        words: str | None = None,
+        limit: int = 50,
+    ) -> list[AsyncMap]:
+        """The newest maps, with a status, with a name, whose jobs have all of the
+        tags."""
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
+        bodies = await self._driver.run(trees.listed("/v1/maps", query, limit))
+        return [AsyncMap(self._driver, body) for body in bodies]
 
     async def usage(self) -> dict[str, Any]:
         """What the tenant (`tenant`) and this key (`key`) use of what they may: `bytes`,
@@ -430,6 +531,46 @@ class AsyncUmbel:
         """The service's methods by id: inputs, parameters and outputs."""
         body = await self._driver.run(trees.described("/v1/methods", "items"))
         return {entry["id"]: entry for entry in body["items"]}
+
+    async def method(self, method_id: str) -> dict[str, Any]:
+        """One method of the catalogue."""
+        return await self._driver.run(trees.described(f"/v1/methods/{method_id}", "id", "params"))
+
+    async def webhook_secret(self) -> dict[str, Any]:
+        """The `secret` that signs webhooks, and the `former` one."""
+        return await self._driver.run(trees.described("/v1/webhook-secret", "secret"))
+
+    async def figure(
+        self,
+        items: Sequence[Mapping[str, Any]],
+        *,
+        width: float,
+        height: float,
+        width_mm: float,
+        form: Literal["svg", "png", "pdf"] = "svg",
+        dpi: float | None = None,
+        fonts: Literal["embed", "none"] | None = None,
+        title: str | None = None,
+        paper: str | None = None,
+    ) -> bytes:
+        """A drawing of one's own as a file, in millimetres and with fonts inside; nothing is kept.
+
+        items : lines, areas and texts as of `POST /v1/figures`; later ones lie on earlier ones.
+        width, height : of the drawing, in the unit of the items. width_mm : on paper. dpi : of PNG.
+        fonts : of SVG. title : for readers of screens. paper : its colour.
+        """
+        fields = {
+            "form": form,
+            "width": width,
+            "height": height,
+            "width_mm": width_mm,
+            "dpi": dpi,
+            "fonts": fonts,
+            "title": title,
+            "paper": paper,
+            "items": list(items),
+        }
+        return await self._driver.run(trees.figure(fields))
 
     async def aclose(self) -> None:
         """Close the connections, and end the service if this client started it."""

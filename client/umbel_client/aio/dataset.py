@@ -52,9 +52,9 @@ class AsyncDataset:
             trees.described(f"/v1/datasets/{self.id}", "id", "status")
         )
 
-    async def content(self) -> bytes:
-        """The file as it was uploaded."""
-        return await self._driver.run(trees.raw(f"/v1/datasets/{self.id}/content"))
+    async def content(self, form: str = "/content") -> bytes:
+        """The file as it was uploaded, or what the ending of an address names: `/statements`."""
+        return await self._driver.run(trees.raw(f"/v1/datasets/{self.id}{form}"))
 
     async def array(self) -> npt.NDArray[Any]:
         """The dataset as an array. Raises InputError unless it is a .npy file."""
@@ -62,6 +62,13 @@ class AsyncDataset:
             raise InputError(self.id, f"it is {self.body.get('format')}, not npy; use content().")
         raw = await self._driver.run(trees.raw(f"/v1/datasets/{self.id}/content"))
         return np.asarray(np.load(io.BytesIO(raw), allow_pickle=False))
+
+    async def statements(self) -> dict[str, Any]:
+        """Of labels that were made from statements: these, as `statements`, and the `tree` that
+        they are about. Raises NotFound for other datasets.
+        """
+        path = f"/v1/datasets/{self.id}/statements"
+        return await self._driver.run(trees.described(path, "tree", "statements"))
 
     async def update(
         self,

@@ -63,6 +63,12 @@ class AsyncJob:
         self.body = await self._driver.run(waiting.followed(self.id, how, cancel=cancel))
         return AsyncTree(self._driver, await self._driver.run(trees.result_facts(self.body)))
 
+    async def content(self, form: str, **query: Any) -> bytes:
+        """What the ending of an address names: `content("/predictions")`, `content("/nodes")` of
+        an evaluation, `content("/tables")` of that of a model.
+        """
+        return await self._driver.run(trees.raw(f"/v1/jobs/{self.id}{form}", query))
+
     async def cancel(self) -> None:
         """Ask the job to end; a running one ends within seconds. An ended one stays as it is."""
         self.body = await self._driver.run(waiting.cancelled(self.id))

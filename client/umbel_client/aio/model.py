@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from umbel_client.aio.calibration import AsyncCalibration
 from umbel_client.aio.dataset import AsyncDataset
-from umbel_client.calibration import Calibration
 from umbel_client.core import runs, trees, uploads
 from umbel_client.core.changes import KEPT, Kept, changed
 from umbel_client.core.drivers import AsyncDriver
@@ -50,7 +50,7 @@ class AsyncModel:
         k: int | None = None,
         height: float | None = None,
         level: int | None = None,
-        calibration: Calibration | str | None = None,
+        calibration: AsyncCalibration | str | None = None,
         alpha: float | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -129,9 +129,33 @@ class AsyncModel:
         )
         return AsyncDataset(self._driver, await self._driver.run(operation))
 
-    async def content(self) -> bytes:
-        """The model as a safetensors file."""
-        return await self._driver.run(trees.raw(f"/v1/models/{self.id}/content"))
+    async def features(
+        self, by: Literal["stretch", "reach"] = "stretch", *, limit: int = 20
+    ) -> list[dict[str, Any]]:
+        """The features by which the learned transformation moves a row the farthest, for a growth
+        by 1 or, by `reach`, by their standard deviation.
+
+        Raises NotFound for models without a transformation.
+        """
+        query = {"by": by, "limit": limit}
+        path = f"/v1/models/{self.id}/features"
+        body = await self._driver.run(trees.described(path, "items", query=query))
+        return list(body["items"])
+
+    async def paths(self, clusters: Sequence[int] | None = None) -> list[dict[str, Any]]:
+        """The periods of a model whose clusters move with time, each with the weight and the turn
+        of every cluster. clusters : only these, from 0, the largest.
+
+        Raises NotFound for models without periods.
+        """
+        chosen = None if clusters is None else ",".join(map(str, clusters))
+        return await self._driver.run(trees.all_paths(f"/v1/models/{self.id}/paths", chosen))
+
+    async def content(self, form: str = "/content", **query: Any) -> bytes:
+        """The model as a safetensors file, or what the ending of an address names:
+        `content("/features.svg", by="reach")`, `content("/paths.csv")`.
+        """
+        return await self._driver.run(trees.raw(f"/v1/models/{self.id}{form}", query))
 
     async def update(
         self,

@@ -16,28 +16,28 @@ import numpy as np
 import numpy.typing as npt
 
 from umbel_client import display, shapes
+from umbel_client.aio.attachment import AsyncAttachment, Items, converted_items
+from umbel_client.aio.calibration import AsyncCalibration
+from umbel_client.aio.drift import AsyncDrift
 from umbel_client.aio.edition import AsyncEdition
+from umbel_client.aio.heatmap import AsyncHeatmap
+from umbel_client.aio.map import AsyncMap
 from umbel_client.aio.model import AsyncModel
-from umbel_client.attachment import Attachment, Items, converted_items
-from umbel_client.calibration import Calibration
+from umbel_client.aio.naming import AsyncNaming
+from umbel_client.aio.tree_parts import AsyncTreeParts
 from umbel_client.core import editions, runs, trees, uploads
 from umbel_client.core.changes import KEPT, Kept, changed
-from umbel_client.core.drivers import AsyncDriver
 from umbel_client.core.expiry import Expiry, expiry
-from umbel_client.core.trees import TreeFacts
 from umbel_client.core.waiting import Waiting
-from umbel_client.drift import Drift
 from umbel_client.errors import InputError, UmbelError
-from umbel_client.heatmap import Heatmap
 from umbel_client.inputs import Input
-from umbel_client.naming import Naming
 from umbel_client.results import Confusions, Cut, Evaluation, Level, Merges, Predictions
 from umbel_client.share import Share
 
 Shape = Literal["circular", "rectangular", "icicle"]
 
 
-class AsyncTree:
+class AsyncTree(AsyncTreeParts):
     """A hierarchy, or a partition as a tree of depth one, that the service keeps.
 
     In a notebook it is its picture. Every call that reads from the service raises ProblemError for
@@ -45,15 +45,6 @@ class AsyncTree:
 
     facts : what is known of it without its nodes.
     """
-
-    def __init__(self, driver: AsyncDriver, facts: TreeFacts) -> None:
-        self._driver = driver
-        self.facts = facts
-
-    @property
-    def id(self) -> str:
-        """The tree's id, `tr_...`; an input wherever a tree is one."""
-        return self.facts.id
 
     @property
     def n_leaves(self) -> int:
@@ -91,7 +82,7 @@ class AsyncTree:
         root: int = 0,
         depth: int | None = None,
         labels: Literal["name", "id"] = "name",
-        names: Naming | str | None = None,
+        names: AsyncNaming | str | None = None,
         edition: AsyncEdition | str | None = None,
     ) -> str:
         """The tree as Newick text: branch lengths, and the names of leaves and inner nodes.
@@ -125,7 +116,7 @@ class AsyncTree:
         *,
         root: int = 0,
         depth: int | None = None,
-        names: Naming | str | None = None,
+        names: AsyncNaming | str | None = None,
         edition: AsyncEdition | str | None = None,
     ) -> list[dict[str, Any]]:
         """All nodes, parents before children: `id`, `parent`, `name`, `height`, `size` and what the
@@ -163,7 +154,7 @@ class AsyncTree:
         color_by: str | None = None,
         title: str | None = None,
         theme: Literal["light", "dark"] = "light",
-        names: Naming | str | None = None,
+        names: AsyncNaming | str | None = None,
         edition: AsyncEdition | str | None = None,
     ) -> str:
         """The tree as an SVG picture.
@@ -183,7 +174,7 @@ class AsyncTree:
         color_by: str | None = None,
         title: str | None = None,
         theme: Literal["light", "dark"] = "light",
-        names: Naming | str | None = None,
+        names: AsyncNaming | str | None = None,
         edition: AsyncEdition | str | None = None,
     ) -> bytes:
         """The tree as a PNG picture; arguments as of `svg`."""
@@ -299,6 +290,7 @@ class AsyncTree:
         cut: Mapping[str, float] | None = None,
         sample: int | None = None,
         seed: int | None = None,
+        per_node: bool = False,
         expires_at: Expiry = None,
         wait_s: float | None = None,
     ) -> Evaluation:
@@ -308,8 +300,9 @@ class AsyncTree:
         model places first, as in `predict`; all else is then of these rows. A method that needs
         several inputs takes them by role. hierarchy : another tree, or class paths. metrics : by
         default all that the inputs allow. cut : for flat metrics, `{"k": 12}`, `{"height": h}` or
-        `{"level": n}`. sample : estimate dendrogram purity from so many pairs. expires_at : when
-        the job of the evaluation may be removed.
+        `{"level": n}`. sample : estimate dendrogram purity from so many pairs. per_node : also
+        every node with its purity and most frequent class, as `nodes`. expires_at : when the job of
+        the evaluation may be removed.
 
         Raises InputError, CannotPredict for `rows` where the tree has no model, WaitTimeout,
         JobCancelled.
@@ -322,6 +315,7 @@ class AsyncTree:
             "hierarchy": hierarchy,
         }
         fields = {"metrics": metrics, "cut": cut, "sample": sample, "seed": seed}
+        fields["per_node"] = per_node or None
         placed = rows if isinstance(rows, Mapping) else {}
         if rows is not None and not isinstance(rows, Mapping):
             role = await self._driver.run(trees.only_role(self.facts.model, ()))
@@ -346,7 +340,7 @@ class AsyncTree:
         k: int | None = None,
         height: float | None = None,
         level: int | None = None,
-        calibration: Calibration | str | None = None,
+        calibration: AsyncCalibration | str | None = None,
         alpha: float | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
@@ -403,7 +397,7 @@ class AsyncTree:
         name: str | None = None,
         wait_s: float | None = None,
         **inputs: Input,
-    ) -> Calibration:
+    ) -> AsyncCalibration:
         """How deep answers to new rows may go, learned from rows that the model has not seen.
 
         labels : the class of each row: the name of its leaf, or its number. rows, inputs : as of
@@ -438,7 +432,7 @@ class AsyncTree:
             runs.plain("cut", fields),
             Waiting(wait_s, title="calibrating"),
         )
-        return Calibration(await self._driver.run(operation))
+        return AsyncCalibration(self._driver, await self._driver.run(operation))
 
     async def drift(
         self,
@@ -452,7 +446,7 @@ class AsyncTree:
         webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
-    ) -> Drift:
+    ) -> AsyncDrift:
         """Which nodes gained or lost mass, confidence or, with labels, purity from the reference to
         the batch.
 
@@ -479,7 +473,7 @@ class AsyncTree:
         operation = trees.drifted(
             f"/v1/trees/{self.id}", samples, fields, Waiting(wait_s, title="comparing")
         )
-        return Drift(await self._driver.run(operation))
+        return AsyncDrift(self._driver, await self._driver.run(operation))
 
     async def map(
         self,
@@ -496,7 +490,7 @@ class AsyncTree:
         expires_at: Expiry = None,
         wait_s: float | None = None,
     ) -> npt.NDArray[np.float32]:
-        """(n_points, 2) positions of the points in the plane, by row.
+        """(n_points, 2) positions of the points in the plane, by row; `lay_out` gives the map.
 
         by : principal components, a layout that keeps neighbours together, or for trees of `ghhc`
         and `hyphc` where the method placed the points in the Poincaré disc. features : a row for
@@ -523,7 +517,30 @@ class AsyncTree:
             fields,
             Waiting(wait_s, title="mapping"),
         )
-        return await self._driver.run(operation)
+        body = await self._driver.run(operation)
+        return await self._driver.run(trees.matrix(f"/v1/maps/{body['id']}/positions.npy"))
+
+    async def lay_out(
+        self,
+        by: Literal["pca", "umap", "tsne", "disc"] = "pca",
+        *,
+        features: Input | None = None,
+        name: str | None = None,
+        expires_at: Expiry = None,
+        wait_s: float | None = None,
+        **terms: Any,
+    ) -> AsyncMap:
+        """As `map`, but gives the map itself, which draws its points, finds the nodes that fit an
+        outline, and is shown by links. terms : `metric`, `n_neighbors` and the others of `map`.
+        """
+        fields = {"by": by, **terms, "name": name, "expires_at": expiry(expires_at)}
+        operation = trees.mapped(
+            f"/v1/trees/{self.id}",
+            runs.converted_inputs({"features": features}),
+            fields,
+            Waiting(wait_s, title="mapping"),
+        )
+        return AsyncMap(self._driver, await self._driver.run(operation))
 
     async def heatmap(
         self,
@@ -539,7 +556,7 @@ class AsyncTree:
         name: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
-    ) -> Heatmap:
+    ) -> AsyncHeatmap:
         """The clusters of the tree as the rows of a matrix, in the order of the tree.
 
         what : a column for each of the `features`, or the `distances` between the rows. cut : the
@@ -568,7 +585,7 @@ class AsyncTree:
             runs.plain("cut", fields),
             Waiting(wait_s, title="drawing"),
         )
-        return Heatmap(await self._driver.run(operation))
+        return AsyncHeatmap(self._driver, await self._driver.run(operation))
 
     async def name_nodes(
         self,
@@ -580,7 +597,7 @@ class AsyncTree:
         expires_at: Expiry = None,
         wait_s: float | None = None,
         **inputs: Input,
-    ) -> Naming:
+    ) -> AsyncNaming:
         """Names for the nodes of the tree, from what the rows under them have in common.
 
         by : `labels`, the largest class; `terms`, what a node has more of than the whole, of
@@ -605,7 +622,7 @@ class AsyncTree:
             fields,
             Waiting(wait_s, title="naming"),
         )
-        return Naming(await self._driver.run(operation))
+        return AsyncNaming(self._driver, await self._driver.run(operation))
 
     async def attach(
         self,
@@ -614,7 +631,7 @@ class AsyncTree:
         name: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
-    ) -> Attachment:
+    ) -> AsyncAttachment:
         """Attach to the tree what its points are: texts, numbers, dates, categories, images.
 
         items : a row for each row of the tree, or for each leaf: columns by their names, a data
@@ -629,7 +646,7 @@ class AsyncTree:
             {"name": name, "expires_at": expiry(expires_at)},
             Waiting(wait_s, title="attaching"),
         )
-        return Attachment(await self._driver.run(operation))
+        return AsyncAttachment(self._driver, await self._driver.run(operation))
 
     async def examples(
         self,
@@ -638,7 +655,7 @@ class AsyncTree:
         *,
         n: int = 12,
         seed: int = 0,
-        attachment: str | Attachment | None = None,
+        attachment: str | AsyncAttachment | None = None,
     ) -> list[dict[str, Any]]:
         """Items under a node, each with `item`, `leaf`, `score` and its `values` by column.
 
@@ -647,7 +664,7 @@ class AsyncTree:
 
         Raises InputError where nothing is attached.
         """
-        own_id = attachment.id if isinstance(attachment, Attachment) else attachment
+        own_id = attachment if attachment is None or isinstance(attachment, str) else attachment.id
         query = {"by": by, "n": n, "seed": seed}
         return await self._driver.run(trees.examples(f"/v1/trees/{self.id}", own_id, node, query))
 
@@ -674,14 +691,15 @@ class AsyncTree:
         *,
         days: float = 7,
         edition: AsyncEdition | str | None = None,
-        names: Naming | str | None = None,
+        names: AsyncNaming | str | None = None,
+        map: AsyncMap | str | None = None,
         rows: bool = False,
         embed: bool = False,
         name: str | None = None,
     ) -> Share:
         """A link that shows the tree, and nothing else, to whoever has it; `url` is its address.
 
-        days : until it ends, 366 at most. edition, names : what it shows the tree with. rows :
+        days : until it ends, 366 at most. edition, names, map : what it shows the tree with. rows :
         whether it tells which rows lie under a node. embed : whether other pages may frame it.
         name : whom it is for; only its owner sees that.
         """
@@ -689,6 +707,7 @@ class AsyncTree:
             "expires_at": expiry(datetime.now(UTC) + timedelta(days=days)),
             "edition": getattr(edition, "id", edition),
             "names": getattr(names, "id", names),
+            "map": getattr(map, "id", map),
             "rows": rows,
             "embed": embed,
             "name": name,
@@ -762,7 +781,7 @@ def _picture(
     color_by: str | None,
     title: str | None,
     theme: str,
-    names: Naming | str | None = None,
+    names: AsyncNaming | str | None = None,
     edition: AsyncEdition | str | None = None,
 ) -> dict[str, Any]:
     return {

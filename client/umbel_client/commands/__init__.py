@@ -3,9 +3,10 @@
 Start with `arguments`, which has every command; `main` is that of `umbel-client`. Where the server
 is installed, its command `umbel` has the same commands beside its own.
 
-- `arguments`: the commands, their options and their help
+- `arguments`: the commands on files, their options and their help; `work`: what each does
+- `kept_arguments`, `kept_work`: the same of commands on what a service keeps
+- `options`: what commands have in common
 - `values`: from text on the command line to inputs and parameters
-- `work`: what each command does
 - `outputs`: results as files and on the terminal
 """
 

@@ -1,4 +1,4 @@
-"""The commands, their options and their help."""
+"""The commands on files, their options and their help."""
 
 from __future__ import annotations
 
@@ -7,23 +7,18 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 from umbel_client.catalogue import METHODS, MethodFacts
-from umbel_client.settings import DEFAULT_URL
-from umbel_client.version import VERSION
-
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
-
-EXIT_CODES = """\
-exit status: 0 done; 1 the service refused it, or the job failed; 2 a wrong argument or input;
-3 no service can be reached; 4 --wait-s is over, the job goes on; 130 interrupted (Ctrl-C)."""
-
-OWN_SERVICE = (
-    f"Uses the service of UMBEL_URL (key: UMBEL_KEY) or --url; without one, starts a service of "
-    f"its own for the moment. A running `umbel serve` is --url {DEFAULT_URL}."
+from umbel_client.commands import kept_arguments
+from umbel_client.commands.options import (
+    EXIT_CODES,
+    OWN_SERVICE,
+    Commands,
+    Late,
+    command,
+    service_options,
 )
+from umbel_client.version import VERSION
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -48,13 +43,14 @@ def add_commands(parser: argparse.ArgumentParser, commands: Commands) -> None:
     _compare(commands)
     _consensus(commands)
     _jobs(commands)
+    kept_arguments.add_commands(commands)
     _methods(commands)
     _mcp(commands)
     _completion(parser, commands)
 
 
 def _run(commands: Commands) -> None:
-    run = _command(
+    run = command(
         commands,
         "run",
         "run a method on files: umbel run l2h logits.npy --names names.txt --out tree.nwk",
@@ -108,8 +104,8 @@ def _run_method(methods: Commands, method: str, facts: MethodFacts) -> None:
     steps.add_argument("--title", help="the job's name")
     _results(parser)
     parser.add_argument("--wait-s", type=float, metavar="SECONDS", help="the most time to wait")
-    _service(parser)
-    parser.set_defaults(run=_late("run"), method=method)
+    service_options(parser)
+    parser.set_defaults(run=Late("run"), method=method)
 
 
 def _results(parser: argparse.ArgumentParser) -> None:
@@ -137,7 +133,7 @@ def _results(parser: argparse.ArgumentParser) -> None:
 
 
 def _evaluate(commands: Commands) -> None:
-    parser = _command(commands, "evaluate", "compare a tree with labels, features or another tree")
+    parser = command(commands, "evaluate", "compare a tree with labels, features or another tree")
     parser.add_argument(
         "tree", help="a file (.nwk, .json, linkage .npy, class paths .txt) or tr_..."
     )
@@ -162,12 +158,12 @@ def _evaluate(commands: Commands) -> None:
     parser.add_argument("--sample", type=int, metavar="N", help="estimate from so many pairs")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--out", metavar="FILE", help=".json or .csv")
-    _service(parser)
-    parser.set_defaults(run=_late("evaluate"))
+    service_options(parser)
+    parser.set_defaults(run=Late("evaluate"))
 
 
 def _predict(commands: Commands) -> None:
-    parser = _command(commands, "predict", "place new rows in a tree that a service keeps")
+    parser = command(commands, "predict", "place new rows in a tree that a service keeps")
     parser.add_argument("tree", help="the id of a tree (tr_...) or model (md_...)")
     parser.add_argument("file", nargs="?", help="the rows: a file, or an id")
     parser.add_argument(
@@ -188,12 +184,12 @@ def _predict(commands: Commands) -> None:
     )
     parser.add_argument("--alpha", type=float, help="another bound than the calibration's own")
     parser.add_argument("--out", metavar="FILE", help=".json or .csv")
-    _service(parser)
-    parser.set_defaults(run=_late("predict"))
+    service_options(parser)
+    parser.set_defaults(run=Late("predict"))
 
 
 def _calibrate(commands: Commands) -> None:
-    parser = _command(
+    parser = command(
         commands, "calibrate", "learn from held-out rows how deep a tree's answers may go"
     )
     parser.add_argument("tree", help="the id of a tree (tr_...)")
@@ -229,12 +225,12 @@ def _calibrate(commands: Commands) -> None:
     parser.add_argument(
         "--pairs", metavar="FILE", help="pairs that need more data, as .json or .csv"
     )
-    _service(parser)
-    parser.set_defaults(run=_late("calibrate"))
+    service_options(parser)
+    parser.set_defaults(run=Late("calibrate"))
 
 
 def _drift(commands: Commands) -> None:
-    parser = _command(commands, "drift", "find what moved in a tree from a reference to a batch")
+    parser = command(commands, "drift", "find what moved in a tree from a reference to a batch")
     parser.add_argument("tree", help="the id of a tree (tr_...)")
     parser.add_argument("reference", help="rows as they should be: a file, or an id")
     parser.add_argument("batch", help="new rows: a file, or an id")
@@ -247,12 +243,12 @@ def _drift(commands: Commands) -> None:
     parser.add_argument(
         "--out", metavar="FILE", help="every node, as .json or .csv, or the picture, as .svg"
     )
-    _service(parser)
-    parser.set_defaults(run=_late("drift"))
+    service_options(parser)
+    parser.set_defaults(run=Late("drift"))
 
 
 def _name(commands: Commands) -> None:
-    parser = _command(commands, "name", "name the nodes of a tree by what their rows share")
+    parser = command(commands, "name", "name the nodes of a tree by what their rows share")
     parser.add_argument("tree", help="the id of a tree (tr_...)")
     parser.add_argument(
         "by",
@@ -276,12 +272,12 @@ def _name(commands: Commands) -> None:
     )
     parser.add_argument("--title", help="the naming's name")
     parser.add_argument("--out", metavar="FILE", help="the tree with its names, as .nwk, .svg, ...")
-    _service(parser)
-    parser.set_defaults(run=_late("name"))
+    service_options(parser)
+    parser.set_defaults(run=Late("name"))
 
 
 def _compare(commands: Commands) -> None:
-    parser = _command(commands, "compare", "run several methods on the same files, as one table")
+    parser = command(commands, "compare", "run several methods on the same files, as one table")
     parser.add_argument(
         "methods", nargs="+", metavar="method", help="hac, or kmeans:n_clusters=10,n_init=3"
     )
@@ -296,12 +292,12 @@ def _compare(commands: Commands) -> None:
         "--cut", metavar="CUT", help="k=12, height=3.5 or level=2, for flat metrics"
     )
     parser.add_argument("--out", metavar="FILE", help=".json or .csv")
-    _service(parser)
-    parser.set_defaults(run=_late("compare"))
+    service_options(parser)
+    parser.set_defaults(run=Late("compare"))
 
 
 def _consensus(commands: Commands) -> None:
-    parser = _command(
+    parser = command(
         commands, "consensus", "make one tree of several, or tell how much of one others have"
     )
     parser.add_argument(
@@ -329,12 +325,12 @@ def _consensus(commands: Commands) -> None:
     parser.add_argument("--title", help="the tree's name")
     _results(parser)
     parser.add_argument("--wait-s", type=float, metavar="SECONDS", help="the most time to wait")
-    _service(parser)
-    parser.set_defaults(run=_late("consensus"))
+    service_options(parser)
+    parser.set_defaults(run=Late("consensus"))
 
 
 def _jobs(commands: Commands) -> None:
-    parser = _command(commands, "jobs", "the newest jobs of a service")
+    parser = command(commands, "jobs", "the newest jobs of a service")
     parser.add_argument("--status", help="queued, running, succeeded, failed or cancelled")
     parser.add_argument("--method", choices=tuple(METHODS), metavar="METHOD")
     parser.add_argument("--name", help="only jobs with exactly this name")
@@ -342,25 +338,25 @@ def _jobs(commands: Commands) -> None:
         "--tag", action="append", default=[], help="only jobs with this tag; several times: all"
     )
     parser.add_argument("--limit", type=int, default=20, help="default: %(default)s")
-    _service(parser)
-    parser.set_defaults(run=_late("jobs"))
+    service_options(parser)
+    parser.set_defaults(run=Late("jobs"))
 
 
 def _methods(commands: Commands) -> None:
     parser = commands.add_parser("methods", help="the methods, or what one of them takes")
     parser.add_argument("method", nargs="?", metavar="id", choices=(*METHODS,))
     parser.add_argument("--json", action="store_true", help="for other programs")
-    parser.set_defaults(run=_late("methods"))
+    parser.set_defaults(run=Late("methods"))
 
 
 def _mcp(commands: Commands) -> None:
-    parser = _command(
+    parser = command(
         commands,
         "mcp",
         "tools for assistants (Model Context Protocol), on standard input and output",
     )
-    _service(parser)
-    parser.set_defaults(run=_late("mcp"))
+    service_options(parser)
+    parser.set_defaults(run=Late("mcp"))
 
 
 def _completion(parser: argparse.ArgumentParser, commands: Commands) -> None:
@@ -381,43 +377,9 @@ def _completion(parser: argparse.ArgumentParser, commands: Commands) -> None:
     completion.set_defaults(run=run)
 
 
-def _command(commands: Commands, name: str, sentence: str) -> argparse.ArgumentParser:
-    return commands.add_parser(
-        name,
-        help=sentence,
-        description=f"{sentence[0].upper()}{sentence[1:]}.\n\n{OWN_SERVICE}",
-        epilog=EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-
-
-def _service(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("service")
-    group.add_argument("--url", help="the address; default: UMBEL_URL")
-    group.add_argument(
-        "--data-dir",
-        metavar="FOLDER",
-        help="where a service of its own keeps its data; without: nowhere",
-    )
-    group.add_argument("--json", action="store_true", help="results as JSON, for other programs")
-    group.add_argument("--quiet", action="store_true", help="no progress and no sentences")
-
-
 def _flags(name: str) -> list[str]:
     """`n_clusters` as an option: with hyphens, and as it is written."""
     return list(dict.fromkeys((f"--{name.replace('_', '-')}", f"--{name}")))
-
-
-class _late:
-    """A function of `work`, which is loaded when it is called: help needs nothing of it."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __call__(self, arguments: argparse.Namespace) -> int:
-        from umbel_client.commands import work
-
-        return work.guarded(getattr(work, self._name), arguments)
 
 
 class _Texts:

@@ -1,4 +1,4 @@
-"""What each command does; each gives the process's exit status."""
+"""What each command on files does."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def run(arguments: Namespace) -> None:
             facts.inputs[0],
             f"no file is given; {arguments.method} takes {', '.join(facts.inputs)}.",
         )
-    values.update(_further(arguments))
+    values.update(further(arguments))
     params = {
         name: parameter_of(text)
         for name in facts.params
@@ -221,13 +221,13 @@ def evaluate(arguments: Namespace) -> None:
     if not inputs and other is None:
         raise InputError("evaluate", "give --labels, --features, --distances or --hierarchy.")
     rows: Any = None if arguments.rows is None else input_of("rows", arguments.rows)
-    if by_role := _further(arguments):
+    if by_role := further(arguments):
         if rows is not None:
             raise InputError("rows", "give --rows, or each input by --also, not both.")
         rows = by_role
     if rows is not None and tree_file is not None:
         raise InputError("rows", "only a tree that a service keeps (tr_...) places new rows.")
-    _require_table(arguments.out)
+    require_table(arguments.out)
     with service(arguments, kept=kept) as umbel:
         tree = umbel.tree(arguments.tree) if tree_file is None else umbel.import_tree(tree_file)
         if other is not None and not _is_tree(str(arguments.hierarchy)):
@@ -237,7 +237,7 @@ def evaluate(arguments: Namespace) -> None:
             rows=rows,
             hierarchy=other,
             metrics=_names(arguments.metrics),
-            cut=_cut(arguments.cut),
+            cut=cut_of(arguments.cut),
             sample=arguments.sample,
             seed=arguments.seed,
         )
@@ -251,7 +251,7 @@ def evaluate(arguments: Namespace) -> None:
 
 def predict(arguments: Namespace) -> None:
     """`umbel predict`."""
-    inputs = _further(arguments)
+    inputs = further(arguments)
     rows = None if arguments.file is None else input_of("rows", arguments.file)
     if rows is None and not inputs:
         raise InputError("rows", "no file is given.")
@@ -261,9 +261,9 @@ def predict(arguments: Namespace) -> None:
         "confidence": arguments.confidence,
         "calibration": arguments.calibration,
         "alpha": arguments.alpha,
-        **(_cut(arguments.cut) or {}),
+        **(cut_of(arguments.cut) or {}),
     }
-    _require_table(arguments.out)
+    require_table(arguments.out)
     with service(arguments, kept=True) as umbel:
         if arguments.tree.startswith("md_"):
             model = umbel.model(arguments.tree)
@@ -287,14 +287,14 @@ def predict(arguments: Namespace) -> None:
 
 def calibrate(arguments: Namespace) -> None:
     """`umbel calibrate`."""
-    inputs = _further(arguments)
+    inputs = further(arguments)
     rows = None if arguments.file is None else input_of("rows", arguments.file)
     if rows is None and not inputs:
         raise InputError("rows", "no file is given.")
     labels = input_of("labels", arguments.labels)
     costs = None if arguments.costs is None else input_of("costs", arguments.costs)
     for path in (arguments.out, arguments.suspects, arguments.pairs):
-        _require_table(path)
+        require_table(path)
     with service(arguments, kept=True) as umbel:
         calibration = umbel.tree(arguments.tree).calibrate(
             labels,
@@ -305,7 +305,7 @@ def calibrate(arguments: Namespace) -> None:
             answer=arguments.answer,
             score=arguments.score,
             costs=costs,
-            cut=_cut(arguments.cut),
+            cut=cut_of(arguments.cut),
             temperature=arguments.temperature,
             seed=arguments.seed,
             name=arguments.title,
@@ -339,7 +339,7 @@ def drift(arguments: Namespace) -> None:
     if picture:
         outputs.require_place(arguments.out)
     else:
-        _require_table(arguments.out)
+        require_table(arguments.out)
     with service(arguments, kept=True) as umbel:
         drifted = umbel.tree(arguments.tree).drift(
             reference, batch, **labels, level=arguments.level, name=arguments.title
@@ -358,7 +358,7 @@ def drift(arguments: Namespace) -> None:
 
 def name(arguments: Namespace) -> None:
     """`umbel name`."""
-    inputs = _further(arguments)
+    inputs = further(arguments)
     form = None if arguments.out is None else outputs.form_of(arguments.out)
     if form is not None:
         if form in outputs.ASSIGNMENT_FORMS:
@@ -390,16 +390,16 @@ def compare(arguments: Namespace) -> None:
         for role in ("features", "logits", "labels", "hierarchy")
         if (text := getattr(arguments, role)) is not None
     }
-    inputs.update(_further(arguments))
+    inputs.update(further(arguments))
     if not inputs:
         raise InputError("features", "no file is given.")
-    _require_table(arguments.out)
+    require_table(arguments.out)
     with service(arguments) as umbel:
         comparison = umbel.compare(
             runs,
             seeds=arguments.seeds,
             metrics=_names(arguments.metrics),
-            cut=_cut(arguments.cut),
+            cut=cut_of(arguments.cut),
             progress=False if arguments.quiet else None,
             **inputs,
         )
@@ -477,7 +477,7 @@ def methods(arguments: Namespace) -> None:
     put(rows, arguments.json, outputs.shown(rows))
 
 
-def _further(arguments: Namespace) -> dict[str, Any]:
+def further(arguments: Namespace) -> dict[str, Any]:
     """The inputs of --also."""
     inputs = {}
     for text in arguments.also:
@@ -502,7 +502,8 @@ def _then(text: str | None) -> Any:
     return parameter_of(text) if text is not None and text.startswith("{") else text
 
 
-def _cut(text: str | None) -> dict[str, float] | None:
+def cut_of(text: str | None) -> dict[str, float] | None:
+    """The cut of --cut."""
     if text is None:
         return None
     values = assignments_of("--cut", text, ("k", "height", "level"))
@@ -517,7 +518,8 @@ def _is_tree(text: str) -> bool:
     return text.startswith("tr_") and len(text) == 29 and not os.path.exists(text)
 
 
-def _require_table(path: str | None) -> None:
+def require_table(path: str | None) -> None:
+    """Raises InputError for a file that is neither .csv nor .json, or that has no place."""
     if path is None:
         return
     if not path.lower().endswith((".csv", ".json")):

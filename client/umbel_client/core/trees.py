@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from umbel_client.core.sending import json_of, new_key, sent
+from umbel_client.core.sending import json_of, new_key, post, sent
 from umbel_client.core.steps import Operation, Reply, Request
 from umbel_client.core.uploads import TIMEOUT_S, Inputs, supplied
 from umbel_client.core.waiting import Waiting, awaited, followed, job_of
@@ -145,14 +145,17 @@ def evaluated(
             body["inputs"] = {role: given[role] for role in rows}
         answer = yield from awaited(f"{path}/evaluations", body, waiting)
         if isinstance(answer, Reply):
-            return json_of(answer, "metrics")
-        ended = answer.job["result"]
-        result: dict[str, Any] = dict(ended["evaluation"])
-        if "nodes" in ended:
-            result["nodes"] = f"/v1/jobs/{answer.job['id']}/nodes"
-        if "tables" in result and isinstance(result["tables"], str):
-            tables = yield from sent(Request("GET", result["tables"]))
-            result["tables"] = json_of(tables)
+            result = json_of(answer, "metrics")
+        else:
+            ended = answer.job["result"]
+            result = dict(ended["evaluation"])
+            if "nodes" in ended:
+                result["nodes"] = f"/v1/jobs/{answer.job['id']}/nodes"
+            if isinstance(result.get("tables"), str):
+                result["tables"] = yield from described(result["tables"])
+        if isinstance(result.get("nodes"), str):
+            nodes = yield from described(result["nodes"], "items")
+            result["nodes"] = nodes["items"]
         return result
 
     return (yield from supplied({**inputs, **rows}, use, waiting.progress, keep=False))
@@ -262,18 +265,16 @@ def drift(drift_id: str) -> Operation[dict[str, Any]]:
 
 def mapped(
     path: str, inputs: Inputs, fields: Mapping[str, Any], waiting: Waiting
-) -> Operation[npt.NDArray[np.float32]]:
-    """The positions of the points of the tree at `path`; UmbelWarning for each warning of the map.
-    Raises as `evaluated`."""
+) -> Operation[dict[str, Any]]:
+    """A map of the points of the tree at `path`; UmbelWarning for each of its warnings. Raises as
+    `evaluated`."""
 
     def use(given: dict[str, Any]) -> Operation[dict[str, Any]]:
         body = {name: value for name, value in fields.items() if value is not None}
         made = yield from _made(f"{path}/maps", {**body, "inputs": given}, waiting)
-        return (yield from described(f"/v1/maps/{made}", "id", "warnings"))
+        return (yield from described(f"/v1/maps/{made}", "id", "result", "warnings"))
 
-    made = _told((yield from supplied(inputs, use, waiting.progress, keep=False)))
-    positions = f"/v1/maps/{made['id']}/positions.npy"
-    return _loaded((yield from raw(positions)), positions)
+    return _told((yield from supplied(inputs, use, waiting.progress, keep=False)))
 
 
 def heatmap_made(
@@ -435,15 +436,40 @@ def only_role(model_id: str | None, given: Collection[str]) -> Operation[str]:
     return str(left[0])
 
 
-def described(path: str, *needed: str) -> Operation[dict[str, Any]]:
-    """The JSON at an address. Raises ProblemError, ConnectionFailed, UnexpectedResponse."""
-    return json_of((yield from sent(Request("GET", path))), *needed)
+def described(
+    path: str, *needed: str, query: Mapping[str, Any] | None = None
+) -> Operation[dict[str, Any]]:
+    """The JSON at an address; of `query` what is None is left out.
+
+    Raises ProblemError, ConnectionFailed, UnexpectedResponse.
+    """
+    return json_of((yield from sent(Request("GET", path, _given(query or {})))), *needed)
 
 
-def raw(path: str) -> Operation[bytes]:
-    """The bytes at an address. Raises ProblemError, ConnectionFailed, UnexpectedResponse."""
-    reply = yield from sent(Request("GET", path, timeout_s=TIMEOUT_S))
-    return reply.content
+def raw(path: str, query: Mapping[str, Any] | None = None) -> Operation[bytes]:
+    """The bytes at an address; query and exceptions as of `described`."""
+    request = Request("GET", path, _given(query or {}), timeout_s=TIMEOUT_S)
+    return (yield from sent(request)).content
+
+
+def matrix(path: str, query: Mapping[str, Any] | None = None) -> Operation[npt.NDArray[Any]]:
+    """As `raw`, of a .npy form, as an array."""
+    return _loaded((yield from raw(path, query)), path)
+
+
+def posted(path: str, fields: Mapping[str, Any], *needed: str) -> Operation[dict[str, Any]]:
+    """What the POST of a JSON object at an address answers; a field that is None is left out.
+
+    Raises ProblemError, ConnectionFailed, UnexpectedResponse.
+    """
+    body = {name: value for name, value in fields.items() if value is not None}
+    return json_of((yield from sent(post(path, body))), *needed)
+
+
+def figure(fields: Mapping[str, Any]) -> Operation[bytes]:
+    """A drawing as a file, as of `POST /v1/figures`; exceptions as of `posted`."""
+    body = {name: value for name, value in fields.items() if value is not None}
+    return (yield from sent(post("/v1/figures", body))).content
 
 
 def listed(path: str, query: Mapping[str, Any], limit: int) -> Operation[list[dict[str, Any]]]:
@@ -462,6 +488,18 @@ def listed(path: str, query: Mapping[str, Any], limit: int) -> Operation[list[di
     return items
 
 
+def all_paths(path: str, clusters: str | None) -> Operation[list[dict[str, Any]]]:
+    """The periods of a model's paths at an address, page by page."""
+    items: list[dict[str, Any]] = []
+    query: dict[str, Any] = {"clusters": clusters}
+    while True:
+        page = yield from described(path, "items", "next_cursor", query=query)
+        items += page["items"]
+        if page["next_cursor"] is None:
+            return items
+        query["cursor"] = page["next_cursor"]
+
+
 def tags_of(tags: Sequence[str]) -> list[str]:
     """Tags as a query takes them; a single text is one tag."""
     return [tags] if isinstance(tags, str) else list(tags)
@@ -472,4 +510,5 @@ def _get(tree_id: str, suffix: str, query: Mapping[str, Any]) -> Request:
 
 
 def _given(query: Mapping[str, Any]) -> dict[str, str | int | float | list[str]]:
-    return {name: value for name, value in query.items() if value is not None}
+    """What is not None; of what has an id the id."""
+    return {name: getattr(value, "id", value) for name, value in query.items() if value is not None}

@@ -1,0 +1,534 @@
+"""What each command on what a service keeps does."""
+
+from __future__ import annotations
+
+import io
+import json
+from argparse import Namespace
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from umbel_client.artifact import Artifact
+from umbel_client.attachment import Attachment
+from umbel_client.calibration import Calibration
+from umbel_client.client import Umbel
+from umbel_client.commands import outputs
+from umbel_client.commands.outputs import put, say
+from umbel_client.commands.values import input_of, tree_of
+from umbel_client.commands.work import cut_of, require_table, service
+from umbel_client.core import trees
+from umbel_client.core.changes import KEPT
+from umbel_client.drift import Drift
+from umbel_client.edition import Edition
+from umbel_client.errors import InputError
+from umbel_client.heatmap import Heatmap
+from umbel_client.naming import Naming
+from umbel_client.share import Share
+from umbel_client.tree import Tree
+
+Holder: TypeAlias = Any
+"""A thing of the client: a tree, a dataset, a heatmap, ...."""
+
+OF_TREES = ("editions", "shares", "attachments", "heatmaps", "maps")
+"""Lists that a tree has of its own."""
+
+
+def _alone(kind: type[Artifact]) -> Callable[[Umbel, str], Artifact]:
+    """Reads a thing without its nodes, matrix or columns."""
+
+    def read(umbel: Umbel, thing_id: str) -> Artifact:
+        driver = umbel._driver
+        body = driver.run(trees.described(f"/v1/{kind._collection}/{thing_id}", "id"))
+        return kind(driver, body)
+
+    return read
+
+
+_READERS: Mapping[str, Callable[[Umbel, str], Holder]] = {
+    "tr": Umbel.tree,
+    "ds": Umbel.dataset,
+    "md": Umbel.model,
+    "job": Umbel.job,
+    "cmp": Umbel.comparison,
+    "cal": _alone(Calibration),
+    "dr": _alone(Drift),
+    "hm": _alone(Heatmap),
+    "map": Umbel.map,
+    "nm": _alone(Naming),
+    "at": _alone(Attachment),
+    "ed": Umbel.edition,
+    "sh": Umbel.share,
+}
+
+
+def held(umbel: Umbel, thing_id: str) -> Holder:
+    """The thing of an id. Raises InputError for an id of no kind."""
+    reader = _READERS.get(thing_id.partition("_")[0])
+    if reader is None or "_" not in thing_id:
+        kinds = ", ".join(f"{prefix}_..." for prefix in _READERS)
+        raise InputError("id", f"{thing_id!r} is none; one looks like {kinds}.")
+    return reader(umbel, thing_id)
+
+
+def upload(arguments: Namespace) -> None:
+    """`umbel upload`."""
+    content = input_of(arguments.role, arguments.file)
+    with service(arguments, kept=True) as umbel:
+        dataset = umbel.upload(
+            content,
+            arguments.role,
+            name=arguments.title,
+            description=arguments.description,
+            tags=arguments.tag,
+            progress=False if arguments.quiet else None,
+            dedupe=arguments.dedupe,
+        )
+        put(dataset.body, arguments.json, dataset.id)
+
+
+def import_tree(arguments: Namespace) -> None:
+    """`umbel import`."""
+    content = tree_of(arguments.file)
+    with service(arguments, kept=True) as umbel:
+        tree = umbel.import_tree(
+            content,
+            name=arguments.title,
+            description=arguments.description,
+            tags=arguments.tag,
+        )
+        put(outputs.facts_of(tree), arguments.json, tree.id)
+
+
+def listed(arguments: Namespace) -> None:
+    """`umbel list`."""
+    kind = arguments.kind
+    with service(arguments, kept=True) as umbel:
+        if arguments.tree is not None:
+            if kind not in OF_TREES:
+                raise InputError("--tree", f"it is of {', '.join(OF_TREES)}.")
+            holders = getattr(umbel.tree(arguments.tree), kind)()
+        elif kind in ("editions", "shares"):
+            raise InputError("--tree", f"{kind} are listed by tree: --tree tr_....")
+        else:
+            holders = getattr(umbel, kind)(**_filters(arguments))
+        bodies = [each if isinstance(each, dict) else each.body for each in holders]
+    columns = ("id", "status", "name", "tags", "method", "role", "by", "created_at", "expires_at")
+    rows = [{name: body.get(name) for name in columns} for body in bodies]
+    put(bodies, arguments.json, outputs.shown(rows) if rows else f"No {kind}.")
+
+
+def _filters(arguments: Namespace) -> dict[str, Any]:
+    """What a list is filtered by. Raises InputError for a status of what has none."""
+    filters = {
+        "name": arguments.name,
+        "tags": arguments.tag,
+        "words": arguments.words,
+        "limit": arguments.limit,
+    }
+    if arguments.status is None:
+        return filters
+    if arguments.kind in ("trees", "datasets"):
+        raise InputError("--status", f"{arguments.kind} are not filtered by it.")
+    return {**filters, "status": arguments.status}
+
+
+def show(arguments: Namespace) -> None:
+    """`umbel show`."""
+    query = _query(arguments)
+    if query and arguments.part is None:
+        raise InputError("--with", "it is of a part: umbel show tr_... cut --with k=12.")
+    with service(arguments, kept=True) as umbel:
+        holder = held(umbel, arguments.id)
+        if arguments.part is None:
+            body = _body(holder)
+        else:
+            content = _content_of(holder)(f"/{arguments.part.strip('/')}", **query)
+            try:
+                body = json.loads(content)
+            except ValueError:
+                raise InputError("part", "it is no JSON; `umbel save` writes it.") from None
+        put(body, arguments.json, _told(body))
+
+
+def _body(holder: Holder) -> dict[str, Any]:
+    if isinstance(holder, Tree):
+        facts = holder.facts
+        said = {"name": facts.name, "description": facts.description, "tags": list(facts.tags)}
+        return {**outputs.facts_of(holder), **said, "url": holder.url}
+    return dict(holder.state.body if isinstance(holder, Edition) else holder.body)
+
+
+def _told(body: Mapping[str, Any]) -> str:
+    """Its first list of objects as a table; else its fields, one a line."""
+    for value in body.values():
+        if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
+            return outputs.shown(value)
+    return outputs.shown([{"field": name, "value": value} for name, value in body.items()])
+
+
+def _content_of(holder: Holder) -> Callable[..., bytes]:
+    """Raises InputError for what has no parts."""
+    if isinstance(holder, (Edition, Share)):
+        raise InputError("part", "editions and links have none; `umbel save tr_... --edition`.")
+    content: Callable[..., bytes] = holder.content
+    return content
+
+
+def save(arguments: Namespace) -> None:
+    """`umbel save`."""
+    outputs.require_place(arguments.file)
+    shown = {"edition": arguments.edition, "names": arguments.names}
+    query = {**_query(arguments), **{name: own for name, own in shown.items() if own is not None}}
+    kind = arguments.id.partition("_")[0]
+    with service(arguments, kept=True) as umbel:
+        holder = held(umbel, arguments.id)
+        content = _content_of(holder)
+        suffix = Path(arguments.file).suffix
+        if arguments.part is not None:
+            stays = kind in ("ds", "md", "job") and arguments.part.strip("/") in _WITHOUT_SUFFIX
+            form = f"/{arguments.part.strip('/')}{'' if stays else suffix}"
+            outputs.saved(content(form, **query), arguments.file)
+        elif kind in ("ds", "md"):
+            outputs.saved(content(), arguments.file)
+        elif kind == "job":
+            raise InputError("--part", "of a job: predictions, nodes or tables.")
+        else:
+            holder.save(arguments.file, **query)
+        say(f"  {arguments.file}", arguments.quiet)
+
+
+_WITHOUT_SUFFIX = ("content", "statements", "predictions", "nodes", "tables")
+"""Parts that have one form."""
+
+
+def update(arguments: Namespace) -> None:
+    """`umbel update`."""
+    changes: dict[str, Any] = {
+        "name": KEPT if arguments.name is None else arguments.name or None,
+        "description": KEPT if arguments.description is None else arguments.description or None,
+        "tags": KEPT if arguments.tag is None else [tag for tag in arguments.tag if tag],
+    }
+    if all(value is KEPT for value in changes.values()):
+        raise InputError("update", "give --name, --description or --tag.")
+    with service(arguments, kept=True) as umbel:
+        holder = held(umbel, arguments.id)
+        if isinstance(holder, Share):
+            raise InputError("id", "links are not changed; revoke it and make another.")
+        if isinstance(holder, Edition):
+            if changes["name"] is KEPT or arguments.description or arguments.tag:
+                raise InputError("id", "an edition has a name alone: give --name.")
+            holder.title(changes["name"])
+        else:
+            holder.update(**changes)
+        put(_body(holder), arguments.json, arguments.id)
+
+
+def delete(arguments: Namespace) -> None:
+    """`umbel delete`."""
+    with service(arguments, kept=True) as umbel:
+        for thing_id in arguments.ids:
+            holder = held(umbel, thing_id)
+            if isinstance(holder, Share):
+                umbel.tree(str(holder.body["tree"])).revoke(holder)
+            else:
+                holder.delete()
+        put(arguments.ids, arguments.json, "\n".join(arguments.ids))
+
+
+def edit(arguments: Namespace) -> None:
+    """`umbel edit`."""
+    operations = [_operation(name, text) for name, text in arguments.operations]
+    begins = arguments.target.startswith("tr_")
+    if not begins and not arguments.target.startswith("ed_"):
+        raise InputError("target", f"{arguments.target!r} is neither ed_... nor tr_....")
+    if not begins and arguments.source is not None:
+        raise InputError("--from", "it is of a new edition: umbel edit tr_... --from ed_....")
+    if not begins and arguments.title is None and not operations:
+        raise InputError("edit", "give at least one operation.")
+    with service(arguments, kept=True) as umbel:
+        if begins:
+            edition = umbel.tree(arguments.target).edit(arguments.title, source=arguments.source)
+        else:
+            edition = umbel.edition(arguments.target)
+        new: Sequence[int] = ()
+        try:
+            if operations:
+                new = edition.apply(*operations)
+        except BaseException:
+            # What was begun for the edit alone does not stay.
+            if begins:
+                edition.delete()
+            raise
+        if not begins and arguments.title is not None:
+            edition.title(arguments.title or None)
+        put(dict(edition.state.body), arguments.json, edition.id)
+        made = f", new nodes {', '.join(map(str, new))}" if new else ""
+        say(f"revision {edition.revision}{made}", arguments.quiet)
+
+
+def _operation(name: str, text: Any) -> dict[str, Any]:
+    """An operation of `POST /v1/editions/{id}/changes`. Raises InputError for other nodes than
+    numbers."""
+    option = f"--{name}"
+    if name in ("undo", "redo"):
+        return {"op": name}
+    nodes, separator, rest = text.partition("=")
+    value = rest if separator else None
+    match name:
+        case "rename":
+            return {"op": name, "node": _node(option, nodes), "name": value or None}
+        case "note":
+            return {"op": name, "node": _node(option, nodes), "text": value or None}
+        case "colour":
+            return {"op": name, "node": _node(option, nodes), "colour": value or None}
+        case "reorder":
+            if value is None:
+                raise InputError(option, f"{text!r} is not NODE=NODE,....")
+            children = _nodes(option, value)
+            return {"op": name, "node": _node(option, nodes), "children": children}
+        case "merge":
+            return {"op": name, "nodes": _nodes(option, nodes), "name": value or None}
+    return {"op": name, "node": _node(option, text)}
+
+
+def _node(option: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(option, f"{text!r} is no node; nodes are numbers.") from None
+
+
+def _nodes(option: str, text: str) -> list[int]:
+    return [_node(option, part) for part in text.split(",")]
+
+
+def history(arguments: Namespace) -> None:
+    """`umbel history`."""
+    with service(arguments, kept=True) as umbel:
+        changes = umbel.edition(arguments.edition).history()
+        put(changes, arguments.json, outputs.shown(changes) if changes else "No changes.")
+
+
+def share(arguments: Namespace) -> None:
+    """`umbel share`."""
+    with service(arguments, kept=True) as umbel:
+        made = umbel.tree(arguments.tree).share(
+            days=arguments.days,
+            edition=arguments.edition,
+            names=arguments.names,
+            map=arguments.map,
+            rows=arguments.rows,
+            embed=arguments.embed,
+            name=arguments.title,
+        )
+        put({**made.body, "url": made.url}, arguments.json, str(made.url))
+        say(f"{made.id} until {made.expires_at}; the address is told this once", arguments.quiet)
+
+
+def revoke(arguments: Namespace) -> None:
+    """`umbel revoke`."""
+    for share_id in arguments.shares:
+        if not share_id.startswith("sh_"):
+            raise InputError("share", f"{share_id!r} is none; one looks like sh_....")
+    arguments.ids = arguments.shares
+    delete(arguments)
+
+
+def attach(arguments: Namespace) -> None:
+    """`umbel attach`."""
+    items = input_of("items", arguments.file)
+    with service(arguments, kept=True) as umbel:
+        attachment = umbel.tree(arguments.tree).attach(items, name=arguments.title)
+        columns = ("column", "name", "kind", "n", "n_missing")
+        rows = [{name: each[name] for name in columns} for each in attachment.columns]
+        body = {**attachment.body, "columns": attachment.columns}
+        put(body, arguments.json, f"{attachment.id}\n\n{outputs.shown(rows)}")
+        for sentence in attachment.warnings:
+            say(f"warning: {sentence}", arguments.quiet)
+
+
+def examples(arguments: Namespace) -> None:
+    """`umbel examples`."""
+    require_table(arguments.out)
+    with service(arguments, kept=True) as umbel:
+        items = umbel.tree(arguments.tree).examples(
+            arguments.node,
+            arguments.by,
+            n=arguments.n,
+            seed=arguments.seed,
+            attachment=arguments.attachment,
+        )
+        rows = [
+            {**{name: own for name, own in each.items() if name != "values"}, **each["values"]}
+            for each in items
+        ]
+        _tabled(rows, items, arguments)
+
+
+def match(arguments: Namespace) -> None:
+    """`umbel match`."""
+    require_table(arguments.out)
+    with service(arguments, kept=True) as umbel:
+        attachment = umbel.attachment(arguments.attachment)
+        named = {each["name"] for each in attachment.columns}
+        numbered = arguments.column.isdecimal() and arguments.column not in named
+        rows = attachment.matches(
+            int(arguments.column) if numbered else arguments.column,
+            equals=arguments.equals,
+            contains=arguments.contains,
+            low=arguments.low,
+            high=arguments.high,
+        )
+        _tabled(rows, rows, arguments)
+
+
+def _tabled(rows: list[dict[str, Any]], items: list[dict[str, Any]], arguments: Namespace) -> None:
+    """Rows as the file of --out, else on standard output."""
+    if arguments.out:
+        outputs.table(rows, arguments.out)
+    else:
+        put(items, arguments.json, outputs.shown(rows) if rows else "None.")
+
+
+def label(arguments: Namespace) -> None:
+    """`umbel label`."""
+    statements: list[dict[str, Any]] = []
+    for text in arguments.known:
+        node, _, name = text.partition("=")
+        if not name:
+            raise InputError("--known", f"{text!r} is not NODE=NAME.")
+        statements.append({"known": _node("--known", node), "name": name})
+    for kind in ("together", "apart"):
+        statements += [{kind: _nodes(f"--{kind}", text)} for text in getattr(arguments, kind)]
+    if not statements:
+        raise InputError("label", "give --known, --together or --apart.")
+    with service(arguments, kept=True) as umbel:
+        dataset = umbel.tree(arguments.tree).label(statements, name=arguments.title)
+        put(dataset.body, arguments.json, dataset.id)
+
+
+def heatmap(arguments: Namespace) -> None:
+    """`umbel heatmap`."""
+    given = {
+        role: input_of(role, text)
+        for role in ("features", "feature_names")
+        if (text := getattr(arguments, role)) is not None
+    }
+    query = _query(arguments)
+    suffix = _suffix(arguments.out, (".csv", ".npy", ".json", ".svg", ".png", ".pdf"))
+    with service(arguments, kept=True) as umbel:
+        made = umbel.tree(arguments.tree).heatmap(
+            arguments.what,
+            cut=cut_of(arguments.cut),
+            statistic=arguments.statistic,
+            scale=arguments.scale,
+            n_columns=arguments.n_columns,
+            metric=arguments.metric,
+            name=arguments.title,
+            **given,
+        )
+        if suffix == ".npy":
+            file = io.BytesIO()
+            np.save(file, made.matrix)
+            outputs.saved(file.getvalue(), arguments.out)
+        elif suffix == ".csv":
+            titles = [_title(column) for column in made.columns]
+            rows = [
+                {"cluster": _title(row), **dict(zip(titles, values, strict=True))}
+                for row, values in zip(made.rows, made.matrix.tolist(), strict=True)
+            ]
+            outputs.table(rows, arguments.out)
+        elif suffix:
+            outputs.saved(made.content(suffix, **query), arguments.out)
+        shown = [{"fact": name, "value": own} for name, own in made.body["result"].items()]
+        put(made.body, arguments.json, f"{made.id}\n\n{outputs.shown(shown)}")
+        for sentence in made.warnings:
+            say(f"warning: {sentence}", arguments.quiet)
+
+
+def _title(side: Mapping[str, Any]) -> str:
+    """The name of a row or column of a matrix, else its number."""
+    number = side["column"] if "column" in side else side["node"]
+    return str(number if side["name"] is None else side["name"])
+
+
+def map_points(arguments: Namespace) -> None:
+    """`umbel map`."""
+    features = None if arguments.features is None else input_of("features", arguments.features)
+    query = _query(arguments)
+    suffix = _suffix(arguments.out, (".csv", ".npy", ".arrow", ".json", ".svg", ".png", ".pdf"))
+    with service(arguments, kept=True) as umbel:
+        tree = umbel.tree(arguments.tree)
+        made = tree.lay_out(
+            arguments.by,
+            features=features,
+            metric=arguments.metric,
+            n_neighbors=arguments.n_neighbors,
+            min_dist=arguments.min_dist,
+            perplexity=arguments.perplexity,
+            n_components=arguments.n_components,
+            seed=arguments.seed,
+            name=arguments.title,
+        )
+        if suffix:
+            outputs.saved(made.content(f"/positions{suffix}", **query), arguments.out)
+        shown = [{"fact": name, "value": own} for name, own in made.body["result"].items()]
+        put(made.body, arguments.json, f"{made.id}\n\n{outputs.shown(shown)}")
+        for sentence in made.warnings:
+            say(f"warning: {sentence}", arguments.quiet)
+
+
+def _suffix(path: str | None, accepted: tuple[str, ...]) -> str:
+    """The ending of --out, "" where there is none. Raises InputError for another one."""
+    if path is None:
+        return ""
+    outputs.require_place(path)
+    suffix = Path(path).suffix.lower()
+    if suffix not in accepted:
+        forms = ", ".join(accepted)
+        raise InputError(
+            "--out", f"{path!r} ends with {suffix or 'nothing'}; accepted are {forms}."
+        )
+    return suffix
+
+
+def figure(arguments: Namespace) -> None:
+    """`umbel figure`."""
+    form: Any = _suffix(arguments.out, (".svg", ".png", ".pdf")).removeprefix(".")
+    try:
+        drawing = json.loads(Path(arguments.drawing).read_text(encoding="utf-8-sig"))
+        items = drawing.pop("items")
+        sizes = {name: drawing.pop(name) for name in ("width", "height", "width_mm")}
+    except (OSError, ValueError) as error:
+        raise InputError("drawing", f"{arguments.drawing!r} cannot be read: {error}.") from None
+    except (AttributeError, TypeError, KeyError):
+        raise InputError(
+            "drawing", "an object with items, width, height and width_mm is needed."
+        ) from None
+    further = {name: drawing.pop(name) for name in _DRAWN if name in drawing}
+    if drawing:
+        raise InputError("drawing", f"no such fields: {', '.join(drawing)}.")
+    with service(arguments) as umbel:
+        content = umbel.figure(items, **sizes, form=form, **further)
+        outputs.saved(content, arguments.out)
+
+
+_DRAWN = ("dpi", "fonts", "title", "paper")
+
+
+def _query(arguments: Namespace) -> dict[str, Any]:
+    """The parameters of --with; one that is given several times has several values."""
+    query: dict[str, Any] = {}
+    for text in arguments.query:
+        name, separator, value = text.partition("=")
+        if not separator or not name:
+            raise InputError("--with", f"{text!r} is not NAME=VALUE.")
+        earlier = query.get(name)
+        if earlier is None:
+            query[name] = value
+        else:
+            query[name] = [*(earlier if isinstance(earlier, list) else [earlier]), value]
+    return query

@@ -1,0 +1,64 @@
+"""What commands have in common: their help, the options of the service, and when work is loaded."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from umbel_client.settings import DEFAULT_URL
+
+if TYPE_CHECKING:
+    Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
+else:
+    Commands = Any
+
+EXIT_CODES = """\
+exit status: 0 done; 1 the service refused it, or the job failed; 2 a wrong argument or input;
+3 no service can be reached; 4 --wait-s is over, the job goes on; 130 interrupted (Ctrl-C)."""
+
+OWN_SERVICE = (
+    f"Uses the service of UMBEL_URL (key: UMBEL_KEY) or --url; without one, starts a service of "
+    f"its own for the moment. A running `umbel serve` is --url {DEFAULT_URL}."
+)
+
+
+def command(commands: Commands, name: str, sentence: str) -> argparse.ArgumentParser:
+    """A command with its help."""
+    return commands.add_parser(
+        name,
+        help=sentence,
+        description=f"{sentence[0].upper()}{sentence[1:]}.\n\n{OWN_SERVICE}",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def service_options(parser: argparse.ArgumentParser) -> None:
+    """Add what every command takes that calls a service."""
+    group = parser.add_argument_group("service")
+    group.add_argument("--url", help="the address; default: UMBEL_URL")
+    group.add_argument(
+        "--data-dir",
+        metavar="FOLDER",
+        help="where a service of its own keeps its data; without: nowhere",
+    )
+    group.add_argument("--json", action="store_true", help="results as JSON, for other programs")
+    group.add_argument("--quiet", action="store_true", help="no progress and no sentences")
+
+
+class Late:
+    """A function of a module of work, which is loaded when it is called: help needs nothing of it.
+
+    name : of the function. module : of `umbel_client.commands`.
+    """
+
+    def __init__(self, name: str, module: str = "work") -> None:
+        self._name = name
+        self._module = module
+
+    def __call__(self, arguments: argparse.Namespace) -> int:
+        from umbel_client.commands import work
+
+        module = import_module(f"umbel_client.commands.{self._module}")
+        return work.guarded(getattr(module, self._name), arguments)
