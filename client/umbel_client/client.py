@@ -370,11 +370,12 @@ class Umbel:
         status: str | None = None,
         name: str | None = None,
         tags: Sequence[str] = (),
+        tree: str | None = None,
         limit: int = 50,
     ) -> list[Calibration]:
         """The newest calibrations without curves and tables, with a status, with a name, whose
-        jobs have all of the tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
+        jobs have all of the tags, of the tree with this id."""
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "tree": tree}
         bodies = self._driver.run(trees.listed("/v1/calibrations", query, limit))
         return [Calibration(body) for body in bodies]
 
@@ -384,11 +385,12 @@ class Umbel:
         status: str | None = None,
         name: str | None = None,
         tags: Sequence[str] = (),
+        tree: str | None = None,
         limit: int = 50,
     ) -> list[Drift]:
         """The newest drifts without nodes and pictures, with a status, with a name, whose jobs have
-        all of the tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
+        all of the tags, of the tree with this id."""
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "tree": tree}
         bodies = self._driver.run(trees.listed("/v1/drifts", query, limit))
         return [Drift(body) for body in bodies]
 
@@ -398,11 +400,12 @@ class Umbel:
         status: str | None = None,
         name: str | None = None,
         tags: Sequence[str] = (),
+        tree: str | None = None,
         limit: int = 50,
     ) -> list[Naming]:
         """The newest namings without names, with a status, with a name, whose jobs have all of the
-        tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags)}
+        tags, of the tree with this id."""
+        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "tree": tree}
         bodies = self._driver.run(trees.listed("/v1/namings", query, limit))
         return [Naming(body) for body in bodies]
 
