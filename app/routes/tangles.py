@@ -45,8 +45,10 @@ async def tangle_trees(
     dendextend with L = 1.5) is given before and after that.
     """
     other = query.other
-    known = is_id(other, "tr") and await to_thread.run_sync(service.trees.record, tenant, other)
-    if not known:
+    record = None
+    if is_id(other, "tr"):
+        record = await to_thread.run_sync(service.trees.record, tenant, other)
+    if record is None:
         raise refused_at("unknown-input", f"There is no tree {other!r}.", "other")
     turns = [await look_turn(service, tenant, either) for either in (tree_id, other)]
 
