@@ -220,6 +220,12 @@ class Request(_Frozen):
         return Annotation(name=self.name, description=self.description, tags=self.tags)
 
     @property
+    def tree(self) -> str | None:
+        """The tree that its options name."""
+        tree = self.options.get("tree")
+        return tree if isinstance(tree, str) else None
+
+    @property
     def needs(self) -> tuple[str, ...]:
         """The datasets and jobs that it refers to: a tree, model or calibration counts as its
         job."""
@@ -301,7 +307,8 @@ class Delivery(_Frozen):
 class Record(_Frozen):
     """A job as Redis holds it: the visible part of its request, and its state.
 
-    name, description, tags : as changed since; `submitted` has those of the request.
+    name, description, tags : as changed since; `submitted` has those of the request. tree : the one
+    that its options name.
     """
 
     id: str
@@ -319,6 +326,7 @@ class Record(_Frozen):
     then: MethodStep | None
     support: dict[str, Any] | None = None
     name_by: str | None = None
+    tree: str | None = None
     result: dict[str, Any] | None
     warnings: tuple[str, ...]
     error: Problem | None

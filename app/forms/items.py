@@ -14,10 +14,10 @@ from app.forms.form import Chunks, Form
 from app.forms.parts import shortened
 from app.forms.tables import TABLE
 from app.forms.tree import npy_chunks
-from app.http.problems import Refused, not_found
+from app.http.problems import Refused, not_found, refused_at
 from models.item_table import ItemColumn, ItemTable
 from models.items import aggregates, rankings
-from models.items.conditions import Condition, meeting
+from models.items.conditions import Condition, meeting_all
 from models.items.images import HEAD, media_type
 from models.items.placement import Placement, per_of, placement
 from models.items.rankings import By
@@ -26,6 +26,15 @@ from workers.artifacts import items as files
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A condition on the column of this number. pointer : to the number in the request."""
+
+    column: int
+    condition: Condition
+    pointer: tuple[str | int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,11 +131,21 @@ class Attached:
             )
         return pa.table({"node": np.arange(self.tree.n_nodes), **values})
 
-    def matches(self, column: int, condition: Condition) -> pa.Table:
-        """The matches under every node. Raises Refused `not-found`, UsageError as `meeting`."""
+    def matches(self, conditions: Sequence[Asked]) -> pa.Table:
+        """The items under every node that meet all conditions. Raises Refused `unknown-input` for a
+        column that is not there, UsageError as `meeting_all`."""
         import pyarrow as pa
 
-        met = meeting(self.column(column), condition)
+        columns = self.items.columns
+        for asked in conditions:
+            if asked.column >= len(columns):
+                raise refused_at(
+                    "unknown-input",
+                    f"There is no column {asked.column}; the items have {len(columns)} columns, "
+                    "from 0.",
+                    *asked.pointer,
+                )
+        met = meeting_all([(columns[asked.column], asked.condition) for asked in conditions])
         placed = self.placed
         n_matches = aggregates.matches(self.tree, placed, met)
         return pa.table(

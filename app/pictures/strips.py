@@ -13,7 +13,8 @@ import numpy.typing as npt
 from app.pictures.palette import Style, mix
 from models.arrays import Float, Int
 
-MOST_STRIPS = 4
+MOST_STRIPS = 8
+"""The most strips of a picture, as of the page."""
 N_STEPS = 9
 """Steps of the gradient of numbers and dates."""
 

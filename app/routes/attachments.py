@@ -10,7 +10,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from app.forms.form import Form, mount, respond
-from app.forms.items import OF_NODES, Attached
+from app.forms.items import OF_NODES, Asked, Attached
 from app.forms.stored import record_of, tree_of
 from app.forms.tables import documented_table
 from app.http.bodies import StrictRoute
@@ -42,7 +42,7 @@ from app.submission.jobs import Draft, SubmissionDep, submitted
 from app.submission.named_jobs import ATTACHMENTS, LOCATION
 from app.submission.tree_jobs import REFUSALS
 from models.errors import UsageError
-from models.items.conditions import Condition
+from models.items.conditions import MOST_CONDITIONS
 from models.items.placement import of_so_many
 from workers.artifacts.trees import TreeRecord
 from workers.model import sibling
@@ -244,13 +244,46 @@ async def get_attachment_matches(
     form: Form[Any],
     query: Annotated[ConditionQuery, Query()],
 ) -> Response:
-    """How many items under each node meet a condition: a category or text is, a text contains, a
-    number or date lies between, ends included. A missing value matches nothing."""
+    """How many items under each node meet a condition, or all of several (`where`): a category or
+    text is, a text contains, a number or date lies between, ends included. A missing value matches
+    nothing."""
+    conditions = _asked(query)
     attached, own_turn = await _attached(service, tenant, attachment_id)
-    condition = Condition(query.equals, query.contains, query.low, query.high)
-    return await respond(
-        request, form, lambda: (attached().matches(query.column, condition), {}), own_turn
-    )
+    return await respond(request, form, lambda: (attached().matches(conditions), {}), own_turn)
+
+
+def _asked(query: ConditionQuery) -> list[Asked]:
+    """The conditions of a query. Raises Refused for none, for too many, and for parts of one
+    without its `column`."""
+    asked = [
+        Asked(own.column, own.condition, ("query", "where", place, "column"))
+        for place, own in enumerate(query.where)
+    ]
+    single = query.condition
+    if query.column is not None:
+        asked.insert(0, Asked(query.column, single, ("query", "column")))
+    elif single.is_range or single.is_of_text:
+        raise refused_at(
+            "invalid-request",
+            "Give the `column` that `equals`, `contains`, `low` and `high` are about.",
+            "query",
+            "column",
+        )
+    if not asked:
+        raise refused_at(
+            "invalid-request",
+            "Give a condition: `column` and what it takes, or `where`.",
+            "query",
+            "column",
+        )
+    if len(asked) > MOST_CONDITIONS:
+        raise refused_at(
+            "invalid-request",
+            f"There are {len(asked)} conditions; at most {MOST_CONDITIONS} are combined.",
+            "query",
+            "where",
+        )
+    return asked
 
 
 @router.get(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, Json
 
 from app.schemas.annotations import NewDescription, NewTags
 from app.schemas.expiry import ExpiresAtField
@@ -12,6 +12,7 @@ from app.schemas.jobs import Name
 from app.schemas.named_jobs import EXAMPLE as SHARED
 from app.schemas.named_jobs import NamedJobBody
 from models.item_table import Kind
+from models.items.conditions import MOST_CONDITIONS, Condition
 from models.items.placement import Per
 from models.items.rankings import Basis, By
 from workers.model import Record
@@ -216,25 +217,67 @@ class NodeValuesBody(BaseModel):
     items: list[NodeValueBody]
 
 
-class ConditionQuery(BaseModel):
+_Number = Annotated[int, Field(ge=0, le=255)]
+_COLUMN = "The number of the column."
+_Text = Annotated[str, Field(max_length=1000)]
+_Equals = Annotated[list[_Text], Field(max_length=100)]
+_Contains = Annotated[
+    str | None,
+    Field(min_length=1, max_length=1000, description="A part of a text, in any case."),
+]
+_End = Annotated[str, Field(max_length=60)]
+_AnyEnd = _End | Annotated[float, Field(strict=True, allow_inf_nan=False)] | None
+_LOW = "The least number, or the first date, that matches."
+_HIGH = "The largest number, or the last date, that matches."
+
+
+class ItemConditionBody(BaseModel):
     """A condition on one column."""
+
+    model_config = ConfigDict(
+        title="ItemCondition",
+        extra="forbid",
+        json_schema_extra={"examples": [{"column": 2, "low": 1, "high": 5}]},
+    )
+
+    column: Annotated[_Number, Field(description=_COLUMN, examples=[0])]
+    equals: Annotated[_Equals, Field(description="Categories or texts, one of which it is.")] = []
+    contains: _Contains = None
+    low: Annotated[_AnyEnd, Field(description=_LOW)] = None
+    high: Annotated[_AnyEnd, Field(description=_HIGH)] = None
+
+    @property
+    def condition(self) -> Condition:
+        low, high = (None if end is None else str(end) for end in (self.low, self.high))
+        return Condition(self.equals, self.contains, low, high)
+
+
+class ConditionQuery(BaseModel):
+    """Conditions, all of which an item must meet."""
 
     model_config = ConfigDict(extra="ignore")
 
-    column: int = Field(ge=0, le=255, description="The number of the column.", examples=[0])
+    column: Annotated[_Number | None, Field(description=_COLUMN, examples=[0])] = None
     equals: Annotated[
-        list[Annotated[str, Field(max_length=1000)]],
-        Field(max_length=100, description="A category or a text; may be given several times."),
+        _Equals, Field(description="A category or a text; may be given several times.")
     ] = []
-    contains: str | None = Field(
-        None, min_length=1, max_length=1000, description="A part of a text, in any case."
-    )
-    low: str | None = Field(
-        None, max_length=60, description="The least number, or the first date, that matches."
-    )
-    high: str | None = Field(
-        None, max_length=60, description="The largest number, or the last date, that matches."
-    )
+    contains: _Contains = None
+    low: Annotated[_End | None, Field(description=_LOW)] = None
+    high: Annotated[_End | None, Field(description=_HIGH)] = None
+    where: Annotated[
+        list[Json[ItemConditionBody]],
+        Field(
+            max_length=MOST_CONDITIONS,
+            description="A further condition, as JSON with `column` and what the column takes: "
+            '`{"column": 2, "low": 1, "high": 5}`. May be given several times; with `column` and '
+            f"without, up to {MOST_CONDITIONS} conditions are combined, all of which must hold.",
+        ),
+    ] = []
+
+    @property
+    def condition(self) -> Condition:
+        """That on `column`."""
+        return Condition(self.equals, self.contains, self.low, self.high)
 
 
 class MatchBody(BaseModel):

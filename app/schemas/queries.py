@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.pictures.palette import Palette, Theme
 from app.pictures.paper import DPI, FONT_PT, MM, PT, Paper
+from app.pictures.strips import MOST_STRIPS
 from app.pictures.typefaces import typefaces
 from models.errors import UsageError
 
@@ -151,9 +152,9 @@ class FormQuery(SizedPictureQuery):
     )
     strips: str | None = Field(
         None,
-        max_length=200,
-        description="Pictures: up to four columns of attached items, of numbers, dates or "
-        "categories, as strips of colours beside the tips, from the inside out, separated by "
+        max_length=320,
+        description=f"Pictures: up to {MOST_STRIPS} columns of attached items, of numbers, dates "
+        "or categories, as strips of colours beside the tips, from the inside out, separated by "
         "commas: `at_X.2,at_X.5`. Tips without a value are blank.",
         examples=["at_01kamjx5w0n5zr4v8cqe2t7h3f.2"],
     )

@@ -4,7 +4,7 @@ of their own."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
 
@@ -54,6 +54,7 @@ class _Filters:
     words: tuple[str, ...]
     limit: int
     cursor: str | None
+    tree: str | None = None
 
 
 async def _filters(
@@ -67,17 +68,36 @@ async def _filters(
     return _Filters(status, name, tags, words_of(search), limit, cursor)
 
 
+async def _filters_with_tree(
+    filters: Annotated[_Filters, Depends(_filters)],
+    tree: Annotated[
+        str | None,
+        Query(
+            max_length=100,
+            description="Only those of this tree, also of one that has been removed.",
+            examples=["tr_01kamjx5w0ahwbcuvh3mqsx4fb"],
+        ),
+    ] = None,
+) -> _Filters:
+    """Raises Refused `invalid-request` for what is no id of a tree."""
+    if tree is not None and not is_id(tree, "tr"):
+        raise refused_at("invalid-request", f"tree {tree!r} is not the id of a tree.", "tree")
+    return replace(filters, tree=tree)
+
+
 @dataclass(frozen=True, slots=True)
 class NamedJobs(Generic[Body]):
     """One kind of them.
 
     kind : of the job, which is also what the job has as its method. noun : what one is called; its
-    list is at `/v1/<noun>s`. body : its state over the wire.
+    list is at `/v1/<noun>s`. body : its state over the wire. of_tree : whether each is of one tree,
+    by which the list is filtered.
     """
 
     kind: Kind
     noun: str
     body: type[Body]
+    of_tree: bool = True
 
     @property
     def path(self) -> str:
@@ -180,6 +200,7 @@ class NamedJobs(Generic[Body]):
         """
         own_id_of = checked(self.noun, self.body.prefix)
         page = {"items": [example], "next_cursor": None}
+        filters_of = Depends(_filters_with_tree if self.of_tree else _filters)
 
         @router.get(
             self.path.removeprefix(router.prefix),
@@ -201,7 +222,7 @@ class NamedJobs(Generic[Body]):
             response: Response,
             service: ServiceDep,
             tenant: Tenant,
-            filters: Annotated[_Filters, Depends(_filters)],
+            filters: _Filters = filters_of,
         ) -> Page[Body]:
             records, following = await to_thread.run_sync(
                 lambda: service.ledger.page(
@@ -211,6 +232,7 @@ class NamedJobs(Generic[Body]):
                     name=filters.name,
                     tags=filters.tags,
                     words=filters.words,
+                    tree=filters.tree,
                     limit=filters.limit,
                     cursor=filters.cursor,
                 )
@@ -252,7 +274,7 @@ class NamedJobs(Generic[Body]):
 
 ATTACHMENTS = NamedJobs("attach", "attachment", AttachmentBody)
 CALIBRATIONS = NamedJobs("calibrate", "calibration", CalibrationBody)
-COMPARISONS = NamedJobs("compare", "comparison", Comparison)
+COMPARISONS = NamedJobs("compare", "comparison", Comparison, of_tree=False)
 DRIFTS = NamedJobs("drift", "drift", DriftBody)
 HEATMAPS = NamedJobs("heatmap", "heatmap", HeatmapBody)
 MAPS = NamedJobs("map", "map", MapBody)

@@ -360,13 +360,7 @@ class Umbel:
         words : only those that have each of these words in their name, description, tags, id or
         method, in any case; of the other lists, too.
         """
-        query = {
-            "status": status,
-            "method": method,
-            "name": name,
-            "tag": trees.tags_of(tags),
-            "q": words,
-        }
+        query = trees.filters(tags, words, status=status, method=method, name=name)
         bodies = self._driver.run(trees.listed("/v1/jobs", query, limit))
         return [Job(self._driver, body) for body in bodies]
 
@@ -380,7 +374,7 @@ class Umbel:
         limit: int = 50,
     ) -> list[Dataset]:
         """The newest datasets, of a role, with a name, with all of the tags."""
-        query = {"role": role, "name": name, "tag": trees.tags_of(tags), "q": words}
+        query = trees.filters(tags, words, role=role, name=name)
         bodies = self._driver.run(trees.listed("/v1/datasets", query, limit))
         return [Dataset(self._driver, body) for body in bodies]
 
@@ -396,7 +390,7 @@ class Umbel:
 
         name, tags : only those with this name, with all of the tags. words : as of `jobs`.
         """
-        query = {"name": name, "tag": trees.tags_of(tags), "q": words}
+        query = trees.filters(tags, words, name=name)
         return self._driver.run(trees.listed("/v1/trees", query, limit))
 
     def comparisons(
@@ -409,7 +403,7 @@ class Umbel:
         limit: int = 50,
     ) -> list[Comparison]:
         """The newest comparisons, with a status, with a name, whose jobs have all of the tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
+        query = trees.filters(tags, words, status=status, name=name)
         bodies = self._driver.run(trees.listed("/v1/comparisons", query, limit))
         return [Comparison(self._driver, body) for body in bodies]
 
@@ -420,11 +414,12 @@ class Umbel:
         name: str | None = None,
         tags: Sequence[str] = (),
         words: str | None = None,
+        tree: str | None = None,
         limit: int = 50,
     ) -> list[Calibration]:
         """The newest calibrations without curves and tables, with a status, with a name, whose
-        jobs have all of the tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
+        jobs have all of the tags, of the tree with this id."""
+        query = trees.filters(tags, words, status=status, name=name, tree=tree)
         bodies = self._driver.run(trees.listed("/v1/calibrations", query, limit))
         return [Calibration(self._driver, body) for body in bodies]
 
@@ -435,11 +430,12 @@ class Umbel:
         name: str | None = None,
         tags: Sequence[str] = (),
         words: str | None = None,
+        tree: str | None = None,
         limit: int = 50,
     ) -> list[Drift]:
         """The newest drifts without nodes and pictures, with a status, with a name, whose jobs have
-        all of the tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
+        all of the tags, of the tree with this id."""
+        query = trees.filters(tags, words, status=status, name=name, tree=tree)
         bodies = self._driver.run(trees.listed("/v1/drifts", query, limit))
         return [Drift(self._driver, body) for body in bodies]
 
@@ -450,11 +446,12 @@ class Umbel:
         name: str | None = None,
         tags: Sequence[str] = (),
         words: str | None = None,
+        tree: str | None = None,
         limit: int = 50,
     ) -> list[Naming]:
-        """The newest namings without names, with a status, with a name, whose jobs have all of the
-        tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
+        """The newest namings without names, with a status, with a name, whose jobs have all of
+        the tags, of the tree with this id."""
+        query = trees.filters(tags, words, status=status, name=name, tree=tree)
         bodies = self._driver.run(trees.listed("/v1/namings", query, limit))
         return [Naming(self._driver, body) for body in bodies]
 
@@ -465,11 +462,12 @@ class Umbel:
         name: str | None = None,
         tags: Sequence[str] = (),
         words: str | None = None,
+        tree: str | None = None,
         limit: int = 50,
     ) -> list[Attachment]:
         """The newest attachments without columns, with a status, with a name, whose jobs have
-        all of the tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
+        all of the tags, of the tree with this id."""
+        query = trees.filters(tags, words, status=status, name=name, tree=tree)
         bodies = self._driver.run(trees.listed("/v1/attachments", query, limit))
         return [Attachment(self._driver, body) for body in bodies]
 
@@ -480,11 +478,12 @@ class Umbel:
         name: str | None = None,
         tags: Sequence[str] = (),
         words: str | None = None,
+        tree: str | None = None,
         limit: int = 50,
     ) -> list[Heatmap]:
         """The newest heatmaps without matrices, with a status, with a name, whose jobs have all of
-        the tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
+        the tags, of the tree with this id."""
+        query = trees.filters(tags, words, status=status, name=name, tree=tree)
         bodies = self._driver.run(trees.listed("/v1/heatmaps", query, limit))
         return [Heatmap(self._driver, body) for body in bodies]
 
@@ -495,11 +494,12 @@ class Umbel:
         name: str | None = None,
         tags: Sequence[str] = (),
         words: str | None = None,
+        tree: str | None = None,
         limit: int = 50,
     ) -> list[Map]:
-        """The newest maps, with a status, with a name, whose jobs have all of the
-        tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
+        """The newest maps, with a status, with a name, whose jobs have all of
+        the tags, of the tree with this id."""
+        query = trees.filters(tags, words, status=status, name=name, tree=tree)
         bodies = self._driver.run(trees.listed("/v1/maps", query, limit))
         return [Map(self._driver, body) for body in bodies]
 

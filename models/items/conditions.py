@@ -1,4 +1,4 @@
-"""The items that meet a condition on one column."""
+"""The items that meet conditions on their columns."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from models.item_table import ItemColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+MOST_CONDITIONS = 8
+"""The most conditions that are asked at once."""
 
 _TAKES = {
     "number": "`low` and `high`, numbers",
@@ -64,6 +67,23 @@ def meeting(column: ItemColumn, condition: Condition) -> Mask:
     if column.kind == "date":
         return _between(column.values, _moment(condition.low), _moment(condition.high, last=True))
     return _of_text(column, condition)
+
+
+def meeting_all(conditions: Sequence[tuple[ItemColumn, Condition]]) -> Mask:
+    """(n_items,) whether each item meets every one of the conditions; there is at least one.
+
+    Raises UsageError as `meeting`; of several it says which one is wrong. O(n_items) each.
+    """
+    own = []
+    for number, (column, condition) in enumerate(conditions, start=1):
+        try:
+            own.append(meeting(column, condition))
+        except UsageError as error:
+            if len(conditions) == 1:
+                raise
+            raise _refused(f"In condition {number}: {error.detail}") from None
+    met: Mask = np.logical_and.reduce(own)
+    return met
 
 
 def _between(values: pa.Array, low: object, high: object) -> Mask:

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from tests.dashboard.conftest import Axe, Open
+from tests.dashboard.planted import hash_of, until
 from tests.e2e.client import Api
 
 SVG = "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"
@@ -96,6 +97,59 @@ def test_strips_colours_a_filter_and_examples(
         again.locator(".node-examples li").first.wait_for()
         assert again.evaluate("document.documentElement.scrollWidth") <= width
         axe(again, "color-contrast")
+
+
+def test_filters_are_combined(look: Open, blobs: dict[str, Any], items: str, axe: Axe) -> None:
+    page = look(f"/trees/{blobs['tree']}?items={items}")
+    card = page.get_by_role("region", name="Items")
+    conditions = card.get_by_role("list", name="Conditions")
+
+    def ask(column: str, label: str, value: str, n: int) -> None:
+        card.get_by_label("Filter by").select_option(label=column)
+        control = card.get_by_label(label, exact=True)
+        if column == "kind":
+            control.select_option(label=value)
+        else:
+            control.fill(value)
+        card.get_by_role("button", name="Filter", exact=True).click()
+        card.get_by_text(f"{n} of 60 items match").wait_for()
+
+    # Weights are half the row: from 5 on 50, of which 30 to 39 of the animals are below 20.
+    ask("weight", "from", "5", 50)
+    ask("kind", "is", "animal", 20)
+    ask("word", "contains", "WORD 2", 10)
+    ask("word", "contains", "7", 1)
+    assert conditions.get_by_role("listitem").all_inner_texts() == [
+        "weight from 5", "kind is animal", "word contains WORD 2", "word contains 7"
+    ]  # fmt: skip
+    # The same column again takes the place of its condition.
+    ask("kind", "is", "stone", 0)
+    axe(page)
+    conditions.get_by_role("button", name="Remove: word contains WORD 2").click()
+    card.get_by_text("2 of 60 items match").wait_for()
+    until(page, lambda: hash_of(page).get("where", "").count("column=") == 3)
+    address = page.evaluate("location.hash.slice(1)")
+    for name in ("weight from 5", "word contains 7"):
+        conditions.get_by_role("button", name=f"Remove: {name}").click()
+    card.get_by_text("20 of 60 items match").wait_for()
+    page.keyboard.press("Enter")  # The focus went to the one that is left.
+    card.get_by_text("items match").wait_for(state="detached")
+    page.wait_for_url(lambda url: "where=" not in url)
+    # A link has all of them.
+    page = look(address)
+    card.get_by_text("2 of 60 items match").wait_for()
+    assert conditions.get_by_role("listitem").count() == 3
+    # No more than eight.
+    card.get_by_label("Filter by").select_option(label="word")
+    for number, part in enumerate(("w", "wo", "wor", "word", "ord"), start=4):
+        card.get_by_label("contains", exact=True).fill(part)
+        card.get_by_role("button", name="Filter", exact=True).click()
+        conditions.get_by_role("listitem").nth(number - 1).wait_for()
+    card.get_by_text("2 of 60 items match").wait_for()
+    card.get_by_label("contains", exact=True).fill("rd")
+    card.get_by_role("button", name="Filter", exact=True).click()
+    card.get_by_text("At most 8 conditions are combined").wait_for()
+    assert conditions.get_by_role("listitem").count() == 8
 
 
 def test_hostile_text_is_text(look: Open, api: Api, blobs: dict[str, Any], items: str) -> None:

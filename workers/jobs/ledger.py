@@ -164,11 +164,12 @@ class Ledger:
         name: str | None = None,
         tags: Sequence[str] = (),
         words: Sequence[str] = (),
+        tree: str | None = None,
         limit: int = 50,
         cursor: str | None = None,
     ) -> tuple[list[Record], str | None]:
         """Jobs newest first, and the cursor of the next page: those with this status, method and
-        name, and all of the tags and words. Raises UsageError `bad-cursor`."""
+        name, all of the tags and words, and made for this tree. Raises UsageError `bad-cursor`."""
         self.ensure_built()
         return self._records.page(
             tenant,
@@ -177,6 +178,7 @@ class Ledger:
             name=name,
             tags=tags,
             words=words,
+            tree=tree,
             limit=limit,
             cursor=cursor,
         )

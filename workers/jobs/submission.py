@@ -196,6 +196,7 @@ def _queued(request: Request, version: int) -> Record:
         then=request.then,
         support=request.support,
         name_by=request.name_by,
+        tree=request.tree,
         result=None,
         warnings=(),
         error=None,

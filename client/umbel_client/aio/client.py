@@ -374,13 +374,7 @@ class AsyncUmbel:
         words : only those that have each of these words in their name, description, tags, id or
         method, in any case; of the other lists, too.
         """
-        query = {
-            "status": status,
-            "method": method,
-            "name": name,
-            "tag": trees.tags_of(tags),
-            "q": words,
-        }
+        query = trees.filters(tags, words, status=status, method=method, name=name)
         bodies = await self._driver.run(trees.listed("/v1/jobs", query, limit))
         return [AsyncJob(self._driver, body) for body in bodies]
 
@@ -394,7 +388,7 @@ class AsyncUmbel:
         limit: int = 50,
     ) -> list[AsyncDataset]:
         """The newest datasets, of a role, with a name, with all of the tags."""
-        query = {"role": role, "name": name, "tag": trees.tags_of(tags), "q": words}
+        query = trees.filters(tags, words, role=role, name=name)
         bodies = await self._driver.run(trees.listed("/v1/datasets", query, limit))
         return [AsyncDataset(self._driver, body) for body in bodies]
 
@@ -410,7 +404,7 @@ class AsyncUmbel:
 
         name, tags : only those with this name, with all of the tags. words : as of `jobs`.
         """
-        query = {"name": name, "tag": trees.tags_of(tags), "q": words}
+        query = trees.filters(tags, words, name=name)
         return await self._driver.run(trees.listed("/v1/trees", query, limit))
 
     async def comparisons(
@@ -423,7 +417,7 @@ class AsyncUmbel:
         limit: int = 50,
     ) -> list[AsyncComparison]:
         """The newest comparisons, with a status, with a name, whose jobs have all of the tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
+        query = trees.filters(tags, words, status=status, name=name)
         bodies = await self._driver.run(trees.listed("/v1/comparisons", query, limit))
         return [AsyncComparison(self._driver, body) for body in bodies]
 
@@ -434,11 +428,12 @@ class AsyncUmbel:
         name: str | None = None,
         tags: Sequence[str] = (),
         words: str | None = None,
+        tree: str | None = None,
         limit: int = 50,
     ) -> list[AsyncCalibration]:
         """The newest calibrations without curves and tables, with a status, with a name, whose
-        jobs have all of the tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
+        jobs have all of the tags, of the tree with this id."""
+        query = trees.filters(tags, words, status=status, name=name, tree=tree)
         bodies = await self._driver.run(trees.listed("/v1/calibrations", query, limit))
         return [AsyncCalibration(self._driver, body) for body in bodies]
 
@@ -449,11 +444,12 @@ class AsyncUmbel:
         name: str | None = None,
         tags: Sequence[str] = (),
         words: str | None = None,
+        tree: str | None = None,
         limit: int = 50,
     ) -> list[AsyncDrift]:
         """The newest drifts without nodes and pictures, with a status, with a name, whose jobs have
-        all of the tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
+        all of the tags, of the tree with this id."""
+        query = trees.filters(tags, words, status=status, name=name, tree=tree)
         bodies = await self._driver.run(trees.listed("/v1/drifts", query, limit))
         return [AsyncDrift(self._driver, body) for body in bodies]
 
@@ -464,11 +460,12 @@ class AsyncUmbel:
         name: str | None = None,
         tags: Sequence[str] = (),
         words: str | None = None,
+        tree: str | None = None,
         limit: int = 50,
     ) -> list[AsyncNaming]:
-        """The newest namings without names, with a status, with a name, whose jobs have all of the
-        tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
+        """The newest namings without names, with a status, with a name, whose jobs have all of
+        the tags, of the tree with this id."""
+        query = trees.filters(tags, words, status=status, name=name, tree=tree)
         bodies = await self._driver.run(trees.listed("/v1/namings", query, limit))
         return [AsyncNaming(self._driver, body) for body in bodies]
 
@@ -479,11 +476,12 @@ class AsyncUmbel:
         name: str | None = None,
         tags: Sequence[str] = (),
         words: str | None = None,
+        tree: str | None = None,
         limit: int = 50,
     ) -> list[AsyncAttachment]:
         """The newest attachments without columns, with a status, with a name, whose jobs have
-        all of the tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
+        all of the tags, of the tree with this id."""
+        query = trees.filters(tags, words, status=status, name=name, tree=tree)
         bodies = await self._driver.run(trees.listed("/v1/attachments", query, limit))
         return [AsyncAttachment(self._driver, body) for body in bodies]
 
@@ -494,11 +492,12 @@ class AsyncUmbel:
         name: str | None = None,
         tags: Sequence[str] = (),
         words: str | None = None,
+        tree: str | None = None,
         limit: int = 50,
     ) -> list[AsyncHeatmap]:
         """The newest heatmaps without matrices, with a status, with a name, whose jobs have all of
-        the tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
+        the tags, of the tree with this id."""
+        query = trees.filters(tags, words, status=status, name=name, tree=tree)
         bodies = await self._driver.run(trees.listed("/v1/heatmaps", query, limit))
         return [AsyncHeatmap(self._driver, body) for body in bodies]
 
@@ -509,11 +508,12 @@ class AsyncUmbel:
         name: str | None = None,
         tags: Sequence[str] = (),
         words: str | None = None,
+        tree: str | None = None,
         limit: int = 50,
     ) -> list[AsyncMap]:
-        """The newest maps, with a status, with a name, whose jobs have all of the
-        tags."""
-        query = {"status": status, "name": name, "tag": trees.tags_of(tags), "q": words}
+        """The newest maps, with a status, with a name, whose jobs have all of
+        the tags, of the tree with this id."""
+        query = trees.filters(tags, words, status=status, name=name, tree=tree)
         bodies = await self._driver.run(trees.listed("/v1/maps", query, limit))
         return [AsyncMap(self._driver, body) for body in bodies]
 

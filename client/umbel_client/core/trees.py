@@ -505,6 +505,11 @@ def tags_of(tags: Sequence[str]) -> list[str]:
     return [tags] if isinstance(tags, str) else list(tags)
 
 
+def filters(tags: Sequence[str], words: str | None, **fields: str | None) -> dict[str, Any]:
+    """The query of a list: tags, words, and what else its items must have."""
+    return {**fields, "tag": tags_of(tags), "q": words}
+
+
 def _get(tree_id: str, suffix: str, query: Mapping[str, Any]) -> Request:
     return Request("GET", f"/v1/trees/{tree_id}{suffix}", _given(query), timeout_s=TIMEOUT_S)
 

@@ -124,6 +124,28 @@ def test_columns_examples_values_and_matches(working: Working, tree: dict[str, A
     for query in ({"column": 1, "low": "2"}, {"column": 2}, {"column": 2, "low": "nan"}):
         problem_of(working.client.get(f"{path}/matches", params=query), 422, "wrong-parameter")
 
+    several = [
+        {"column": 1, "equals": ["plant"]},
+        {"column": 2, "low": 1, "high": "5.5"},
+        {"column": 0, "contains": "WORD"},
+    ]
+    where = [json.dumps(condition) for condition in several]
+    answer = working.client.get(f"{path}/matches", params={"where": where})
+    matching = {
+        row
+        for row, item in enumerate(TABLE)
+        if item["group"] == "plant"
+        and item["weight"] is not None
+        and 1 <= item["weight"] <= 5.5
+        and "word" in item["word"]
+    }
+    assert 0 < len(matching) < 5
+    for row in answer.json()["items"]:
+        assert row["n_matches"] == len(matching & set(members[row["node"]]))
+    # The first of them beside `where` is the same.
+    mixed = {"column": 1, "equals": "plant", "where": where[1:]}
+    assert working.client.get(f"{path}/matches", params=mixed).json() == answer.json()
+
     features = np.array(ROWS)
     for by, sign in (("central", 1), ("unsure", -1)):
         for node in (0, nodes[1]["id"]):
@@ -155,7 +177,7 @@ def test_columns_examples_values_and_matches(working: Working, tree: dict[str, A
     problem_of(get(working, tree, f"/view?color_by={made['id']}.2"), 422, "invalid-request")
     problem_of(get(working, tree, f"/view?color_by={made['id']}"), 422, "invalid-request")
     other = post(working, NEWICK)
-    problem_of(get(working, other, f"/view?color_by={made['id']}.1"), 404, "not-found")
+    problem_of(get(working, other, f"/view?color_by={made['id']}.1"), 422, "unknown-input")
 
     # It goes with its tree.
     assert working.client.delete(f"/v1/trees/{tree['id']}").status_code == 204
@@ -179,7 +201,7 @@ def test_strips_in_pictures(working: Working, tree: dict[str, Any]) -> None:
         ("", "invalid-request"),
         (f"{at}.1,", "invalid-request"),
         (f"{at}.1,{at}.1", "invalid-request"),
-        (",".join(f"{at}.{n}" for n in range(5)), "invalid-request"),
+        (",".join(f"{at}.{n}" for n in range(9)), "invalid-request"),
         (f"{at}.0", "invalid-request"),
         (f"{at}.4", "unknown-input"),
         (f"at_{'0' * 26}.1", "unknown-input"),
@@ -299,3 +321,40 @@ def test_a_cell_that_a_spreadsheet_would_run_is_guarded(
     header, *rows = csv.reader(io.StringIO(text))
     assert header == ["node", "value", "share"]
     assert all(float(cell) >= 0 for row in rows for cell in row)
+
+
+CONDITION = '{"column": 2, "low": 1}'
+
+
+WRONG: list[tuple[dict[str, Any], str, str]] = [
+    ({}, "invalid-request", "Give a condition"),
+    ({"low": "1"}, "invalid-request", "Give the `column`"),
+    ({"contains": "x", "where": [CONDITION]}, "invalid-request", "Give the `column`"),
+    ({"where": [CONDITION] * 9}, "invalid-request", "8"),
+    ({"column": 2, "low": "1", "where": [CONDITION] * 8}, "invalid-request", "at most 8"),
+    ({"where": ["column=2&low=1"]}, "invalid-request", "JSON"),
+    ({"where": [""]}, "invalid-request", "JSON"),
+    ({"where": ["[" * 5000]}, "invalid-request", "JSON"),
+    ({"where": ["null"]}, "invalid-request", "where"),
+    ({"where": ['{"low": 1}']}, "invalid-request", "column"),
+    ({"where": ['{"column": 2, "lower": 1}']}, "invalid-request", "lower"),
+    ({"where": ['{"column": 2, "low": true}']}, "invalid-request", "low"),
+    ({"where": ['{"column": 2, "low": NaN}']}, "invalid-request", "low"),
+    ({"where": ['{"column": 2, "low": 1e999}']}, "invalid-request", "low"),
+    ({"where": ['{"column": 2, "low": %s}' % ("9" * 400)]}, "invalid-request", "low"),
+    ({"where": ['{"column": 1, "equals": "plant"}']}, "invalid-request", "equals"),
+    ({"where": ['{"column": 0, "contains": ""}']}, "invalid-request", "contains"),
+    ({"where": ['{"column": 0, "contains": "\\ud800"}']}, "invalid-request", "where"),
+    ({"where": ['{"column": 2}']}, "wrong-parameter", "takes `low` and `high`"),
+    ({"where": [CONDITION, '{"column": 1, "low": 1}']}, "wrong-parameter", "In condition 2"),
+    ({"where": ['{"column": 3, "low": 5}']}, "wrong-parameter", "a date is written"),
+    ({"where": [CONDITION, '{"column": 9, "low": 1}']}, "unknown-input", "no column 9"),
+    ({"column": 4, "low": "1"}, "unknown-input", "no column 4"),
+]
+
+
+def test_wrong_conditions(working: Working, tree: dict[str, Any]) -> None:
+    path = f"/v1/attachments/{attached(working, tree, TABLE)['id']}/matches"
+    for query, code, detail in WRONG:
+        problem = problem_of(working.client.get(path, params=query), 422, code)
+        assert detail in problem["detail"], query

@@ -89,6 +89,14 @@ def test_a_calibration_and_the_answers_that_it_gives(
     assert working.client.get(path).json() == body
     listed = working.client.get("/v1/calibrations", params={"name": "sure"}).json()["items"]
     assert [each["id"] for each in listed] == [body["id"]]
+    other = fit(working, "l2h", {"logits": np.eye(4).tolist()})
+    for of, ids in ((tree, [body["id"]]), (other, [])):
+        listed = working.client.get("/v1/calibrations", params={"tree": of["id"]}).json()["items"]
+        assert [each["id"] for each in listed] == ids
+    for wrong in ("", "x", body["id"], tree["id"] + "0"):
+        answer = working.client.get("/v1/calibrations", params={"tree": wrong})
+        problem_of(answer, 422, "invalid-request")
+    problem_of(working.client.get("/v1/comparisons?tree=x"), 422, "invalid-request")
     job = working.client.get(f"/v1/jobs/{body['job']}").json()
     assert (job["kind"], job["result"]["calibration"]) == ("calibrate", body["id"])
 

@@ -97,7 +97,8 @@ def test_rows_that_move_between_siblings_are_found_at_their_split(
     arrow = working.client.get(f"{path}/nodes.arrow").content
     assert pa.ipc.open_file(arrow).read_all().to_pylist() == items
 
-    listed = working.client.get("/v1/drifts", params={"name": "week 7"}).json()["items"]
+    listed = working.client.get(f"/v1/drifts?tree={tree['id']}", params={"name": "week 7"})
+    listed = listed.json()["items"]
     assert [each["id"] for each in listed] == [body["id"]]
     job = working.client.get(f"/v1/jobs/{body['job']}").json()
     assert job["result"] == {

@@ -148,7 +148,8 @@ def test_a_leafs_category_is_that_of_most_of_its_rows(working: Working) -> None:
         ("level:-1", 422, "wrong-parameter"),
         ("rainbow", 422, "invalid-request"),
         ("", 422, "invalid-request"),
-        ("ds_" + "0" * 26, 404, "not-found"),
+        ("ds_" + "0" * 26, 422, "unknown-input"),
+        ("at_" + "0" * 26 + ".1", 422, "unknown-input"),
         ("tr_" + "0" * 26, 422, "invalid-request"),
     ],
 )

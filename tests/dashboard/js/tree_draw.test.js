@@ -133,6 +133,34 @@ test("the pointer means the branch that is drawn there", () => {
   }
 });
 
+test("the middle of a circle means the root, however small or crowded the circle is", () => {
+  const scene = build(storeOf(LIFE), WHOLE);
+  for (const size of [120, 300, 900]) {
+    for (const bend of [1, 0.3]) {
+      for (const camera of [cameras.home(), { k: 12, kd: 12, x: -40, y: 90 }]) {
+        const frame = fit("circular", { width: size, height: size, bend });
+        const placed = place(frame, camera);
+        const [cx, cy] = [frame.cx * camera.k + camera.x, frame.cy * camera.k + camera.y];
+        const hole = placed.acrossAt(0) / (placed.angle(1) - placed.angle(0));
+        const branching = Math.min(...[1, scene.end[1]].map((row) => scene.v[row]));
+        const reach = Math.max(hole, Math.min(12, hole + placed.alongBetween(0, branching) / 2));
+        for (let turn = 0; turn < 2 * Math.PI; turn += 0.01) {
+          for (const part of [0, 0.5, 0.99]) {
+            const [x, y] = [cx + part * reach * Math.cos(turn), cy + part * reach * Math.sin(turn)];
+            assert.equal(
+              pick(scene, placed, x, y),
+              0,
+              `${size} ${bend} ${camera.k} ${turn} ${part}`,
+            );
+          }
+        }
+        const [x, y] = placed.at(scene.u[1], 0.75 * scene.v[1]);
+        assert.equal(pick(scene, placed, x, y), 1);
+      }
+    }
+  }
+});
+
 test("the side of two trees on the right is mirrored", () => {
   const right = sidePlace({ x0: 880, x1: 600, top: 10, height: 500, page: 520 }, { k: 1, y: 0 });
   assert.deepEqual(right.at(0.5, 0), [880, 260]);

@@ -1,6 +1,7 @@
 // Items of a tree: values of nodes as colours, strips and words, and conditions.
 
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 
 import {
@@ -12,6 +13,7 @@ import {
 } from "../../../app/dashboard/js/tree/draw/item_tints.js";
 import {
   briefly,
+  conditionWords,
   itemText,
   matchText,
   nodeText,
@@ -19,13 +21,18 @@ import {
 } from "../../../app/dashboard/js/tree/draw/item_words.js";
 import {
   categoryAt,
-  conditionIn,
-  conditionQuery,
+  conditionsIn,
+  conditionsText,
+  conditionText,
   isMatched,
+  matchesQuery,
+  MOST_CONDITIONS,
+  MOST_STRIPS,
   N_STEPS,
   pictureStrips,
   rangeOf,
   stepOf,
+  withCondition,
 } from "../../../app/dashboard/js/tree/model/items.js";
 import { mapColours } from "../../../app/dashboard/js/tree/draw/map_colours.js";
 import { tint } from "../../../app/dashboard/js/tree/draw/tint.js";
@@ -134,22 +141,63 @@ test("the map has the colours of the items", () => {
 });
 
 test("conditions in an address", () => {
-  assert.equal(conditionQuery({ column: 1, low: "", high: "" }), "");
-  const query = conditionQuery({ column: 0, equals: "a&b" });
-  assert.equal(query, "column=0&equals=a%26b");
-  assert.deepEqual(conditionIn(query), { column: 0, equals: "a&b" });
-  for (const text of [null, "", "column=1", "column=x&low=1", "low=1"]) {
-    assert.equal(conditionIn(text), null);
+  assert.equal(conditionText({ column: 1, low: "", high: "" }), "");
+  const single = conditionText({ column: 0, equals: "a&b;c" });
+  assert.equal(single, "column=0&equals=a%26b%3Bc");
+  assert.deepEqual(conditionsIn(single), [{ column: 0, equals: "a&b;c" }]);
+  for (const text of [null, undefined, "", ";;", "column=1", "column=x&low=1", "low=1"]) {
+    assert.deepEqual(conditionsIn(text), []);
   }
+  const several = [
+    { column: 0, equals: "a&b;c" },
+    { column: 1, low: "1", high: "2" },
+    { column: 2, contains: "column=1&low=1;" },
+  ];
+  const text = conditionsText(several);
+  assert.deepEqual(conditionsIn(text), several);
+  // Each once, what can be read, and no more than are combined.
+  assert.deepEqual(conditionsIn(`${text};nonsense;${text}`), several);
+  const many = Array.from({ length: 12 }, (_, column) => ({ column, low: "1" }));
+  assert.deepEqual(conditionsIn(conditionsText(many)), many.slice(0, MOST_CONDITIONS));
 });
 
-test("the strips of a picture by the service are the first four", () => {
+test("another condition takes the place of that on its column, a text comes beside it", () => {
+  const low = { column: 1, low: "1" };
+  const [a, b] = [{ column: 0, contains: "a" }, { column: 0, contains: "b" }]; // prettier-ignore
+  assert.deepEqual(withCondition([], low), [low]);
+  assert.deepEqual(withCondition([low, a], { column: 1, high: "3" }), [a, { column: 1, high: "3" }]); // prettier-ignore
+  assert.deepEqual(withCondition([low, a], { column: 1, low: "", high: "" }), [a]);
+  assert.deepEqual(withCondition([low, a], b), [low, a, b]);
+  assert.deepEqual(withCondition([a, b], { column: 0, contains: "a" }), [a, b]);
+  assert.deepEqual(withCondition([low, a, b], { column: 0, contains: "" }), [low]);
+});
+
+test("conditions as the service takes them, and in words", () => {
+  const query = matchesQuery([
+    { column: 0, equals: "a&b" },
+    { column: 1, low: "1", high: "" },
+  ]);
+  assert.deepEqual(
+    new URLSearchParams(query).getAll("where").map((text) => JSON.parse(text)),
+    [
+      { column: 0, equals: ["a&b"] },
+      { column: 1, low: "1" },
+    ],
+  );
+  assert.equal(conditionWords(WEIGHT, { column: 1, low: "1", high: "2" }), "weight from 1 to 2");
+  assert.equal(conditionWords(GROUP, { column: 0, equals: "plant" }), "group is plant");
+});
+
+test("the strips of a picture by the service are those of the page, as many as it takes", async () => {
   const attachment = { id: "at_x" };
   assert.equal(pictureStrips({ attachment, strips: [3, 0] }), "at_x.3,at_x.0");
-  assert.equal(
-    pictureStrips({ attachment, strips: [0, 1, 2, 3, 4] }),
-    "at_x.0,at_x.1,at_x.2,at_x.3",
-  );
   assert.equal(pictureStrips({ attachment, strips: [] }), null);
   assert.equal(pictureStrips(null), null);
+  const contract = JSON.parse(await readFile("openapi/openapi.json", "utf-8"));
+  const picture = contract.paths["/v1/trees/{tree_id}.svg"].get.parameters;
+  const { description } = picture.find(({ name }) => name === "strips");
+  assert.match(description, new RegExp(`^Pictures: up to ${MOST_STRIPS} columns`));
+  const matches = contract.paths["/v1/attachments/{attachment_id}/matches"].get.parameters;
+  const { schema } = matches.find(({ name }) => name === "where");
+  assert.equal(schema.maxItems, MOST_CONDITIONS);
 });

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zlib
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ from PIL import Image
 from models.errors import UsageError
 from models.item_table import ItemColumn, Kind, ranked
 from models.items import aggregates, rankings
-from models.items.conditions import Condition, meeting
+from models.items.conditions import MOST_CONDITIONS, Condition, meeting, meeting_all
 from models.items.images import MOST_BYTES, media_type, require_image
 from models.items.placement import placement
 from models.tree.build import from_parents
@@ -148,6 +149,65 @@ def test_conditions() -> None:
         with pytest.raises(UsageError) as error:
             meeting(own, condition)
         assert error.value.code == "wrong-parameter"
+
+
+@st.composite
+def asked(draw: st.DrawFn) -> tuple[list[ItemColumn], list[tuple[int, Condition]]]:
+    """Columns of each kind with missing values, and conditions on them."""
+    n = draw(st.integers(0, 12))
+
+    def rows(values: st.SearchStrategy[Any]) -> list[Any]:
+        return draw(st.lists(st.none() | values, min_size=n, max_size=n))
+
+    words = st.sampled_from(["Ab", "abc", "b", "C.a", ""])
+    columns = [
+        column("number", pa.array(rows(st.integers(-3, 3).map(float)), pa.float64())),
+        column("text", pa.array(rows(words), pa.large_string())),
+        column("category", pa.array(rows(words), pa.string()).dictionary_encode()),
+    ]
+    end = st.none() | st.integers(-4, 4).map(str)
+    ranges = st.builds(Condition, low=end, high=end).filter(lambda each: each.is_range)
+    part = st.none() | st.sampled_from(["a", "B", "."])
+    equal = st.lists(words, max_size=2).map(tuple)
+    texts = st.builds(Condition, equal, part).filter(lambda each: each.is_of_text)
+    single = st.tuples(st.just(0), ranges) | st.tuples(st.integers(1, 2), texts)
+    return columns, draw(st.lists(single, min_size=1, max_size=MOST_CONDITIONS))
+
+
+def holds(value: Any, condition: Condition) -> bool:
+    """The literal definition for one item."""
+    if value is None:
+        return False
+    if condition.is_range:
+        low = -np.inf if condition.low is None else float(condition.low)
+        high = np.inf if condition.high is None else float(condition.high)
+        return bool(low <= value <= high)
+    is_one = not condition.equals or value in condition.equals
+    return is_one and (condition.contains or "").lower() in value.lower()
+
+
+@given(asked())
+@settings(deadline=None)
+def test_all_of_several_conditions_hold(
+    drawn: tuple[list[ItemColumn], list[tuple[int, Condition]]],
+) -> None:
+    columns, conditions = drawn
+    values = [each.values.to_pylist() for each in columns]
+    expected = [
+        all(holds(values[number][row], condition) for number, condition in conditions)
+        for row in range(len(values[0]))
+    ]
+    met = meeting_all([(columns[number], condition) for number, condition in conditions])
+    assert met.tolist() == expected
+
+
+def test_a_wrong_condition_among_several_is_named() -> None:
+    numbers = column("number", pa.array([1.0]))
+    right, wrong = (numbers, Condition(low="0")), (numbers, Condition(high="x"))
+    with pytest.raises(UsageError, match=r"^In condition 2: An end of the range is 'x'"):
+        meeting_all([right, wrong])
+    with pytest.raises(UsageError, match=r"^An end of the range"):
+        meeting_all([wrong])
 
 
 def encoded(form: str, size: tuple[int, int] = (3, 2)) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -360,6 +361,53 @@ def test_pages_by_status_and_method(assembly: Assembly) -> None:
             i for i in newest if i in hac - cancelled
         ]
         assert pages(limit, status="running") == []
+
+
+def test_pages_of_what_is_made_of_a_tree(assembly: Assembly) -> None:
+    ledger = assembly.ledger
+    trees = [sibling(request().id, "tr") for _ in range(2)]
+    jobs = [
+        request(
+            kind=kind,
+            method=kind,
+            options={"tree": trees[number % 2]},
+            name=("odd", "third")[number % 3 == 0],
+            tags=("t",) * (number % 5 == 0),
+        )
+        for kind in ("drift", "name")
+        for number in range(12)
+    ]
+    # It reads a job of the tree, but is not of it; the last is another tenant's.
+    other = request(kind="drift", method="drift", inputs={"batch.logits": sibling(trees[0], "job")})
+    foreign = request("bob", kind="drift", method="drift", options={"tree": trees[0]})
+    for job in (*jobs, other, foreign):
+        ledger.submit(job)
+    for job in jobs[:5]:
+        ledger.cancel("ada", job.id)
+    ledger.delete("ada", jobs[6].id)
+    newest = sorted((job for job in jobs if job is not jobs[6]), key=lambda job: job.id)[::-1]
+
+    def pages(limit: int, **filters: Any) -> list[str]:
+        ids, cursor = [], None
+        while True:
+            page, cursor = ledger.page("ada", limit=limit, cursor=cursor, **filters)
+            assert len(page) <= limit
+            ids += [record.id for record in page]
+            if cursor is None:
+                return ids
+
+    for tree in trees:
+        of_tree = [job for job in newest if job.options["tree"] == tree and job.kind == "drift"]
+        for limit in (1, 2, 50):
+            found = pages(limit, tree=tree, method="drift")
+            assert found == [job.id for job in of_tree], limit
+        cancelled = [job.id for job in of_tree if job in jobs[:5]]
+        assert pages(2, tree=tree, method="drift", status="cancelled") == cancelled
+        named = [job.id for job in of_tree if job.name == "third"]
+        assert pages(2, tree=tree, method="drift", name="third") == named
+        tagged = [job.id for job in of_tree if job.tags]
+        assert pages(2, tree=tree, method="drift", tags=["t"]) == tagged
+    assert pages(50, tree=sibling(request().id, "tr"), method="drift") == []
 
 
 def test_cursors_stay_valid_while_jobs_come_and_go(assembly: Assembly) -> None:

@@ -40,6 +40,7 @@ def record_of(fields: Mapping[str, str]) -> Record | None:
         then=None if then is None else MethodStep.model_validate(then),
         support=request.get("support"),
         name_by=request.get("name_by"),
+        tree=request.get("options", {}).get("tree"),
         result=_json(fields.get("result")),
         warnings=tuple(_json(fields.get("warnings")) or ()),
         error=_json(fields.get("error")),

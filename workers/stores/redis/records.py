@@ -25,7 +25,7 @@ from workers.model import (
 )
 from workers.settings import WorkerSettings
 from workers.stores.redis.client import Scripts, translated
-from workers.stores.redis.pages import page_of, rarest
+from workers.stores.redis.pages import page_of, page_of_set, rarest
 from workers.stores.redis.record_fields import record_of, time_of
 
 CANCEL_S = 7.0
@@ -114,24 +114,25 @@ class Records:
             int(request.kind in LISTED),
             request.model_dump_json(
                 include={
-                    "id",
-                    "tenant",
-                    "kind",
-                    "queue",
-                    "method",
-                    "name",
-                    "inputs",
-                    "params",
-                    "preprocess",
-                    "then",
-                    "support",
-                    "name_by",
-                    "webhook",
-                    "created_at",
-                    "expires_at",
-                    "trace",
-                    "description",
-                    "tags",
+                    "id": True,
+                    "tenant": True,
+                    "kind": True,
+                    "queue": True,
+                    "method": True,
+                    "name": True,
+                    "inputs": True,
+                    "params": True,
+                    "preprocess": True,
+                    "then": True,
+                    "support": True,
+                    "name_by": True,
+                    "webhook": True,
+                    "created_at": True,
+                    "expires_at": True,
+                    "trace": True,
+                    "description": True,
+                    "tags": True,
+                    "options": {"tree"},
                 }
             ),
             _ms(due_s),
@@ -250,11 +251,13 @@ class Records:
         name: str | None = None,
         tags: Sequence[str] = (),
         words: Sequence[str] = (),
+        tree: str | None = None,
     ) -> tuple[list[Record], str | None]:
         """Listed jobs, newest first, and the next page's cursor, as of `page_of`.
 
-        There is a sorted set for each status, method and both, and one for each tag; further tags,
-        the name and words are looked for in the records.
+        tree : only jobs whose options name this tree. There is a sorted set for each status, method
+        and both, and one for each tag, and a set of what needs a tree's job; further tags, the name
+        and words are looked for in the records.
         """
         base = key = f"{self.prefix}jobs:{tenant}"
         if status is not None:
@@ -276,12 +279,19 @@ class Records:
             texts = (record.id, record.name, record.description, record.method, *record.tags)
             if name not in (None, record.name) or not mentions(words, *texts):
                 return None
-            if tags and (
+            if (tags or tree is not None) and (
                 status not in (None, record.status) or method not in (None, record.method)
             ):
                 return None
+            # Records of earlier versions do not say their tree; the results do.
+            trees = (record.tree, (record.result or {}).get("tree"))
+            if tree is not None and (record.tenant != tenant or tree not in trees):
+                return None
             return record
 
+        if tree is not None:
+            needing = f"{self.prefix}needed:{sibling(tree, 'job')}"
+            return page_of_set(self.client, needing, limit, cursor, read)
         return page_of(self.client, key, limit, cursor, read)
 
     def claim(self, job_id: str, fence: str, worker: str) -> tuple[str, int, str]:

@@ -35,9 +35,9 @@ export function itemsSource(id, signal) {
     /**
      * Under each node, the number of items and of those that match: by node id.
      *
-     * @param {string} condition the query
+     * @param {string} conditions the query
      */
-    matches: (condition) => matrix(`matches.npy?${condition}`),
+    matches: (conditions) => matrix(`matches.npy?${conditions}`),
     /**
      * @param {number} node
      * @param {{ by: string, n: number, seed?: number, signal: AbortSignal }} options

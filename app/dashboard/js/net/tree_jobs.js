@@ -17,7 +17,7 @@ import { get, send } from "./requests.js";
  *   pathOf: (id: string) => string,
  *   of: (tree: string, signal: AbortSignal) => Promise<Made[]>,
  *   make: (tree: string, body: Record<string, unknown>, options: MakeOptions) => Promise<Made>,
- * }} TreeJobs `of`: the finished ones of a tree among the newest 200, the newest first; `make` resolves to
+ * }} TreeJobs `of`: the newest 200 finished ones of a tree, the newest first; `make` resolves to
  *   one that has succeeded, and throws the Problem of a refusal or of a failed job
  */
 
@@ -33,11 +33,11 @@ export function treeJobs(noun) {
     pathOf,
     async of(tree, signal) {
       /** @type {Page<Made>} */
-      const { items } = await get(`/v1/${noun}s?status=succeeded&limit=200`, {
+      const { items } = await get(`/v1/${noun}s?tree=${tree}&status=succeeded&limit=200`, {
         signal,
         quiet: true,
       });
-      return items.filter((one) => one.tree === tree);
+      return items;
     },
     async make(tree, body, { signal, onprogress }) {
       /** @type {Made} */

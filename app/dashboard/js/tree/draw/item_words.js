@@ -4,7 +4,7 @@ import { categoryAt, isCategory, isWhole, N_STEPS, rangeOf, shareAt } from "../m
 import { NONE } from "../model/store.js";
 
 /** @import { ItemColumn } from "../../net/answers.js" */
-/** @import { NodeMatrix } from "../model/items.js" */
+/** @import { Condition, NodeMatrix } from "../model/items.js" */
 
 const plain = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
@@ -60,6 +60,22 @@ export function stepTexts(column) {
  * @param {NodeMatrix} matches
  */
 export const matchText = ({ values }) => `${number(values[1])} of ${number(values[0])} items match`;
+
+/**
+ * A condition in words.
+ *
+ * @param {ItemColumn} column
+ * @param {Condition} condition
+ */
+export function conditionWords({ name }, { equals, contains, low, high }) {
+  const words = [
+    equals && `is ${equals}`,
+    contains && `contains ${contains}`,
+    low && `from ${low}`,
+    high && `to ${high}`,
+  ];
+  return `${name} ${words.filter(Boolean).join(" ")}`;
+}
 
 /**
  * The first values of an item for a note about it: texts, numbers, dates; images are left out.

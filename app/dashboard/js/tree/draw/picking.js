@@ -4,10 +4,12 @@ import { INNER, LEAF } from "../model/scene.js";
 import { ABOVE } from "./place.js";
 
 /** @import { Drawn } from "../model/scene.js" */
-/** @import { Place } from "./place.js" */
+/** @import { Place, RoundPlace } from "./place.js" */
 
 const NEAR = 26;
 const ARC = 7;
+/** The middle of a circle, from its centre, px: a target of the least size, where branches leave room. */
+const MIDDLE = 12;
 
 /**
  * Row of the scene at a point, or -1. O(depth log children).
@@ -23,6 +25,7 @@ export function pick(scene, place, x, y) {
   const { u: at, v: deep } = place.invert(x, y);
   const icicle = place.shape === "icicle";
   if (n === 1) return 0;
+  if (place.round && isMiddle(scene, place, deep)) return 0;
   if (at < 0 || at > 1 || deep < ABOVE - 0.02) return -1;
   let row = 0;
   while (deep > v[row] && kind[row] === INNER) {
@@ -48,6 +51,23 @@ export function pick(scene, place, x, y) {
   const up = scene.parent[row];
   if (up >= 0 && Math.abs(place.alongBetween(v[up], deep)) <= ARC) return row;
   return -1;
+}
+
+/**
+ * Whether v is in the middle of a circle: within its hole, or before half of the way to its first branching.
+ *
+ * @param {Drawn} scene
+ * @param {RoundPlace} place
+ * @param {number} deep
+ */
+function isMiddle({ end, v }, place, deep) {
+  if (deep <= v[0]) return true;
+  const beyond = place.alongBetween(v[0], deep);
+  const radius = place.acrossAt(v[0]) / (place.angle(1) - place.angle(0)) + beyond;
+  if (radius > MIDDLE) return false;
+  let first = Infinity;
+  for (let child = 1; child < end[0]; child = end[child]) first = Math.min(first, v[child]);
+  return beyond <= place.alongBetween(v[0], first) / 2;
 }
 
 /**

@@ -16,7 +16,7 @@ import { NONE } from "./store.js";
  *   strips: number[],
  *   matches: NodeMatrix | null,
  * }} Items what a view shows of an attachment. `values`: of the columns that were loaded; `strips`: the
- *   columns beside the tips, from the inside out; `matches`: of the condition, if there is one
+ *   columns beside the tips, from the inside out; `matches`: of the conditions, if there are any
  *
  * @typedef {{ column: number, equals?: string, contains?: string, low?: string, high?: string }} Condition
  */
@@ -32,8 +32,8 @@ const ALL = 0.9995;
  */
 export const hasNodes = (column) => column.of_nodes;
 
-/** The most strips in a picture by the service. */
-const MOST_PICTURED = 4;
+/** The most strips beside the tips, on the page as in pictures by the service. */
+export const MOST_STRIPS = 8;
 
 /**
  * The strips of a picture by the service; null for none.
@@ -41,10 +41,7 @@ const MOST_PICTURED = 4;
  * @param {{ attachment: { id: string }, strips: number[] } | null} items
  */
 export const pictureStrips = (items) =>
-  items?.strips
-    .slice(0, MOST_PICTURED)
-    .map((at) => `${items.attachment.id}.${at}`)
-    .join() || null;
+  items?.strips.map((at) => `${items.attachment.id}.${at}`).join() || null;
 
 /** @param {ItemColumn} column */
 export const isCategory = (column) => column.kind === "category";
@@ -120,29 +117,34 @@ export const isMatched = (matches, node) =>
   matches.values[2 * node] === 0 ||
   matches.values[2 * node + 1] > 0;
 
+/** The most conditions that are combined. */
+export const MOST_CONDITIONS = 8;
+
+const PARTS = /** @type {const} */ (["equals", "contains", "low", "high"]);
+/** Between conditions in an address; within one it is encoded. */
+const BETWEEN = ";";
+
 /**
- * A condition as a query; "" for one that asks for nothing.
+ * A condition as text of an address; "" for one that asks for nothing.
  *
  * @param {Condition} condition
  */
-export function conditionQuery({ column, ...asked }) {
-  const given = Object.entries(asked).filter(([, value]) => value !== undefined && value !== "");
+export function conditionText(condition) {
+  const given = PARTS.filter((name) => condition[name]);
   if (!given.length) return "";
-  const query = new URLSearchParams({ column: String(column) });
-  for (const [name, value] of given) query.set(name, String(value));
+  const query = new URLSearchParams({ column: String(condition.column) });
+  for (const name of given) query.set(name, String(condition[name]));
   return String(query);
 }
 
-const PARTS = /** @type {const} */ (["equals", "contains", "low", "high"]);
-
 /**
- * The condition in a query of `conditionQuery`; null for any other text.
+ * The condition in a text of `conditionText`; null for any other text.
  *
- * @param {string | null} text
+ * @param {string} text
  * @returns {Condition | null}
  */
-export function conditionIn(text) {
-  const query = new URLSearchParams(text ?? "");
+function conditionIn(text) {
+  const query = new URLSearchParams(text);
   const column = query.get("column");
   if (column === null || !/^\d{1,3}$/.test(column)) return null;
   /** @type {Condition} */
@@ -151,5 +153,62 @@ export function conditionIn(text) {
     const value = query.get(name);
     if (value) condition[name] = value.slice(0, 200);
   }
-  return conditionQuery(condition) ? condition : null;
+  return conditionText(condition) ? condition : null;
 }
+
+/**
+ * Conditions as text of an address; "" for none.
+ *
+ * @param {readonly Condition[]} conditions
+ */
+export const conditionsText = (conditions) => conditions.map(conditionText).join(BETWEEN);
+
+/**
+ * The conditions in a text of `conditionsText`, each once; what cannot be read is left out.
+ *
+ * @param {string | null | undefined} text
+ */
+export const conditionsIn = (text) =>
+  distinctConditions((text ?? "").split(BETWEEN).flatMap((part) => conditionIn(part) ?? [])).slice(
+    0,
+    MOST_CONDITIONS,
+  );
+
+/**
+ * Conditions with another one: it takes the place of that on the same column, but for texts, of which an
+ * item may contain several. One that asks for nothing only takes that place.
+ *
+ * @param {readonly Condition[]} conditions
+ * @param {Condition} added
+ */
+export function withCondition(conditions, added) {
+  const isFurther = added.contains !== undefined && added.contains !== "";
+  const kept = conditions.filter(({ column }) => isFurther || column !== added.column);
+  return distinctConditions(conditionText(added) ? [...kept, added] : kept);
+}
+
+/** @param {readonly Condition[]} conditions */
+const distinctConditions = (conditions) => [
+  ...new Map(conditions.map((condition) => [conditionText(condition), condition])).values(),
+];
+
+/**
+ * Conditions as the service's query: those that must all hold.
+ *
+ * @param {readonly Condition[]} conditions
+ */
+export const matchesQuery = (conditions) =>
+  String(
+    new URLSearchParams(
+      conditions.map(({ column, equals, contains, low, high }) => [
+        "where",
+        JSON.stringify({
+          column,
+          equals: equals ? [equals] : undefined,
+          contains: contains || undefined,
+          low: low || undefined,
+          high: high || undefined,
+        }),
+      ]),
+    ),
+  );

@@ -3,7 +3,7 @@
 import { cutOf, cutText } from "./cut.js";
 import { MEASURES } from "./errors.js";
 import { choiceIn, choiceText } from "./heatmap.js";
-import { conditionIn, conditionQuery } from "./items.js";
+import { conditionsIn, conditionsText, MOST_STRIPS } from "./items.js";
 import { SCALES } from "./scene.js";
 
 /** @import { Cut } from "./cut.js" */
@@ -62,14 +62,12 @@ export const PALETTES = [
  *   a classifier's evaluation, or "at_….2" for a column of items; `cut`: null for the first suggestion; `alone`: the one category that is
  *   coloured; `measure` and `links`: of errors; `map`: the one beside the tree; `heatmap`: the one below it;
  *   `names`: the id of a naming, null for their own; `items`: the id of what is attached; `strips`: its
- *   columns beside the tips; `where`: the condition on them, as a query; `edition`: the id of an edition,
+ *   columns beside the tips; `where`: the conditions on them, as `conditionsText`; `edition`: the id of an edition,
  *   null for the tree itself
  */
 
 const NODE = /^\d{1,10}$/;
 const MOST_FOLDED = 500;
-/** The most strips beside the tips. */
-export const MOST_STRIPS = 8;
 
 /**
  * The look described by an address, with defaults for anything that cannot be read.
@@ -114,7 +112,7 @@ export function readLook(params) {
     heatmap: choiceIn(params.heatmap),
     items: /^at_[a-z0-9]{8,40}$/.test(params.items ?? "") ? params.items : null,
     strips: stripsIn(params.strips),
-    where: whereIn(params.where),
+    where: conditionsText(conditionsIn(params.where)) || null,
     names: /^nm_[a-z0-9]{8,40}$/.test(params.names ?? "") ? params.names : null,
     edition: /^ed_[a-z0-9]{8,60}$/.test(params.edition ?? "") ? params.edition : null,
   };
@@ -130,12 +128,6 @@ const choice = (choices, text, otherwise) => choices.find((value) => value === t
 
 /** @param {string | undefined} text */
 const nodeId = (text) => (text !== undefined && NODE.test(text) ? Number(text) : null);
-
-/** @param {string | undefined} text */
-function whereIn(text) {
-  const condition = conditionIn(text ?? null);
-  return condition && conditionQuery(condition);
-}
 
 /** @param {string | undefined} text */
 const stripsIn = (text) =>

@@ -1,10 +1,17 @@
-// A condition on the items: what does not match fades, and how many match is told.
+// Conditions on the items, all of which must hold: what does not match fades, and how many match is told.
 
 import { aborted, isAway, problemOf } from "../../net/problem.js";
 import { button, field, optionElements, select } from "../../ui/controls.js";
-import { el, replace } from "../../ui/dom.js";
-import { matchText, valueText } from "../draw/item_words.js";
-import { conditionIn, conditionQuery, rangeOf } from "../model/items.js";
+import { bdi, el, replace } from "../../ui/dom.js";
+import { conditionWords, matchText, valueText } from "../draw/item_words.js";
+import {
+  conditionsIn,
+  conditionsText,
+  matchesQuery,
+  MOST_CONDITIONS,
+  rangeOf,
+  withCondition,
+} from "../model/items.js";
 
 /** @import { ItemColumn } from "../../net/answers.js" */
 /** @import { Condition } from "../model/items.js" */
@@ -14,17 +21,25 @@ import { conditionIn, conditionQuery, rangeOf } from "../model/items.js";
 const MOST_OPTIONS = 200;
 
 /**
- * The form; `start` takes the condition of the address over, `isShown` says whether it is that of a query.
+ * The form; `start` takes the conditions of the address over, `isShown` says whether they are those of a
+ * text.
  *
  * @param {TreeView} view
  */
 export function conditionForm(view) {
   const { look } = view;
   const column = el("select");
-  column.addEventListener("change", () => fill({ column: Number(column.value) }));
+  column.addEventListener("change", () => fill(conditionOn(Number(column.value))));
   const controls = el("div", { class: "items-condition" });
+  const list = el("ul", {
+    class: "tags items-conditions",
+    "aria-label": "Conditions",
+    hidden: true,
+  });
   const count = el("p", { class: "quiet", role: "status" });
-  /** @type {string | null} The condition that is shown, as a query. */
+  /** @type {Condition[]} Those that are shown, or will be once the service has answered. */
+  let conditions = [];
+  /** @type {string | null} Those that are shown, as text. */
   let shown = null;
   /** @type {() => Condition} */
   let read = () => ({ column: 0 });
@@ -33,7 +48,7 @@ export function conditionForm(view) {
     hidden: true,
     onclick: () => {
       fill({ column: Number(column.value) });
-      apply("");
+      apply([]);
     },
   });
   const element = el(
@@ -44,12 +59,13 @@ export function conditionForm(view) {
       hidden: true,
       onsubmit: (event) => {
         event.preventDefault();
-        apply(conditionQuery(read()));
+        apply(withCondition(conditions, read()));
       },
     },
     field("Filter by", column),
     controls,
     el("div", { class: "row" }, button("Filter", { kind: "small", type: "submit" }), clear),
+    list,
     count,
   );
   const usable = () => (view.items?.columns ?? []).filter(({ kind }) => kind !== "image");
@@ -77,22 +93,71 @@ export function conditionForm(view) {
       replace(controls, field("from", from), field("to", to));
     }
   };
-  /** @param {string} query */
-  const apply = async (query) => {
+  /**
+   * The condition on a column that the form changes: of a text it adds another one.
+   *
+   * @param {number} at
+   */
+  const conditionOn = (at) =>
+    conditions.find((each) => each.column === at && !each.contains) ?? { column: at };
+  /** @param {Condition[]} next */
+  const apply = async (next) => {
     const { items } = view;
     if (!items) return;
+    if (next.length > MOST_CONDITIONS) {
+      replace(count, `At most ${MOST_CONDITIONS} conditions are combined; remove one first.`);
+      return;
+    }
+    conditions = next;
     try {
-      items.matches = query ? await items.source.matches(query) : null;
+      const matches = next.length ? await items.source.matches(matchesQuery(next)) : null;
+      // Others may have been asked for meanwhile, or other items.
+      if (conditions !== next || view.items !== items) return;
+      items.matches = matches;
     } catch (error) {
+      if (conditions !== next) return;
+      conditions = conditionsIn(shown);
       if (!aborted(error) && !isAway(error)) replace(count, problemOf(error).detail ?? "");
       return;
     }
-    look.where = query || null;
+    look.where = conditionsText(next) || null;
     shown = look.where;
+    drawList();
     replace(count, items.matches && matchText(items.matches));
     clear.hidden = !items.matches;
     if (view.scene.n) view.recolour();
     view.emit("look");
+  };
+  const drawList = () => {
+    const columns = new Map(usable().map((each) => [each.column, each]));
+    list.hidden = !conditions.length;
+    replace(
+      list,
+      conditions.map((condition) => {
+        const own = columns.get(condition.column);
+        const words = own ? conditionWords(own, condition) : "";
+        return el(
+          "li",
+          {},
+          bdi(words),
+          button("", {
+            kind: "ghost small icon-only",
+            iconName: "close",
+            "aria-label": `Remove: ${words}`,
+            onclick: () => remove(condition),
+          }),
+        );
+      }),
+    );
+  };
+  /** @param {Condition} condition */
+  const remove = async (condition) => {
+    const at = conditions.indexOf(condition);
+    if (column.value === String(condition.column)) fill({ column: condition.column });
+    await apply(conditions.filter((each) => each !== condition));
+    // The button that had the focus is gone.
+    const buttons = list.querySelectorAll("button");
+    (buttons[Math.min(at, buttons.length - 1)] ?? column).focus();
   };
   const start = async () => {
     const columns = usable();
@@ -102,13 +167,16 @@ export function conditionForm(view) {
     if (view.items) view.items.matches = null;
     replace(count);
     replace(column, optionElements(columns.map(({ column: at, name }) => [at, name])));
-    const condition = conditionIn(look.where);
-    const known = condition && columns.some(({ column: at }) => at === condition.column);
-    if (columns.length) fill(known ? condition : { column: columns[0].column });
-    if (known) await apply(conditionQuery(condition));
+    const known = conditionsIn(look.where).filter((each) =>
+      columns.some(({ column: at }) => at === each.column),
+    );
+    conditions = [];
+    drawList();
+    if (columns.length) fill(known.at(-1) ?? { column: columns[0].column });
+    if (known.length) await apply(known);
   };
-  /** @param {string | null} query */
-  const isShown = (query) => query === shown;
+  /** @param {string | null} text */
+  const isShown = (text) => text === shown;
   return Object.assign(element, { start, isShown });
 }
 

@@ -8,8 +8,7 @@ import { bdi, el, replace } from "../../ui/dom.js";
 import { count, distinct, moment, plural } from "../../ui/format.js";
 import { problemBox, warningBox } from "../../ui/notices.js";
 import { byItems, columnEntries } from "../draw/item_tints.js";
-import { hasNodes, isCategory } from "../model/items.js";
-import { MOST_STRIPS } from "../model/look.js";
+import { hasNodes, isCategory, MOST_STRIPS } from "../model/items.js";
 import { conditionForm } from "./condition_form.js";
 
 /** @import { Attachment, ItemColumn } from "../../net/answers.js" */
