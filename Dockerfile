@@ -26,8 +26,7 @@ COPY README.md LICENSE ./
 COPY models models
 COPY workers workers
 COPY app app
-RUN /opt/umbel/bin/pip install --no-cache-dir --no-deps . \
-    && /opt/umbel/bin/python -m compileall -q /opt/umbel/lib || true
+RUN /opt/umbel/bin/pip install --no-cache-dir --no-deps .
 
 FROM python:3.11-slim
 # Fonts for pictures of names in scripts that the service's own font lacks; installed they take 91 MB
