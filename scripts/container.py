@@ -2,13 +2,14 @@
 
 `invocation` gives the command line. Every mount is made in a namespace of mounts that is private
 to the command and ends with it: the machine never sees one, and none is left behind, however the
-command ends. The command has its own processes (it is the first), /dev, /proc and /tmp. It needs
+command ends. It has its own processes (it is the first), host name, /dev and /proc. This needs
 root, and `unshare` of util-linux 2.36 or newer.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 import shlex
 import shutil
 import subprocess
@@ -94,6 +95,7 @@ def invocation(
     a compose file. Otherwise the command writes into the root, as RUN of a Dockerfile does.
     """
     script = "\n".join(shlex.join(words) for words in _mounts(root, binds, sealed))
+    named = f"echo {secrets.token_hex(6)} > /proc/sys/kernel/hostname"
     bounds = ("--no-new-privs", "--inh-caps=-all", "--bounding-set=-all") if sealed else ()
     inner = [
         *(_tool("chroot"), str(root), "/usr/bin/env", "-C", folder),
@@ -101,8 +103,8 @@ def invocation(
         *(*bounds, "--", *command),
     ]
     return [
-        *(_tool("unshare"), "--mount", "--pid", "--fork", "--kill-child", "--"),
-        *("/bin/sh", "-c", f"set -e\n{script}\nexec {shlex.join(inner)}"),
+        *(_tool("unshare"), "--mount", "--uts", "--pid", "--fork", "--kill-child", "--"),
+        *("/bin/sh", "-c", f"set -e\n{named}\n{script}\nexec {shlex.join(inner)}"),
     ]
 
 
@@ -143,7 +145,7 @@ def _tool(name: str) -> str:
 def beside(process_id: int, command: Sequence[str], root: Path, user: Account) -> list[str]:
     """The command line that runs `command` in the container whose first process this is, as
     `docker exec` does and as an engine asks for health."""
-    enter = [_tool("nsenter"), f"--target={process_id}", "--mount", "--pid", "--"]
+    enter = [_tool("nsenter"), f"--target={process_id}", "--mount", "--uts", "--pid", "--"]
     privileges = (f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups", "--no-new-privs")
     return [
         *(*enter, _tool("chroot"), str(root), "/usr/bin/setpriv", *privileges, "--", *command),

@@ -175,30 +175,25 @@ class Build:
     def _copy(self, root: Path, step: Copy) -> None:
         target = inside(root, step.target)
         for source in step.sources:
-            origin, below = self._found(source, step.stage)
-            if origin.is_dir():
-                if not target.exists():
-                    target.mkdir(parents=True)
-                    shutil.copystat(origin, target)
-                for name in below:
-                    copied(origin / name, target / name)
-            else:
+            origin = inside(HERE if step.stage is None else self.roots[step.stage], source)
+            if step.stage is None and str(origin.relative_to(HERE)) not in self.context:
+                raise FileNotFoundError(f"{source}: not in the build's context")
+            if not origin.is_dir():
                 into = step.target.endswith("/") or len(step.sources) > 1 or target.is_dir()
                 place = target / origin.name if into else target
                 place.parent.mkdir(parents=True, exist_ok=True)
                 copied(origin, place)
-
-    def _found(self, source: str, stage: int | None) -> tuple[Path, list[str]]:
-        """A source in an earlier stage or in the context, and the names below it, folders first."""
-        if stage is not None:
-            origin = inside(self.roots[stage], source)
-            return origin, sorted(str(path.relative_to(origin)) for path in origin.rglob("*"))
-        origin = inside(HERE, source)
-        name = str(origin.relative_to(HERE))
-        if name not in self.context:
-            raise FileNotFoundError(f"{source}: not in the build's context")
-        below = (path for path in self.context if path.startswith(f"{name}/"))
-        return origin, sorted(path.removeprefix(f"{name}/") for path in below)
+                continue
+            if not target.exists():
+                target.mkdir(parents=True)
+                shutil.copystat(origin, target)
+            if step.stage is not None:
+                as_root = ("-a", "--no-preserve=ownership")
+                subprocess.run(["cp", *as_root, f"{origin}/.", str(target)], check=True)
+            else:
+                name = f"{origin.relative_to(HERE)}/"
+                for below in sorted(path for path in self.context if path.startswith(name)):
+                    copied(HERE / below, target / below.removeprefix(name))
 
 
 def copied(source: Path, target: Path) -> None:
@@ -298,7 +293,7 @@ def describe(result: Path, image: Image, took: float, steps: list[tuple[str, flo
     """Write what is installed (`sbom.json`, the report of pip inspect), and what an engine would
     know of the image, with its figures (`image.json`)."""
     root = result / "root"
-    inspected = _output(root, image, "python", "-m", "pip", "inspect", "--local")
+    inspected = _output(root, image, "python", "-m", "pip", "--no-cache-dir", "inspect", "--local")
     (result / "sbom.json").write_text(inspected)
     packages = _output(root, image, "dpkg-query", "-W", "-f", "${Package}\n").split()
     used = subprocess.run(
