@@ -112,7 +112,9 @@ class Build:
             _log(f"line {line}: {text}")
             try:
                 self._step(root, step)
-            except (OSError, KeyError, subprocess.SubprocessError) as error:
+            except subprocess.CalledProcessError as error:
+                raise BuildError(f"line {line}, {text}\nstatus {error.returncode}") from error
+            except (OSError, KeyError) as error:
                 raise BuildError(f"line {line}, {text}\n{error}") from error
             self._took(f"line {line}: {text}", began)
 
