@@ -121,8 +121,8 @@ sbom: setup  ## what is installed, with versions and licences, in build/sbom.jso
 	mkdir -p build
 	$(PIP) inspect --local > build/sbom.json
 
-# Needs root and debootstrap. IMAGE_ROOT: further options, as --build-arg EXTRAS=telemetry.
-image-root: dev  ## build the image without a container engine, in build/image-root, and try the service in it
+# Needs root, Buildah and debootstrap. IMAGE_ROOT: further options, as --build-arg EXTRAS=telemetry.
+image-root: dev  ## build the image by Buildah alone, in build/image-root, and try the service in it
 	$(BIN)/python -m scripts.image_root build --host-pip $(if $(TORCH_INDEX),--build-arg TORCH_INDEX=$(TORCH_INDEX)) $(IMAGE_ROOT)
 	UMBEL_IMAGE_ROOT=build/image-root $(BIN)/pytest -m slow -s tests/e2e/test_image_root.py
 

@@ -14,7 +14,6 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -150,30 +149,6 @@ def beside(process_id: int, command: Sequence[str], root: Path, user: Account) -
     return [
         *(*enter, _tool("chroot"), str(root), "/usr/bin/setpriv", *privileges, "--", *command),
     ]
-
-
-@contextmanager
-def targets(root: Path, binds: Sequence[Bind]) -> Iterator[None]:
-    """What is bound has a place in the root; places made for it are gone at the end."""
-    made: list[Path] = []
-    try:
-        for bind in (*(Bind(Path(path), path) for path in NETWORK), *binds):
-            place = Path(f"{root}{bind.target}")
-            above = [path for path in reversed(place.parents) if path.is_relative_to(root)]
-            for path in above:
-                if not path.exists():
-                    path.mkdir()
-                    made.append(path)
-            if not place.exists():
-                place.mkdir() if bind.source.is_dir() else place.touch()
-                made.append(place)
-        yield
-    finally:
-        for path in reversed(made):
-            if not path.is_dir():
-                path.unlink()
-            elif not any(path.iterdir()):
-                path.rmdir()
 
 
 def remove(folder: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,7 +26,7 @@ import yaml
 
 from app.http.environment_keys import new_key
 from scripts.container import account, beside, mounts_below, obstacle
-from scripts.image_root import container, loaded
+from scripts.image_root import NEEDED, container, loaded
 from tests.conftest import ROOT
 from tests.e2e.client import npy
 from tests.e2e.conftest import READY_WITHIN_S, until
@@ -44,8 +45,8 @@ def out() -> Path:
         pytest.skip(problem)
     if named := os.environ.get("UMBEL_IMAGE_ROOT"):
         return Path(named).resolve()
-    if not any(Path(folder, "debootstrap").exists() for folder in os.get_exec_path()):
-        pytest.skip("debootstrap is not installed")
+    if missing := [name for name in NEEDED if shutil.which(name) is None]:
+        pytest.skip(f"not installed: {', '.join(missing)}")
     folder = ROOT / "build" / "image-root"
     build = [sys.executable, "-m", "scripts.image_root", "build", "--host-pip"]
     done = subprocess.run([*build, "--out", str(folder)], cwd=ROOT, capture_output=True, text=True)
