@@ -12,12 +12,10 @@ WORKDIR /src
 RUN python -m venv /opt/umbel
 # Dependencies first: they change seldom, and this layer is large.
 COPY pyproject.toml constraints.txt ./
-RUN python - > requirements.txt <<'PYTHON'
-import os, tomllib
-project = tomllib.load(open("pyproject.toml", "rb"))["project"]
-extras = [project["optional-dependencies"][extra] for extra in os.environ["EXTRAS"].split()]
-print(*project["dependencies"], *sum(extras, []), sep="\n")
-PYTHON
+RUN python -c 'import os, tomllib; \
+project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+extras = [project["optional-dependencies"][extra] for extra in os.environ["EXTRAS"].split()]; \
+print(*project["dependencies"], *sum(extras, []), sep="\n")' > requirements.txt
 RUN if [ "$CONSTRAINED" = yes ]; then set -- -c constraints.txt; fi; \
     if [ -n "$TORCH_INDEX" ]; then \
         /opt/umbel/bin/pip install --no-cache-dir "$@" --no-deps --index-url "$TORCH_INDEX" torch; fi \
@@ -26,8 +24,7 @@ COPY README.md LICENSE ./
 COPY models models
 COPY workers workers
 COPY app app
-RUN /opt/umbel/bin/pip install --no-cache-dir --no-deps . \
-    && /opt/umbel/bin/python -m compileall -q /opt/umbel/lib || true
+RUN /opt/umbel/bin/pip install --no-cache-dir --no-deps .
 
 FROM python:3.11-slim
 # Fonts for pictures of names in scripts that the service's own font lacks; installed they take 91 MB

@@ -10,7 +10,7 @@ PAGE := app/dashboard/js tests/dashboard/js *.config.js
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo serve check check-page check-contract format test test-page test-slow node chaos fuzz mutants audit sbom bench bench-quality docs notebooks client openapi sample clean
+.PHONY: help setup dev demo serve check check-page check-contract format test test-page test-slow node chaos fuzz mutants audit sbom image-root bench bench-quality docs notebooks client openapi sample clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -120,6 +120,11 @@ bench-quality: $(VENV)/.bench  ## how good trees and classifiers are on real set
 sbom: setup  ## what is installed, with versions and licences, in build/sbom.json (the report of pip inspect)
 	mkdir -p build
 	$(PIP) inspect --local > build/sbom.json
+
+# Needs root, Buildah and debootstrap. IMAGE_ROOT: further options, as --build-arg EXTRAS=telemetry.
+image-root: dev  ## build the image by Buildah alone, in build/image-root, and try the service in it
+	$(BIN)/python -m scripts.image_root build --host-pip $(if $(TORCH_INDEX),--build-arg TORCH_INDEX=$(TORCH_INDEX)) $(IMAGE_ROOT)
+	UMBEL_IMAGE_ROOT=build/image-root $(BIN)/pytest -m slow -s tests/e2e/test_image_root.py
 
 docs: setup  ## write what is generated from the code: pages of docs, the page's list of metrics
 	PYTHONPATH=. $(BIN)/python scripts/write_docs.py
