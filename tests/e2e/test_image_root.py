@@ -78,10 +78,14 @@ class Container:
         return self.log_file.read_text(errors="replace")[-4000:]
 
     def stop(self) -> float:
-        """The seconds that it takes to end after the image's signal."""
+        """The seconds until it ended after the image's signal, within the compose file's grace.
+
+        Raises subprocess.TimeoutExpired where an engine would kill it.
+        """
+        grace_s = float(composed("worker")["stop_grace_period"].removesuffix("s"))
         began = time.monotonic()
         self.first().send_signal(signal.Signals[self.image.stop_signal])
-        self.process.wait(60.0)
+        self.process.wait(grace_s)
         return time.monotonic() - began
 
 
@@ -261,6 +265,18 @@ def test_it_knows_the_packages_that_are_pinned(out: Path) -> None:
             assert versions[name]["version"].split("+")[0] == version, name
 
 
+def test_an_empty_volume_is_enough(api: Any, deployment: Deployment) -> None:
+    """Kubernetes' emptyDir hides what the image has in its volume."""
+    volume = deployment.folder / "empty"
+    volume.mkdir()
+    (volume / "lost+found").mkdir()
+    os.chown(volume, 10001, 10001)
+    worker, took_s = deployment.worker("worker-on-an-empty-volume", api[1], volume)
+    print(f"a worker on a volume without compiled code is well after {took_s:.1f} s")
+    worker.stop()
+    assert worker.process.returncode == 0, worker.log()
+
+
 @contextmanager
 def long_job(client: httpx.Client) -> Iterator[str]:
     features = np.random.default_rng(0).normal(size=(12_000, 64))
@@ -274,30 +290,12 @@ def long_job(client: httpx.Client) -> Iterator[str]:
     client.delete(f"/v1/jobs/{job}")
 
 
-def test_the_signal_ends_it_within_the_grace(
-    api: Any, worker: tuple[Container, float], deployment: Deployment
-) -> None:
+def test_the_signal_ends_it_within_the_grace(api: Any, worker: tuple[Container, float]) -> None:
     service, client, _ = api
-    grace_s = float(composed("worker")["stop_grace_period"].removesuffix("s"))
     with long_job(client) as job:
-        took_s = worker[0].stop()
+        worker_s = worker[0].stop()
         assert client.get(f"/v1/jobs/{job}").json()["status"] == "queued", worker[0].log()
-    # Kubernetes' emptyDir hides what the image has in its volume.
-    volume = deployment.folder / "empty"
-    volume.mkdir()
-    (volume / "lost+found").mkdir()
-    os.chown(volume, 10001, 10001)
-    began = time.monotonic()
-    other, ready_s = deployment.worker("worker-on-an-empty-volume", client, volume)
-    succeeded(client, TRIVIAL)
-    job_s = time.monotonic() - began - ready_s
-    other_s = other.stop()
     api_s = service.stop()
-    print(
-        f"SIGTERM ended a worker in a job after {took_s:.1f} s, one at rest after {other_s:.1f} s, "
-        f"the API after {api_s:.1f} s; a worker on a volume without compiled code was well after "
-        f"{ready_s:.1f} s, its first job took {job_s:.1f} s"
-    )
-    for stopped, seconds in ((worker[0], took_s), (other, other_s), (service, api_s)):
-        assert seconds < grace_s, stopped.log()
+    print(f"SIGTERM ended a worker in a job after {worker_s:.1f} s, the API after {api_s:.1f} s")
+    for stopped in (worker[0], service):
         assert stopped.process.returncode == 0, stopped.log()
