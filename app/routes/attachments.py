@@ -247,8 +247,8 @@ async def get_attachment_matches(
     """How many items under each node meet a condition, or all of several (`where`): a category or
     text is, a text contains, a number or date lies between, ends included. A missing value matches
     nothing."""
-    conditions = _asked(query)
     attached, own_turn = await _attached(service, tenant, attachment_id)
+    conditions = _asked(query)
     return await respond(request, form, lambda: (attached().matches(conditions), {}), own_turn)
 
 

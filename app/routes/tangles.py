@@ -45,12 +45,13 @@ async def tangle_trees(
     dendextend with L = 1.5) is given before and after that.
     """
     other = query.other
+    turns = [await look_turn(service, tenant, tree_id)]
     record = None
     if is_id(other, "tr"):
         record = await to_thread.run_sync(service.trees.record, tenant, other)
     if record is None:
         raise refused_at("unknown-input", f"There is no tree {other!r}.", "other")
-    turns = [await look_turn(service, tenant, either) for either in (tree_id, other)]
+    turns.append(await look_turn(service, tenant, other))
 
     def load() -> tuple[TangleExport, dict[str, str]]:
         left, right = (tree_of(service, tenant, either) for either in (tree_id, other))
