@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from app.forms.item_columns import REFERENCE, files_of
 from app.http.dependencies import Service, is_id
-from app.http.problems import Refused, refused_at
+from app.http.problems import Refused, not_found
 from models.errors import UsageError
 from models.label_sets import LabelSets
 from models.tree.categories import Categories, of_cut, of_labels
@@ -70,8 +70,7 @@ def coloring(
     """The categories named by `color_by`; None without it.
 
     Blocks. Raises Refused for a value that is neither a cut nor a dataset of labels of this tenant
-    that fits the tree (`unknown-input` for one that is not there), UsageError for a cut that does
-    not exist.
+    that fits the tree, UsageError for a cut that does not exist.
     """
     if color_by is None:
         return None
@@ -98,19 +97,15 @@ def by_labels(
         )
     dataset = service.datasets.get(tenant, dataset_id)
     if dataset is None:
-        raise _no_dataset(dataset_id, parameter)
+        raise not_found("dataset", dataset_id)
     key = (tenant, tree_id, dataset_id)
     categories = _cache.get(key)
     if categories is None:
-        numbered, warnings = _numbered(service, dataset, tree, parameter)
+        numbered, warnings = _numbered(service, dataset, tree)
         categories = replace(of_labels(tree, numbered), warnings=warnings)
         size = 4 * len(numbered.code) + 8 * tree.n_leaves + numbered.text.nbytes
         _cache.put(key, categories, size)
     return categories
-
-
-def _no_dataset(dataset_id: str, parameter: str) -> Refused:
-    return refused_at("unknown-input", f"There is no dataset {dataset_id!r}.", parameter)
 
 
 def by_items(service: Service, tenant: str, tree_id: str, tree: Tree, color_by: str) -> Categories:
@@ -126,9 +121,7 @@ def by_items(service: Service, tenant: str, tree_id: str, tree: Tree, color_by: 
     file = files_of(service, tenant, tree_id, attachment_id)
     path = None if file is None else file(items.ITEMS)
     if path is None:
-        raise refused_at(
-            "unknown-input", f"Tree {tree_id!r} has no attachment {attachment_id!r}.", "color_by"
-        )
+        raise not_found("attachment of this tree", attachment_id)
     key = (tenant, tree_id, color_by)
     categories = _cache.get(key)
     if categories is None:
@@ -163,9 +156,7 @@ def _cut(color_by: str, word: str, value: str) -> dict[str, Any]:
     )
 
 
-def _numbered(
-    service: Service, dataset: Dataset, tree: Tree, parameter: str
-) -> tuple[Labels, tuple[str, ...]]:
+def _numbered(service: Service, dataset: Dataset, tree: Tree) -> tuple[Labels, tuple[str, ...]]:
     """The labels as numbers, and warnings."""
     most = READ_HERE.get(dataset.format)
     if most is None:
@@ -180,7 +171,7 @@ def _numbered(
             f"Dataset {dataset.id!r} has {dataset.bytes} bytes; labels are read from at most "
             f"{most} bytes of {dataset.format}.",
         )
-    values = _values(service, dataset, parameter)
+    values = _values(service, dataset)
     warnings: tuple[str, ...] = ()
     if dataset.format == "csv" and len(values) - 1 in (tree.n_points, tree.n_leaves):
         warnings = (
@@ -196,12 +187,12 @@ def _numbered(
     return labels(tree, values), warnings
 
 
-def _values(service: Service, dataset: Dataset, parameter: str) -> npt.NDArray[Any]:
+def _values(service: Service, dataset: Dataset) -> npt.NDArray[Any]:
     """(n_labels,) integers or strings, None for a row without a label."""
     try:
         path = service.blobs.local_path(service.datasets.content_key(dataset.tenant, dataset.id))
         value = catalogue.load(dataset.format, path, dataset.member, "labels")
     except (Missing, FileNotFoundError):
         # It was deleted after it was looked up.
-        raise _no_dataset(dataset.id, parameter) from None
+        raise not_found("dataset", dataset.id) from None
     return at_most_one(value) if isinstance(value, LabelSets) else np.asarray(value)

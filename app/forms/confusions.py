@@ -55,8 +55,8 @@ def confusions_of(
     service: Service, tenant: str, tree_id: str, tree: Tree, labels: str | None
 ) -> tuple[Confusions, Source, tuple[str, ...]]:
     """The confusions by `labels`, the id of a dataset, or by the tree's method; and warnings.
-    Blocks. Raises Refused `unknown-input` for a dataset that is not there, and `not-found` where
-    the method knows nothing.
+    Blocks. Raises Refused `not-found` for a dataset that is not there, and where the method knows
+    nothing.
     """
     if labels is not None:
         categories = by_labels(service, tenant, tree_id, tree, labels, "labels")

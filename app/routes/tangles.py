@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
 from app.forms.form import Form, mount, respond
@@ -12,7 +11,7 @@ from app.forms.pictures import DOCUMENTED
 from app.forms.stored import look_turn, tree_of
 from app.forms.tangles import FORMS, TangleExport
 from app.http.dependencies import ServiceDep, Tenant, TreeId, is_id
-from app.http.problems import ANYWHERE, refused_at, responses
+from app.http.problems import ANYWHERE, not_found, responses
 from app.http.streaming import Turn
 from app.schemas.tangles import TangleBody, TangleQuery
 
@@ -45,13 +44,9 @@ async def tangle_trees(
     dendextend with L = 1.5) is given before and after that.
     """
     other = query.other
-    turns = [await look_turn(service, tenant, tree_id)]
-    record = None
-    if is_id(other, "tr"):
-        record = await to_thread.run_sync(service.trees.record, tenant, other)
-    if record is None:
-        raise refused_at("unknown-input", f"There is no tree {other!r}.", "other")
-    turns.append(await look_turn(service, tenant, other))
+    if not is_id(other, "tr"):
+        raise not_found("tree", other)
+    turns = [await look_turn(service, tenant, either) for either in (tree_id, other)]
 
     def load() -> tuple[TangleExport, dict[str, str]]:
         left, right = (tree_of(service, tenant, either) for either in (tree_id, other))

@@ -177,7 +177,7 @@ def test_columns_examples_values_and_matches(working: Working, tree: dict[str, A
     problem_of(get(working, tree, f"/view?color_by={made['id']}.2"), 422, "invalid-request")
     problem_of(get(working, tree, f"/view?color_by={made['id']}"), 422, "invalid-request")
     other = post(working, NEWICK)
-    problem_of(get(working, other, f"/view?color_by={made['id']}.1"), 422, "unknown-input")
+    problem_of(get(working, other, f"/view?color_by={made['id']}.1"), 404, "not-found")
 
     # It goes with its tree.
     assert working.client.delete(f"/v1/trees/{tree['id']}").status_code == 204

@@ -48,7 +48,7 @@ def test_the_curve_of_labels(working: Working, tree: dict[str, Any]) -> None:
 
 
 def test_what_is_not_there(working: Working, tree: dict[str, Any]) -> None:
-    problem_of(get(working, tree, f"/merges?labels=ds_{UNKNOWN[3:]}"), 422, "unknown-input")
+    problem_of(get(working, tree, f"/merges?labels=ds_{UNKNOWN[3:]}"), 404, "not-found")
     problem_of(get(working, {"id": UNKNOWN}, "/merges"), 404, "not-found")
     problem_of(get(working, tree, "/merges?limit=0"), 422, "invalid-request")
     wrong = labelled(working, ["birch"] * 12)

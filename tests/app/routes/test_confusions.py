@@ -170,7 +170,7 @@ def test_labels_by_number_and_rows_without_one(working: Working, tree: dict[str,
 def test_refusals(working: Working, tree: dict[str, Any]) -> None:
     path = "/confusions?labels="
     problem_of(get(working, tree, f"{path}nothing"), 422, "invalid-request")
-    problem_of(get(working, tree, f"{path}ds_{0:026d}"), 422, "unknown-input")
+    problem_of(get(working, tree, f"{path}ds_{0:026d}"), 404, "not-found")
     few = dataset(working, ["Danish"] * 3)
     problem_of(get(working, tree, path + few), 422, "wrong-shape")
     per_leaf = dataset(working, NAMES)

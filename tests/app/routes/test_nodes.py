@@ -110,7 +110,7 @@ def test_the_labels_under_a_node(working: Working) -> None:
 def test_wrong_labels(working: Working, tree: dict[str, Any], more: str) -> None:
     problem_of(get(working, tree, f"/nodes/0{more}?labels=cluster:2"), 422, "invalid-request")
     missing = "ds_" + "0" * 26
-    problem_of(get(working, tree, f"/nodes/0{more}?labels={missing}"), 422, "unknown-input")
+    problem_of(get(working, tree, f"/nodes/0{more}?labels={missing}"), 404, "not-found")
     short = dataset(working, [1, 2])
     problem_of(get(working, tree, f"/nodes/0{more}?labels={short}"), 422, "wrong-shape")
 
@@ -119,8 +119,8 @@ def test_labels_disappear_with_their_dataset(working: Working, tree: dict[str, A
     labels = dataset(working, [1, 2, 3])
     assert get(working, tree, f"/nodes/0?labels={labels}").status_code == 200
     assert working.client.delete(f"/v1/datasets/{labels}").status_code == 204
-    problem_of(get(working, tree, f"/nodes/0?labels={labels}"), 422, "unknown-input")
-    problem_of(get(working, tree, f"/view?color_by={labels}"), 422, "unknown-input")
+    problem_of(get(working, tree, f"/nodes/0?labels={labels}"), 404, "not-found")
+    problem_of(get(working, tree, f"/view?color_by={labels}"), 404, "not-found")
 
 
 def test_long_labels_are_shortened(working: Working, tree: dict[str, Any]) -> None:

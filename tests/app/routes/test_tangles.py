@@ -110,7 +110,7 @@ def test_trees_of_other_rows(working: Working) -> None:
 @pytest.mark.parametrize("second", [UNKNOWN, "job_x", ""])
 def test_an_invalid_second_tree(working: Working, second: str) -> None:
     left = post(working, "(a,b);")
-    problem_of(get(working, left, f"/tangle?other={second}"), 422, "unknown-input")
+    problem_of(get(working, left, f"/tangle?other={second}"), 404, "not-found")
     problem_of(
         working.client.get(f"/v1/trees/{UNKNOWN}/tangle?other={left['id']}"), 404, "not-found"
     )

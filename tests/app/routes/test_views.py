@@ -148,8 +148,7 @@ def test_a_leafs_category_is_that_of_most_of_its_rows(working: Working) -> None:
         ("level:-1", 422, "wrong-parameter"),
         ("rainbow", 422, "invalid-request"),
         ("", 422, "invalid-request"),
-        ("ds_" + "0" * 26, 422, "unknown-input"),
-        ("at_" + "0" * 26 + ".1", 422, "unknown-input"),
+        ("ds_" + "0" * 26, 404, "not-found"),
         ("tr_" + "0" * 26, 422, "invalid-request"),
     ],
 )
