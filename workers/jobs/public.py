@@ -6,7 +6,7 @@ from typing import Any
 
 from workers.model import Record, sibling
 
-_INTERNAL = {"tenant", "queue", "version", "submitted", "trace"}
+_INTERNAL = {"tenant", "queue", "version", "submitted", "trace", "tree"}
 
 
 def public(record: Record) -> dict[str, Any]:
