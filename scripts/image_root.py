@@ -136,9 +136,9 @@ def debian(root: Path, suite: str, mirror: str | None, image: str) -> None:
     command = ["debootstrap", "--variant=minbase", "--include=python3,python3-venv,ca-certificates"]
     # In a namespace of its own: what debootstrap mounts, and may leave mounted, ends with it.
     private = ["unshare", "--mount", "--", *command, suite, str(root)]
-    made = subprocess.run([*private, *([mirror] if mirror else [])], capture_output=True, text=True)
-    if made.returncode:
-        raise BuildError(f"debootstrap failed\n{made.stdout[-2000:]}{made.stderr[-2000:]}")
+    done = subprocess.run([*private, *([mirror] if mirror else [])], capture_output=True, text=True)
+    if done.returncode:
+        raise BuildError(f"debootstrap failed\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     version = os.readlink(root / "usr/bin/python3").removeprefix("python")
     if not image.startswith(f"python:{version}-slim"):
         raise BuildError(f"Debian {suite} has Python {version}, which cannot stand for {image}")

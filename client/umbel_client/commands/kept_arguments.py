@@ -72,7 +72,7 @@ def _list(commands: Commands) -> None:
     parser = _added(commands, "list", "the newest things of a kind that a service keeps", "listed")
     parser.add_argument("kind", choices=KINDS, metavar="kind", help=", ".join(KINDS))
     parser.add_argument(
-        "--tree", metavar="ID", help="of editions, shares, attachments, heatmaps, maps: those of it"
+        "--tree", metavar="ID", help="only those of tr_...; of what is made of a tree"
     )
     parser.add_argument("--status", help="queued, running, succeeded, failed or cancelled")
     parser.add_argument("--name", help="only those with exactly this name")

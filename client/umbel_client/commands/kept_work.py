@@ -25,6 +25,7 @@ from umbel_client.drift import Drift
 from umbel_client.edition import Edition
 from umbel_client.errors import InputError
 from umbel_client.heatmap import Heatmap
+from umbel_client.map import Map
 from umbel_client.naming import Naming
 from umbel_client.share import Share
 from umbel_client.tree import Tree
@@ -32,8 +33,11 @@ from umbel_client.tree import Tree
 Holder: TypeAlias = Any
 """A thing of the client: a tree, a dataset, a heatmap, ...."""
 
-OF_TREES = ("editions", "shares", "attachments", "heatmaps", "maps")
-"""Lists that a tree has of its own."""
+OF_A_TREE = ("editions", "shares")
+"""Lists that there are of a tree only."""
+
+BY_TREE = ("attachments", "calibrations", "drifts", "heatmaps", "maps", "namings")
+"""Lists that a tree is one of the filters of."""
 
 
 def _alone(kind: type[Artifact]) -> Callable[[Umbel, str], Artifact]:
@@ -106,12 +110,12 @@ def listed(arguments: Namespace) -> None:
     """`umbel list`."""
     kind = arguments.kind
     with service(arguments, kept=True) as umbel:
-        if arguments.tree is not None:
-            if kind not in OF_TREES:
-                raise InputError("--tree", f"it is of {', '.join(OF_TREES)}.")
+        if kind in OF_A_TREE:
+            if arguments.tree is None:
+                raise InputError("--tree", f"{kind} are listed by tree: --tree tr_....")
+            if any((arguments.status, arguments.name, arguments.tag, arguments.words)):
+                raise InputError("list", f"{kind} have --tree as their only filter.")
             holders = getattr(umbel.tree(arguments.tree), kind)()
-        elif kind in ("editions", "shares"):
-            raise InputError("--tree", f"{kind} are listed by tree: --tree tr_....")
         else:
             holders = getattr(umbel, kind)(**_filters(arguments))
         bodies = [each if isinstance(each, dict) else each.body for each in holders]
@@ -121,18 +125,23 @@ def listed(arguments: Namespace) -> None:
 
 
 def _filters(arguments: Namespace) -> dict[str, Any]:
-    """What a list is filtered by. Raises InputError for a status of what has none."""
+    """What a list is filtered by. Raises InputError for what its items do not have."""
     filters = {
         "name": arguments.name,
         "tags": arguments.tag,
         "words": arguments.words,
         "limit": arguments.limit,
     }
-    if arguments.status is None:
-        return filters
-    if arguments.kind in ("trees", "datasets"):
-        raise InputError("--status", f"{arguments.kind} are not filtered by it.")
-    return {**filters, "status": arguments.status}
+    kind = arguments.kind
+    if arguments.status is not None:
+        if kind in ("trees", "datasets"):
+            raise InputError("--status", f"{kind} are not filtered by it.")
+        filters["status"] = arguments.status
+    if arguments.tree is not None:
+        if kind not in BY_TREE:
+            raise InputError("--tree", f"it is of {', '.join(OF_A_TREE + BY_TREE)}.")
+        filters["tree"] = arguments.tree
+    return filters
 
 
 def show(arguments: Namespace) -> None:
@@ -150,7 +159,7 @@ def show(arguments: Namespace) -> None:
                 body = json.loads(content)
             except ValueError:
                 raise InputError("part", "it is no JSON; `umbel save` writes it.") from None
-        put(body, arguments.json, _told(body))
+        put(body, arguments.json, _text_of(body))
 
 
 def _body(holder: Holder) -> dict[str, Any]:
@@ -161,7 +170,7 @@ def _body(holder: Holder) -> dict[str, Any]:
     return dict(holder.state.body if isinstance(holder, Edition) else holder.body)
 
 
-def _told(body: Mapping[str, Any]) -> str:
+def _text_of(body: Mapping[str, Any]) -> str:
     """Its first list of objects as a table; else its fields, one a line."""
     for value in body.values():
         if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
@@ -265,8 +274,8 @@ def edit(arguments: Namespace) -> None:
         if not begins and arguments.title is not None:
             edition.title(arguments.title or None)
         put(dict(edition.state.body), arguments.json, edition.id)
-        made = f", new nodes {', '.join(map(str, new))}" if new else ""
-        say(f"revision {edition.revision}{made}", arguments.quiet)
+        nodes = f", new nodes {', '.join(map(str, new))}" if new else ""
+        say(f"revision {edition.revision}{nodes}", arguments.quiet)
 
 
 def _operation(name: str, text: Any) -> dict[str, Any]:
@@ -315,7 +324,7 @@ def history(arguments: Namespace) -> None:
 def share(arguments: Namespace) -> None:
     """`umbel share`."""
     with service(arguments, kept=True) as umbel:
-        made = umbel.tree(arguments.tree).share(
+        link = umbel.tree(arguments.tree).share(
             days=arguments.days,
             edition=arguments.edition,
             names=arguments.names,
@@ -324,8 +333,8 @@ def share(arguments: Namespace) -> None:
             embed=arguments.embed,
             name=arguments.title,
         )
-        put({**made.body, "url": made.url}, arguments.json, str(made.url))
-        say(f"{made.id} until {made.expires_at}; the address is told this once", arguments.quiet)
+        put({**link.body, "url": link.url}, arguments.json, str(link.url))
+        say(f"{link.id} until {link.expires_at}; the address is told this once", arguments.quiet)
 
 
 def revoke(arguments: Namespace) -> None:
@@ -420,7 +429,7 @@ def heatmap(arguments: Namespace) -> None:
     query = _query(arguments)
     suffix = _suffix(arguments.out, (".csv", ".npy", ".json", ".svg", ".png", ".pdf"))
     with service(arguments, kept=True) as umbel:
-        made = umbel.tree(arguments.tree).heatmap(
+        clustermap = umbel.tree(arguments.tree).heatmap(
             arguments.what,
             cut=cut_of(arguments.cut),
             statistic=arguments.statistic,
@@ -432,21 +441,26 @@ def heatmap(arguments: Namespace) -> None:
         )
         if suffix == ".npy":
             file = io.BytesIO()
-            np.save(file, made.matrix)
+            np.save(file, clustermap.matrix)
             outputs.saved(file.getvalue(), arguments.out)
         elif suffix == ".csv":
-            titles = [_title(column) for column in made.columns]
+            titles = [_title(column) for column in clustermap.columns]
             rows = [
                 {"cluster": _title(row), **dict(zip(titles, values, strict=True))}
-                for row, values in zip(made.rows, made.matrix.tolist(), strict=True)
+                for row, values in zip(clustermap.rows, clustermap.matrix.tolist(), strict=True)
             ]
             outputs.table(rows, arguments.out)
         elif suffix:
-            outputs.saved(made.content(suffix, **query), arguments.out)
-        shown = [{"fact": name, "value": own} for name, own in made.body["result"].items()]
-        put(made.body, arguments.json, f"{made.id}\n\n{outputs.shown(shown)}")
-        for sentence in made.warnings:
-            say(f"warning: {sentence}", arguments.quiet)
+            outputs.saved(clustermap.content(suffix, **query), arguments.out)
+        _put_result(clustermap, arguments)
+
+
+def _put_result(artifact: Heatmap | Map, arguments: Namespace) -> None:
+    """The id and the facts of what was computed, and its warnings."""
+    shown = [{"fact": name, "value": own} for name, own in artifact.body["result"].items()]
+    put(artifact.body, arguments.json, f"{artifact.id}\n\n{outputs.shown(shown)}")
+    for sentence in artifact.warnings:
+        say(f"warning: {sentence}", arguments.quiet)
 
 
 def _title(side: Mapping[str, Any]) -> str:
@@ -461,8 +475,7 @@ def map_points(arguments: Namespace) -> None:
     query = _query(arguments)
     suffix = _suffix(arguments.out, (".csv", ".npy", ".arrow", ".json", ".svg", ".png", ".pdf"))
     with service(arguments, kept=True) as umbel:
-        tree = umbel.tree(arguments.tree)
-        made = tree.lay_out(
+        layout = umbel.tree(arguments.tree).lay_out(
             arguments.by,
             features=features,
             metric=arguments.metric,
@@ -474,11 +487,8 @@ def map_points(arguments: Namespace) -> None:
             name=arguments.title,
         )
         if suffix:
-            outputs.saved(made.content(f"/positions{suffix}", **query), arguments.out)
-        shown = [{"fact": name, "value": own} for name, own in made.body["result"].items()]
-        put(made.body, arguments.json, f"{made.id}\n\n{outputs.shown(shown)}")
-        for sentence in made.warnings:
-            say(f"warning: {sentence}", arguments.quiet)
+            outputs.saved(layout.content(f"/positions{suffix}", **query), arguments.out)
+        _put_result(layout, arguments)
 
 
 def _suffix(path: str | None, accepted: tuple[str, ...]) -> str:

@@ -126,7 +126,10 @@ def test_items_and_their_nodes(call: Call) -> None:
     tree = facts["tree"]
     attached = body_of(call("attach", tree, "items.csv", "--title", "things", "--json"))
     assert [each["kind"] for each in attached["columns"]] == ["category", "number"]
-    assert attached["id"] in call("list", "attachments", "--tree", tree)
+    by_tree = ("list", "attachments", "--tree", tree)
+    assert attached["id"] in call(*by_tree, "--status", "succeeded")
+    assert call(*by_tree, "--words", "other") == "No attachments."
+    assert call("list", "namings", "--tree", tree) == "No namings."
     shown = body_of(call("examples", tree, "0", "--by", "random", "--n", "2", "--json"))
     assert len(shown) == 2
     call("examples", tree, "0", "--n", "3", "--out", "central.csv")
@@ -214,6 +217,7 @@ def test_what_is_kept_is_listed_shown_and_saved(call: Call, plants: str) -> None
         ("list editions", "--tree tr_"),
         ("list datasets --tree tr_1", "it is of editions"),
         ("list trees --status failed", "are not filtered by it"),
+        ("list editions --tree tr_1 --name x", "their only filter"),
         ("update tr_1", "give --name"),
         ("save tr_1 gone/t.nwk", "there is no folder"),
         ("save tr_1 t.nwk --with px", "not NAME=VALUE"),

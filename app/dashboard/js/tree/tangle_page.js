@@ -186,7 +186,7 @@ function build(root, state, trees, signal) {
     } catch (error) {
       clearTimeout(late);
       if (aborted(error)) return;
-      const retry = hasStatus(error, 404) || hasStatus(error, 422) ? undefined : load;
+      const retry = hasStatus(error, 404) ? undefined : load;
       replace(trouble, problemBox(problemOf(error), { retry }));
     }
   };

@@ -142,8 +142,7 @@ export function nodePanel(view, { actions, onchoose, choosing, rows = true, stay
     } catch (error) {
       if (current !== request || aborted(error)) return;
       shown = null;
-      const isGone = hasStatus(error, 404) || hasStatus(error, 422);
-      const retry = isGone ? undefined : () => show(id, { anew: true });
+      const retry = hasStatus(error, 404) ? undefined : () => show(id, { anew: true });
       // The page reports that the service is unreachable; this panel loads by itself when it is
       // back.
       if (isAway(error)) {
