@@ -109,7 +109,7 @@ def _gradient(
     column: Column, value: Float, style: Style
 ) -> tuple[list[str | None], list[tuple[str, str]]]:
     """Steps of one hue from the least to the largest value; the legend has both ends and the
-    middle."""
+    middle, or the one value."""
     if column.ends is None:
         return [None] * len(value), []
     low, high = column.ends
@@ -119,6 +119,8 @@ def _gradient(
     ]
     step = step_of(value, low, high)
     colour = [None if at < 0 else steps[at] for at in step.tolist()]
+    if not high > low:
+        return colour, [(steps[N_STEPS // 2], _text(column.kind, low))]
     legend = []
     for at in (0, N_STEPS // 2, N_STEPS - 1):
         begin, end = (low + (high / N_STEPS - low / N_STEPS) * edge for edge in (at, at + 1))

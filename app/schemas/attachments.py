@@ -240,7 +240,7 @@ class ItemConditionBody(BaseModel):
         json_schema_extra={"examples": [{"column": 2, "low": 1, "high": 5}]},
     )
 
-    column: Annotated[_Number, Field(description=_COLUMN, examples=[0])]
+    column: Annotated[_Number, Field(strict=True, description=_COLUMN, examples=[0])]
     equals: Annotated[_Equals, Field(description="Categories or texts, one of which it is.")] = []
     contains: _Contains = None
     low: Annotated[_AnyEnd, Field(description=_LOW)] = None

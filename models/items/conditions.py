@@ -128,7 +128,8 @@ def _number(text: str | None) -> float | None:
     if text is None:
         return None
     try:
-        number = float(text)
+        # Python reads 1_0 as 10.
+        number = np.nan if "_" in text else float(text)
     except ValueError:
         number = np.nan
     if not np.isfinite(number):

@@ -348,6 +348,8 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"where": ['{"column": 2}']}, "wrong-parameter", "takes `low` and `high`"),
     ({"where": [CONDITION, '{"column": 1, "low": 1}']}, "wrong-parameter", "In condition 2"),
     ({"where": ['{"column": 3, "low": 5}']}, "wrong-parameter", "a date is written"),
+    ({"where": ['{"column": true, "low": 1}']}, "invalid-request", "valid integer"),
+    ({"where": ['{"column": 2, "low": "1_0"}']}, "wrong-parameter", "not a finite number"),
     ({"where": [CONDITION, '{"column": 9, "low": 1}']}, "unknown-input", "no column 9"),
     ({"column": 4, "low": "1"}, "unknown-input", "no column 4"),
 ]

@@ -92,6 +92,8 @@ test("a mixed inner node has the colour of no category, a mean colours all", () 
   assert.deepEqual(list.map(({ text, size }) => [text, size]), [["plant", 3], ["animal", 2]]); // prettier-ignore
   assert.equal(others, 28);
   assert.equal(columnEntries(WEIGHT, THEME).list.length, N_STEPS);
+  const [key, ...more] = columnEntries({ ...WEIGHT, quantiles: [3, 3, 3, 3, 3] }, THEME).list;
+  assert.deepEqual([key.text, key.category, more], ["3", N_STEPS >> 1, []]);
 });
 
 test("strips, and what fades where nothing matches", () => {

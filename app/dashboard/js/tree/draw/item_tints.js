@@ -2,7 +2,15 @@
 
 import { INNER } from "../model/scene.js";
 import { NONE } from "../model/store.js";
-import { categoryAt, isCategory, isMatched, isWhole, N_STEPS, shareAt } from "../model/items.js";
+import {
+  categoryAt,
+  isCategory,
+  isMatched,
+  isWhole,
+  N_STEPS,
+  rangeOf,
+  shareAt,
+} from "../model/items.js";
 import { nodeText, stepTexts } from "./item_words.js";
 import { legible, mix } from "./palettes.js";
 import { colourOf, tint } from "./tint.js";
@@ -181,15 +189,17 @@ export function itemsText(view, node) {
 export const stripEntries = (items, theme) =>
   shownStrips(items).map(({ column }) => {
     const { list, others } = columnEntries(column, theme);
-    const few = isCategory(column)
-      ? list
-      : [list[0], list[list.length >> 1], list[list.length - 1]];
+    const few =
+      isCategory(column) || list.length < 3
+        ? list
+        : [list[0], list[list.length >> 1], list[list.length - 1]];
     const name = { category: NONE, text: `${column.name}:`, size: null, colour: theme.paper };
     return { list: [name, ...few.filter(Boolean)], others };
   });
 
 /**
- * The entries of a column's legend, and how many categories have no colour of their own.
+ * The entries of a column's legend, and how many categories have no colour of their own. Where all values
+ * are equal there is one.
  *
  * @param {ItemColumn} column
  * @param {Theme} theme
@@ -201,13 +211,15 @@ export function columnEntries(column, theme) {
   const texts = isCategory(column)
     ? (column.categories ?? []).slice(0, theme.series.length)
     : stepTexts(column).map((text) => ({ text }));
+  const list = texts.map(({ text, count = null }, category) => ({
+    category,
+    text,
+    size: count,
+    colour: colourOf(own, category, false),
+  }));
+  const [low, high] = rangeOf(column) ?? [];
   return {
-    list: texts.map(({ text, count = null }, category) => ({
-      category,
-      text,
-      size: count,
-      colour: colourOf(own, category, false),
-    })),
+    list: low !== undefined && low === high ? [list[N_STEPS >> 1]] : list,
     others: isCategory(column) ? Math.max(0, (column.n_categories ?? 0) - texts.length) : 0,
   };
 }

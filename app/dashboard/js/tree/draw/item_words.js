@@ -41,7 +41,7 @@ export function nodeText(column, matrix, node) {
 }
 
 /**
- * The steps of a gradient as text, from the least.
+ * The steps of a gradient as text, from the least; where all values are equal each is that value.
  *
  * @param {ItemColumn} column
  */
@@ -51,7 +51,9 @@ export function stepTexts(column) {
   const [low, high] = range;
   /** @param {number} step */
   const end = (step) => valueText(column, low + (high / N_STEPS - low / N_STEPS) * step);
-  return Array.from({ length: N_STEPS }, (_, step) => `${end(step)} – ${end(step + 1)}`);
+  return Array.from({ length: N_STEPS }, (_, step) =>
+    high > low ? `${end(step)} – ${end(step + 1)}` : valueText(column, low),
+  );
 }
 
 /**
