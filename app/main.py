@@ -10,12 +10,12 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 
 from anyio import to_thread
-from fastapi import Depends, FastAPI
+from fastapi import FastAPI
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
 from app import openapi
-from app.http import problems, queries
+from app.http import problems
 from app.http.compression import Compressed
 from app.http.dependencies import Service
 from app.http.environment_keys import keys
@@ -182,12 +182,8 @@ def create_app(
     app.state.metrics = metrics
     problems.install(app)
     openapi.install(app, settings.root_path)
-    for router in ROUTERS:
-        # Probes and links to the page may carry parameters of others.
-        strict = router not in (health.router, dashboard.router)
-        app.include_router(
-            router, dependencies=[Depends(queries.refuse_unknown)] if strict else None
-        )
+    # Not `include_router`: it would analyse every route of every application anew.
+    app.router.routes.extend(route for router in ROUTERS for route in router.routes)
     return app
 
 

@@ -72,7 +72,10 @@ class Settings(WorkerSettings):
         description="A connection on which nothing of a body has moved for this long is closed.",
     )
     keep_alive_s: float = Field(
-        5.0, gt=0, description="How long a connection is kept for its next request."
+        65.0,
+        gt=0,
+        description="How long a connection is kept for its next request. Longer than clients and "
+        "load balancers keep theirs: a request then meets no connection that is just closed.",
     )
     shutdown_s: float = Field(
         5.0, ge=0, description="How long the API, when it is stopped, lets requests finish."

@@ -39,6 +39,10 @@ LINGER_S = 2.0
 LINGER_BYTES = 1 << 20
 """What is read and dropped meanwhile; then nothing more is read."""
 
+CROWDED_S = 5.0
+"""How long a kept connection may be idle while there are as many as there may be: others wait for
+its place."""
+
 REPORT_S = 10.0
 """The log says at most this often that there are too many connections."""
 
@@ -309,6 +313,8 @@ class Connection(HttpToolsProtocol):
             and now - max(self._received_at, self._responded_at) > self._limits.keep_alive_s
         ):
             self.transport.close()
+        elif len(self.connections) >= self._limits.connections:
+            self.close_if_idle(now - CROWDED_S)
 
     def _is_unread(self, now: float) -> bool:
         """Whether the client has read nothing of what was sent for too long."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from fastapi import Request
+from fastapi import Depends, Request
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
@@ -45,3 +45,7 @@ def names(route: APIRoute) -> list[str]:
             else:
                 accepted.append(field.alias)
     return list(dict.fromkeys(accepted))
+
+
+ONLY_KNOWN = [Depends(refuse_unknown)]
+"""The dependencies of a router whose routes refuse query parameters that they do not have."""

@@ -12,13 +12,14 @@ from app.forms.stored import record_of
 from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
 from app.http.problems import ANYWHERE, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.streaming import turn
 from app.schemas.queries import AssignmentsQuery
 from app.schemas.trees import Assignments, NestedAssignments
 from app.submission.shown_trees import shown_etag, shown_tree_of
 from models.tree.cut import cut
 
-router = APIRouter(prefix="/v1/trees", tags=["trees"])
+router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
 
 
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {

@@ -17,6 +17,7 @@ from app.http.bodies import StrictRoute
 from app.http.dependencies import AttachmentId, Service, ServiceDep, Tenant, TreeId
 from app.http.etags import answer, etag_of, matches
 from app.http.problems import ANYWHERE, refused_at, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.streaming import Turn, in_turn, turn
 from app.http.waiting import Prefer
 from app.schemas.attachments import (
@@ -47,7 +48,9 @@ from models.items.placement import of_so_many
 from workers.artifacts.trees import TreeRecord
 from workers.model import sibling
 
-router = APIRouter(prefix="/v1", tags=["attachments"], route_class=StrictRoute)
+router = APIRouter(
+    prefix="/v1", tags=["attachments"], route_class=StrictRoute, dependencies=ONLY_KNOWN
+)
 
 Column = Annotated[int, Path(ge=0, le=255, description="A column's number, from 0.", examples=[0])]
 Item = Annotated[

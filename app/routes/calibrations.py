@@ -15,6 +15,7 @@ from app.http.bodies import StrictRoute
 from app.http.dependencies import CalibrationId, ServiceDep, Tenant, TreeId
 from app.http.etags import answer, etag_of
 from app.http.problems import ANYWHERE, refused_at, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.streaming import Turn
 from app.http.waiting import Prefer
 from app.schemas.calibrations import (
@@ -42,7 +43,9 @@ from workers.artifacts import results
 if TYPE_CHECKING:
     pass
 
-router = APIRouter(prefix="/v1", tags=["predictions"], route_class=StrictRoute)
+router = APIRouter(
+    prefix="/v1", tags=["predictions"], route_class=StrictRoute, dependencies=ONLY_KNOWN
+)
 
 _CHILDREN = {"level": 1}
 

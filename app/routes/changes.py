@@ -12,6 +12,7 @@ from app.http.bodies import StrictRoute
 from app.http.dependencies import DatasetId, JobId, ModelId, ServiceDep, Tenant, TreeId
 from app.http.etags import IfMatch, answer, body_etag
 from app.http.problems import not_found, responses
+from app.http.queries import ONLY_KNOWN
 from app.routes.models import body_of
 from app.schemas.annotations import EXAMPLE, Changes
 from app.schemas.datasets import EXAMPLE as DATASET
@@ -24,7 +25,7 @@ from app.schemas.trees import TREE_EXAMPLE, TreeSummary
 from app.submission.annotations import annotated
 from workers.artifacts.trees import TreeRecord
 
-router = APIRouter(route_class=StrictRoute)
+router = APIRouter(route_class=StrictRoute, dependencies=ONLY_KNOWN)
 
 _BODY: dict[str, Any] = {
     "requestBody": {

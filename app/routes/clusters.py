@@ -12,6 +12,7 @@ from app.forms.parts import ITEMS, json_object, slices
 from app.forms.stored import look_turn
 from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.problems import ANYWHERE, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.streaming import streamed
 from app.schemas.clusters import ClustersBody, ClustersQuery
 from app.submission.shown_trees import shown_tree_of
@@ -21,7 +22,7 @@ from models.tree.clusters import Clusters, clusters
 from models.tree.leaf_ranges import points_before, spans
 from workers.formats.table_writers import json_list
 
-router = APIRouter(prefix="/v1/trees", tags=["trees"])
+router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
 
 
 @router.get(

@@ -14,6 +14,7 @@ from app.http.bodies import StrictRoute
 from app.http.dependencies import ComparisonId, Service, ServiceDep, Tenant
 from app.http.etags import etag_of
 from app.http.problems import Refused, refused_at, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.streaming import Turn
 from app.schemas.comparisons import EXAMPLE, MOST_FITS, Comparison, NewComparison, RunBody
 from app.schemas.jobs import NewJob
@@ -36,7 +37,9 @@ from app.submission.steps import (
 from workers.child.comparison import MEASURED_ON, ComparisonOptions, Contender
 from workers.formats.table_writers import csv_chunks, pieces_of_rows
 
-router = APIRouter(prefix="/v1/comparisons", tags=["comparisons"], route_class=StrictRoute)
+router = APIRouter(
+    prefix="/v1/comparisons", tags=["comparisons"], route_class=StrictRoute, dependencies=ONLY_KNOWN
+)
 
 
 _DONE: dict[str, Any] = {"application/json": {"example": EXAMPLE}}

@@ -13,11 +13,12 @@ from app.forms.stored import record_of, tree_of
 from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
 from app.http.problems import ANYWHERE, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.streaming import turn
 from app.schemas.confusions import ConfusionsBody, ConfusionsQuery
 from models.tree.walk import require_node
 
-router = APIRouter(prefix="/v1/trees", tags=["trees"])
+router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
 
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     200: {

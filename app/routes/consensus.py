@@ -13,6 +13,7 @@ from app.http.bodies import StrictRoute
 from app.http.dependencies import Service, ServiceDep, Tenant, TreeId, is_id
 from app.http.etags import answer
 from app.http.problems import ANYWHERE, Refused, refused_at, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.waiting import Prefer
 from app.routes.nodes import NodeId
 from app.schemas.consensus import EXAMPLE, AgreementBody, ConsensusBody, ConsensusRequest
@@ -23,7 +24,7 @@ from models.tree.walk import require_node
 from workers.artifacts import results
 from workers.model import Record
 
-router = APIRouter(prefix="/v1", tags=["trees"], route_class=StrictRoute)
+router = APIRouter(prefix="/v1", tags=["trees"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
 
 _OPTIONS = {"rule", "threshold", "match", "common", "support", "seed"}
 

@@ -24,6 +24,7 @@ from app.http.etags import IfMatch, answer, body_etag, require_match
 from app.http.idempotency import Once
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import not_found, responses
+from app.http.queries import ONLY_KNOWN
 from app.schemas.annotations import (
     DescriptionQuery,
     NameFilter,
@@ -41,7 +42,7 @@ from app.submission.uploads import NewDataset, create, receive
 from workers.artifacts.datasets import Dataset
 from workers.model import new_id
 
-router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
+router = APIRouter(prefix="/v1/datasets", tags=["datasets"], dependencies=ONLY_KNOWN)
 
 MEDIA_TYPES = (
     "application/octet-stream",

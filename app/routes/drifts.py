@@ -15,6 +15,7 @@ from app.http.bodies import StrictRoute
 from app.http.dependencies import DriftId, Service, ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
 from app.http.problems import ANYWHERE, Refused, refused_at, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.streaming import Turn
 from app.http.waiting import Prefer
 from app.routes import webhooks
@@ -37,7 +38,9 @@ from models.errors import UsageError
 from workers.artifacts import results
 from workers.formats.strict_json import SAMPLES
 
-router = APIRouter(prefix="/v1", tags=["predictions"], route_class=StrictRoute)
+router = APIRouter(
+    prefix="/v1", tags=["predictions"], route_class=StrictRoute, dependencies=ONLY_KNOWN
+)
 
 _CSV = (
     "aspect,node,name,parent,parent_name,direction,before,after,low,high,p_value,n_before,"

@@ -24,6 +24,7 @@ from app.http.etags import IfMatch, answer, changed_meanwhile, etag_of, require_
 from app.http.keyring import Access
 from app.http.paging import LINK_HEADER, Limit, next_link
 from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.streaming import in_turn
 from app.schemas.editions import (
     CHANGE_EXAMPLE,
@@ -52,7 +53,7 @@ from workers.artifacts.editions import (
 )
 from workers.model import now
 
-router = APIRouter(prefix="/v1", tags=["trees"], route_class=StrictRoute)
+router = APIRouter(prefix="/v1", tags=["trees"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
 
 _WRITING = (
     "malformed",

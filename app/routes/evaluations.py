@@ -15,6 +15,7 @@ from app.http.bodies import StrictRoute
 from app.http.dependencies import JobId, Service, ServiceDep, Tenant, TreeId
 from app.http.etags import answer
 from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.streaming import Turn
 from app.http.waiting import Prefer
 from app.schemas.evaluations import Evaluation, EvaluationRequest, NodeReport
@@ -31,7 +32,7 @@ from workers.model import Record
 if TYPE_CHECKING:
     import pyarrow as pa
 
-router = APIRouter(tags=["trees"], route_class=StrictRoute)
+router = APIRouter(tags=["trees"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
 
 ROLES = ("labels", "features", "distances", "similarity", "hierarchy")
 

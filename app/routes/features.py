@@ -12,12 +12,13 @@ from app.forms.parts import json_object
 from app.forms.stored import look_turn, tree_of
 from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.problems import ANYWHERE, responses
+from app.http.queries import ONLY_KNOWN
 from app.schemas.features import FeaturesBody
 from models.tree.features import DistinctiveFeature, distinctive_features
 from models.tree.tree import Tree
 from workers.formats.table_writers import Piece, csv_chunks, json_rows, pieces_of_rows
 
-router = APIRouter(prefix="/v1/trees", tags=["trees"])
+router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
 
 _ROWS = 4096
 """The number of rows written at a time."""

@@ -11,12 +11,13 @@ from app.forms.pictures import DOCUMENTED
 from app.http.bodies import StrictRoute
 from app.http.dependencies import ServiceDep, Tenant
 from app.http.problems import ANYWHERE, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.streaming import Turn, in_turn
 from app.pictures.paper import MM, Paper
 from app.pictures.typefaces import typefaces
 from app.schemas.figures import FigureRequest
 
-router = APIRouter(prefix="/v1", tags=["figures"], route_class=StrictRoute)
+router = APIRouter(prefix="/v1", tags=["figures"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
 
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     200: {

@@ -16,6 +16,7 @@ from app.http.bodies import StrictRoute
 from app.http.dependencies import HeatmapId, Service, ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
 from app.http.problems import ANYWHERE, not_found, refused_at, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.streaming import Turn
 from app.http.waiting import Prefer
 from app.schemas.heatmaps import (
@@ -36,7 +37,9 @@ from models.heatmaps.tiles import quantised, span_of, tile
 from workers.artifacts import results
 from workers.model import sibling
 
-router = APIRouter(prefix="/v1", tags=["heatmaps"], route_class=StrictRoute)
+router = APIRouter(
+    prefix="/v1", tags=["heatmaps"], route_class=StrictRoute, dependencies=ONLY_KNOWN
+)
 
 _AXES: Form[bytes] = Form("json", "application/json", lambda content: iter([content]))
 _TILE: Form[bytes] = Form("bin", "application/octet-stream", lambda content: iter([content]))

@@ -14,6 +14,7 @@ from app.http.addresses import address
 from app.http.bodies import read_bounded
 from app.http.etags import answer
 from app.http.problems import Refused, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.waiting import Prefer
 from app.schemas.annotations import DescriptionQuery, TagsQuery
 from app.schemas.jobs import JobBody
@@ -23,7 +24,7 @@ from app.submission.tree_jobs import result_of
 from workers.formats.trees import FORMATS
 from workers.model import Record, sibling
 
-router = APIRouter(prefix="/v1/trees", tags=["trees"])
+router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
 
 WAIT_S = 30.0
 """How long an import is awaited without `Prefer`."""

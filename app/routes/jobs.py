@@ -15,6 +15,7 @@ from app.http.dependencies import Caller, JobId, OnceDep, Service, ServiceDep, T
 from app.http.etags import IfMatch, answer, body_etag, require_match
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import not_found, responses
+from app.http.queries import ONLY_KNOWN
 from app.routes import webhooks
 from app.schemas.annotations import NameFilter, SearchFilter, TagFilter, words_of
 from app.schemas.jobs import EXAMPLE, QUEUED_EXAMPLE, JobBody, NewJob
@@ -38,7 +39,9 @@ from app.submission.steps import (
 )
 from workers.model import Record
 
-router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute)
+router = APIRouter(
+    prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute, dependencies=ONLY_KNOWN
+)
 
 _STATUSES = Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
 _ETAG = {"ETag": {"description": "ETag, which changes with the job.", "schema": {"type": "string"}}}

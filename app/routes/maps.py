@@ -20,6 +20,7 @@ from app.http.bodies import StrictRoute
 from app.http.dependencies import MapId, Service, ServiceDep, Tenant, TreeId
 from app.http.etags import answer, etag_of
 from app.http.problems import ANYWHERE, not_found, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.streaming import in_turn, turn
 from app.http.waiting import Prefer
 from app.schemas.maps import (
@@ -54,7 +55,7 @@ from workers.artifacts import results
 from workers.artifacts.trees import TreeRecord
 from workers.model import sibling
 
-router = APIRouter(prefix="/v1", tags=["maps"], route_class=StrictRoute)
+router = APIRouter(prefix="/v1", tags=["maps"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
 
 _ETAG = {"ETag": {"description": "ETag of this form.", "schema": {"type": "string"}}}
 _UNCHANGED: dict[int | str, dict[str, Any]] = {

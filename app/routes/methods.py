@@ -10,11 +10,12 @@ from fastapi import APIRouter, Request, Response
 from app.http.dependencies import Tenant
 from app.http.etags import answer
 from app.http.problems import not_found, responses
+from app.http.queries import ONLY_KNOWN
 from app.schemas.methods import EXAMPLE, MethodBody
 from app.schemas.pages import Page
 from models.registry import known, methods
 
-router = APIRouter(prefix="/v1/methods", tags=["methods"])
+router = APIRouter(prefix="/v1/methods", tags=["methods"], dependencies=ONLY_KNOWN)
 
 
 @router.get(

@@ -13,6 +13,7 @@ from app.forms.stored import model_tree_record
 from app.http.bodies import StrictRoute
 from app.http.dependencies import JobId, ModelId, Service, ServiceDep, Tenant
 from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.streaming import Turn, streamed
 from app.http.waiting import Prefer
 from app.schemas.jobs import JobBody
@@ -30,7 +31,7 @@ from models.registry import known, methods
 from workers.artifacts import results
 from workers.model import Record, sibling
 
-router = APIRouter(tags=["models"], route_class=StrictRoute)
+router = APIRouter(tags=["models"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
 
 _BYTES = 1 << 20
 _OPTIONS = {"metrics", "by", "top_k", "threshold", "bootstrap", "seed"}

@@ -12,6 +12,7 @@ from app.http.contents import serve
 from app.http.dependencies import ModelId, Service, ServiceDep, Tenant
 from app.http.etags import IfMatch, answer, body_etag, require_match
 from app.http.problems import not_found, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.waiting import Prefer
 from app.routes import predictions
 from app.schemas.jobs import JobBody
@@ -23,7 +24,9 @@ from workers.artifacts import results
 from workers.artifacts.annotations import newest
 from workers.model import sibling
 
-router = APIRouter(prefix="/v1/models", tags=["models"], route_class=StrictRoute)
+router = APIRouter(
+    prefix="/v1/models", tags=["models"], route_class=StrictRoute, dependencies=ONLY_KNOWN
+)
 
 _MODEL = {"application/json": {"example": EXAMPLE}}
 

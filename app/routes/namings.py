@@ -14,6 +14,7 @@ from app.http.bodies import StrictRoute
 from app.http.dependencies import NamingId, Service, ServiceDep, Tenant, TreeId
 from app.http.etags import answer
 from app.http.problems import refused_at, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.waiting import Prefer
 from app.schemas.namings import EXAMPLE, NAMES_EXAMPLE, NamingBody, NamingRequest, NodeNamesBody
 from app.submission.inputs import ResolvedInputs, resolve
@@ -27,7 +28,7 @@ from workers.errors import Missing
 from workers.stores.objects import layout
 from workers.stores.objects.job_files import read_request
 
-router = APIRouter(prefix="/v1", tags=["trees"], route_class=StrictRoute)
+router = APIRouter(prefix="/v1", tags=["trees"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
 
 _ROLES = ("labels", "documents", "features", "feature_names", "names")
 _PER_ROW = ("labels", "documents", "features", "names")

@@ -20,6 +20,7 @@ from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of, matches, require_match
 from app.http.paging import LINK_HEADER, next_link
 from app.http.problems import ANYWHERE, not_found, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.streaming import streamed
 from app.schemas.nodes import MembersBody, MembersQuery, NodeBody, NodePictureQuery
 from app.schemas.queries import EditionOf, NamesOf
@@ -34,7 +35,7 @@ from models.tree.leaf_ranges import points_before, spans
 from models.tree.tree import Tree
 from workers.formats.table_writers import Column, Piece, csv_chunks, json_list, json_rows
 
-router = APIRouter(prefix="/v1/trees", tags=["trees"])
+router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
 
 NodeId = Annotated[int, Path(ge=0, le=2**31 - 1, description="A node's id.", examples=[0])]
 LabelsId = Annotated[

@@ -16,12 +16,13 @@ from app.http.dependencies import ModelId, ServiceDep, Tenant
 from app.http.etags import etag_of
 from app.http.paging import LINK_HEADER, next_link
 from app.http.problems import ANYWHERE, not_found, responses
+from app.http.queries import ONLY_KNOWN
 from app.pictures.stream import MOST_SHOWN
 from app.schemas.paths import PathsBody, PathsQuery
 from workers.artifacts import results
 from workers.model import sibling
 
-router = APIRouter(prefix="/v1/models", tags=["models"])
+router = APIRouter(prefix="/v1/models", tags=["models"], dependencies=ONLY_KNOWN)
 
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     200: {

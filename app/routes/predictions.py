@@ -18,6 +18,7 @@ from app.forms.stored import record_of
 from app.http.bodies import StrictRoute
 from app.http.dependencies import JobId, Service, ServiceDep, Tenant, TreeId
 from app.http.problems import ANYWHERE, Refused, not_found, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.streaming import Turn
 from app.http.waiting import Prefer
 from app.schemas.jobs import JobBody
@@ -35,7 +36,7 @@ from workers.model import Record
 if TYPE_CHECKING:
     import pyarrow as pa
 
-router = APIRouter(tags=["trees"], route_class=StrictRoute)
+router = APIRouter(tags=["trees"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
 
 Accept = Annotated[str | None, Header(description="JSON, Arrow or CSV.")]
 

@@ -11,6 +11,7 @@ from app.http.bodies import StrictRoute
 from app.http.dependencies import Caller, Service, ServiceDep, ShareId, Tenant, TreeId
 from app.http.etags import answer
 from app.http.problems import ANYWHERE, Refused, not_found, responses
+from app.http.queries import ONLY_KNOWN
 from app.schemas.pages import Page
 from app.schemas.shares import (
     EXAMPLE,
@@ -25,7 +26,7 @@ from app.submission.named_jobs import LOCATION, MAPS, NAMINGS
 from app.submission.shown_trees import edition_of
 from workers.artifacts.shares import MOST_SHARES, Share
 
-router = APIRouter(prefix="/v1", tags=["trees"], route_class=StrictRoute)
+router = APIRouter(prefix="/v1", tags=["trees"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
 
 
 @router.post(

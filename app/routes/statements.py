@@ -23,6 +23,7 @@ from app.http.dependencies import (
 )
 from app.http.keyring import Access
 from app.http.problems import ANYWHERE, not_found, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.streaming import in_turn, turn
 from app.routes.datasets import LOCATION, created
 from app.schemas.datasets import EXAMPLE, DatasetBody
@@ -36,7 +37,7 @@ from workers.artifacts.trees import TreeRecord
 from workers.formats.json import MAX_JSON
 from workers.model import new_id, now
 
-router = APIRouter(route_class=RowsRoute)
+router = APIRouter(route_class=RowsRoute, dependencies=ONLY_KNOWN)
 
 _SUFFIX = ", known"
 _LONGEST = 1000

@@ -14,11 +14,12 @@ from app.forms.stretches import FORMS, StretchesExport, stretches_in
 from app.http.dependencies import ModelId, ServiceDep, Tenant
 from app.http.etags import etag_of
 from app.http.problems import ANYWHERE, not_found, responses
+from app.http.queries import ONLY_KNOWN
 from app.schemas.stretches import StretchesBody, StretchesQuery
 from workers.artifacts import results
 from workers.model import sibling
 
-router = APIRouter(prefix="/v1/models", tags=["models"])
+router = APIRouter(prefix="/v1/models", tags=["models"], dependencies=ONLY_KNOWN)
 
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     200: {

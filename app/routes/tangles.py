@@ -12,10 +12,11 @@ from app.forms.stored import look_turn, tree_of
 from app.forms.tangles import FORMS, TangleExport
 from app.http.dependencies import ServiceDep, Tenant, TreeId, is_id
 from app.http.problems import ANYWHERE, not_found, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.streaming import Turn
 from app.schemas.tangles import TangleBody, TangleQuery
 
-router = APIRouter(prefix="/v1/trees", tags=["trees"])
+router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
 
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     200: {"model": TangleBody, "description": "Both trees.", "content": DOCUMENTED},

@@ -11,6 +11,7 @@ from app.http.bodies import StrictRoute
 from app.http.dependencies import ModelId, Service
 from app.http.etags import answer
 from app.http.problems import not_found, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.waiting import Prefer
 from app.routes.datasets import LOCATION
 from app.schemas.datasets import EXAMPLE, DatasetBody
@@ -25,7 +26,7 @@ from models.registry import known, methods
 from workers.artifacts.trees import TreeRecord
 from workers.model import Record, sibling
 
-router = APIRouter(tags=["models"], route_class=StrictRoute)
+router = APIRouter(tags=["models"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
 
 _SUFFIX = ", transformed"
 _LONGEST = 1000

@@ -15,6 +15,7 @@ from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.etags import IfMatch, require_match
 from app.http.paging import LINK_HEADER, Cursor, Limit, next_link
 from app.http.problems import ANYWHERE, not_found, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.streaming import turn
 from app.schemas.annotations import NameFilter, SearchFilter, TagFilter, words_of
 from app.schemas.pages import Page
@@ -23,7 +24,7 @@ from app.schemas.trees import TREE_EXAMPLE, NestedTreeBody, TreeBody, TreeSummar
 from app.submission.shown_trees import categories_of, shown_etag, shown_tree_of
 from workers.model import sibling
 
-router = APIRouter(prefix="/v1/trees", tags=["trees"])
+router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
 
 _HCLUST: dict[str, Any] = {
     "type": "object",

@@ -26,6 +26,7 @@ from app.http.dependencies import (
 )
 from app.http.etags import IfMatch, answer, body_etag, require_match
 from app.http.problems import Refused, not_found, responses
+from app.http.queries import ONLY_KNOWN
 from app.routes.datasets import REPEATED, created, repeated
 from app.schemas.annotations import DescriptionQuery, TagsQuery
 from app.schemas.datasets import EXAMPLE as DATASET
@@ -39,7 +40,9 @@ from workers.artifacts.uploads import MOST_PARTS, Part, Upload
 from workers.errors import AlreadyThere, Missing
 from workers.model import new_id, now
 
-router = APIRouter(prefix="/v1/uploads", tags=["datasets"], route_class=PartsRoute)
+router = APIRouter(
+    prefix="/v1/uploads", tags=["datasets"], route_class=PartsRoute, dependencies=ONLY_KNOWN
+)
 
 _DIGEST = re.compile(r"(?:^|,)\s*sha-256=:([A-Za-z0-9+/=]*):\s*(?:,|$)")
 _LOCATION = {

@@ -8,12 +8,13 @@ from fastapi import APIRouter, Response
 from app.http.dependencies import Caller, Service, ServiceDep
 from app.http.keyring import Access
 from app.http.problems import responses
+from app.http.queries import ONLY_KNOWN
 from app.http.rates import Level
 from app.schemas.usage import EXAMPLE, AmountBody, RequestsBody, UsageBody, UseBody
 from app.submission.allowances import limits_of_tenant
 from workers.settings import Limits
 
-router = APIRouter(prefix="/v1/usage", tags=["health"])
+router = APIRouter(prefix="/v1/usage", tags=["health"], dependencies=ONLY_KNOWN)
 
 
 @router.get(

@@ -8,10 +8,11 @@ from importlib.metadata import version
 from fastapi import APIRouter
 
 from app.http.problems import responses
+from app.http.queries import ONLY_KNOWN
 from app.openapi import VERSION
 from app.schemas.health import Version
 
-router = APIRouter(tags=["health"])
+router = APIRouter(tags=["health"], dependencies=ONLY_KNOWN)
 
 
 @router.get(

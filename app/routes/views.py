@@ -16,6 +16,7 @@ from app.forms.stored import look_turn, record_of
 from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.paging import LINK_HEADER, next_link
 from app.http.problems import ANYWHERE, responses
+from app.http.queries import ONLY_KNOWN
 from app.http.streaming import in_turn, streamed, turn
 from app.schemas.queries import EditionOf, NamesOf
 from app.schemas.views import Hits, Levels, View
@@ -28,7 +29,7 @@ from models.tree.window import Folded, scene
 from workers.formats.table_writers import json_list
 from workers.model import sibling
 
-router = APIRouter(prefix="/v1/trees", tags=["trees"])
+router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
 
 MOST_CATEGORIES = 1000
 """The number of categories whose texts are in a view."""

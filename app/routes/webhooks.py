@@ -10,11 +10,12 @@ from starlette.routing import BaseRoute
 
 from app.http.dependencies import Caller, ServiceDep
 from app.http.problems import Refused, responses
+from app.http.queries import ONLY_KNOWN
 from app.schemas.jobs import EndedBody
 from app.schemas.webhooks import SecretBody
 from workers.jobs.webhook_keys import encoded
 
-router = APIRouter(prefix="/v1/webhook-secret", tags=["jobs"])
+router = APIRouter(prefix="/v1/webhook-secret", tags=["jobs"], dependencies=ONLY_KNOWN)
 
 
 @router.get(

@@ -1,8 +1,8 @@
 """The page in a real browser, on a service started as by a user.
 
-Chromium is that of UMBEL_CHROMIUM, else /usr/bin/chromium. Without it the tests are skipped,
-or fail if UMBEL_REQUIRE_BROWSER is set. A console error, a violation of the content security
-policy or a request to another host fails the test of the page.
+The browser is that of UMBEL_CHROMIUM, else the first of `BROWSERS`. Without one the tests are
+skipped, or fail if UMBEL_REQUIRE_BROWSER is set. A console error, a violation of the content
+security policy or a request to another host fails the test of the page.
 """
 
 from __future__ import annotations
@@ -37,15 +37,20 @@ ARGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+BROWSERS = ("/usr/bin/chromium-headless-shell", "/usr/bin/chromium")
+"""The shell has no interface of its own; Chromium draws that of every window, unseen as it is,
+which takes as much time as the pages."""
 WITHIN_MS = 60_000
 """Timeout of each wait: generous, because a busy machine is slow."""
 
 
 def _browser_path() -> str:
-    path = os.environ.get("UMBEL_CHROMIUM", "/usr/bin/chromium")
+    given = os.environ.get("UMBEL_CHROMIUM")
+    paths = (given,) if given else BROWSERS
+    path = next((path for path in paths if Path(path).exists()), "")
     missing = None
-    if not Path(path).exists():
-        missing = f"no Chromium at {path} (set UMBEL_CHROMIUM)"
+    if not path:
+        missing = f"no Chromium at {' or '.join(paths)} (set UMBEL_CHROMIUM)"
     else:
         try:
             import playwright.sync_api  # noqa: F401

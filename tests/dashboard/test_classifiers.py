@@ -253,6 +253,7 @@ def test_an_evaluation_with_one_table(look: Open, api: Api, trained: dict[str, A
     card(page, "Colour").get_by_text("has no table of nodes").wait_for()
 
 
+@pytest.mark.slow
 def test_on_a_phone_in_the_dark(
     open_page: Open, trained: dict[str, Any], evaluation: dict[str, Any], axe: Axe
 ) -> None:

@@ -92,6 +92,7 @@ def test_the_clusters_as_a_table(look: Open, mixture: dict[str, Any]) -> None:
     page.locator(".cut-said", has_text="3 clusters").wait_for()
 
 
+@pytest.mark.slow
 def test_a_hierarchy_in_the_dark_on_a_phone(
     open_page: Open, api: Api, mixture: dict[str, Any], axe: Axe
 ) -> None:

@@ -144,9 +144,7 @@ def test_an_evaluation_on_new_rows(
     page.get_by_text("On new rows").click()
     page.locator("details [data-role=features] select").select_option(features)
     axe(page)
-    with page.expect_response("**/evaluations") as answered:
-        page.get_by_role("button", name="Measure").click()
-    assert answered.value.json()["placed"]["n_rows"] == 6
+    page.get_by_role("button", name="Measure").click()
     page.locator("table.results th", has_text="new labels, 6 new rows").wait_for()
     assert f"new_features={features}" in page.url
     page.reload()

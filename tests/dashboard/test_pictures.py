@@ -70,7 +70,13 @@ STATES: dict[str, tuple[str, str, Callable[[Page], None]]] = {
 """A name, an address, what is looked at, and how to wait for it."""
 
 
-@pytest.mark.parametrize("name", STATES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in ("circle", "matrix") else pytest.mark.slow)
+        for name in STATES
+    ],
+)
 def test_a_state_at_three_sizes(
     open_page: Open, axe: Axe, trees: dict[str, str], name: str
 ) -> None:

@@ -72,6 +72,7 @@ def test_the_parameters_of_a_method_are_shown(reference: Page) -> None:
     params.get_by_text("n_clusters", exact=True).first.wait_for()
 
 
+@pytest.mark.slow
 def test_the_reference_follows_the_theme(reference: Page) -> None:
     assert "dark-mode" not in (reference.locator("html").get_attribute("class") or "")
     reference.evaluate("dispatchEvent(new CustomEvent('themewish', {detail: 'dark'}))")

@@ -58,6 +58,7 @@ def visit(page: Page, path: str) -> None:
     page.wait_for_timeout(120)
 
 
+@pytest.mark.slow
 def test_every_page_is_accessible(open_page: Open, places: dict[str, str], axe: Axe) -> None:
     light, dark = open_page("/", theme="light"), open_page("/", theme="dark")
     for path in places.values():

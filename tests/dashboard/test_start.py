@@ -348,6 +348,7 @@ def test_hostile_names_are_text(open_page: Open, hostile: dict[str, str], axe: A
     axe(page)
 
 
+@pytest.mark.slow
 def test_names_of_any_length_and_direction(open_page: Open, api: Api) -> None:
     for name in ("W" * 1000, "שלום \u202e עולם", "🌲" * 40):
         dataset = api.upload(points(), role="features", name=name)

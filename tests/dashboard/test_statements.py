@@ -184,6 +184,7 @@ def test_a_run_that_ended_elsewhere(
     page.evaluate("localStorage.clear()")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_contrast(open_page: Open, halves: str, axe: Axe, theme: str) -> None:
     page = open_page(f"/trees/{halves}", theme=theme)

@@ -76,6 +76,7 @@ def test_two_samples_are_compared(look: Open, tree: str, axe: Axe) -> None:
     page.locator(".tree-node").get_by_text("<b>dog</b>").first.wait_for()
 
 
+@pytest.mark.slow
 def test_earlier_ones_are_opened_on_a_phone(open_page: Open, api: Api, tree: str, axe: Axe) -> None:
     even = np.arange(40) % 4
     for seed in (3, 4):

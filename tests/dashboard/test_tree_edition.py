@@ -108,6 +108,7 @@ def test_nodes_are_changed_and_changes_undone(
     )
 
 
+@pytest.mark.slow
 def test_the_panel_on_a_phone_and_in_the_dark(
     open_page: Open, service: Service, tree: str, axe: Axe
 ) -> None:

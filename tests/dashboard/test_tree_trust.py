@@ -86,6 +86,7 @@ def test_a_tree_is_calibrated_and_tells_what_was_found(look: Open, tree: str, ax
     page.locator(".tree-node").get_by_text("oak").first.wait_for()
 
 
+@pytest.mark.slow
 def test_it_fits_a_phone_and_the_dark(open_page: Open, api: Api, tree: str, axe: Axe) -> None:
     body = {
         "inputs": {"logits": (6.0 * np.eye(4)[np.arange(100) % 4]).tolist()},

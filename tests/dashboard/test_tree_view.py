@@ -525,7 +525,9 @@ def test_invalid_addresses(look: Open, small: str) -> None:
     page.get_by_text("Shown without what the link named").wait_for()
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
+@pytest.mark.parametrize(
+    ("theme", "width"), [("light", 1280), pytest.param("dark", 390, marks=pytest.mark.slow)]
+)
 def test_accessibility(
     open_page: Open, axe: Callable[[Page], None], small: str, theme: str, width: int
 ) -> None:

@@ -220,6 +220,7 @@ def far_from(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[str]:
     return wrong
 
 
+@pytest.mark.slow
 def test_evaluations_measure_the_same(earlier: Earlier) -> None:
     for old in earlier.expected["evaluations"]:
         answer = earlier.service.client.post(
@@ -232,6 +233,7 @@ def test_evaluations_measure_the_same(earlier: Earlier) -> None:
             assert lacking(old["answer"][part], answer.json()[part], part, RTOL) == []
 
 
+@pytest.mark.slow
 def test_new_jobs_grow_from_earlier_ones(earlier: Earlier) -> None:
     for old in earlier.expected["grown"]:
         before = earlier.json(f"/v1/jobs/{old['job']}")

@@ -51,7 +51,7 @@ def test_the_service_matches_its_document(tenants: Tenants) -> None:
     check_against_document(
         tenants.service,
         tenants.key,
-        "--max-examples=3",
+        "--max-examples=1",
         "--phases=examples,fuzzing",
         "--generation-deterministic",
     )

@@ -45,6 +45,7 @@ def service(
         yield service
 
 
+@pytest.mark.slow
 def test_the_catalogue_says_which_methods_wait(service: Service) -> None:
     items = service.client.get("/v1/methods").json()["items"]
     assert {item["id"] for item in items} == set(methods())
@@ -54,6 +55,7 @@ def test_the_catalogue_says_which_methods_wait(service: Service) -> None:
     assert "torch is not installed" in service.log()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "pointer"),
     [
@@ -73,6 +75,7 @@ def test_a_job_that_needs_it_is_refused(
     assert [error["pointer"] for error in problem["errors"]] == [pointer]
 
 
+@pytest.mark.slow
 def test_the_other_methods_run(service: Service) -> None:
     for method, role in (("l2h", "logits"), ("hac", "features")):
         job = service.ended(service.submit({"method": method, "inputs": {role: LOGITS}}))

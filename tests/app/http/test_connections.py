@@ -332,6 +332,23 @@ def test_connections_past_the_bound_get_503(
     assert any("connections are open" in warning and "(5)" in warning for warning in warnings)
 
 
+def test_a_kept_connection_makes_room_for_others(
+    valkey: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.http.connections.CROWDED_S", 0.2)
+    with serving(valkey, tmp_path, max_connections=3, keep_alive_s=300.0) as running:
+        open_connections = running.server.server_state.connections
+        with running.connect(get("/livez")) as first, running.connect(get("/livez")) as second:
+            for connection in (first, second):
+                assert status_of(skip_response(connection)) == 200
+            time.sleep(1.5)
+            assert len(open_connections) == 2
+            with running.connect() as third:
+                wait_for(lambda: len(open_connections) == 1)
+                third.sendall(get("/livez"))
+                assert status_of(skip_response(third)) == 200
+
+
 def wait_for(reached: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 30
     while not reached():

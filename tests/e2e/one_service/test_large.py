@@ -110,6 +110,7 @@ def test_large_answers_do_not_delay_small_requests(api: Api, n_leaves: int) -> N
         report(form, took)
 
 
+@pytest.mark.slow
 def test_many_large_answers_at_once_leave_room_for_small_trees(api: Api) -> None:
     url = str(api.client.base_url)
     large, small = imported(api, newick(100_000)), imported(api, "((rose,tulip)flower,oak);")

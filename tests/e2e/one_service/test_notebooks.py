@@ -26,14 +26,8 @@ def said(cell: Any) -> tuple[list[str], list[float], list[str]]:
     return _NUMBER.sub(" ", text).split(), numbers, sorted(shown)
 
 
-# The tour starts a service of its own, and does by hand what the service does.
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem == "tour"))
-        for path in NOTEBOOKS
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_says_what_it_said(path: Path, service: Service) -> None:
     committed = nbformat.read(path, nbformat.NO_CONVERT)
     cells = executed(path, service.url).cells

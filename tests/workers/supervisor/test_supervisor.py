@@ -343,7 +343,7 @@ def test_a_stopped_child_counts_as_crashed(
     "happens",
     [
         "killed",
-        "stopped",
+        pytest.param("stopped", marks=pytest.mark.slow),
         pytest.param("stopped, then killed", marks=pytest.mark.slow),
     ],
 )
