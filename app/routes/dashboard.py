@@ -1,6 +1,10 @@
 """The dashboard: the pages at `/`, `/shared`, `/embed` and `/docs` and their files, from
 `app/dashboard`, and those of the sample, from `app/sample`.
 
+The pages name their files by addresses that contain the version of all files, so that a browser
+keeps them without asking again: `/dashboard/v-<version>/js/main.js`. Imports among modules are
+relative and stay within it.
+
 None of them needs a key: they reveal nothing about a tenant, and the page itself reads from `/v1`
 with the key that its user enters.
 """
@@ -10,6 +14,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import time
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -64,6 +69,13 @@ MEDIA_TYPES = {
     ".txt": "text/plain; charset=utf-8",
     ".npy": "application/x-npy",
 }
+KEPT = "public, max-age=31536000, immutable"
+"""The `Cache-Control` of files under the present version."""
+
+_VERSION_S = 1.0
+"""For how long a version is believed before the files are looked at again."""
+
+_VERSIONED = re.compile(r"v-([0-9a-f]{16})/(.*)")
 _PATH = re.compile(r"[a-zA-Z0-9_-][a-zA-Z0-9._-]*(/[a-zA-Z0-9_-][a-zA-Z0-9._-]*)*")
 _PACKED = frozenset({".html", ".css", ".js", ".json", ".svg", ".txt"})
 
@@ -73,6 +85,24 @@ class Files(StaticFiles):
 
     ETags depend on the content: an image or a package may give all its files the same time.
     """
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory=directory)
+        self._root = directory
+        self._version: tuple[float, str] | None = None
+
+    def version(self) -> str:
+        """What changes with the name or the content of any file."""
+        now = time.monotonic()
+        if self._version is None or now - self._version[0] > _VERSION_S:
+            digest = sha256()
+            for path in sorted(self._root.rglob("*")):
+                if path.suffix in MEDIA_TYPES:
+                    found = path.stat()
+                    _, etag = _read(path, found.st_mtime_ns, found.st_size, False)
+                    digest.update(f"{path.relative_to(self._root).as_posix()} {etag}\n".encode())
+            self._version = now, digest.hexdigest()[:16]
+        return self._version[1]
 
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
         if not _PATH.fullmatch(path) or Path(path).suffix not in MEDIA_TYPES:
@@ -88,7 +118,8 @@ class Files(StaticFiles):
     ) -> Response:
         path, request = Path(full_path), Headers(scope=scope)
         packed = path.suffix in _PACKED and takes_gzip(request)
-        content, etag = _read(path, stat_result.st_mtime_ns, stat_result.st_size, packed)
+        version = self.version() if path.suffix == ".html" else ""
+        content, etag = _read(path, stat_result.st_mtime_ns, stat_result.st_size, packed, version)
         headers = {**HEADERS, "ETag": etag}
         # Conditions arrive without the coding (`app.http.compression`).
         if matches(request.get("if-none-match"), etag.replace('-gzip"', '"')):
@@ -99,12 +130,17 @@ class Files(StaticFiles):
 
 
 @lru_cache(maxsize=512)
-def _read(path: Path, changed_ns: int, size: int, packed: bool) -> tuple[bytes, str]:
+def _read(
+    path: Path, changed_ns: int, size: int, packed: bool, version: str = ""
+) -> tuple[bytes, str]:
     """The content as sent, and its ETag.
 
     changed_ns, size : those of the file, so that a changed one is read again.
+    version : that of the files which a page names.
     """
     content = path.read_bytes()
+    if version:
+        content = content.replace(b'"dashboard/', f'"dashboard/v-{version}/'.encode())
     digest = sha256(content).hexdigest()[:32]
     if packed:
         return gzip.compress(content, 6, mtime=0), f'"{digest}-gzip"'
@@ -160,5 +196,12 @@ async def sample(request: Request, path: str) -> Response:
 
 @router.api_route("/dashboard/{path:path}", methods=["GET", "HEAD"])
 async def file(request: Request, path: str) -> Response:
-    """A file of the page."""
-    return await PAGE.get_response(path, request.scope)
+    """A file of the page, with the version before its path or without."""
+    versioned = _VERSIONED.fullmatch(path)
+    if versioned is None:
+        return await PAGE.get_response(path, request.scope)
+    response = await PAGE.get_response(versioned[2], request.scope)
+    # Another version is that of a page which was loaded before an update, or elsewhere.
+    if versioned[1] == PAGE.version():
+        response.headers["Cache-Control"] = KEPT
+    return response

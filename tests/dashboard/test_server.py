@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from hashlib import sha256
 from pathlib import Path
@@ -11,7 +12,7 @@ from starlette.testclient import TestClient
 
 from app.http.environment_keys import new_key
 from app.main import create_app, documented_app
-from app.routes.dashboard import FOLDER, MEDIA_TYPES, Files
+from app.routes.dashboard import FOLDER, KEPT, MEDIA_TYPES, Files
 from app.settings import Settings
 
 PLAIN = {"Accept-Encoding": "identity"}
@@ -61,7 +62,7 @@ def test_every_file_has_its_type(local: TestClient) -> None:
         answer = local.get(f"/dashboard/{path.relative_to(FOLDER).as_posix()}", headers=PLAIN)
         assert answer.status_code == 200, path
         assert answer.headers["content-type"] == MEDIA_TYPES[path.suffix], path
-        assert answer.content == path.read_bytes()
+        assert re.sub(rb'"dashboard/v-\w+/', b'"dashboard/', answer.content) == path.read_bytes()
 
 
 def test_an_unchanged_file_is_not_sent_again(local: TestClient) -> None:
@@ -100,6 +101,41 @@ def test_a_changed_file_is_read_again(
     assert local.get("/dashboard/a.js").text == "1;"
     (tmp_path / "a.js").write_text("22;")
     assert local.get("/dashboard/a.js").text == "22;"
+
+
+def test_a_browser_keeps_what_a_page_names(local: TestClient) -> None:
+    for page in ("/", "/docs", "/shared", "/embed"):
+        answer = local.get(page)
+        assert answer.headers["cache-control"] == "no-cache"
+        named = re.findall(r'(?:src|href)="(dashboard/[^"]+)"', answer.text)
+        assert len(named) > 4
+        for path in named:
+            file = local.get(f"/{path}", headers=PLAIN)
+            assert file.status_code == 200
+            assert file.headers["cache-control"] == KEPT
+            kept = {"If-None-Match": file.headers["etag"]}
+            assert local.get(f"/{path}", headers={**PLAIN, **kept}).status_code == 304
+            plain = re.sub(r"/v-\w+/", "/", path)
+            assert local.get(f"/{plain}", headers=PLAIN).content == file.content
+    for path in ("v-0123456789abcdef/js/main.js", "metrics.json"):
+        assert local.get(f"/dashboard/{path}").headers["cache-control"] == "no-cache"
+    for path in ("v-0123456789abcdef/", "v-0123456789abcdef/js/none.js", "v-0/js/main.js"):
+        assert local.get(f"/dashboard/{path}").status_code == 404
+
+
+def test_a_changed_file_has_another_address(
+    local: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.routes.dashboard.PAGE", Files(directory=tmp_path))
+    monkeypatch.setattr("app.routes.dashboard._VERSION_S", 0.0)
+    (tmp_path / "index.html").write_text('<script src="dashboard/js/a.js"></script>')
+    (tmp_path / "js").mkdir()
+    addresses: list[str] = []
+    for content in ("1;", "2;", "1;"):
+        (tmp_path / "js" / "a.js").write_text(content)
+        os.utime(tmp_path / "js" / "a.js", ns=(len(addresses), len(addresses)))
+        addresses.append(local.get("/").text)
+    assert addresses[0] == addresses[2] != addresses[1]
 
 
 @pytest.mark.parametrize(
