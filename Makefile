@@ -80,9 +80,9 @@ format: dev node_modules/.package-lock.json  ## mend what the formatters and the
 	$(NODE)/eslint --fix .
 	$(NODE)/prettier --write --log-level warn $(PAGE)
 
-# Four processes on two cores: tests that wait for a service leave the cores to those that compute.
+# Three processes on two cores: tests that wait for a service leave the cores to those that compute.
 test: dev test-page  ## all tests but the slow ones
-	$(BIN)/pytest -n 4
+	$(BIN)/pytest -n 3
 
 test-page: node  ## the page's pure modules, by Node alone
 	node --test tests/dashboard/js/*.test.js

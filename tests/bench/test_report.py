@@ -51,6 +51,7 @@ def test_a_number_that_is_not_finite_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "bench.json").exists()
 
 
+@pytest.mark.slow
 def test_the_table_of_l2h_runs_on_small_cases(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

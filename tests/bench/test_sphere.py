@@ -132,6 +132,7 @@ def test_planted_classes_are_recovered_and_other_rows_detected(
     assert shares.out_of_sample_right > 0.9
 
 
+@pytest.mark.slow
 def test_likelihoods_cover_every_number_of_clusters_and_hierarchy(
     report: Report, planted: sets.LabelledSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:

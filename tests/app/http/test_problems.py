@@ -6,9 +6,9 @@ import logging
 
 import pytest
 from fastapi import FastAPI
-from fastapi.routing import iter_route_contexts
+from fastapi.routing import APIRoute, iter_route_contexts
 
-from app.http.queries import names
+from app.http.queries import names, refuse_unknown
 from tests.app.conftest import Api, Start, new_job, problem_of
 from workers.errors import StoreFull, StoreUnavailable
 
@@ -148,6 +148,19 @@ def test_unknown_query_parameters_are_refused(api: Api) -> None:
     assert problem["detail"] == "This path has no query parameter 'limit'; it takes none."
     # Parameters of a form that is not chosen are parameters of the path.
     assert api.client.get("/v1/jobs?limit=5&status=queued").status_code == 200
+
+
+def test_every_documented_route_refuses_them_but_the_probes(api: Api) -> None:
+    app = api.client.app
+    assert isinstance(app, FastAPI)
+    lenient = {
+        route.path
+        for route in app.routes
+        if isinstance(route, APIRoute)
+        and route.include_in_schema
+        and refuse_unknown not in [entry.call for entry in route.dependant.dependencies]
+    }
+    assert lenient == {"/livez", "/readyz", "/metrics"}
 
 
 def test_probes_and_links_to_the_page_may_have_any_query(api: Api) -> None:

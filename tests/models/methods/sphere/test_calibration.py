@@ -34,6 +34,7 @@ def test_ranks_are_flat() -> None:
     assert least(WORLD, SHORT, 40, sampler, 5) > LEVEL
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slip", ["sigma of log kappa halved", "walk without kappa' / kappa"])
 def test_a_slip_shows(slip: str) -> None:
     assert least(WORLD, SHORT, 24, slips(WORLD.priors)[slip], 5) < LEVEL

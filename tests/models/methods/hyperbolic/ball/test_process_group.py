@@ -88,7 +88,9 @@ fit(points(), 2, lambda fraction, stage, message="": print(stage, flush=True), m
 """
 
 
-@pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize(
+    "way", [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.slow)]
+)
 def test_no_follower_outlives_the_process_that_fits(way: signal.Signals, tmp_path: Path) -> None:
     """The process is killed alone, or first stopped and then killed with its group, as a job is."""
     with subprocess.Popen(
