@@ -98,8 +98,8 @@ class Files(StaticFiles):
             digest = sha256()
             for path in sorted(self._root.rglob("*")):
                 if path.suffix in MEDIA_TYPES:
-                    found = path.stat()
-                    _, etag = _read(path, found.st_mtime_ns, found.st_size, False)
+                    status = path.stat()
+                    _, etag = _read(path, status.st_mtime_ns, status.st_size, False)
                     digest.update(f"{path.relative_to(self._root).as_posix()} {etag}\n".encode())
             self._version = now, digest.hexdigest()[:16]
         return self._version[1]
