@@ -21,13 +21,13 @@ from typing import Literal
 
 from workers.artifacts.annotations import Annotations
 from workers.artifacts.datasets import Datasets
-from workers.errors import Missing, Problem, TransientError
+from workers.errors import Missing, Problem, StoreFull, StoreUnavailable, TransientError
 from workers.jobs.deliveries import Deliveries
 from workers.jobs.finish import Endings
 from workers.jobs.inspections import Inspections
 from workers.jobs.interrupted import Interrupted
 from workers.jobs.pieces import Pieces
-from workers.jobs.rebuild import Rebuild
+from workers.jobs.rebuild import NO_ROOM_FOR_RECORDS, Rebuild
 from workers.jobs.retention import Retention
 from workers.jobs.submission import Intake
 from workers.jobs.sweep import Sweeper, Waiting
@@ -142,11 +142,17 @@ class Ledger:
         return self._interrupted.finish(tenant, job_id)
 
     def get(self, tenant: str, job_id: str) -> Record | None:
-        """The record; None if there is none, or if it belongs to another tenant."""
+        """The record; None if there is none, or if it belongs to another tenant.
+
+        Raises StoreUnavailable, also where Redis lost the record and has no room for it.
+        """
         record = self._records.get(job_id)
         if record is None:
-            if self._rebuild.needed() and self._rebuild.restore_job(tenant, job_id):
-                self._annotations.restore(tenant, job_id)
+            try:
+                if self._rebuild.needed() and self._rebuild.restore_job(tenant, job_id):
+                    self._annotations.restore(tenant, job_id)
+            except StoreFull as error:
+                raise StoreUnavailable(NO_ROOM_FOR_RECORDS) from error
             # Read again in any case: a rebuild may have ended in the meantime.
             record = self._records.get(job_id)
         return record if record is not None and record.tenant == tenant else None

@@ -43,6 +43,8 @@ _THREADS = 8
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
+NO_ROOM_FOR_RECORDS = "Redis has no room for the records that it lost"
+
 
 class Rebuild:
     """Rebuilds Redis from the store. Threads may share it. receiver_of : as for `Intake`."""
@@ -76,16 +78,16 @@ class Rebuild:
         """Rebuild if that is needed.
 
         Where Redis has no room for it, what Redis holds from before its restart is good enough to
-        be read; StoreFull if it holds nothing.
+        be read; StoreUnavailable if it holds nothing.
         """
         run_id, built = self._records.run_ids()
         if run_id == built:
             return
         try:
             self.run()
-        except StoreFull:
+        except StoreFull as error:
             if built is None:
-                raise
+                raise StoreUnavailable(NO_ROOM_FOR_RECORDS) from error
             _log.warning("Redis has no room to rebuild what it lost")
 
     def run(self, wait_s: float = 10.0) -> int:

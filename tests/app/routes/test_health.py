@@ -76,9 +76,12 @@ def test_reads_go_on_while_redis_has_no_room(api: Api) -> None:
         assert api.client.get(f"/v1/jobs/{job_id}").json()["status"] == "queued"
         assert api.client.get("/v1/datasets").json()["items"] == []
         redis.delete(f"{prefix}counted")  # It has lost everything: an empty list would be wrong.
-        problem_of(api.client.get("/v1/jobs"), 507, "full")
+        problem_of(api.client.get("/v1/jobs"), 503, "unavailable")
+        redis.delete(f"{prefix}job:{job_id}")
+        problem_of(api.client.get(f"/v1/jobs/{job_id}"), 503, "unavailable")
     finally:
         redis.config_set("maxmemory", 0)
+    assert api.client.get(f"/v1/jobs/{job_id}").json()["status"] == "queued"
     api.service.ledger.worker_seen("w")
     assert api.client.get("/readyz").json() == {"status": "ok"}
 
