@@ -341,6 +341,7 @@ def test_a_kept_connection_makes_room_for_others(
         with running.connect(get("/livez")) as first, running.connect(get("/livez")) as second:
             for connection in (first, second):
                 assert status_of(skip_response(connection)) == 200
+            # Several checks long: while there is room, nobody has to go.
             time.sleep(1.5)
             assert len(open_connections) == 2
             with running.connect() as third:
