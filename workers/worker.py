@@ -204,6 +204,7 @@ def warm(pool: ChildPool, scratch: Path, timeout_s: float = 180.0) -> None:
         raise RuntimeError("the trial job does not end")
     finally:
         pool.drop(child)
+        pool.refill()
         shutil.rmtree(folder, ignore_errors=True)
 
 

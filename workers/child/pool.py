@@ -191,11 +191,19 @@ class ChildPool:
         return child
 
     def drop(self, child: Child) -> None:
-        """Stop a child, clean up after it and start a spare one, without waiting."""
+        """Stop a child and clean up after it, without waiting."""
         child.stop()
         # After `close` nothing is cleaned up: the process ends.
         with contextlib.suppress(RuntimeError):
             self._reaper.submit(child.clear)
+
+    def refill(self) -> None:
+        """Start spare children in place of those that were taken, without waiting.
+
+        Call it when what a child has computed is published: a fork of the template takes a core
+        for as long as a short job does.
+        """
+        with contextlib.suppress(RuntimeError):  # After `close`.
             self.fill()
 
     def close(self) -> None:

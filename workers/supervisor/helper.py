@@ -114,6 +114,7 @@ class Helper:
             _log.exception("%s is left to the worker of the job", name)
             pieces.leave(claim)
         finally:
+            self._pool.refill()
             heartbeat.stop()
             shutil.rmtree(folder, ignore_errors=True)
         return False

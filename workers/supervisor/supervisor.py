@@ -245,6 +245,7 @@ class Supervisor:
             _log.exception("job %s attempt %d", claim.request.id, claim.attempt)
             ledger.give_back(claim, spend=True, why=_why(error))
         finally:
+            self._pool.refill()
             heartbeat.stop()
             pieces.close()
             attempt.meter.send()

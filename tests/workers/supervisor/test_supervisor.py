@@ -89,7 +89,7 @@ class SingleWorker:
         return record
 
 
-def points(n_points: int = 9_000) -> bytes:
+def points(n_points: int = 12_000) -> bytes:
     """Points that take `hac` some seconds, nearly all in one C call."""
     values = np.random.default_rng(0).normal(size=(n_points, 16)).round(2)
     return json.dumps(values.tolist()).encode()
@@ -144,6 +144,24 @@ def test_a_job_succeeds_and_leaves_no_scratch(bench: SingleWorker) -> None:
     tree = bench.parts.trees.load("t", record.result["tree"])
     assert tree is not None
     assert tree.n_leaves == 3
+
+
+def test_a_spare_process_is_started_once_the_job_has_ended(
+    bench: SingleWorker, pool: ChildPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool.fill().result()
+    request = bench.submit()
+    seen: list[tuple[int, str]] = []
+    refill = pool.refill
+
+    def counted() -> None:
+        seen.append((len(pool._waiting), bench.record(request).status))
+        refill()
+
+    monkeypatch.setattr(pool, "refill", counted)
+    bench.supervisor.run(request.id)
+    assert seen == [(0, "succeeded")]
+    until(lambda: len(pool._waiting) == 1)
 
 
 def test_names_are_phrased_outside_the_child(
