@@ -25,8 +25,9 @@ k-means, pixels Ward's method. `l2h` after TEMI, five seeds: digits .799, .720, 
 .421, .568; emoji .531, .473, .576; usps .628, .552, .632; tinyimagenet-40 (one seed) .620, .219,
 .405. After TURTLE, five seeds: digits .737, .633, .777; usps .568, .500, .606; 20ng3000 .544, .294,
 .441; emoji .516, .456, .575; with both spaces of tinyimagenet-40 (one seed) .730, .385, .620, near
-the classifier's own .736, without its labels. HypHC, five seeds: digits .518, .448, .475; emoji
-.351, .446, .400; two seeds: 20ng3000 .432, .201, .227; tinyimagenet-40 (one seed) .354, .078, .135.
+the classifier's own .736, without its labels. HypHC, five seeds: digits .518, .448, .475; usps
+.369, .412, .419; 20ng3000 .428, .197, .235; emoji .351, .446, .400; tinyimagenet-40 (one seed)
+.354, .078, .135.
 DeepECT, five seeds: digits .719, .567, .692; usps .594, .449, .574; 20ng3000 .514, .267, .436;
 emoji .480, .439, .551; two seeds: optdigits .747, .617, .724. TreeVAE, three seeds: digits .686,
 .522, .675 (deviations .058, .107, .103); optdigits .711, .581, .732; usps .648, .538, .607. Five

@@ -47,14 +47,14 @@ mend it, nor does splitting by reconstruction; of several starts the bound does 
 ones, but certain decisions do (`python -m bench deep`). With four starts instead of one, leaf
 purity of trees of ten leaves before the last phase is .845 instead of .738 on 1,797 digits of 8 x 8
 pixels (three seeds), .794 instead of .823 on optdigits (seed 0), on usps .721 and .692 instead of
-.727 and .621 (seeds 0, 1). After the last phase it is .845 on digits (seed 1; k-means on a plain
-VAE: .786, three seeds), on usps .752 (seed 0; with one start .806, the VAE .785).
+.727 and .621 (seeds 0, 1). After the last phase it is .849 on digits, .858 on optdigits and .798 on
+usps (five seeds each); k-means on a plain VAE has .789, .808 and .775.
 
 Cost: with W the weights of encoder and of one leaf's decoder, about 6 N W (1 + leaves)
 multiplications and additions a pass over all networks, a fraction of it for the pass of a split;
-some two minutes of one thread for 10,000 rows of 784 values and ten leaves. All runs on one thread.
-Memory: the rows in float32, at most 256 MiB of frozen units, some 20 values for each weight and
-about 6 B (values + widths) leaves for a batch of B rows.
+about a minute and a half of one thread for 10,000 rows of 784 values and ten leaves. All runs on
+one thread. Memory: the rows in float32, at most 256 MiB of frozen units, some 20 values for each
+weight and about 6 B (values + widths) leaves for a batch of B rows.
 """
 
 from __future__ import annotations
