@@ -28,6 +28,8 @@ START_S = 600.0
 """How long a fresh process may take to start, on a machine that has much else to do."""
 FAKETIME = next(iter(Path("/usr/lib").glob("*/faketime/libfaketime.so.1")), None)
 """Debian's libfaketime, by which a process is told another time."""
+CLOCK = Path(__file__).with_name("clock")
+"""What Python needs for it."""
 
 
 class Parts:
@@ -71,6 +73,7 @@ class Parts:
             self.clock.write_text("+0")
             self.env |= {
                 "LD_PRELOAD": str(FAKETIME),
+                "PYTHONPATH": str(CLOCK),
                 "FAKETIME_TIMESTAMP_FILE": str(self.clock),
                 "FAKETIME_NO_CACHE": "1",
                 "FAKETIME_DONT_FAKE_MONOTONIC": "1",
