@@ -27,12 +27,11 @@ k-means, pixels Ward's method. `l2h` after TEMI, five seeds: digits .799, .720, 
 .441; emoji .516, .456, .575; with both spaces of tinyimagenet-40 (one seed) .730, .385, .620, near
 the classifier's own .736, without its labels. HypHC, five seeds: digits .518, .448, .475; usps
 .369, .412, .419; 20ng3000 .428, .197, .235; emoji .351, .446, .400; tinyimagenet-40 (one seed)
-.354, .078, .135.
-DeepECT, five seeds: digits .719, .567, .692; usps .594, .449, .574; 20ng3000 .514, .267, .436;
-emoji .480, .439, .551; two seeds: optdigits .747, .617, .724. TreeVAE, three seeds: digits .686,
-.522, .675 (deviations .058, .107, .103); optdigits .711, .581, .732; usps .648, .538, .607. Five
-seeds deviate by .017 to .068. CPU seconds of a fit: k-means .1 to 3, TEMI 1 to 11, DeepECT 6 to 21,
-TURTLE 9 to 106, HypHC 15 to 141, TreeVAE 58 to 85; then `l2h` .003 to .6.
+.354, .078, .135. DeepECT, five seeds: digits .719, .567, .692; optdigits .734, .606, .729; usps
+.594, .449, .574; 20ng3000 .514, .267, .436; emoji .480, .439, .551. TreeVAE, five seeds: digits
+.699, .531, .671 (deviations .047, .084, .081); optdigits .714, .591, .749; usps .659, .549, .627.
+Others deviate by .017 to .068. CPU seconds of a fit: k-means .1 to 3, TEMI 1 to 11, DeepECT 4 to
+21, TURTLE 9 to 106, HypHC 15 to 141, TreeVAE 40 to 85; then `l2h` .003 to .6.
 
 Source: Palumbo et al., "From Logits to Hierarchies" (2025), tables 1 and 2, appendix B.2 and B.3;
 there on CIFAR and Food-101, with networks of convolutions for the deep baselines.

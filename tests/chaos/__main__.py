@@ -32,14 +32,16 @@ def small_disk(megabytes: int) -> Iterator[Path]:
                 subprocess.run(["umount", "--lazy", name], check=False)
 
 
-def storm(seed: int, n_jobs: int, pause_s: float, *, on_s3: bool) -> Reckoning:
+def storm(
+    seed: int, n_jobs: int, pause_s: float, *, on_s3: bool, moves_clock: bool = True
+) -> Reckoning:
     with small_disk(256) as folder, ExitStack() as stack:
         s3 = None
         if on_s3:
             # Its volumes are larger than the small disk.
             own = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="umbel-chaos-")))
             s3 = stack.enter_context(weed(own))
-        parts = Parts(folder, s3=s3)
+        parts = Parts(folder, s3=s3, moves_clock=moves_clock)
         try:
             result = Storm(parts, seed, S3_FAULTS if on_s3 else FAULTS).run(n_jobs, pause_s)
             if failures(result):
@@ -69,19 +71,23 @@ def main() -> None:
     parser.add_argument("--s3-jobs", type=int, default=100, help="jobs of the one storm on S3")
     parser.add_argument("--jobs", type=int, default=500, help="jobs of every other storm")
     parser.add_argument("--pause", type=float, default=1.0, help="seconds between faults")
+    parser.add_argument(
+        "--steady-clock", action="store_true", help="move no clock, so that all is faster"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the first storm")
     asked = parser.parse_args()
+    moves_clock = not asked.steady_clock
     began, seed, bad = time.monotonic(), asked.seed, 0
     totals = dict.fromkeys(("jobs", "kills", "lost", "doubled"), 0)
     if asked.rolls:
         rolled = restarts(asked.rolls)
         bad += told("rolling restarts", rolled, rolled.failures())
     if asked.s3_jobs:
-        result = storm(seed, asked.s3_jobs, asked.pause, on_s3=True)
+        result = storm(seed, asked.s3_jobs, asked.pause, on_s3=True, moves_clock=moves_clock)
         bad += told("storm on S3", result, failures(result))
         add(totals, result)
     while asked.jobs and time.monotonic() - began < asked.seconds:
-        result = storm(seed, asked.jobs, asked.pause, on_s3=False)
+        result = storm(seed, asked.jobs, asked.pause, on_s3=False, moves_clock=moves_clock)
         bad += told(f"seed {seed}", result, failures(result))
         add(totals, result)
         seed += 1

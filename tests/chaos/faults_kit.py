@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import redis
 
-from tests.chaos.parts_kit import FAKETIME, Parts
+from tests.chaos.parts_kit import Parts
 from tests.chaos.proxy_kit import Mode, Proxy
 
 Fault = Callable[[Parts, random.Random], bool]
@@ -98,7 +98,7 @@ def connections(
 
 def move_clock(parts: Parts, dice: random.Random) -> bool:
     """An hour forth or back for every process, Valkey included; then back to the right time."""
-    if FAKETIME is None:
+    if not parts.moves_clock:
         return False
     _write(parts.clock, dice.choice(["+3600s", "-3600s"]))
     time.sleep(LONG_S)

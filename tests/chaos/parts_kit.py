@@ -36,8 +36,9 @@ class Parts:
     """Valkey, a proxy before it, an API and workers, on a store in `folder`.
 
     api_processes : of the API, behind its one port; for `roll` more than one. s3 : the address of
-    an object store and the
-    variables that open it, as of `weed`; the store is there, with a proxy before it.
+    an object store and the variables that open it, as of `weed`; the store is there, with a proxy
+    before it. moves_clock : whether `faults_kit.move_clock` can, which makes every look at the
+    clock read a file.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Parts:
         n_workers: int = 2,
         api_processes: int = 1,
         s3: tuple[str, dict[str, str]] | None = None,
+        moves_clock: bool = True,
     ) -> None:
         self.folder = folder
         self.api_processes = api_processes
@@ -69,7 +71,8 @@ class Parts:
             MARK: self.mark,
             **store_env,
         }
-        if FAKETIME is not None:
+        self.moves_clock = moves_clock and FAKETIME is not None
+        if self.moves_clock:
             self.clock.write_text("+0")
             self.env |= {
                 "LD_PRELOAD": str(FAKETIME),
