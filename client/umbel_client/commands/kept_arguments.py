@@ -162,6 +162,11 @@ def _edit(commands: Commands) -> None:
     parser.add_argument("target", help="an edition (ed_...), or a tree (tr_...) for a new one")
     parser.add_argument("--title", help="the edition's name")
     parser.add_argument("--from", dest="source", metavar="ID", help="of a new one: begin with ed_")
+    parser.add_argument(
+        "--revision",
+        type=int,
+        help="of an edition: only if it is at this revision (umbel show ed_)",
+    )
     operations = parser.add_argument_group("operations", "several, in their order")
     for name, metavar, text in (
         ("rename", "NODE=NAME", "without =NAME: the tree's own"),

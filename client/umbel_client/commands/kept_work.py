@@ -255,6 +255,8 @@ def edit(arguments: Namespace) -> None:
         raise InputError("target", f"{arguments.target!r} is neither ed_... nor tr_....")
     if not begins and arguments.source is not None:
         raise InputError("--from", "it is of a new edition: umbel edit tr_... --from ed_....")
+    if begins and arguments.revision is not None:
+        raise InputError("--revision", "a new edition has none yet.")
     if not begins and arguments.title is None and not operations:
         raise InputError("edit", "give at least one operation.")
     with service(arguments, kept=True) as umbel:
@@ -262,6 +264,7 @@ def edit(arguments: Namespace) -> None:
             edition = umbel.tree(arguments.target).edit(arguments.title, source=arguments.source)
         else:
             edition = umbel.edition(arguments.target)
+            _require_revision(edition, arguments.revision)
         new: Sequence[int] = ()
         try:
             if operations:
@@ -276,6 +279,17 @@ def edit(arguments: Namespace) -> None:
         put(dict(edition.state.body), arguments.json, edition.id)
         nodes = f", new nodes {', '.join(map(str, new))}" if new else ""
         say(f"revision {edition.revision}{nodes}", arguments.quiet)
+
+
+def _require_revision(edition: Edition, wanted: int | None) -> None:
+    """Raises InputError where the edition has been changed since, or was never there. A change
+    between this and the edit is refused by the service, which is told what was read here."""
+    if wanted is not None and wanted != edition.revision:
+        raise InputError(
+            "--revision",
+            f"{edition.id} is at revision {edition.revision}, not {wanted}; "
+            f"`umbel history {edition.id}` lists its changes.",
+        )
 
 
 def _operation(name: str, text: Any) -> dict[str, Any]:

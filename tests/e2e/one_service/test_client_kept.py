@@ -79,7 +79,11 @@ def test_editions_from_the_first_change_to_the_last(call: Call, plants: str) -> 
     assert nodes[4]["note"] == "old=er"
     call("edit", edition, "--undo")
     assert call("edit", edition, "--redo", "--title", "final") == edition
-    call("edit", edition, "--expand", "1", "--rename", "1", "--dissolve", "1")
+    at = body_of(call("show", edition, "--json"))["revision"]
+    refused = call("edit", edition, "--rename", "1=late", "--revision", str(at - 1), status=2)
+    assert f"is at revision {at}, not {at - 1}" in refused
+    whole = ("--expand", "1", "--rename", "1", "--dissolve", "1")
+    call("edit", edition, *whole, "--revision", str(at))
     merged = body_of(call("edit", edition, "--merge", "2,3=garden", "--json"))
     assert merged["new_nodes"] == [5]
     kinds = [each["kind"] for each in body_of(call("history", edition, "--json"))]
