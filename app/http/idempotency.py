@@ -4,7 +4,8 @@ A key belongs to one tenant and one route. Before anything is created, the key i
 together with the id of the new resource and a fingerprint of the request; afterwards the response
 is stored beside it. A repeat gets that response. If the process died in between, a repeat looks up
 the resource by the reserved id, and finishes what was begun with that id, so nothing is created
-twice.
+twice. While the first request may still be in progress, a repeat must not answer for it: what is
+there already may be taken back, as by a request whose last step got no answer.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ class Once:
         self.scope = None if key is None else f"{route}\n{key}"
         digest = hashlib.sha256(f"{route}\0{key}".encode()).hexdigest()
         self._place = f"{prefix}once:{tenant}:{digest}"
+        self._reservation = ""
 
     async def begun(self) -> bool:
         """Whether an earlier request had this key; False without one."""
@@ -72,7 +74,8 @@ class Once:
 
         new_id : id of the resource that `make` creates.
         fingerprint : everything in the request that determines what is created.
-        again : gives the response for an existing id; None if there is no such resource.
+        again : gives the response for an existing id; None if there is no such resource. Called
+            once the resource was `made`, or the first request is over.
         finish : the same for an id with which a dead process may have begun; finishes what it
             began. None if nothing is left of it that could come to life.
 
@@ -82,8 +85,8 @@ class Once:
         if self.key is None:
             return await make()
         digest = hashlib.sha256(fingerprint).hexdigest()
-        reservation = json.dumps(
-            {"id": new_id, "mark": digest, "since": time.time(), "answer": None}
+        self._reservation = reservation = json.dumps(
+            {"id": new_id, "mark": digest, "since": time.time(), "made": False, "answer": None}
         )
         earlier = await self._call(self._reserve, reservation)
         if earlier is not None:
@@ -96,7 +99,9 @@ class Once:
             if kept["answer"] is not None:
                 return _replay(kept["answer"])
             abandoned = time.time() - kept["since"] >= PENDING_S
-            repeated = await again(kept["id"])
+            # A reservation of an earlier version does not say whether it was made.
+            made = abandoned or kept.get("made", True)
+            repeated = await again(kept["id"]) if made else None
             if repeated is None and abandoned and finish is not None:
                 repeated = await finish(kept["id"])
             if repeated is not None:
@@ -115,14 +120,24 @@ class Once:
             with suppress(TransientError):
                 await self._call(self._forget, reservation)
             raise
-        # A streamed response has no body to store; a repeat is answered from the resource itself.
-        body = getattr(response, "body", None)
-        if body is not None and len(body) <= LARGEST_ANSWER and response.status_code < 300:
-            answered = json.dumps({**json.loads(reservation), "answer": _kept(response)})
-            # The resource exists; if this fails, a repeat looks it up by its id.
-            with suppress(TransientError):
-                await self._call(self._put, answered)
+        if response.status_code < 300:
+            # A streamed response has no body to store; a repeat is answered from the resource.
+            body = getattr(response, "body", None)
+            short = body is not None and len(body) <= LARGEST_ANSWER
+            await self.made(_kept(response) if short else None)
         return response
+
+    async def made(self, response: dict[str, Any] | None = None) -> None:
+        """Let repeats be answered: the resource exists, and will not be taken back.
+
+        Called by a `make` that goes on for long after that. If Redis does not answer, a repeat
+        waits until the first request counts as over.
+        """
+        if self.key is None:
+            return
+        kept = json.dumps({**json.loads(self._reservation), "made": True, "answer": response})
+        with suppress(TransientError):
+            await self._call(self._put, kept)
 
     def _reserve(self, value: str) -> Any:
         if self._redis.set(self._place, value, nx=True, ex=self._keep_s):

@@ -156,10 +156,13 @@ async def submitted(
         return await present(201 if record.ended else 202, record, headers)
 
     async def make() -> Response:
-        return await answered(await to_thread.run_sync(submit))
+        record = await to_thread.run_sync(submit)
+        if wait_s is not None:
+            await once.made()
+        return await answered(record)
 
     async def again(earlier_id: str) -> Response | None:
-        record = await to_thread.run_sync(service.ledger.get, submission.tenant, earlier_id)
+        record = await to_thread.run_sync(service.ledger.accepted, submission.tenant, earlier_id)
         return None if record is None else await answered(record)
 
     async def finish(earlier_id: str) -> Response | None:

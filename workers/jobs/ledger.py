@@ -157,6 +157,17 @@ class Ledger:
             record = self._records.get(job_id)
         return record if record is not None and record.tenant == tenant else None
 
+    def accepted(self, tenant: str, job_id: str) -> Record | None:
+        """As `get`, for a job whose submission is over; None also where it was refused although
+        there is a record."""
+        record = self.get(tenant, job_id)
+        if record is not None and not record.ended:
+            end = self.end_of(tenant, job_id)
+            if end is not None:
+                self._endings.settle(tenant, job_id, end)
+                record = self.get(tenant, job_id)
+        return record
+
     def end_of(self, tenant: str, job_id: str) -> End | None:
         """The terminal object of an ended job, from the store."""
         return read_end(self.blobs, tenant, job_id)

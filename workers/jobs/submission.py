@@ -19,6 +19,9 @@ from workers.stores.objects.job_files import REQUEST, bare_end, read_end, write_
 from workers.stores.redis.records import Created, Records
 from workers.stores.redis.usage import Usage
 
+REJECT_S = SUBMISSION_S - 10.0
+"""A refused submission with an idempotency key takes its job back within this time, or not."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -77,8 +80,12 @@ class Intake:
                     limits=limits,
                 )
             except TransientError:
-                self._reject(request)
-                raise
+                record = self._made(request)
+                if record is None:
+                    self._reject(request, began)
+                    raise
+                self._hint(request.queue, request.id)
+                return record
             if created.outcome in ("made", "exists"):
                 if created.outcome == "exists" or not hint:
                     self._hint(request.queue, request.id)
@@ -151,8 +158,21 @@ class Intake:
             )
         return record
 
-    def _reject(self, request: Request) -> None:
-        """Called if the record could not be made, or the answer was lost: the job must not run."""
+    def _made(self, request: Request) -> Record | None:
+        """The record of a job whose making got no answer; None: none is there, or none is known."""
+        with suppress(TransientError):
+            return self._records.get(request.id)
+        return None
+
+    def _reject(self, request: Request, began: float) -> None:
+        """Called if the record could not be made, or the answer was lost: the job must not run.
+
+        began : of the submission (monotonic). Too late, a repeat of the request may have taken this
+        submission for that of a dead process, and accepted the job: then it runs after all.
+        """
+        if request.idempotency_key is not None and time.monotonic() - began > REJECT_S:
+            _log.warning("job %s was refused too late, and may run", request.id)
+            return
         try:
             write_end(self._blobs, request.tenant, bare_end(request.id, "rejected"))
             self._blobs.delete(layout.open_marker(request.tenant, request.id))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import anyio
 import pytest
@@ -11,6 +12,8 @@ from starlette.responses import Response
 from app.http.idempotency import Make, Once
 from app.http.problems import Refused
 from tests.app.conftest import Api, Start, new_job, problem_of
+from tests.workers.waiting_kit import until
+from workers.errors import StoreUnavailable
 
 KEY = {"Idempotency-Key": "k1"}
 
@@ -151,6 +154,71 @@ def die_before_the_record(api: Api, monkeypatch: pytest.MonkeyPatch) -> str:
         assert api.client.post("/v1/jobs", json=new_job(), headers=KEY).status_code == 500
     (marker,) = api.service.blobs.keys("open/")
     return marker.rpartition("/")[2]
+
+
+@pytest.mark.parametrize("meanwhile", [False, True])
+def test_a_repeat_takes_no_refused_job_for_an_accepted_one(
+    api: Api, monkeypatch: pytest.MonkeyPatch, meanwhile: bool
+) -> None:
+    """The record was made, but the answer was lost, and the first request takes its job back.
+
+    meanwhile : the repeat comes before that.
+    """
+    records, made = api.service.ledger._records, []
+    create = records.create
+
+    def post() -> Any:
+        return api.client.post("/v1/jobs", json=new_job(), headers=KEY)
+
+    def create_then_fail(request: Any, **more: Any) -> None:
+        create(request, **more)
+        made.append(request.id)
+        if meanwhile:
+            # In the process beside this one, whose connection to Redis works.
+            get.undo()
+            problem_of(post(), 409, "conflict")
+            get.setattr(records, "get", away)
+        raise StoreUnavailable("away")
+
+    def away(*_: object) -> None:
+        raise StoreUnavailable("away")
+
+    with monkeypatch.context() as patch, monkeypatch.context() as get:
+        patch.setattr(records, "create", create_then_fail)
+        patch.setattr(Once, "_forget", lambda *_: None)
+        get.setattr(records, "get", away)
+        problem_of(post(), 503, "unavailable")
+    problem_of(post(), 409, "conflict")
+    monkeypatch.setattr("app.http.idempotency.PENDING_S", 0.0)
+    accepted = post()
+    assert accepted.status_code == 202
+    job_id = accepted.json()["id"]
+    assert [job_id] != made
+    api.finish(job_id)
+    restart_redis(api)
+    listed = api.client.get("/v1/jobs").json()["items"]
+    assert [(job["id"], job["status"]) for job in listed] == [(job_id, "succeeded")]
+
+
+def test_a_repeat_waits_with_the_first_request(api: Api) -> None:
+    """The first one is accepted, and its client waits for the end."""
+    waiting = {**KEY, "Prefer": "wait=20"}
+    repeats: list[Any] = []
+
+    def repeated() -> bool:
+        repeats.append(api.client.post("/v1/jobs", json=new_job(), headers=KEY))
+        return bool(repeats[-1].status_code == 202)
+
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(api.client.post, "/v1/jobs", json=new_job(), headers=waiting)
+        until(lambda: api.client.get("/v1/jobs").json()["items"] != [])
+        until(repeated)
+        job = repeats[-1].json()
+        assert job["status"] == "queued"
+        api.finish(job["id"])
+        ended = first.result().json()
+    assert (ended["id"], ended["status"]) == (job["id"], "succeeded")
+    assert {repeat.status_code for repeat in repeats} <= {202, 409}
 
 
 def restart_redis(api: Api) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +19,7 @@ from tests.workers.jobs_kit import Sent, due_now, end, everything, request, resu
 from workers.assembly import Assembly, assemble
 from workers.errors import StoreFull, StoreUnavailable
 from workers.jobs.hints import is_hint, message, sender
+from workers.jobs.ledger import Ledger
 from workers.model import Advance
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
@@ -137,30 +141,71 @@ def test_an_unreachable_redis_leaves_nothing_half_made(
     assert everything(assembly) == set()
 
 
-def test_a_refused_job_never_runs_even_if_its_record_was_created(
-    assembly: Assembly, monkeypatch: pytest.MonkeyPatch, settings: WorkerSettings
-) -> None:
-    """The script ran, but its reply was lost."""
+@contextmanager
+def lost_replies(ledger: Ledger, *, for_long: bool = True) -> Iterator[None]:
+    """The script that makes a record runs, and its reply is lost.
+
+    for_long : Redis does not answer the question whether there is a record, either.
+    """
+    create = ledger._records.create
+
+    def create_then_fail(*args: Any, **kwargs: Any) -> None:
+        create(*args, **kwargs)
+        raise StoreUnavailable("away")
+
+    def fail(*_: object) -> None:
+        raise StoreUnavailable("away")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ledger._records, "create", create_then_fail)
+        if for_long:
+            patch.setattr(ledger._records, "get", fail)
+        yield
+
+
+def test_a_refused_job_never_runs_even_if_its_record_was_created(assembly: Assembly) -> None:
     ledger = assembly.ledger
     for see in (
         lambda job_id: ledger.claim(job_id, "w"),
         lambda job_id: ledger.cancel("ada", job_id),
+        lambda job_id: ledger.accepted("ada", job_id),
     ):
-        create = ledger._records.create
-
-        def create_then_fail(*args: object, create: object = create, **kwargs: object) -> None:
-            create(*args, **kwargs)  # type: ignore[operator]
-            raise StoreUnavailable("away")
-
         job = request(idempotency_key="k", body_sha256="b")
-        with monkeypatch.context() as patch:
-            patch.setattr(ledger._records, "create", create_then_fail)
-            with pytest.raises(StoreUnavailable):
-                ledger.submit(job)
+        with lost_replies(ledger), pytest.raises(StoreUnavailable):
+            ledger.submit(job)
         see(job.id)
         assert ledger.get("ada", job.id) is None
         assert ledger.page("ada") == ([], None)
         assert everything(assembly) == set()
+
+
+def test_a_job_is_accepted_if_its_record_turns_out_to_be_there(
+    assembly: Assembly, sent: Sent, tmp_path: Path
+) -> None:
+    ledger = assembly.ledger
+    job = request(idempotency_key="k", body_sha256="b")
+    with lost_replies(ledger, for_long=False):
+        record = ledger.submit(job)
+    assert (record.id, record.status) == (job.id, "queued")
+    assert sent == [("cpu", job.id)]
+    claim = ledger.claim(job.id, "w")
+    assert claim is not None
+    assert ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
+
+
+def test_a_job_refused_too_late_may_run(
+    assembly: Assembly, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A repeat may have accepted it by then."""
+    ledger = assembly.ledger
+    monkeypatch.setattr("workers.jobs.submission.REJECT_S", -1.0)
+    kept, own = request(idempotency_key="k", body_sha256="b"), request()
+    for job in (kept, own):
+        with lost_replies(ledger), pytest.raises(StoreUnavailable):
+            ledger.submit(job)
+    for job, runs in ((kept, True), (own, False)):
+        assert (ledger.accepted("ada", job.id) is not None) is runs
+        assert (ledger.claim(job.id, "w") is not None) is runs
 
 
 def test_redis_out_of_memory_keeps_accepted_jobs(assembly: Assembly, tmp_path: Path) -> None:
@@ -199,20 +244,10 @@ def test_idempotency_keys(assembly: Assembly) -> None:
     assert ledger.submit(again).id == again.id
 
 
-def test_the_key_of_a_refused_job_is_free(
-    assembly: Assembly, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_key_of_a_refused_job_is_free(assembly: Assembly) -> None:
     ledger = assembly.ledger
-    create = ledger._records.create
-
-    def create_then_fail(*args: object, **kwargs: object) -> None:
-        create(*args, **kwargs)  # type: ignore[arg-type]
-        raise StoreUnavailable("away")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(ledger._records, "create", create_then_fail)
-        with pytest.raises(StoreUnavailable):
-            ledger.submit(request(idempotency_key="k", body_sha256="b"))
+    with lost_replies(ledger), pytest.raises(StoreUnavailable):
+        ledger.submit(request(idempotency_key="k", body_sha256="b"))
     again = request(idempotency_key="k", body_sha256="b")
     assert ledger.submit(again).id == again.id
     assert [record.id for record in ledger.page("ada")[0]] == [again.id]
