@@ -328,8 +328,21 @@ class Ledger:
         if outcome == "queued" and not delay_s:
             self._hint(request.queue, request.id)
         self._endings.after_release(request.tenant, request.id, outcome)
-        if outcome != "lost":
+        if outcome == "lost":
+            self.forsake(claim)
+        else:
             self.blobs.delete_under(layout.attempt(request.tenant, request.id, claim.fence))
+
+    def forsake(self, claim: Claim) -> None:
+        """Remove what a lost attempt has stored, if the job has ended with another one.
+
+        If it has not ended, its end removes what other attempts stored; or that of this one may
+        still arrive, where the store was slow to answer.
+        """
+        tenant, job_id = claim.request.tenant, claim.request.id
+        end = self.end_of(tenant, job_id)
+        if end is not None and end.fence != claim.fence:
+            self.blobs.delete_under(layout.attempt(tenant, job_id, claim.fence))
 
     def finish(self, claim: Claim, end: End, folder: Path | None = None) -> bool:
         """Publish: files, then the terminal object (create-only), then the record.

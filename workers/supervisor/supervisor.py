@@ -228,6 +228,8 @@ class Supervisor:
         except LeaseLost:
             step.fail("lease-lost")
             _log.warning("job %s: the lease was lost, the result is discarded", claim.request.id)
+            with contextlib.suppress(TransientError):
+                ledger.forsake(claim)
         except WorkerStopping:
             step.fail("worker-stopping")
             _log.info("job %s is given back because this worker stops", claim.request.id)

@@ -13,9 +13,10 @@ from models.errors import UsageError
 from tests.workers.jobs_kit import Sent, end, everything, request, result_folder
 from workers.assembly import Assembly
 from workers.errors import FatalError, Missing, StoreFull, StoreUnavailable, problem_of
-from workers.model import Advance, sibling
+from workers.model import Advance, Claim, sibling
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
+from workers.stores.objects.job_files import publish_files
 from workers.stores.redis.events import Events
 from workers.stores.redis.records import CANCEL_S, Records
 
@@ -169,6 +170,40 @@ def test_giving_back_an_attempt(assembly: Assembly, sent: Sent, spend: bool) -> 
     record = ledger.get("ada", job.id)
     assert record is not None
     assert record.status == ("failed" if spend else "queued")
+
+
+@pytest.mark.parametrize("leave", ["give back", "forsake"])
+def test_what_a_lost_attempt_has_stored_is_removed(
+    assembly: Assembly, lapse: Callable[[str], None], tmp_path: Path, leave: str
+) -> None:
+    """It publishes its files after another attempt has ended the job and looked for such."""
+    ledger = assembly.ledger
+    job = request()
+    ledger.submit(job)
+
+    def left(claim: Claim) -> None:
+        if leave == "forsake":
+            ledger.forsake(claim)
+        else:
+            ledger.give_back(claim, spend=True)
+
+    lost = ledger.claim(job.id, "w")
+    assert lost is not None
+    lapse(job.id)
+    ledger.sweep()
+    claim = ledger.claim(job.id, "w")
+    assert claim is not None
+    publish_files(assembly.blobs, lost, result_folder(tmp_path / "lost"))
+    left(lost)
+    before = everything(assembly)
+    assert any(lost.fence in key for key in before), "the end of the job removes them"
+    assert ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
+    publish_files(assembly.blobs, lost, result_folder(tmp_path / "late"))
+    left(lost)
+    ledger.forsake(claim)
+    stored = everything(assembly)
+    assert not any(lost.fence in key for key in stored)
+    assert any(claim.fence in key for key in stored)
 
 
 def test_giving_back_with_a_delay(assembly: Assembly, sent: Sent) -> None:
