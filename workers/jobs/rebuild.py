@@ -129,12 +129,14 @@ class Rebuild:
             request = read_request(self._blobs, tenant, job_id)
         except Missing:
             return False
+        # The marker goes only after the end was written: so it is looked for first.
+        is_open = self._blobs.size(layout.open_marker(tenant, job_id)) is not None
         end = read_end(self._blobs, tenant, job_id)
         if end is not None and end.status == "rejected":
             erase_job(self._blobs, self._records, tenant, job_id)
             return False
-        if end is None and self._blobs.size(layout.open_marker(tenant, job_id)) is None:
-            # Not accepted, or not yet: the marker goes only after the end was written.
+        if end is None and not is_open:
+            # Not accepted, or not yet.
             self._records.leave(tenant, job_id)
             return False
         left_s = max(0.0, IDEMPOTENCY_S - age_s(datetime.fromisoformat(request.created_at)))

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from workers.errors import StoreUnavailable
 from workers.model import new_id, sibling
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
+from workers.stores.objects.job_files import read_end
 
 
 def test_a_rebuild_restores_everything_accepted(
@@ -102,6 +104,42 @@ def test_a_looked_up_record_is_restored_first(assembly: Assembly, tmp_path: Path
     ):
         assembly.redis.flushall()
         assert look()
+
+
+def test_a_job_that_ends_while_it_is_restored_is_restored(
+    assembly: Assembly, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its marker goes while the restoring process asks for its end and for its marker."""
+    ledger = assembly.ledger
+    job = request()
+    ledger.submit(job)
+    claim = ledger.claim(job.id, "w")
+    assert claim is not None
+    looked: list[str] = []
+
+    def looks(function: Any) -> Any:
+        """Calls it; the job ends after the first call of all."""
+
+        def look(*args: Any) -> Any:
+            result = function(*args)
+            looked.append(function.__name__)
+            if len(looked) == 1:
+                monkeypatch.undo()
+                ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
+                assembly.redis.flushall()
+            return result
+
+        return look
+
+    assembly.redis.flushall()
+    monkeypatch.setattr("workers.jobs.rebuild.read_end", looks(read_end))
+    monkeypatch.setattr(assembly.blobs, "size", looks(assembly.blobs.size))
+    assert ledger.get("ada", job.id) is not None
+    assert len(looked) == 1
+    ledger.claim(job.id, "w")
+    record = ledger.get("ada", job.id)
+    assert record is not None
+    assert record.status == "succeeded"
 
 
 def test_leases_survive_a_restart(
