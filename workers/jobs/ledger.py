@@ -52,6 +52,9 @@ LONGEST_LINE = 4096
 LEFTOVERS_S = 10.0
 """How often a process looks for what others have left in the store."""
 
+_LOSSES = 5
+"""How often a record is restored for one read: Redis may lose it again before it is read."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -148,14 +151,23 @@ class Ledger:
         """
         record = self._records.get(job_id)
         if record is None:
+            record = self._restored(tenant, job_id)
+        return record if record is not None and record.tenant == tenant else None
+
+    def _restored(self, tenant: str, job_id: str) -> Record | None:
+        """The record of a job that Redis lacks, from the store if Redis has lost its data."""
+        for _ in range(_LOSSES):
             try:
-                if self._rebuild.needed() and self._rebuild.restore_job(tenant, job_id):
+                restored = self._rebuild.needed() and self._rebuild.restore_job(tenant, job_id)
+                if restored:
                     self._annotations.restore(tenant, job_id)
             except StoreFull as error:
                 raise StoreUnavailable(NO_ROOM_FOR_RECORDS) from error
             # Read again in any case: a rebuild may have ended in the meantime.
             record = self._records.get(job_id)
-        return record if record is not None and record.tenant == tenant else None
+            if record is not None or not restored:
+                return record
+        raise StoreUnavailable("Redis keeps losing its data")
 
     def accepted(self, tenant: str, job_id: str) -> Record | None:
         """As `get`, for a job whose submission is over; None also where it was refused although

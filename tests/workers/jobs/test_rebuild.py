@@ -106,6 +106,31 @@ def test_a_looked_up_record_is_restored_first(assembly: Assembly, tmp_path: Path
         assert look()
 
 
+@pytest.mark.parametrize("n_losses", [1, 100])
+def test_a_record_that_is_lost_again_before_it_is_read(
+    assembly: Assembly, monkeypatch: pytest.MonkeyPatch, n_losses: int
+) -> None:
+    ledger = assembly.ledger
+    job = request()
+    ledger.submit(job)
+    restore, losses = ledger._rebuild.restore_job, iter(range(n_losses))
+
+    def restore_and_lose(*args: Any) -> bool:
+        restored = restore(*args)
+        if next(losses, None) is not None:
+            assembly.redis.flushall()
+        return restored
+
+    monkeypatch.setattr(ledger._rebuild, "restore_job", restore_and_lose)
+    assembly.redis.flushall()
+    if n_losses == 1:
+        assert ledger.get("ada", job.id) is not None
+        assert ledger.get("ada", "job_unknown") is None
+    else:
+        with pytest.raises(StoreUnavailable):
+            ledger.get("ada", job.id)
+
+
 def test_a_job_that_ends_while_it_is_restored_is_restored(
     assembly: Assembly, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
