@@ -37,7 +37,7 @@ TRUE = np.repeat([0, 1, 2], 10)
 FEATURES = RNG.normal(size=(30, 4)) + 6 * TRUE[:, None]
 LOGITS = (RNG.normal(size=(60, 4)) + 3 * np.eye(4)[np.arange(60) % 4]).astype(np.float32)
 NAMES = ["ant", "bee", "cat", "dog"]
-SLOW = {"method": "hyphc", "params": {"max_iter": 1000000, "n_init": 1}}
+SLOW = {"method": "hyphc", "params": {"max_iter": 1000000, "patience": 1000000, "n_init": 1}}
 """A job that runs for minutes unless it is cancelled."""
 
 
