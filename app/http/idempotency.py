@@ -100,8 +100,8 @@ class Once:
                 return _replay(kept["answer"])
             abandoned = time.time() - kept["since"] >= PENDING_S
             # A reservation of an earlier version does not say whether it was made.
-            made = abandoned or kept.get("made", True)
-            repeated = await again(kept["id"]) if made else None
+            is_settled = abandoned or kept.get("made", True)
+            repeated = await again(kept["id"]) if is_settled else None
             if repeated is None and abandoned and finish is not None:
                 repeated = await finish(kept["id"])
             if repeated is not None:

@@ -11,7 +11,8 @@ from models.errors import UsageError
 from workers.errors import AlreadyThere, OverLimit, StoreUnavailable, TransientError
 from workers.jobs.finish import Endings
 from workers.jobs.interrupted import SUBMISSION_S
-from workers.model import LISTED, Advance, Record, Request, Webhook
+from workers.jobs.rebuild import age_s
+from workers.model import LISTED, Advance, Record, Request, Webhook, made_at
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
@@ -20,7 +21,8 @@ from workers.stores.redis.records import Created, Records
 from workers.stores.redis.usage import Usage
 
 REJECT_S = SUBMISSION_S - 10.0
-"""A refused submission with an idempotency key takes its job back within this time, or not."""
+"""A refused submission with an idempotency key takes its job back within this time from the making
+of the job's id, which is before the key is reserved, or not at all."""
 
 _log = logging.getLogger(__name__)
 
@@ -82,7 +84,7 @@ class Intake:
             except TransientError:
                 record = self._made(request)
                 if record is None:
-                    self._reject(request, began)
+                    self._reject(request)
                     raise
                 self._hint(request.queue, request.id)
                 return record
@@ -164,13 +166,13 @@ class Intake:
             return self._records.get(request.id)
         return None
 
-    def _reject(self, request: Request, began: float) -> None:
+    def _reject(self, request: Request) -> None:
         """Called if the record could not be made, or the answer was lost: the job must not run.
 
-        began : of the submission (monotonic). Too late, a repeat of the request may have taken this
-        submission for that of a dead process, and accepted the job: then it runs after all.
+        Too late, a repeat of the request may have taken this submission for that of a dead process,
+        and accepted the job: then it runs after all.
         """
-        if request.idempotency_key is not None and time.monotonic() - began > REJECT_S:
+        if request.idempotency_key is not None and age_s(made_at(request.id)) > REJECT_S:
             _log.warning("job %s was refused too late, and may run", request.id)
             return
         try:

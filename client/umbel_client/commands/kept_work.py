@@ -282,8 +282,8 @@ def edit(arguments: Namespace) -> None:
 
 
 def _require_revision(edition: Edition, wanted: int | None) -> None:
-    """Raises InputError where the edition has been changed since, or was never there. A change
-    between this and the edit is refused by the service, which is told what was read here."""
+    """Raises InputError where the edition is at another revision than wanted. A change between this
+    and the edit is refused by the service, which is told what was read here."""
     if wanted is not None and wanted != edition.revision:
         raise InputError(
             "--revision",
