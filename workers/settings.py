@@ -159,6 +159,11 @@ class WorkerSettings(BaseSettings):
         default_factory=lambda: os.cpu_count() or 1, ge=1, description="Threads one job may use."
     )
     slots: int = Field(1, ge=1, description="Jobs that one worker process runs at a time.")
+    jobs_per_process: int = Field(
+        100,
+        ge=1,
+        description="Short jobs of one tenant that one process does; 1: a new process for each.",
+    )
     quick_slots: int = Field(
         1,
         ge=0,

@@ -60,7 +60,11 @@ class Worker:
         self._consuming = threading.Event()
         threads = settings.threads_per_job
         self._pool = ChildPool(
-            Limits(memory_bytes=settings.job_memory_bytes, threads=threads),
+            Limits(
+                memory_bytes=settings.job_memory_bytes,
+                threads=threads,
+                jobs=settings.jobs_per_process,
+            ),
             spares=settings.slots + settings.quick_slots,
             still_s=settings.still_s,
         )
@@ -170,6 +174,7 @@ class Worker:
                 _log.warning("cannot report that this worker is alive: %s", error)
             except Exception:
                 _log.exception("cannot report that this worker is alive")
+            self._pool.drop_idle()
             if self._ended.wait(_PRESENT_EVERY_S):
                 return
 

@@ -1,5 +1,4 @@
-"""The messages of a child to its supervisor: one JSON object each, answered by
-`crew.Assignment`s."""
+"""The messages between a child and its supervisor, one JSON object each."""
 
 from __future__ import annotations
 
@@ -7,9 +6,19 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from workers.child.run import Outcome
+from workers.child.crew import Assignment
+from workers.child.run import Outcome, Spec
 from workers.errors import StoreFull, StoreUnavailable, TransientError
 from workers.model import MOST_PIECES, Advance
+
+
+class SupervisorMessage(BaseModel):
+    """A job, or the answer to a `PieceRequest`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    spec: Spec | None = None
+    assignment: Assignment | None = None
 
 
 class PieceRequest(BaseModel):
@@ -25,7 +34,8 @@ class ChildMessage(BaseModel):
     last message: the outcome, or a transient failure.
 
     shared : whether the arrays that the pieces share lie in their file.
-    peak_bytes : with the last message, the most memory that the process has used (resident).
+    peak_bytes : with the last message, the most memory that the job has used (resident).
+    stays : with the last message, whether the process waits for another job of the same tenant.
     transient : the message of a transient failure; `transient_kind` says whether there was no room
         left, a store did not answer, or neither.
     """
@@ -39,6 +49,7 @@ class ChildMessage(BaseModel):
     checkpoint: int | None = None
     outcome: Outcome | None = None
     peak_bytes: int | None = Field(None, ge=0, le=1 << 50)
+    stays: bool = False
     transient: str | None = None
     transient_kind: Literal["full", "away", "other"] = "other"
 

@@ -44,7 +44,9 @@ class Output:
 
     def belongs_to(self, spec: Spec) -> None:
         """What comes from now on is of this job."""
+        self._count_left_out()
         self._ids = (spec.request.id, spec.request.request_id, spec.request.trace)
+        self._n_lines = 0
 
     def close(self) -> None:
         """Wait for the rest of what a process that has ended has written."""
@@ -66,6 +68,9 @@ class Output:
                     self._emit(line)
                 if not read:
                     break
+        self._count_left_out()
+
+    def _count_left_out(self) -> None:
         if self._n_lines > MOST_LINES:
             _log.warning("%d further lines of the job's process", self._n_lines - MOST_LINES)
 

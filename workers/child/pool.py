@@ -1,7 +1,9 @@
-"""The worker's side of its children: a pool of fresh processes, one for each job.
+"""The worker's side of its children: a pool of processes, each for one job or, where jobs are
+short, for several of one tenant.
 
-No memory is shared between jobs, memory and time are bounded, and a process dies with its worker.
-One spare child waits per slot, so that a job does not wait for a fork.
+No memory is shared between tenants, memory and time are bounded, and a process dies with its
+worker. One spare child waits per slot, so that a job does not wait for a fork. Between two jobs a
+process is stopped: it neither computes nor changes the files that it has written.
 """
 
 from __future__ import annotations
@@ -11,10 +13,12 @@ import errno
 import logging
 import os
 import signal
+import threading
 import time
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -23,10 +27,10 @@ from pydantic import ValidationError
 
 from workers.child import confinement, template
 from workers.child.crew import Assignment
-from workers.child.messages import ChildMessage
+from workers.child.messages import ChildMessage, SupervisorMessage
 from workers.child.output import Output
 from workers.child.process import Limits, live
-from workers.child.run import Spec
+from workers.child.run import Spec, opens_sockets
 from workers.child.stillness import Stillness
 from workers.errors import FatalError, NoProcess, TransientError
 
@@ -40,13 +44,20 @@ _AGAIN_S = 0.1
 """The pause before the next try: a template that was killed takes a moment to be gone."""
 
 _LOOK_S = 0.5
+
+_KEPT_S = 30.0
+"""How long a process waits for the next job of its tenant."""
 _log = logging.getLogger(__name__)
 
 
 class Child:
-    """The worker's end of one child. Not shared between threads."""
+    """The worker's end of one child. Not shared between threads.
+
+    stays : whether it has done its job and waits for another one of its tenant.
+    """
 
     def __init__(self, process: Any, pipe: Connection, output: Output | None = None) -> None:
+        self.stays = False
         self._process = process
         self._output = output
         self._pipe = pipe
@@ -63,17 +74,21 @@ class Child:
         """Hand it the job. TransientError if it has died meanwhile."""
         if self._output is not None:
             self._output.belongs_to(spec)
+        self.stays, self._peak_bytes = False, None
         try:
-            self._pipe.send_bytes(spec.model_dump_json().encode())
+            self._send(SupervisorMessage(spec=spec))
         except OSError as error:
             raise TransientError("the job's process died before it began") from error
 
     def send(self, assignment: Assignment) -> None:
         """Answer its request for a piece. TransientError if it has died meanwhile."""
         try:
-            self._pipe.send_bytes(assignment.model_dump_json().encode())
+            self._send(SupervisorMessage(assignment=assignment))
         except OSError as error:
             raise TransientError(self._how_it_died()) from error
+
+    def _send(self, message: SupervisorMessage) -> None:
+        self._pipe.send_bytes(message.model_dump_json().encode())
 
     def receive(self, timeout_s: float) -> ChildMessage | None:
         """Its next message; None if there was none in time.
@@ -99,6 +114,7 @@ class Child:
         except ValidationError as error:
             raise FatalError("the job's process sent an invalid message") from error
         self._peak_bytes = message.peak_bytes or self._peak_bytes
+        self.stays = message.stays and message.outcome is not None
         return message
 
     def peak_bytes(self) -> int | None:
@@ -121,11 +137,21 @@ class Child:
 
         It computes and writes no more.
         """
+        self._signal(signal.SIGKILL)
+
+    def pause(self) -> None:
+        """Stop it with everything that it started, until `resume`."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
         if self.alive():
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGKILL)
+                os.killpg(self.pid, number)
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
+                os.kill(self.pid, number)
 
     def clear(self) -> None:
         """Wait until it is gone: the kernel takes a while to free much memory."""
@@ -142,8 +168,19 @@ class Child:
         return f"the job's process ended with status {code} and no result"
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A child that waits for another job of its tenant, by the monotonic clock since `since`."""
+
+    child: Child
+    tenant: str
+    since: float
+
+
 class ChildPool:
     """Starts children, and keeps `spares` of them waiting. Threads may share it.
+
+    As many that have done a job wait for another one of its tenant, each for half a minute.
 
     One thread of the pool starts all children and lives until `close`: the template ends with the
     thread that started it.
@@ -157,6 +194,8 @@ class ChildPool:
         self._spares = spares
         self._still_s = still_s
         self._waiting: deque[Child] = deque()
+        self._kept: list[_Kept] = []
+        self._keeping = threading.Lock()
         self._starter = ThreadPoolExecutor(1, "children")
         self._reaper = ThreadPoolExecutor(1, "reaper")
         self._closed = False
@@ -173,8 +212,9 @@ class ChildPool:
         Raises NoProcess if none can be started.
         """
         for _ in range(_TRIES):
-            child = self.take()
+            child = self._kept_for(spec) or self.take()
             try:
+                child.resume()
                 child.begin(spec)
             except TransientError as error:
                 _log.warning("%s", error)
@@ -197,6 +237,37 @@ class ChildPool:
         with contextlib.suppress(RuntimeError):
             self._reaper.submit(child.clear)
 
+    def release(self, child: Child, tenant: str) -> None:
+        """Keep a child that stays, paused, for another job of its tenant; else `drop` it."""
+        if child.stays:
+            child.pause()
+            with self._keeping:
+                self._kept.append(_Kept(child, tenant, time.monotonic()))
+                over = self._kept[: max(0, len(self._kept) - self._spares)]
+                del self._kept[: len(over)]
+            for kept in over:
+                self.drop(kept.child)
+        else:
+            self.drop(child)
+
+    def drop_idle(self) -> None:
+        """Drop the children that have waited too long for another job. Call it regularly."""
+        since = time.monotonic() - _KEPT_S
+        with self._keeping:
+            idle = [kept for kept in self._kept if kept.since < since]
+            self._kept = [kept for kept in self._kept if kept.since >= since]
+        for kept in idle:
+            self.drop(kept.child)
+
+    def _kept_for(self, spec: Spec) -> Child | None:
+        with self._keeping:
+            mine = [kept for kept in self._kept if kept.tenant == spec.request.tenant]
+            # A process that stays has given up sockets.
+            if not mine or opens_sockets(spec):
+                return None
+            self._kept.remove(mine[-1])
+        return mine[-1].child
+
     def refill(self) -> None:
         """Start spare children in place of those that were taken, without waiting.
 
@@ -211,6 +282,10 @@ class ChildPool:
         self._closed = True
         while self._waiting:
             self.drop(self._waiting.popleft())
+        with self._keeping:
+            kept, self._kept = self._kept, []
+        for one in kept:
+            self.drop(one.child)
         self._starter.shutdown(wait=False)
         self._reaper.shutdown(wait=False)
 

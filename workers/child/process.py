@@ -1,4 +1,5 @@
-"""The life of a child: one fresh process, forked from the template, that does one job and ends."""
+"""The life of a child: a process, forked from the template, that does a job and ends, or several
+short ones of one tenant."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import os
 import resource
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,7 +25,7 @@ from models.errors import UsageError
 from workers import logs
 from workers.child.confinement import confine
 from workers.child.crew import Assignment, Coordinator
-from workers.child.messages import ChildMessage
+from workers.child.messages import ChildMessage, SupervisorMessage
 from workers.child.output import redirect
 from workers.child.run import Outcome, Spec, opens_sockets, run, trial
 from workers.errors import NO_ROOM, FatalError, StoreUnavailable, TransientError, problem_of
@@ -31,6 +33,12 @@ from workers.model import Advance
 from workers.processes import die_with_parent, die_with_pipe
 
 _PROGRESS_EVERY_S = 0.05
+
+_SHORT_S = 1.0
+"""The longest job after which its process stays; beside a longer one a new process costs little."""
+
+_LEFT_BYTES = 64 << 20
+"""The most memory that jobs may leave allocated in a process that stays."""
 _log = logging.getLogger(__name__)
 
 
@@ -41,14 +49,16 @@ class Limits:
     memory_bytes : what it may allocate beyond the template's memory; files mapped read-only do not
         count. Enforced on Linux only (RLIMIT_DATA). None: no bound.
     threads : of linear algebra and OpenMP.
+    jobs : how many short jobs of one tenant the process does.
     """
 
     memory_bytes: int | None = None
     threads: int = 1
+    jobs: int = 1
 
 
 def live(pipe: Connection, limits: Limits, output: Connection) -> None:
-    """Wait for a job, do it, send its outcome, and end the process.
+    """Wait for a job, do it, send its outcome, and again while the process stays; then end it.
 
     output : where standard output and error go.
     """
@@ -60,23 +70,61 @@ def live(pipe: Connection, limits: Limits, output: Connection) -> None:
     redirect(output)
     _restrict(limits)
     _rehearse(limits)
-    try:
-        spec = Spec.model_validate_json(pipe.recv_bytes())
-    except (EOFError, OSError):
-        return
-    confine(sockets=opens_sockets(spec))
     link = _SupervisorLink(pipe)
     die_with_pipe(link.receive)
-    logs.set_ids(spec.request.id, spec.request.request_id)
-    last = _do(spec, limits, _reporter(pipe), link)
-    last = last.model_copy(update={"peak_bytes": _peak_bytes()})
-    pipe.send_bytes(last.model_dump_json(exclude_none=True).encode())
-    sys.stderr.flush()
-    os._exit(0)
+    fresh = _Fresh(limits.jobs)
+    spec = link.job()
+    sockets = opens_sockets(spec)
+    confine(sockets=sockets)
+    while True:
+        began = time.monotonic()
+        _forget_peak()
+        _bound_memory(limits)
+        logs.set_ids(spec.request.id, spec.request.request_id)
+        last = _do(spec, limits, _reporter(pipe), link)
+        fresh.jobs -= 1
+        succeeded = last.outcome is not None and last.outcome.error is None
+        short = succeeded and time.monotonic() - began < _SHORT_S
+        stays = short and not sockets and not link.divided and fresh.still()
+        last = last.model_copy(update={"peak_bytes": _peak_bytes(), "stays": stays})
+        sys.stderr.flush()
+        pipe.send_bytes(last.model_dump_json(exclude_none=True).encode())
+        if not stays:
+            os._exit(0)
+        spec = link.job()
+
+
+class _Fresh:
+    """Whether this process is still as good as a fresh one.
+
+    jobs : how many it may still do. Linux only: elsewhere the supervisor's death would not end a
+        stopped process.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs = jobs
+        if linux := sys.platform.startswith("linux"):
+            self._most_bytes = _data_bytes() + _LEFT_BYTES
+        self._linux = linux
+        self._threads = set(threading.enumerate())
+
+    def still(self) -> bool:
+        return (
+            self._linux
+            and self.jobs > 0
+            and _data_bytes() <= self._most_bytes
+            and self._threads.issuperset(threading.enumerate())
+        )
+
+
+def _forget_peak() -> None:
+    """Let `_peak_bytes` count from now."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
 
 
 def _peak_bytes() -> int:
-    """The most memory that this process has used, resident, files mapped into it included."""
+    """The most memory that this job has used, resident, files mapped into it included."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
@@ -90,18 +138,32 @@ def _rehearse(limits: Limits) -> None:
 
 
 class _SupervisorLink:
-    """The child's connection to its supervisor, as a `Coordinator`."""
+    """The child's connection to its supervisor, as a `Coordinator`.
+
+    divided : whether a job has announced pieces.
+    """
 
     def __init__(self, pipe: Connection) -> None:
+        self.divided = False
         self._pipe = pipe
+        self._specs: SimpleQueue[Spec] = SimpleQueue()
         self._assignments: SimpleQueue[Assignment] = SimpleQueue()
 
     def receive(self) -> None:
-        """Receive assignments, in its own thread; raises when the other end is gone."""
+        """Receive jobs and assignments, in its own thread; raises when the other end is gone."""
         while True:
-            self._assignments.put(Assignment.model_validate_json(self._pipe.recv_bytes()))
+            message = SupervisorMessage.model_validate_json(self._pipe.recv_bytes())
+            if message.spec is not None:
+                self._specs.put(message.spec)
+            if message.assignment is not None:
+                self._assignments.put(message.assignment)
+
+    def job(self) -> Spec:
+        """Wait for the next job."""
+        return self._specs.get()
 
     def post(self, pieces: Sequence[Piece], shared: Path | None) -> None:
+        self.divided = True
         self._send({"pieces": list(pieces), "shared": shared is not None})
 
     def next(self, finished: int | None) -> Assignment:
@@ -198,8 +260,17 @@ def _restrict(limits: Limits) -> None:
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("500")
     if limits.memory_bytes is not None:
-        bound = _data_bytes() + limits.memory_bytes
+        bound = _data_bytes() + limits.memory_bytes + _LEFT_BYTES
         resource.setrlimit(resource.RLIMIT_DATA, (bound, bound))
+        _bound_memory(limits)
+
+
+def _bound_memory(limits: Limits) -> None:
+    """Let the process allocate so much from now on."""
+    if sys.platform.startswith("linux") and limits.memory_bytes is not None:
+        _, most = resource.getrlimit(resource.RLIMIT_DATA)
+        bound = min(_data_bytes() + limits.memory_bytes, most)
+        resource.setrlimit(resource.RLIMIT_DATA, (bound, most))
 
 
 def _data_bytes() -> int:

@@ -137,7 +137,7 @@ class Helper:
         try:
             outcome = interrupts.listen(child, lambda _: None)
         finally:
-            self._pool.drop(child)
+            self._pool.release(child, claim.request.tenant)
         if outcome.error is not None:
             return None
         path = result / PIECE

@@ -301,7 +301,7 @@ class Supervisor:
             peak_bytes = child.peak_bytes()
             if peak_bytes is not None:
                 meter.memory(peak_bytes)
-            self._pool.drop(child)
+            self._pool.release(child, request.tenant)
         if asks_model(request, outcome):
             # Children have no network.
             return attempt.meanwhile(
