@@ -1,7 +1,6 @@
-"""The processes that compute: one for each job, or for several short ones of a tenant.
+"""The processes that compute, forked from a template.
 
-All are forked from a template. Start with `run`, which does a job; it has access to neither Redis
-nor the object store.
+Start with `run`, which does a job; it has access to neither Redis nor the object store.
 
 - `template`, `preload`: the process that children are forked from, and what it has loaded.
 - `pool`, `output`: the worker's side: starts, feeds and stops children; what they print.
