@@ -36,7 +36,7 @@ def kill_template(parts: Parts, dice: random.Random) -> bool:
 def kill_child(parts: Parts, dice: random.Random) -> bool:
     """A child that computes, if there is one; else one that waits for a job."""
     children = parts.below_workers()[1]
-    busy = [child for child in children if _cpu_s(child) > 0.3]
+    busy = [child for child in children if _cpu_s(child) > 0.3 and not _stopped(child)]
     return _kill_one(busy or children, dice)
 
 
@@ -158,6 +158,13 @@ def _cpu_s(process: psutil.Process) -> float:
     with contextlib.suppress(psutil.Error):
         return float(process.cpu_times().user)
     return 0.0
+
+
+def _stopped(process: psutil.Process) -> bool:
+    """Whether it has done a job and waits for another one."""
+    with contextlib.suppress(psutil.Error):
+        return bool(process.status() == psutil.STATUS_STOPPED)
+    return False
 
 
 def _write(path: Path, text: str) -> None:
