@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
+from hypothesis.internal.conjecture.engine import ConjectureRunner
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
@@ -141,9 +143,10 @@ class Machine(RuleBasedStateMachine):
     @initialize(
         kinds=st.lists(st.sampled_from(KINDS), min_size=4, max_size=4),
         n_claimed=st.sampled_from([1, 2, 3]),
-        posts=st.booleans(),
+        posts=usual,
+        n_taken=st.sampled_from([0, 1, 2]),
     )
-    def jobs_run(self, kinds: list[str], n_claimed: int, posts: bool) -> None:
+    def jobs_run(self, kinds: list[str], n_claimed: int, posts: bool, n_taken: int) -> None:
         """Otherwise most calls would meet nothing."""
         for id, kind, tenant in zip(JOBS, kinds, ["ada", "ada", "bob", "ada"], strict=False):
             self.create(id, tenant, "cpu", "hac", kind, S, "", "x", "h:1", "k1", "2", 5, "")
@@ -154,6 +157,9 @@ class Machine(RuleBasedStateMachine):
         if posts:
             board = (JOBS[0], "f1", "ada", S, 1, "[0]", "[1]", "[2]")
             self.call("board_post", self.book.board_post(*board), *board)
+            for token in TOKENS[:n_taken]:
+                taken = (JOBS[0], token, 3 * S, 2)
+                self.call("board_take", self.book.board_take(*taken), *taken)
 
     @rule(
         id=jobs,
@@ -179,6 +185,30 @@ class Machine(RuleBasedStateMachine):
             id = next(i for i, job in self.book.jobs.items() if job.ended)
             self.call("drop", self.book.drop(id, f"tr_{id}"), id, f"tr_{id}")
         self.create(id, **how)
+
+    @rule(
+        data=st.data(),
+        ids=st.lists(st.sampled_from(JOBS[2:]), min_size=2, max_size=4),
+        bodies=st.sampled_from(["x", "xy"]),
+    )
+    def submissions_meet(self, data: st.DataObject, ids: list[str], bodies: str) -> None:
+        """Several submissions with one idempotency key, which may expire between them, and may name
+        a job whose record is lost."""
+        once = f"{PREFIX}idempotency:ada:k"
+        for id in ids:
+            if data.draw(seldom):
+                self.scripts.command("DEL", once)
+                self.book.once.pop(once, None)
+            if data.draw(seldom) and id not in self.book.jobs and once not in self.book.once:
+                self.scripts.command("HSET", once, "job", id, "body", bodies[0])
+                self.scripts.command("PEXPIRE", once, KEPT)
+                self.book.once[once] = (id, bodies[0])
+            needs = data.draw(st.lists(st.sampled_from(DATASETS[:2]), max_size=1))
+            body = data.draw(st.sampled_from(bodies))
+            of_key = ("", "k1", "2", 5, data.draw(st.sampled_from(LIMITS)))
+            self.create(id, "ada", "cpu", "hac", "fit", S, "k", body, *of_key, needs)
+            if data.draw(seldom) and id in self.book.jobs:
+                self.call("drop", self.book.drop(id, f"tr_{id}"), id, f"tr_{id}")
 
     def create(
         self,
@@ -289,6 +319,38 @@ class Machine(RuleBasedStateMachine):
 
     @rule(
         data=st.data(),
+        n_attempts=st.sampled_from([1, 2, 3]),
+        why=st.sampled_from(["", "{}"]),
+        lapsed=st.booleans(),
+    )
+    @precondition(open)
+    def attempts_fail(self, data: st.DataObject, n_attempts: int, why: str, lapsed: bool) -> None:
+        """One attempt after another at one job, until it has had all of them."""
+        id = self.one_of(data, lambda job: not job.ended)
+        for _ in range(n_attempts):
+            claimed = (id, f"f{self.n_fences}", S, MOST, "worker", "")
+            self.n_fences += 1
+            self.call("claim", self.book.claim(*claimed), *claimed)
+            self.book.now += lapsed * data.draw(leases)
+            row = (id, self.fence_of(id, True), 1, MOST, S, int(lapsed), why, 0)
+            self.call("release", self.book.release(*row), *row)
+
+    @rule(
+        rows=st.lists(
+            st.tuples(jobs, st.sampled_from(TENANTS), st.sampled_from([0, S])),
+            min_size=2,
+            max_size=4,
+        )
+    )
+    def jobs_wait(self, rows: list[tuple[str, str, int]]) -> None:
+        """Tenants whose jobs wait in one lane since different times."""
+        for id, tenant, ms in rows:
+            self.book.now += ms
+            self.create(id, tenant, "cpu", "hac", "fit", S, "", "x", "", "", "", 5, "")
+        self.call("queues", self.book.queues(*LANES), *LANES)
+
+    @rule(
+        data=st.data(),
         status=st.sampled_from(["succeeded", "failed", "cancelled"]),
         kept=st.sampled_from([0, KEPT, KEPT]),
         tree=st.booleans(),
@@ -363,6 +425,27 @@ class Machine(RuleBasedStateMachine):
         self.call("sweep", self.book.sweep(most, resend), most, resend)
 
     # Webhooks.
+
+    @rule(
+        data=st.data(),
+        calls=st.lists(
+            st.sampled_from(["end", "take", "take", "tell", "wait"]), min_size=4, max_size=12
+        ),
+    )
+    @precondition(lambda self: self.book.jobs)
+    def hooks_are_sent(self, data: st.DataObject, calls: list[str]) -> None:
+        """Several calls about webhooks in turn: single ones seldom come far."""
+        for call in calls:
+            if call == "end":
+                self.end(data, "succeeded", KEPT, False, "", 5, "", False)
+            elif call == "take":
+                most, per_host = data.draw(few), data.draw(st.sampled_from([1, 2, 9]))
+                self.hook_take(data.draw(tokens), most, data.draw(leases), per_host)
+            elif call == "tell":
+                status = data.draw(st.sampled_from(["delivered", "pending", "pending"]))
+                self.hook_tell(data, True, status, data.draw(seconds))
+            else:
+                self.book.now += data.draw(leases)
 
     @rule(token=tokens, most=few, lease=leases, per_host=st.sampled_from([1, 2, 9]))
     @precondition(lambda self: self.book.hooks)
@@ -450,6 +533,29 @@ class Machine(RuleBasedStateMachine):
         row = (id, fence, k, token, lease, what)
         self.call("board_tell", self.book.board_tell(*row), *row)
 
+    @rule(
+        data=st.data(),
+        calls=st.lists(
+            st.sampled_from(["take", "take", "tell", "tell", "next", "next", "wait"]),
+            min_size=4,
+            max_size=12,
+        ),
+    )
+    @precondition(lambda self: self.book.board)
+    def pieces_are_computed(self, data: st.DataObject, calls: list[str]) -> None:
+        """Several calls about boards in turn: single ones seldom come far."""
+        reports = st.sampled_from(["done", "done", "beat", "forgiven", "own"])
+        for call in calls:
+            if call == "take":
+                self.board_take(data, data.draw(tokens), S, data.draw(st.sampled_from([1, 2])))
+            elif call == "tell":
+                self.board_tell(data, True, data.draw(leases), data.draw(reports))
+            elif call == "next":
+                finished = data.draw(st.sampled_from([[], [], ["1"], ["2"]]))
+                self.board_next(data, True, data.draw(st.sampled_from([0, 1])), True, finished)
+            else:
+                self.book.now += data.draw(leases)
+
     @rule(data=st.data(), holds=usual)
     @precondition(lambda self: self.book.board)
     def board_close(self, data: st.DataObject, holds: bool) -> None:
@@ -505,7 +611,7 @@ class Machine(RuleBasedStateMachine):
         else:
             self.call("part_drop", self.book.part_drop(id), id)
 
-    @rule(data=st.data(), n_bytes=sizes, expires=expiries, counted=usual)
+    @rule(data=st.data(), n_bytes=sizes, expires=expiries, counted=st.booleans())
     def job_count(self, data: st.DataObject, n_bytes: int, expires: str, counted: bool) -> None:
         """The bytes of a job change; or it is counted, now and then one that was not before."""
         if counted:
@@ -619,14 +725,16 @@ def machine(scripts: TimedScripts) -> type[Machine]:
 
 def follow(scripts: TimedScripts, n_sequences: int, n_calls: int = 60) -> None:
     """AssertionError, with the calls, if the scripts and their model differ."""
-    run_state_machine_as_test(
-        machine(scripts),
-        settings=settings(
-            max_examples=n_sequences,
-            stateful_step_count=n_calls,
-            suppress_health_check=list(HealthCheck),
-            phases=[Phase.generate],
-            deadline=None,
-            report_multiple_bugs=False,
-        ),
-    )
+    # Hypothesis follows each sequence by up to five that repeat most of it.
+    with patch.object(ConjectureRunner, "generate_mutations_from", lambda *_: None):
+        run_state_machine_as_test(
+            machine(scripts),
+            settings=settings(
+                max_examples=n_sequences,
+                stateful_step_count=n_calls,
+                suppress_health_check=list(HealthCheck),
+                phases=[Phase.generate],
+                deadline=None,
+                report_multiple_bugs=False,
+            ),
+        )

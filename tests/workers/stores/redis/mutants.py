@@ -130,6 +130,15 @@ def compiles(client: redis.Redis, mutant: Mutant) -> bool:
     return True
 
 
+def calling(name: str, sequences: list[list[Step]]) -> list[list[Step]]:
+    """The sequences that may notice a change of a script: those that call it, most calls first."""
+    if name == SHARED:
+        return sequences
+    n_calls = [sum(step.name == name for step in sequence) for sequence in sequences]
+    order = sorted(range(len(sequences)), key=lambda number: -n_calls[number])
+    return [sequences[number] for number in order if n_calls[number]]
+
+
 def is_noticed(valkey: Server, mutant: Mutant, sequences: list[list[Step]]) -> bool:
     """Whether any of these sequences goes otherwise with this mutant."""
     client = redis.Redis.from_url(valkey.url, decode_responses=True, socket_timeout=5.0)
@@ -159,7 +168,7 @@ def main() -> None:
         for mutant in mutants():
             if mutant.script in asked.of and compiles(valkey.client(), mutant):
                 n_mutants += 1
-                if not is_noticed(valkey, mutant, recorder.sequences):
+                if not is_noticed(valkey, mutant, calling(mutant.script, recorder.sequences)):
                     n_survivors += 1
                     print(f"survives: {mutant}", flush=True)
         print(f"{n_mutants} mutants, {n_survivors} survive {asked.sequences} sequences")

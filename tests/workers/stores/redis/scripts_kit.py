@@ -26,7 +26,7 @@ NAMES = sorted(path.name.removesuffix(".lua") for path in FOLDER.iterdir())
 
 _DUMP = """
 local rows = {}
-for _, key in ipairs(redis.call('KEYS', ARGV[1] .. '*')) do
+for _, key in ipairs(redis.call('KEYS', '*')) do
   local kind = redis.call('TYPE', key).ok
   local value
   if kind == 'hash' then value = redis.call('HGETALL', key)

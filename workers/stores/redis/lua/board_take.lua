@@ -3,7 +3,7 @@
 -- before it is reserved for the attempt itself. Returns {} or {fence, piece, its JSON}.
 local id = ARGV[2]
 local fence = redis.call('HGET', job_key(id), 'fence')
-if not fence or not goes_on(id, fence) then return {} end
+if not goes_on(id, fence) then return {} end
 local key = board_key(id, fence)
 while true do
   local k = redis.call('ZRANGEBYSCORE', key .. ':left', '-inf', int(now), 'LIMIT', 0, 1)[1]

@@ -4,7 +4,7 @@
 local id = ARGV[2]
 local h = redis.call('HMGET', job_key(id), 'status', 'tenant', 'lease', 'cancel')
 local status = h[1]
-if not status or h[2] ~= ARGV[3] then return 'gone' end
+if h[2] ~= ARGV[3] then return 'gone' end
 if ended(status) then return 'ended' end
 if status == 'queued' then
   redis.call('HSET', job_key(id), 'cancel', 1, 'cancel_by', int(now))

@@ -7,7 +7,8 @@ local id = ARGV[2]
 local h = redis.call('HMGET', job_key(id), 'status', 'fence', 'lease', 'cancel', 'attempt',
   'method')
 local status, attempt = h[1], tonumber(h[5])
-if not status or ended(status) or status == 'queued' or h[2] ~= ARGV[3] then return 'lost' end
+-- Neither a job that has ended nor one that is queued has a fence.
+if h[2] ~= ARGV[3] then return 'lost' end
 if ARGV[7] == '1' and tonumber(h[3]) > now then return 'lost' end
 -- With a lease of 0 the attempt was released before, and only its end is missing.
 if h[3] ~= '0' then
