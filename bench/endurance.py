@@ -53,6 +53,8 @@ def _memory(report: Report, url: str, n_jobs: int) -> None:
     """The growth of memory with the number of trivial jobs, by least squares over samples."""
     samples: list[tuple[int, dict[str, float]]] = []
     n_done = 0
+    # The API loads all methods when they are listed, or a minute after its start, whatever it did.
+    httpx.get(f"{url}/v1/methods", timeout=60).raise_for_status()
     for n_more in (WARM_JOBS, *[(n_jobs - WARM_JOBS) // 10] * 10):
         n_each = n_more // CLIENTS
         with ThreadPoolExecutor(CLIENTS) as pool:

@@ -3,8 +3,8 @@
 Folders below a family hold what its methods are made of and are not searched.
 
 A method's module is imported when the method is first asked for: a process that meets few methods
-loads few. It must stay cheap (no torch, no scikit-learn at the top), since the API process reads
-the catalogue.
+loads few. It must stay cheap (no torch, scikit-learn or scipy.optimize at the top), since the API
+process reads the catalogue.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ from math import comb
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
@@ -144,6 +143,8 @@ def accuracy(table: Contingency) -> float | None:
     cluster, n_clusters = _renumber(table.cluster)
     class_, n_classes = _renumber(table.class_)
     if n_clusters * n_classes <= DENSE_CELLS:
+        from scipy.optimize import linear_sum_assignment
+
         dense = np.zeros((n_clusters, n_classes), dtype=np.int64)
         dense[cluster, class_] = table.count
         row, column = linear_sum_assignment(dense, maximize=True)

@@ -128,24 +128,26 @@ class LocalBlobs:
         return None
 
     def keys(self, prefix: str) -> Iterator[str]:
-        folder = self._path(checked_prefix(prefix)) if prefix else self.root
-        if folder.is_file():
-            yield folder.relative_to(self.root).as_posix()
+        start = checked_prefix(prefix) if prefix else ""
+        if prefix and self._path(start).is_file():
+            yield start
             return
-        waiting = [folder]
+        # Keys, not paths, which take five times as much: a folder may have one for each job kept.
+        waiting = [start]
         while waiting:
+            folder = waiting.pop()
+            files = []
             try:
-                with _translated(prefix), os.scandir(waiting.pop()) as entries:
-                    children = list(entries)
+                with _translated(prefix), os.scandir(self.root / folder) as entries:
+                    for entry in entries:
+                        key = f"{folder}/{entry.name}" if folder else entry.name
+                        if not entry.is_dir(follow_symlinks=False):
+                            files.append(key)
+                        elif key != self._temporary.path.name:
+                            waiting.append(key)
             except Missing:
                 continue
-            for entry in children:
-                path = Path(entry.path)
-                if entry.is_dir(follow_symlinks=False):
-                    if path != self._temporary.path:
-                        waiting.append(path)
-                else:
-                    yield path.relative_to(self.root).as_posix()
+            yield from files
 
     def sizes(self, prefix: str) -> Iterator[tuple[str, int]]:
         for key in self.keys(prefix):

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from models.arrays import Arrays, Float, Int, Mask, row_blocks
 from models.methods.classifiers.classes.answers import (
@@ -212,6 +211,8 @@ def best_cuts(values: Float, has: Mask) -> Float:
 def _log_slope(kept: list[tuple[Float, Mask]], link: Link, one_each: bool) -> float:
     if not kept:
         return 0.0
+    from scipy.optimize import minimize_scalar
+
     values = np.concatenate([some for some, _ in kept])
     has = np.concatenate([own for _, own in kept])
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 
 from models.arrays import Float, Int
 from models.methods.classifiers.classes.class_tree import ClassTree
@@ -110,6 +109,8 @@ class Orthogonal:
         """With the signs of the largest dual; a concave function of them in a box."""
         if not self.node.size:
             return self
+        from scipy.optimize import minimize
+
         gram = sums @ sums.T
         unit = max(float(np.trace(gram)), 1e-300)
 

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import OptimizeResult
-from scipy.optimize import minimize as scipy_minimize
 
 from models.arrays import Array, Float
 from models.progress import Progress
@@ -60,6 +58,8 @@ def local_minimum(
 
     One or two values of the objective with its gradient a step; memory of twenty points.
     """
+    from scipy.optimize import OptimizeResult, minimize
+
     objectives = [objective(start)[0]]
 
     def flat(point: Array) -> tuple[float, Array]:
@@ -71,7 +71,7 @@ def local_minimum(
         done = 1.0 - 1.0 / (1.0 + 0.02 * len(objectives))
         progress(done, "learning", f"{objectives[-1]:.6g}")
 
-    result = scipy_minimize(
+    result = minimize(
         flat,
         start.ravel(),
         jac=True,

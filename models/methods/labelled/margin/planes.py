@@ -20,7 +20,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import LinearConstraint, minimize
 
 from models.arrays import Float
 from models.methods.labelled.margin.clusterings import Plane
@@ -90,6 +89,8 @@ def separate(
 
 def solve(planes: Sequence[Plane], n_columns: int, gamma: float, start: Float) -> Master:
     """The master problem of these planes, from multipliers that it may take."""
+    from scipy.optimize import LinearConstraint, minimize
+
     losses = np.array([plane.loss for plane in planes])
     normals = np.array([plane.normal.ravel() for plane in planes]).reshape(-1, n_columns**2)
     identity = np.eye(n_columns)

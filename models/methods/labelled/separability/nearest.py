@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.optimize import OptimizeResult, minimize
 
 from models.arrays import Float, Int
 from models.errors import UsageError
@@ -97,6 +96,8 @@ def nearest(
 
 
 def _by_dual(pairs: Pairs, progress: Progress, most_steps: int) -> Nearest:
+    from scipy.optimize import OptimizeResult, minimize
+
     identity = np.eye(pairs.n_columns)
 
     def length(multipliers: Float) -> tuple[float, Float]:

@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma, gammaln
 
 from models.arrays import Arrays, Float, Int
@@ -267,6 +266,8 @@ def matched(reference: Int, cluster: Int, n_clusters: int) -> tuple[Int, Int]:
 
     Each is used once.
     """
+    from scipy.optimize import linear_sum_assignment
+
     both = np.bincount(reference * n_clusters + cluster, minlength=n_clusters**2)
     shared = both.reshape(n_clusters, n_clusters)
     own, order = linear_sum_assignment(-shared)

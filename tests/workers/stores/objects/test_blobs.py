@@ -7,6 +7,7 @@ import errno
 import os
 import socket
 import threading
+import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import nullcontext
 from functools import partial
@@ -241,6 +242,20 @@ def test_keys_and_deletion(blobs: Blobs) -> None:
     assert set(blobs.keys("jobs/")) == remaining | {"jobs/t/j1x"}
     blobs.put("jobs/t/j1/a", b"again")
     assert blobs.get("jobs/t/j1/a") == b"again"
+
+
+def test_a_listing_of_many_folders_takes_little_memory(tmp_path: Path) -> None:
+    """A store has folders for each job, and a process that lists it keeps most of what it took."""
+    n_jobs = 2000
+    for number in range(n_jobs):
+        (tmp_path / f"jobs/tenant/job_{number:026}").mkdir(parents=True)
+    blobs = LocalBlobs(tmp_path)
+    tracemalloc.start()
+    n_keys = sum(1 for _ in blobs.keys("jobs/"))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert n_keys == 0
+    assert peak < 200 * n_jobs
 
 
 def test_ping(blobs: Blobs) -> None:
