@@ -365,7 +365,8 @@ class Book(Uses):
         rows: list[Any] = []
         for lane in lanes:
             waiting = [ids for tenant in self.turns[lane] if (ids := self.lanes[lane, tenant])]
-            since = min((self.jobs[min(ids)].queued_at for ids in waiting), default=0)
+            first = [self.jobs[id] for ids in waiting if (id := min(ids)) in self.jobs]
+            since = min((job.queued_at for job in first), default=0)
             rows.append([sum(map(len, waiting)), str(since)])
         return [*rows, str(self.now)]
 

@@ -145,8 +145,11 @@ class Machine(RuleBasedStateMachine):
         n_claimed=st.sampled_from([1, 2, 3]),
         posts=usual,
         n_taken=st.sampled_from([0, 1, 2]),
+        late=seldom,
     )
-    def jobs_run(self, kinds: list[str], n_claimed: int, posts: bool, n_taken: int) -> None:
+    def jobs_run(
+        self, kinds: list[str], n_claimed: int, posts: bool, n_taken: int, late: bool
+    ) -> None:
         """Otherwise most calls would meet nothing."""
         for id, kind, tenant in zip(JOBS, kinds, ["ada", "ada", "bob", "ada"], strict=False):
             self.create(id, tenant, "cpu", "hac", kind, S, "", "x", "h:1", "k1", "2", 5, "")
@@ -160,6 +163,14 @@ class Machine(RuleBasedStateMachine):
             for token in TOKENS[:n_taken]:
                 taken = (JOBS[0], token, 3 * S, 2)
                 self.call("board_take", self.book.board_take(*taken), *taken)
+        if posts and late:
+            # A helper computes a piece for so long that it is reserved for the attempt.
+            for token in TOKENS[:2]:
+                taken = (JOBS[0], token, S, 1)
+                self.call("board_take", self.book.board_take(*taken), *taken)
+                self.book.now += S
+            told = (JOBS[0], "f1", "1", TOKENS[0], S, "done")
+            self.call("board_tell", self.book.board_tell(*told), *told)
 
     @rule(
         id=jobs,
@@ -413,6 +424,16 @@ class Machine(RuleBasedStateMachine):
         )
         self.call("take", self.book.take(*row), *row)
         self.call("queues", self.book.queues(*LANES), *LANES)
+
+    @rule(id=jobs)
+    def lane_has_one_too_many(self, id: str) -> None:
+        """A lane may have a job that is not queued."""
+        job = self.book.jobs.get(id)
+        if job is not None and job.status != "queued":
+            last = self.book.last_turn[job.lane].get(job.tenant, 0)
+            self.book.enter_lane(id)
+            self.scripts.command("ZADD", f"{PREFIX}lane:{job.lane}:{job.tenant}", 0, id)
+            self.scripts.command("ZADD", f"{PREFIX}turns:{job.lane}", "NX", last, job.tenant)
 
     @rule(id=jobs)
     def due_too_early(self, id: str) -> None:
