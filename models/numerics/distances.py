@@ -12,8 +12,9 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from models.arrays import Array, Float, row_blocks
+from models.arrays import Array, Float, Int, row_blocks
 from models.errors import UsageError
+from models.rows import Rows, widened
 
 DistanceMetric = Literal[
     "euclidean",
@@ -137,10 +138,29 @@ def _row_starts(n_points: int) -> npt.NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(np.arange(n_points - 1, 0, -1, dtype=np.int64))))
 
 
-def flat(points: Array, metric: DistanceMetric) -> Array:
+class FlatRows(Rows):
+    """The rows of `flat`, read from others; float32 where those are float32 or bfloat16, else
+    float64."""
+
+    def __init__(self, rows: Rows, metric: DistanceMetric) -> None:
+        single = rows.bfloat16 or rows.dtype == np.float32
+        self.shape, self.far = rows.shape, rows.far
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+        self._rows, self._metric = rows, metric
+
+    def read(self, start: int, stop: int) -> Array:
+        return flat(self._rows.values(start, stop), self._metric, start)
+
+    def take(self, rows: Int) -> Array:
+        taken = self._rows.take(rows)
+        return flat(widened(taken) if self._rows.bfloat16 else taken, self._metric)
+
+
+def flat(points: Array, metric: DistanceMetric, first_row: int = 0) -> Array:
     """Rows whose Euclidean distances give `metric` by `as_metric`; copied only if needed.
 
     'cosine': unit rows. 'correlation': unit rows about their own mean. Keeps float32.
+    first_row : the number of the first of these rows.
     Raises UsageError naming the row for which the metric is not defined.
     """
     kind = np.float32 if points.dtype == np.float32 else np.float64
@@ -157,7 +177,7 @@ def flat(points: Array, metric: DistanceMetric) -> Array:
         top = np.abs(rows).max(axis=1, keepdims=True)
         odd = np.flatnonzero(top[:, 0] == 0)
         if odd.size:
-            row = block.start + int(odd[0])
+            row = first_row + block.start + int(odd[0])
             what = "is all zeros" if metric == "cosine" else "has one value throughout"
             raise UsageError(
                 f"Row {row} of input 'features' {what}; the {metric} distance to it is not "
