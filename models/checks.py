@@ -295,7 +295,9 @@ def scattered(features: Array | Rows, rows: Int) -> Array:
 
 def values_of(features: Array | Rows, block: slice) -> Array:
     """The rows of a block, not copied if they need not be."""
-    return features.values(block.start, block.stop) if isinstance(features, Rows) else features[block]
+    return (
+        features.values(block.start, block.stop) if isinstance(features, Rows) else features[block]
+    )
 
 
 def blocks(features: Points, row_length: int = 0) -> Iterator[tuple[slice, Matrix]]:

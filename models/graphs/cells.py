@@ -2,10 +2,11 @@
 
 An inverted file (Faiss) keeps each row in the cell of its nearest k-means centre, as its difference
 from that centre in half precision: 2 bytes a value. Each row is compared with the rows of its
-nearest cells, as many cells as are needed to find `RECALL` of the true neighbours of a sample, and
-at most `MOST_READ` rows. All rows of a block that read one cell are compared with it by one matrix
-product (Faiss's `big_batch_search`), 5 times as fast as by scanning half-precision codes row by row. The distances to the neighbours found are then measured on the rows as given. Nothing is
-random: the same rows give the same neighbours.
+nearest cells, as many as are needed to find `RECALL` of the true neighbours of a sample, and at
+most `MOST_READ` rows. All rows of a block that read one cell are compared with it by one matrix
+product (Faiss's `big_batch_search`), 5 times as fast as by scanning half-precision codes for each.
+The distances to the neighbours found are then measured on the rows as given. Nothing is random: the
+same rows give the same neighbours.
 
 Six passes read the rows in order; the last one also takes the neighbours, in their order, once for
 each `AT_ONCE` values.
@@ -26,11 +27,11 @@ import numpy as np
 from models.arrays import Array, Float, Int, Single, row_blocks
 from models.checks import blocks, scattered, take
 from models.graphs.neighbours import MOST_READ, RECALL, SAMPLE, Neighbours, lengths, others
-from models.numerics.distances import DistanceMetric, FlatRows
+from models.numerics.distances import DistanceMetric
 from models.progress import Progress, subprogress
 from models.rows import Rows
 
-AT_ONCE = 1 << 26
+AT_ONCE = 1 << 25
 """Values of the rows whose neighbours are sought together."""
 
 GROUP = 64
@@ -47,15 +48,11 @@ TOP = 2.0**13
 
 
 def nearest_by_rows(
-    given: Rows, n_neighbors: int, metric: DistanceMetric, threads: int, progress: Progress
+    rows: Rows, n_neighbors: int, metric: DistanceMetric, threads: int, progress: Progress
 ) -> Neighbours:
-    """Neighbours of distinct rows by a metric of `FLAT`; `n_neighbors` is below their number.
-
-    Raises UsageError naming a row for which the metric is not defined.
-    """
+    """Neighbours of distinct rows of `FlatRows`; `n_neighbors` is below their number."""
     import faiss
 
-    rows = FlatRows(given, metric)
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(threads)
     try:
@@ -65,7 +62,7 @@ def nearest_by_rows(
 
 
 def _nearest(
-    rows: FlatRows, n_neighbors: int, metric: DistanceMetric, threads: int, progress: Progress
+    rows: Rows, n_neighbors: int, metric: DistanceMetric, threads: int, progress: Progress
 ) -> Neighbours:
     import faiss
 
@@ -78,7 +75,8 @@ def _nearest(
     near = cells.fill(rows, cells.needed(truth), subprogress(progress, 0.12, 0.4))
     n_found = min(n_neighbors + SPARE, n_points - 1)
     index = np.empty((n_points, n_neighbors), dtype=np.int32)
-    distance = np.empty((n_points, n_neighbors), dtype=np.float32)
+    kind = np.float32 if frame.moderate else np.float64
+    distance: Float | Single = np.empty((n_points, n_neighbors), dtype=kind)
     # Each call on one thread, so that their number changes no digit.
     with ThreadPoolExecutor(threads, "cells", faiss.omp_set_num_threads, (1,)) as pool:
         for block in row_blocks(n_points, n_columns, AT_ONCE):
@@ -114,8 +112,18 @@ class _Frame:
         top = max(float((high - mean).max()), float((mean - low).max()))
         return cls(mean, TOP / (top or 1.0))
 
+    @property
+    def moderate(self) -> bool:
+        """Whether single precision has room for the squares of values and of their differences."""
+        return 1e-12 < TOP / self.scale < 1e15
+
     def single(self, rows: Array) -> Single:
-        return np.asarray((rows - self.mean) * self.scale, dtype=np.float32)
+        """The rows moved and scaled, in their own precision where that has room for it."""
+        kind = rows.dtype if self.moderate else np.dtype(np.float64)
+        moved = rows - self.mean.astype(kind)
+        moved *= kind.type(self.scale)
+        single: Single = moved.astype(np.float32, copy=False)
+        return single
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +155,7 @@ class _Truth:
         number = np.stack([others(one[None], own)[0] for one, own in zip(number, row, strict=True)])
         return cls(row, number, here, frame.single(scattered(rows, number.ravel())))
 
-    def recall(self, distance: Single, metric: DistanceMetric, rows: Rows) -> float:
+    def recall(self, distance: Float | Single, metric: DistanceMetric, rows: Rows) -> float:
         """The share of the true neighbours among those found, as far away by `distance`."""
         own, other = (
             scattered(rows, numbers).astype(np.float64)
@@ -165,7 +173,7 @@ class _Cells:
         import faiss
 
         self._frame, self._n_points = frame, n_points
-        self.n_cells = int(4 * np.sqrt(n_points))
+        self.n_cells = max(1, min(int(2 * np.sqrt(n_points)), n_points // 4))
         self._centres = faiss.IndexFlatL2(n_columns)
         self._index = faiss.IndexIVFScalarQuantizer(
             self._centres, n_columns, self.n_cells, faiss.ScalarQuantizer.QT_fp16
@@ -241,12 +249,13 @@ class _Cells:
     ) -> Int:
         from faiss.contrib import big_batch_search as batches
 
-        # Its own loop prints, and runs on one thread.
+        # Its own loop prints, runs on one thread, and sorts no fewer pairs than there are cells.
         computer = batches.BlockComputer(self._index)
         searcher = batches.BigBatchSearcher(self._index, rows, n_nearest)
         searcher.decode_func, searcher.by_residual = computer.decode_func, computer.by_residual
-        searcher.q_assign = near.astype(np.int32)
-        searcher.reorder_assign()
+        searcher.query_ids = np.argsort(near, axis=None, kind="stable") // near.shape[1]
+        ends = np.cumsum(np.bincount(near.ravel(), minlength=self.n_cells))
+        searcher.bucket_lims = np.concatenate([[0], ends])
 
         def compare(cell: int) -> tuple[Any, ...]:
             own, here, number, there = searcher.prepare_bucket(cell)

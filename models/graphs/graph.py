@@ -106,9 +106,9 @@ def neighbour_graph(
     n_near = min(n_neighbors, first.size - 1)
     rows: Array | Rows
     if isinstance(points, Rows):
-        some = points if first.size == points.shape[0] else ChosenRows(points, first)
-        near = nearest_by_rows(some, n_near, metric, threads, progress)
-        rows = FlatRows(some, metric)
+        rows = FlatRows(points, metric)
+        rows = rows if first.size == points.shape[0] else ChosenRows(rows, first)
+        near = nearest_by_rows(rows, n_near, metric, threads, progress)
     else:
         nodes = points if first.size == len(points) else points[first]
         near = nearest(nodes, n_near, metric, threads, progress)

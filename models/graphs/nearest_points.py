@@ -5,8 +5,8 @@ else by comparing all pairs. Their distances are then measured from differences,
 nearest to a row that is a point of the fit is this point itself, or one that coincides with it.
 
 Cost: O(M N D) time for M new rows, less in few dimensions. Memory: two copies of the points in
-float32 or float64, of at most `lloyd.WHOLE` values of them at a time where a model places new rows, and
-blocks of rows.
+float32 or float64, and blocks of rows; a model compares new rows with `lloyd.WHOLE` values of its
+points at a time.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 
 from models.arrays import Array, Float, Int, row_blocks
 from models.checks import as_floats, require_role, require_squares, require_width
-from models.clusters.placing import at_leaves
 from models.clusters import lloyd
+from models.clusters.placing import at_leaves
 from models.data import Data, require_finite
 from models.errors import UsageError
 from models.graphs.neighbours import lengths
@@ -60,7 +60,9 @@ class PointSearch:
     def nearest(self, rows: Array, first_row: int = 0) -> tuple[Int, Float]:
         """(M, n_neighbors) numbers of the points nearest to each row, and their distances.
 
-        first_row : the number of the first of these rows, for messages. The nearest come first, of equally near ones those of lower number.
+        first_row : the number of the first of these rows, for messages.
+
+        The nearest come first, of equally near ones those of lower number.
 
         Raises UsageError for a row, or a pair of a row and a point, without a distance.
         """
@@ -88,7 +90,7 @@ class PointSearch:
 
     def _flat(self, rows: Array, first_row: int = 0) -> Array:
         if self._metric in FLAT:
-            return flat(rows, self._metric, first_row)
+            return flat(rows, self._metric, range(first_row, first_row + len(rows)))
         floats = as_floats(rows)
         assert isinstance(floats, np.ndarray)
         return floats

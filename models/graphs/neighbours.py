@@ -39,7 +39,8 @@ class Neighbours:
     """The neighbours of each of U points, nearest first.
 
     index : (U, k) int32, never the point itself.
-    distance : (U, k) by the metric, measured in float64 in any case; float32 for rows that are read.
+    distance : (U, k) by the metric, measured in float64 in any case; kept in float32 for rows that
+        are read.
     recall : share of a sample's true neighbours that the index found; None if all pairs were
         compared.
     """

@@ -48,7 +48,6 @@ from models.rows import Rows
 from models.tree.build import from_parents
 from models.tree.tree import Tree
 
-
 AT_ONCE = 1 << 22
 """Pairs of clusters whose similarities are computed together."""
 
