@@ -53,7 +53,8 @@ def bytes_to_find(n_points: int, n_columns: int, n_neighbors: int) -> int:
     at_once = min(n_points, AT_ONCE // n_columns + 1)
     block = at_once * (24 * n_columns + 16 * most + 60 * (n_neighbors + SPARE))
     sample = 12 * n_columns * PER_CELL * _n_cells(n_points)
-    return n_points * (2 * n_columns + 8 + 2 * most + 8 * n_neighbors) + block + sample
+    tiles = 4 * TILE * GROUP
+    return n_points * (2 * n_columns + 8 + 2 * most + 8 * n_neighbors) + block + sample + tiles
 
 
 def _n_cells(n_points: int) -> int:
@@ -95,12 +96,13 @@ def _nearest(
     n_found = min(n_neighbors + SPARE, n_points - 1)
     index = np.empty((n_points, n_neighbors), dtype=np.int32)
     kind = np.float32 if frame.moderate else np.float64
-    distance: Float | Single = np.empty((n_points, n_neighbors), dtype=kind)
-    # Each call on one thread, so that their number changes no digit.
+    distance: Array = np.empty((n_points, n_neighbors), dtype=kind)
+    # Each call on one thread, so that their number changes no digit, and none spins for others.
+    faiss.omp_set_num_threads(1)
     with ThreadPoolExecutor(threads, "cells", faiss.omp_set_num_threads, (1,)) as pool:
         for block in row_blocks(n_points, n_columns, AT_ONCE):
-            share = (0.4 + 0.6 * at / n_points for at in (block.start, block.stop))
-            within = subprogress(progress, *share, f"{block.start:,} of {n_points:,}")
+            begin, end = (0.4 + 0.6 * at / n_points for at in (block.start, block.stop))
+            within = subprogress(progress, begin, end, f"{block.start:,} of {n_points:,}")
             values = rows.read(block.start, block.stop)
             numbers = cells.search(frame.single(values), near[block], n_found + 1, pool, within)
             numbers = np.sort(others(numbers, block.start), axis=1)
@@ -170,7 +172,8 @@ class _Truth:
                 progress(block.start / n_points, "neighbours", "those of a sample")
                 yield frame.single(np.asarray(part))
 
-        _, number = knn_ground_truth(here, parts(), n_neighbors + 1)
+        search: Any = knn_ground_truth
+        _, number = search(here, parts(), n_neighbors + 1)
         number = np.stack([others(one[None], own)[0] for one, own in zip(number, row, strict=True)])
         return cls(row, number, here, frame.single(scattered(rows, number.ravel())))
 
@@ -197,7 +200,8 @@ class _Cells:
         self._index = faiss.IndexIVFScalarQuantizer(
             self._centres, n_columns, self.n_cells, faiss.ScalarQuantizer.QT_fp16
         )
-        self._lists: Any = faiss.downcast_InvertedLists(self._index.invlists)
+        lists: Any = self._index.invlists
+        self._lists: Any = faiss.downcast_InvertedLists(lists)
 
     def make(self, rows: Rows) -> None:
         """Find the centres from a sample."""
@@ -255,7 +259,9 @@ class _Cells:
             n_read = min(4 * n_read, self.n_cells)
             some = rows[lacking]
             _, wider = self._centres.search(some, n_read)
-            numbers[lacking] = self._searched(some, wider, n_nearest, pool, progress)
+            numbers[lacking] = self._searched(
+                some, wider, n_nearest, pool, subprogress(progress, 1.0, 1.0)
+            )
         return numbers
 
     def _searched(

@@ -23,7 +23,7 @@ from models.checks import blocks, distinct, scattered
 from models.graphs.cells import nearest_by_rows
 from models.graphs.neighbours import between, nearest
 from models.numerics.distances import FLAT, DistanceMetric, FlatRows, flat
-from models.progress import Progress, silent
+from models.progress import Progress, silent, subprogress
 from models.rows import ChosenRows, Rows
 
 MOST_COMPARED = 2 * 10**9
@@ -108,7 +108,8 @@ def neighbour_graph(
     if isinstance(points, Rows):
         rows = FlatRows(points, metric)
         rows = rows if first.size == points.shape[0] else ChosenRows(rows, first)
-        near = nearest_by_rows(rows, n_near, metric, threads, progress)
+        within = subprogress(progress, 0.0, 0.99)
+        near = nearest_by_rows(rows, n_near, metric, threads, within)
     else:
         nodes = points if first.size == len(points) else points[first]
         near = nearest(nodes, n_near, metric, threads, progress)

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
+from bench.measure import measured
 from models import registry
 from models.clusters import lloyd
 from models.data import Data
@@ -205,7 +206,30 @@ def test_unusable_input_is_named(
     assert part in caught.value.detail
 
 
+@pytest.mark.parametrize("k", [3, 30])
+def test_read_by_rows_it_takes_no_more_memory_than_estimated(
+    k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = np.random.default_rng(0).normal(size=(40_000, 4)).astype(np.float16)
+    monkeypatch.setattr(lloyd, "WHOLE", 0)
+    monkeypatch.setattr(cells, "AT_ONCE", 1 << 14)
+    monkeypatch.setattr(cells, "TILE", 1 << 14)
+    params = METHOD.Params(n_neighbors=k)
+
+    def fitted(n_points: int) -> float:
+        rows = ArrayRows(points[:n_points])
+        return METHOD.fit(Data({"features": rows}), params).metrics["neighbor_recall"]
+
+    taken = measured(lambda: fitted(len(points)), 1, prepare=lambda: fitted(500))
+    assert taken.result > 0.9
+    estimate = METHOD._memory({"features": points.shape}, params)
+    # Beside it blocks of fixed sizes, and what the allocator does not give back.
+    assert taken.peak_bytes <= estimate + (32 << 20)
+    assert estimate <= 2 * taken.peak_bytes + (32 << 20)
+
+
 def test_inputs_too_large_for_memory_are_refused() -> None:
+    METHOD.check_size({"features": (10**7, 128)}, METHOD.Params(), 8 * 2**30)
     METHOD.check_size({"features": (10**6, 64)}, METHOD.Params(), 8 * 2**30)
     with pytest.raises(UsageError, match=r"GiB.*'n_neighbors'"):
         METHOD.check_size({"features": (10**8, 64)}, METHOD.Params(), 24 * 2**30)
