@@ -206,15 +206,14 @@ def test_unusable_input_is_named(
     assert part in caught.value.detail
 
 
-@pytest.mark.parametrize("k", [3, 30])
 def test_read_by_rows_it_takes_no_more_memory_than_estimated(
-    k: int, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     points = np.random.default_rng(0).normal(size=(40_000, 4)).astype(np.float16)
     monkeypatch.setattr(lloyd, "WHOLE", 0)
     monkeypatch.setattr(cells, "AT_ONCE", 1 << 14)
     monkeypatch.setattr(cells, "TILE", 1 << 14)
-    params = METHOD.Params(n_neighbors=k)
+    params = METHOD.Params(n_neighbors=30)
 
     def fitted(n_points: int) -> float:
         rows = ArrayRows(points[:n_points])
@@ -223,9 +222,9 @@ def test_read_by_rows_it_takes_no_more_memory_than_estimated(
     taken = measured(lambda: fitted(len(points)), 1, prepare=lambda: fitted(500))
     assert taken.result > 0.9
     estimate = METHOD._memory({"features": points.shape}, params)
-    # Beside it blocks of fixed sizes, and what the allocator does not give back.
-    assert taken.peak_bytes <= estimate + (32 << 20)
-    assert estimate <= 2 * taken.peak_bytes + (32 << 20)
+    # Beside it blocks of fixed sizes, and buffers of the libraries.
+    assert taken.peak_bytes <= estimate + (48 << 20)
+    assert estimate <= 2 * taken.peak_bytes
 
 
 def test_inputs_too_large_for_memory_are_refused() -> None:
