@@ -8,7 +8,7 @@ product, which takes a seventh of the time of Faiss's own search, that scans the
 The distances to the neighbours found are then measured on the rows as given. Nothing is random: the
 same rows give the same neighbours.
 
-Six passes read the rows in order; the last one also takes the neighbours, in their order, once for
+Five passes read the rows in order; the last one also takes the neighbours, in their order, once for
 each `AT_ONCE` values.
 
 Cost: O(N D (cells + rows read)). Memory: N (2 D + 8) bytes for the cells, 2 N for each cell that a
