@@ -207,7 +207,7 @@ def _refuse_halves(role: str, value: float, across: float, row: int, column: int
     )
 
 
-def distinct(points: Array) -> tuple[Int, Int]:
+def distinct(points: Array | Rows) -> tuple[Int, Int]:
     """The coinciding points: (U,) row of the first point of each place, (N,) place of each point.
 
     Places are numbered in order of their first row. Rows are sorted by a 64-bit sum of their bits
@@ -219,7 +219,8 @@ def distinct(points: Array) -> tuple[Int, Int]:
     odd_weights = np.random.default_rng(0).integers(2**63, size=n_columns, dtype=np.uint64) * 2 + 1
     for block in row_blocks(n_points, n_columns, 1 << 20):
         # Adding 0 makes -0.0 equal 0.0 in bits too.
-        bits = (points[block].astype(np.float64) + 0.0).view(np.uint64)
+        rows = values_of(points, block)
+        bits = (rows.astype(np.float64) + 0.0).view(np.uint64)
         bits ^= bits >> np.uint64(32)
         sums[block] = (bits * odd_weights).sum(axis=1)
     order = np.argsort(sums, kind="stable")
@@ -228,7 +229,7 @@ def distinct(points: Array) -> tuple[Int, Int]:
     same = np.flatnonzero(~new)
     for block in row_blocks(same.size, n_columns, 1 << 20):
         at = same[block]
-        new[at] = (points[order[at]] != points[order[at - 1]]).any(axis=1)
+        new[at] = (scattered(points, order[at]) != scattered(points, order[at - 1])).any(axis=1)
     first = order[new]
     # Places in order of their first row; within one sum the sort kept rows in order.
     rank = np.empty(first.size, dtype=np.int64)
@@ -282,6 +283,21 @@ def take(features: Points, rows: Int) -> Matrix:
         return features[rows]
     taken = features.take(rows)
     return widened(taken) if features.bfloat16 else taken
+
+
+def scattered(features: Array | Rows, rows: Int) -> Array:
+    """The rows of the given numbers in any order, copied. Rows that are read are read once each."""
+    if not isinstance(features, Rows):
+        return features[rows]
+    numbers, place = np.unique(rows, return_inverse=True)
+    return np.asarray(take(features, numbers))[place]
+
+
+def values_of(features: Array | Rows, block: slice) -> Array:
+    """The rows of a block, not copied if they need not be."""
+    return (
+        features.values(block.start, block.stop) if isinstance(features, Rows) else features[block]
+    )
 
 
 def blocks(features: Points, row_length: int = 0) -> Iterator[tuple[slice, Matrix]]:

@@ -1,6 +1,7 @@
 """Graphs over points; start with `neighbours`.
 
 - `neighbours`: the nearest neighbours of each point, exact or by an index.
+- `cells`: the same for rows too many to be held.
 - `nearest_points`: the points of a fit that are nearest to new rows.
 - `graph`: the graph of nearest neighbours, joined to one piece.
 - `spectra`: leading eigenvectors of an affinity graph.

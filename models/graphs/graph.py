@@ -6,7 +6,8 @@ neighbours of these means shows which parts are adjacent, and an edge goes from 
 part that is nearest to the other's mean to that point's nearest in the other part; this repeats
 until the graph is connected. So edges between parts are short, but not always the shortest.
 
-Cost: that of the neighbours, and O(N D) for each part that is joined to a large one.
+Cost: that of the neighbours, and O(N D) for each part that is joined to a large one. Memory besides
+them: 12 bytes for each of up to N k edges, 16 where points are held.
 """
 
 from __future__ import annotations
@@ -14,17 +15,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from models.arrays import Array, Float, Int, row_blocks
-from models.checks import distinct
+from models.arrays import Array, Float, Int, Int32, Single, row_blocks
+from models.checks import blocks, distinct, scattered
+from models.graphs.cells import nearest_by_rows
 from models.graphs.neighbours import between, nearest
-from models.numerics.distances import FLAT, DistanceMetric, flat
-from models.progress import Progress, silent
+from models.numerics.distances import FLAT, DistanceMetric, FlatRows, flat
+from models.progress import Progress, silent, subprogress
+from models.rows import ChosenRows, Rows
 
 MOST_COMPARED = 2 * 10**9
+
+EDGES_AT_ONCE = 1 << 24
+"""Edges of which the connected parts are found together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +38,22 @@ class Graph:
 
     first : (U,) row of the first point at each node.
     place : (n_points,) node of each point.
-    ends : (E, 2) int32, the lower node first, each pair once, sorted.
-    length : (E,) distance by the metric.
+    ends : (E, 2) int32, the lower node first, each pair once; sorted where points are held.
+    length : (E,) distance by the metric; float32 for points that are read by rows.
     n_neighbors : as used. scale : mean distance from a node to its neighbours.
     part : (U,) the part of each node before parts were joined.
-    recall : as in `Neighbours`.
+    recall : as in `Neighbours`. by_rows : whether points were read by rows.
     """
 
     first: Int
     place: Int
-    ends: npt.NDArray[np.int32]
-    length: Float
+    ends: Int32
+    length: Float | Single
     n_neighbors: int
     scale: float
     part: Int
     recall: float | None
+    by_rows: bool = False
 
     @property
     def n_nodes(self) -> int:
@@ -66,9 +72,10 @@ class Graph:
                 f"{self.n_neighbors}."
             )
         if self.recall is not None:
+            kept = " that keeps points in half precision" if self.by_rows else ""
             sentences.append(
-                f"Neighbours were sought by an approximate index, which found {self.recall:.1%} of "
-                "those of a sample of points."
+                f"Neighbours were sought by an approximate index{kept}, which found "
+                f"{self.recall:.1%} of those of a sample of points."
             )
         if self.n_parts > 1:
             sentences.append(
@@ -79,64 +86,97 @@ class Graph:
 
 
 def neighbour_graph(
-    points: Array, n_neighbors: int, metric: DistanceMetric, threads: int, progress: Progress
+    points: Array | Rows,
+    n_neighbors: int,
+    metric: DistanceMetric,
+    threads: int,
+    progress: Progress,
 ) -> Graph:
-    """The connected graph of `n_neighbors` nearest neighbours."""
+    """The connected graph of `n_neighbors` nearest neighbours.
+
+    points : (N, D); `Rows`, for metrics of `FLAT`, are read block by block.
+    """
     progress(0.0, "neighbours", "looking for equal points")
     first, place = distinct(points)
-    nodes = points if first.size == len(points) else points[first]
+    by_rows = isinstance(points, Rows)
     if first.size == 1:
         none = np.empty((0, 2), dtype=np.int32)
-        return Graph(first, place, none, np.empty(0), 0, 0.0, np.zeros(1, np.int64), None)
+        part = np.zeros(1, np.int64)
+        return Graph(first, place, none, np.empty(0), 0, 0.0, part, None, by_rows)
     n_near = min(n_neighbors, first.size - 1)
-    near = nearest(nodes, n_near, metric, threads, progress)
+    rows: Array | Rows
+    if isinstance(points, Rows):
+        rows = FlatRows(points, metric)
+        rows = rows if first.size == points.shape[0] else ChosenRows(rows, first)
+        within = subprogress(progress, 0.0, 0.99)
+        near = nearest_by_rows(rows, n_near, metric, threads, within)
+    else:
+        nodes = points if first.size == len(points) else points[first]
+        near = nearest(nodes, n_near, metric, threads, progress)
+        rows = flat(nodes, metric) if metric in FLAT else nodes
+    scale, recall = float(near.distance.mean(dtype=np.float64)), near.recall
     ends, length = _undirected(near.index, near.distance)
-    rows = flat(nodes, metric) if metric in FLAT else nodes
+    del near
     part = alone = _parts(first.size, ends)
     while (count := int(part.max()) + 1) > 1:
         progress(0.99, "neighbours", f"joining {count:,} parts")
         new = _between_parts(rows, part, count, n_near, threads)
         ends = np.concatenate([ends, new])
-        length = np.concatenate([length, between(rows, new[:, 0], new[:, 1], metric)])
+        far = between(rows, new[:, 0], new[:, 1], metric).astype(length.dtype)
+        length = np.concatenate([length, far])
         part = _parts(first.size, ends)
-    if alone.any():
+    if not by_rows:
         key = np.lexsort((ends[:, 1], ends[:, 0]))
         ends, length = ends[key], length[key]
-    scale = float(near.distance.mean())
-    return Graph(first, place, ends, length, n_near, scale, alone, near.recall)
+    return Graph(first, place, ends, length, n_near, scale, alone, recall, by_rows)
 
 
-def _undirected(
-    index: npt.NDArray[np.int32], distance: Float
-) -> tuple[npt.NDArray[np.int32], Float]:
-    """Each pair of neighbours once, sorted, with its distance."""
+def _undirected(index: Int32, distance: Float | Single) -> tuple[Int32, Float | Single]:
+    """Each pair of neighbours once, the lower first, with its distance."""
     n_points, n_near = index.shape
-    own = np.repeat(np.arange(n_points, dtype=np.int64), n_near)
-    other = index.ravel().astype(np.int64)
-    key = np.minimum(own, other) * n_points + np.maximum(own, other)
-    key, at = np.unique(key, return_index=True)
-    ends = np.stack([key // n_points, key % n_points], axis=1).astype(np.int32)
-    return ends, distance.ravel()[at]
+    ends = np.empty((n_points * n_near, 2), dtype=np.int32)
+    length = np.empty(len(ends), dtype=distance.dtype)
+    n_edges = 0
+    for block in row_blocks(n_points, n_near * n_near, 1 << 22):
+        other = index[block]
+        own = np.arange(block.start, block.stop, dtype=np.int32)[:, None]
+        # A pair of which each is the other's neighbour is counted at its lower point.
+        counted = (other > own) | (index[other] != own[:, :, None]).all(axis=2)
+        there = other[counted]
+        here = np.broadcast_to(own, other.shape)[counted]
+        stop = n_edges + there.size
+        ends[n_edges:stop, 0] = np.minimum(here, there)
+        ends[n_edges:stop, 1] = np.maximum(here, there)
+        length[n_edges:stop] = distance[block][counted]
+        n_edges = stop
+    return ends[:n_edges], length[:n_edges]
 
 
-def _parts(n_nodes: int, ends: npt.NDArray[np.int32]) -> Int:
+def _parts(n_nodes: int, ends: Int32) -> Int:
     """(n_nodes,) number of the connected part of each node."""
-    ones = np.ones(len(ends), dtype=np.int8)
-    pairs = coo_array((ones, (ends[:, 0], ends[:, 1])), shape=(n_nodes, n_nodes))
-    _, part = connected_components(pairs, directed=False)
-    number: Int = part.astype(np.int64)
-    return number
+    part, n_parts = np.arange(n_nodes), n_nodes
+    for block in row_blocks(len(ends), 1, EDGES_AT_ONCE):
+        pairs = part[ends[block]]
+        ones = np.ones(len(pairs), dtype=np.int8)
+        edges = coo_array((ones, (pairs[:, 0], pairs[:, 1])), shape=(n_parts, n_parts))
+        n_parts, joined = connected_components(edges, directed=False)
+        part = joined.astype(np.int64)[part]
+    return part
 
 
 def _between_parts(
-    rows: Array, part: Int, n_parts: int, n_neighbors: int, threads: int
-) -> npt.NDArray[np.int32]:
+    rows: Array | Rows, part: Int, n_parts: int, n_neighbors: int, threads: int
+) -> Int32:
     """Edges between points of parts that are neighbours by their means."""
     order = np.argsort(part, kind="stable")
     start = np.searchsorted(part[order], np.arange(n_parts + 1))
     mean = np.empty((n_parts, rows.shape[1]))
-    for number in range(n_parts):
-        mean[number] = rows[order[start[number] : start[number + 1]]].mean(axis=0, dtype=np.float64)
+    if isinstance(rows, Rows):
+        mean = _means(rows, part, n_parts)
+    else:
+        for number in range(n_parts):
+            own = rows[order[start[number] : start[number + 1]]]
+            mean[number] = own.mean(axis=0, dtype=np.float64)
     first, place = distinct(mean)
     pairs = []
     if first.size < n_parts:
@@ -151,12 +191,26 @@ def _between_parts(
     # The point of one part nearest to the other's mean, the other's point nearest to it, and back.
     members = [order[start[number] : start[number + 1]] for number in range(n_parts)]
     left = _nearest_members(rows, members, adjacent[:, 0], mean[adjacent[:, 1]])
-    right = _nearest_members(rows, members, adjacent[:, 1], rows[left].astype(np.float64))
-    left = _nearest_members(rows, members, adjacent[:, 0], rows[right].astype(np.float64))
+    right = _nearest_members(
+        rows, members, adjacent[:, 1], scattered(rows, left).astype(np.float64)
+    )
+    left = _nearest_members(
+        rows, members, adjacent[:, 0], scattered(rows, right).astype(np.float64)
+    )
     return np.stack([np.minimum(left, right), np.maximum(left, right)], axis=1).astype(np.int32)
 
 
-def _nearest_members(rows: Array, members: list[Int], part: Int, target: Float) -> Int:
+def _means(rows: Rows, part: Int, n_parts: int) -> Float:
+    """(n_parts, D) the mean of the rows of each part."""
+    total = np.zeros((n_parts, rows.shape[1]))
+    for block, values in blocks(rows):
+        where = part[block], np.arange(block.stop - block.start)
+        member = csr_array((np.ones(len(where[0])), where), shape=(n_parts, where[0].size))
+        total += member @ np.asarray(values, dtype=np.float64)
+    return total / np.bincount(part, minlength=n_parts)[:, None]
+
+
+def _nearest_members(rows: Array | Rows, members: list[Int], part: Int, target: Float) -> Int:
     """For each pair, the point of a part that is nearest to a target.
 
     A part that occurs in many pairs is searched in a sample: O(`MOST_COMPARED` D) a part at most.
@@ -167,7 +221,7 @@ def _nearest_members(rows: Array, members: list[Int], part: Int, target: Float) 
         best = np.full(pairs.size, np.inf)
         candidates = members[number][:: -(-members[number].size * pairs.size // MOST_COMPARED)]
         for block in row_blocks(candidates.size, max(rows.shape[1], pairs.size), 1 << 20):
-            own = rows[candidates[block]].astype(np.float64)
+            own = scattered(rows, candidates[block]).astype(np.float64)
             centre = own.mean(axis=0)
             own, to = own - centre, target[pairs] - centre
             squared = np.einsum("nd,nd->n", own, own) - 2.0 * (to @ own.T)

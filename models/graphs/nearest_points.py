@@ -5,7 +5,8 @@ else by comparing all pairs. Their distances are then measured from differences,
 nearest to a row that is a point of the fit is this point itself, or one that coincides with it.
 
 Cost: O(M N D) time for M new rows, less in few dimensions. Memory: two copies of the points in
-float32 or float64, and blocks of rows.
+float32 or float64, and blocks of rows; a model compares new rows with `lloyd.WHOLE` values of its
+points at a time.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ import numpy as np
 
 from models.arrays import Array, Float, Int, row_blocks
 from models.checks import as_floats, require_role, require_squares, require_width
+from models.clusters import lloyd
 from models.clusters.placing import at_leaves
 from models.data import Data, require_finite
 from models.errors import UsageError
 from models.graphs.neighbours import lengths
 from models.method import Model, Predictions
 from models.numerics.distances import FLAT, DistanceMetric, flat, refuse_distance
+from models.rows import ArrayRows, Rows
 from models.tree.tree import Tree
 
 SPARE = 7
@@ -54,8 +57,10 @@ class PointSearch:
             algorithm="brute" if metric == "braycurtis" else "auto",
         ).fit(self._centred(self._points))
 
-    def nearest(self, rows: Array) -> tuple[Int, Float]:
+    def nearest(self, rows: Array, first_row: int = 0) -> tuple[Int, Float]:
         """(M, n_neighbors) numbers of the points nearest to each row, and their distances.
+
+        first_row : the number of the first of these rows, for messages.
 
         The nearest come first, of equally near ones those of lower number.
 
@@ -65,8 +70,8 @@ class PointSearch:
         distance = np.empty(number.shape)
         if not len(rows):
             return number, distance
-        rows = self._flat(rows)
-        require_squares(rows)
+        rows = self._flat(rows, first_row)
+        require_squares(rows, first_row=first_row)
         width = self._search.n_neighbors
         for block in row_blocks(len(rows), width * rows.shape[1], 1 << 20):
             part = rows[block]
@@ -76,16 +81,16 @@ class PointSearch:
             far = lengths(
                 part[own].astype(np.float64), self._points[near].astype(np.float64), self._metric
             )
-            self._require_distances(far, block.start + own, near)
+            self._require_distances(far, first_row + block.start + own, near)
             far, near = far.reshape(len(part), width), near.reshape(len(part), width)
             order = np.argsort(far, axis=1, kind="stable")[:, : self.n_neighbors]
             number[block] = np.take_along_axis(near, order, axis=1)
             distance[block] = np.take_along_axis(far, order, axis=1)
         return number, distance
 
-    def _flat(self, rows: Array) -> Array:
+    def _flat(self, rows: Array, first_row: int = 0) -> Array:
         if self._metric in FLAT:
-            return flat(rows, self._metric)
+            return flat(rows, self._metric, range(first_row, first_row + len(rows)))
         floats = as_floats(rows)
         assert isinstance(floats, np.ndarray)
         return floats
@@ -105,14 +110,20 @@ class PointSearch:
             )
 
 
-def model_of(data: Data, role: str, metric: DistanceMetric) -> Model:
+def model_of(values: Array | Rows, role: str, metric: DistanceMetric) -> Model:
     """A model that places new rows by the nearest points of a fit.
 
-    It keeps the features as they are; of given distances or similarities only the number of points.
+    values : the input `role`. The model keeps features as they are, a mapped file mapped; of given
+        distances or similarities only the number of points.
     """
-    values = data.dense(role)
-    arrays = {"points": values} if role == "features" else {}
-    return Model(arrays, {"role": role, "metric": metric, "n_points": len(values)})
+    n_points = values.shape[0]
+    facts = {"role": role, "metric": metric, "n_points": n_points}
+    if role != "features":
+        return Model({}, facts)
+    if isinstance(values, Rows):
+        facts["bfloat16"] = values.bfloat16
+        values = values.read(0, n_points)
+    return Model({"points": values}, facts)
 
 
 def nearest_point(model: Model, data: Data) -> Int:
@@ -122,11 +133,29 @@ def nearest_point(model: Model, data: Data) -> Int:
     """
     role, n_points = model.facts["role"], model.facts["n_points"]
     if role == "features":
-        points = model.arrays["points"]
-        rows = new_features(data, points.shape[1])
-        return PointSearch(points, 1, model.facts["metric"]).nearest(rows)[0][:, 0]
+        points = ArrayRows(model.arrays["points"], bfloat16=model.facts.get("bfloat16", False))
+        return _nearest_of(points, model.facts["metric"], data)
     pairs = new_pairs(data, role, n_points)
     best: Int = pairs.argmin(axis=1) if role == "distances" else pairs.argmax(axis=1)
+    return best
+
+
+def _nearest_of(points: Rows, metric: DistanceMetric, data: Data) -> Int:
+    """As `nearest_point`, points and new rows each by blocks of `WHOLE` values."""
+    rows = require_role(data, "features").rows("features")
+    require_width(rows, points.shape[1])
+    best = np.zeros(rows.shape[0], dtype=np.int64)
+    least = np.full(best.size, np.inf)
+    for some in row_blocks(*points.shape, lloyd.WHOLE):
+        search = PointSearch(points.values(some.start, some.stop), 1, metric)
+        for block in row_blocks(*rows.shape, lloyd.WHOLE):
+            part = rows.values(block.start, block.stop)
+            require_finite(part, "features", first_row=block.start)
+            number, distance = search.nearest(part, block.start)
+            # The first block of points gives every row its first one.
+            nearer = (distance[:, 0] < least[block]) | (some.start == 0)
+            best[block][nearer] = some.start + number[nearer, 0]
+            least[block][nearer] = distance[nearer, 0]
     return best
 
 

@@ -17,10 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from models.arrays import Array, Float, Int, row_blocks
+from models.arrays import Array, Float, Int, Single, row_blocks
+from models.checks import scattered
 from models.errors import UsageError
 from models.numerics.distances import FLAT, DistanceMetric, as_metric, flat, refuse_distance
 from models.progress import Progress
+from models.rows import Rows
 
 EXACT_POINTS = 10_000
 MOST_POINTS_EXACT = 50_000
@@ -37,13 +39,14 @@ class Neighbours:
     """The neighbours of each of U points, nearest first.
 
     index : (U, k) int32, never the point itself.
-    distance : (U, k) by the metric, measured in float64 in any case.
+    distance : (U, k) by the metric, measured in float64 in any case; kept in float32 for rows that
+        are read.
     recall : share of a sample's true neighbours that the index found; None if all pairs were
         compared.
     """
 
     index: npt.NDArray[np.int32]
-    distance: Float
+    distance: Float | Single
     recall: float | None
 
 
@@ -111,7 +114,7 @@ def _by_all_pairs(
         for block in row_blocks(len(rows), len(rows), 1 << 26):
             progress(block.start / len(rows), "neighbours", f"{block.start:,} of {len(rows):,}")
             near = search.kneighbors(rows[block], return_distance=False)
-            index[block] = _others(near, block.start)
+            index[block] = others(near, block.start)
     return index
 
 
@@ -157,13 +160,13 @@ def _by_cells(
             if lacking.size:
                 # Their cells hold too few points: read them all.
                 _, numbers[lacking] = faiss.knn(rows[block][lacking], rows, n_nearest)
-            out[block] = _others(numbers, block.start)
+            out[block] = others(numbers, block.start)
     finally:
         faiss.omp_set_num_threads(before)
     return out, recall
 
 
-def _others(index: Int, first_row: int) -> Int:
+def others(index: Int, first_row: int) -> Int:
     """Neighbours without the row itself, or without the last where it is not among them."""
     own = np.arange(first_row, first_row + len(index))[:, None]
     order = np.argsort(index == own, axis=1, kind="stable")
@@ -184,14 +187,14 @@ def _measured(rows: Array, index: Int, metric: DistanceMetric, recall: float | N
     return Neighbours(out, distance, recall)
 
 
-def between(rows: Array, first: Array, second: Array, metric: DistanceMetric) -> Float:
+def between(rows: Array | Rows, first: Array, second: Array, metric: DistanceMetric) -> Float:
     """(n,) distance by `metric` between pairs of rows, those of `flat` if it has them.
 
     Raises UsageError naming the rows for which it is not defined.
     """
     out = np.empty(first.size)
     for block in row_blocks(first.size, rows.shape[1], 1 << 20):
-        a, b = rows[first[block]].astype(np.float64), rows[second[block]].astype(np.float64)
+        a, b = (scattered(rows, ends[block]).astype(np.float64) for ends in (first, second))
         out[block] = lengths(a, b, metric)
     odd = np.flatnonzero(~np.isfinite(out))
     if odd.size:

@@ -7,13 +7,15 @@ index for Euclidean neighbours serves them too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from models.arrays import Array, Float, row_blocks
+from models.arrays import Array, Float, Int, row_blocks
 from models.errors import UsageError
+from models.rows import Rows, widened
 
 DistanceMetric = Literal[
     "euclidean",
@@ -137,10 +139,34 @@ def _row_starts(n_points: int) -> npt.NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(np.arange(n_points - 1, 0, -1, dtype=np.int64))))
 
 
-def flat(points: Array, metric: DistanceMetric) -> Array:
+class FlatRows(Rows):
+    """The rows of `flat`, read from others; float32 where those are float32 or have at most 16 bits
+    a value, else float64."""
+
+    def __init__(self, rows: Rows, metric: DistanceMetric) -> None:
+        single = rows.dtype == np.float32 or rows.dtype.itemsize <= 2
+        self.shape, self.far = rows.shape, rows.far
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+        self._rows, self._metric = rows, metric
+
+    def read(self, start: int, stop: int) -> Array:
+        return self._flat(self._rows.values(start, stop), range(start, stop))
+
+    def take(self, rows: Int) -> Array:
+        taken = self._rows.take(rows)
+        return self._flat(widened(taken) if self._rows.bfloat16 else taken, rows)
+
+    def _flat(self, values: Array, rows: Sequence[int] | Int) -> Array:
+        return flat(values.astype(self.dtype, copy=False), self._metric, rows)
+
+
+def flat(
+    points: Array, metric: DistanceMetric, numbers: Sequence[int] | Int | None = None
+) -> Array:
     """Rows whose Euclidean distances give `metric` by `as_metric`; copied only if needed.
 
     'cosine': unit rows. 'correlation': unit rows about their own mean. Keeps float32.
+    numbers : those of the rows, for errors; None: from 0 on.
     Raises UsageError naming the row for which the metric is not defined.
     """
     kind = np.float32 if points.dtype == np.float32 else np.float64
@@ -158,6 +184,7 @@ def flat(points: Array, metric: DistanceMetric) -> Array:
         odd = np.flatnonzero(top[:, 0] == 0)
         if odd.size:
             row = block.start + int(odd[0])
+            row = row if numbers is None else int(numbers[row])
             what = "is all zeros" if metric == "cosine" else "has one value throughout"
             raise UsageError(
                 f"Row {row} of input 'features' {what}; the {metric} distance to it is not "

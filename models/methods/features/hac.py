@@ -222,7 +222,7 @@ class HAC(Method[HACParams]):
             )
         return Fitted(
             tree=tree,
-            model=model_of(data, role, params.metric),
+            model=model_of(data.dense(role), role, params.metric),
             metrics={"n_inversions": float(n_inversions), **metrics},
             warnings=notes,
         )

@@ -17,11 +17,14 @@ algorithm 1, on the graph of neighbours as in section 5. With `n_rounds: 1` it i
 clustering: Bateni et al., "Affinity Clustering: Hierarchical Clustering at Scale" (2017).
 
 Cost: that of the neighbours (`models.graphs.neighbours`), then O(N k) a round at first, less as
-clusters grow. Memory about 9 N D + 70 N k bytes.
+clusters grow. Memory about 9 N D + 70 N k bytes. More than 134 million features are read by rows,
+where the metric has an index: neighbours are sought among rows in half precision
+(`models.graphs.cells`), edges and similarities are kept in single precision, and memory is about
+N times the largest of 2 D + 8 k + 150, 40 k + 120 and 600 bytes, and 1 GB.
 
 A new row, of which the rounds say nothing, goes to the leaf of the nearest point of the fit by
-`metric`, at O(N D) (`models.graphs.nearest_points`). The model keeps the features as they are: as
-many bytes again as the input.
+`metric`, at O(N D) (`models.graphs.nearest_points`). The model keeps the features as they are, a
+mapped file mapped: as many bytes again as the input.
 """
 
 from __future__ import annotations
@@ -29,23 +32,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from models.arrays import Float, Int
-from models.checks import require_points, require_squares
-from models.data import Data, require_finite
+from models.arrays import Array, Float, Int, Int32, Mask, Single, row_blocks
+from models.checks import require_point_rows
+from models.clusters import lloyd
+from models.data import Data
+from models.graphs.cells import bytes_to_find
 from models.graphs.graph import Graph, neighbour_graph
 from models.graphs.nearest_points import model_of, place_nearest
 from models.graphs.neighbours import require_index
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.numerics.distances import DistanceMetric
+from models.numerics.distances import FLAT, DistanceMetric
 from models.parameters import Params
 from models.progress import Progress, subprogress
+from models.rows import Rows
 from models.tree.build import from_parents
 from models.tree.tree import Tree
+
+AT_ONCE = 1 << 22
+"""Pairs of clusters whose similarities are computed together."""
 
 
 class SCCParams(Params):
@@ -73,7 +81,7 @@ class SCC(Method[SCCParams]):
     paper = Paper("Scalable Hierarchical Agglomerative Clustering", 2021, "KDD")
     Params = SCCParams
     inputs = {
-        "features": Input(description="One row per point."),
+        "features": Input(by_rows=True, description="One row per point."),
         "names": Input(required=False, one_per="row", description="One name per point."),
     }
     outputs = ("tree", "model")
@@ -84,43 +92,54 @@ class SCC(Method[SCCParams]):
         if len(shapes.get("features", ())) != 2:
             return 0
         n_points, n_features = shapes["features"]
-        return n_points * (9 * n_features + 70 * params.n_neighbors + 300)
+        if n_points * n_features <= lloyd.WHOLE or params.metric not in FLAT:
+            return n_points * (9 * n_features + 70 * params.n_neighbors + 300)
+        # The neighbours; the first rounds; the tree and its names.
+        neighbours = bytes_to_find(n_points, n_features, params.n_neighbors) + 60 * n_points
+        joining = n_points * (40 * params.n_neighbors + 120)
+        return max(neighbours, joining, n_points * 600)
 
     def _check(self, data: Data, params: SCCParams) -> None:
-        features = require_points(data)
-        data.leaf_names(len(features), "point")
-        require_index(len(features), params.metric)
-        require_finite(features, "features")
-        require_squares(features)
+        features = require_point_rows(data)
+        data.leaf_names(features.shape[0], "point")
+        require_index(features.shape[0], params.metric)
+        lloyd.require_usable_points(features)
 
     def _fit(self, data: Data, params: SCCParams, run: Run) -> Fitted:
-        features = data.dense("features")
+        features = data.rows("features")
+        points = _held(features, params.metric)
         graph = neighbour_graph(
-            features,
+            points,
             params.n_neighbors,
             params.metric,
             run.threads,
             subprogress(run.progress, 0.05, 0.6),
         )
-        joined = _join(graph, params.n_rounds, subprogress(run.progress, 0.6, 0.9))
-        run.progress(0.9, "building the tree")
-        metrics = {
-            "n_rounds": joined.height.max(),
-            "n_edges": float(graph.length.size),
-            "n_parts": float(graph.n_parts),
-        }
+        metrics = {"n_edges": float(graph.length.size), "n_parts": float(graph.n_parts)}
         if graph.recall is not None:
             metrics["neighbor_recall"] = graph.recall
+        warnings, n_nodes = graph.warnings(params.n_neighbors), graph.n_nodes
+        clusters = _Clusters(graph)
+        del graph  # its edges are the clusters' own by now
+        joined = _join(clusters, n_nodes, params.n_rounds, subprogress(run.progress, 0.6, 0.9))
+        run.progress(0.9, "building the tree")
         return Fitted(
-            tree=joined.tree(data.leaf_names(len(features), "point")),
-            model=model_of(data, "features", params.metric),
-            metrics={name: float(value) for name, value in metrics.items()},
-            warnings=graph.warnings(params.n_neighbors),
+            tree=joined.tree(data.leaf_names(features.shape[0], "point")),
+            model=model_of(points, "features", params.metric),
+            metrics={"n_rounds": float(joined.height.max()), **metrics},
+            warnings=warnings,
         )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """Leaf of the nearest point; every probability is 1."""
         return place_nearest(self.id, model, tree, data)
+
+
+def _held(features: Rows, metric: DistanceMetric) -> Array | Rows:
+    """The rows as an array where they are held as a whole, as for metrics without an index."""
+    if metric not in FLAT:
+        return features.values(0, features.shape[0])
+    return lloyd.whole(features)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,16 +179,20 @@ class _Clusters:
         self._n_nodes = n_points
         self.node = np.arange(n_points)
         self._unite(graph.place, 0, 1.0)
-        self.ends = graph.ends.astype(np.int64)
-        self.total = graph.scale / (graph.scale + graph.length)
-        self.total *= self.size[self.ends[:, 0]] * self.size[self.ends[:, 1]]
+        self.ends: Int32 = graph.ends
+        self.total: Float | Single = graph.scale / (graph.scale + graph.length)
+        self.total *= self.size[self.ends[:, 0]]
+        self.total *= self.size[self.ends[:, 1]]
 
-    def similarities(self) -> Float:
+    def similarities(self) -> Float | Single:
         """(n_pairs,) mean similarity of the points of each pair of clusters."""
-        mean: Float = self.total / self.size[self.ends[:, 0]] / self.size[self.ends[:, 1]]
+        mean = np.empty_like(self.total)
+        for block in row_blocks(mean.size, 1, AT_ONCE):
+            low, high = self.ends[block].T
+            mean[block] = self.total[block] / self.size[low] / self.size[high]
         return mean
 
-    def join(self, which: npt.NDArray[np.bool_], height: int, similarity: float) -> None:
+    def join(self, which: Mask, height: int, similarity: float) -> None:
         """Merge each connected component of the given pairs into one cluster."""
         n = self.size.size
         pairs = self.ends[which]
@@ -177,16 +200,21 @@ class _Clusters:
         _, component = connected_components(
             coo_array((ones, (pairs[:, 0], pairs[:, 1])), shape=(n, n)), directed=False
         )
-        label = component.astype(np.int64)
+        label = component.astype(np.int32)
         self.size = np.bincount(label, self.size).astype(np.float64)
         self._unite(label, height, similarity)
-        low, high = np.sort(label[self.ends], axis=1).T
+        low, high = label[self.ends[:, 0]], label[self.ends[:, 1]]
         apart = low != high
+        low, high = low[apart], high[apart]
         n = self.size.size
-        sums = coo_array((self.total[apart], (low[apart], high[apart])), shape=(n, n)).tocsr()
-        pair_sums = sums.tocoo()
-        self.ends = np.stack([pair_sums.row, pair_sums.col], axis=1).astype(np.int64)
-        self.total = pair_sums.data
+        sums = coo_array(
+            (self.total[apart], (np.minimum(low, high), np.maximum(low, high))), shape=(n, n)
+        ).tocsr()
+        del low, high, apart
+        self.total = sums.data
+        self.ends = np.empty((sums.nnz, 2), dtype=np.int32)
+        self.ends[:, 0] = np.repeat(np.arange(n, dtype=np.int32), np.diff(sums.indptr))
+        self.ends[:, 1] = sums.indices
 
     def joined(self) -> _Joined:
         return _Joined(
@@ -195,7 +223,7 @@ class _Clusters:
             np.concatenate(self._similarity),
         )
 
-    def _unite(self, label: Int, height: int, similarity: float) -> None:
+    def _unite(self, label: Int | Int32, height: int, similarity: float) -> None:
         """Add a node above the nodes of each label that has several."""
         several = np.bincount(label) > 1
         new = np.full(several.size, -1, dtype=np.int64)
@@ -215,9 +243,7 @@ class _Clusters:
         self._parent[0][node] = parent
 
 
-def _join(graph: Graph, n_rounds: int, progress: Progress) -> _Joined:
-    clusters = _Clusters(graph)
-    n_nodes = graph.n_nodes
+def _join(clusters: _Clusters, n_nodes: int, n_rounds: int, progress: Progress) -> _Joined:
     rounds, step, threshold = 0, 0, np.inf
     first = 0.0
     while (n := clusters.size.size) > 1:
@@ -230,7 +256,7 @@ def _join(graph: Graph, n_rounds: int, progress: Progress) -> _Joined:
         while threshold > top:
             step += 1
             threshold = first * float(n_nodes) ** (-2 * step / n_rounds) if step <= n_rounds else 0
-        best = np.zeros(n)
+        best = np.zeros(n, dtype=similarity.dtype)
         for side in range(2):
             np.maximum.at(best, clusters.ends[:, side], similarity)
         mutual = similarity == best[clusters.ends[:, 0]]

@@ -90,7 +90,9 @@ def test_rows_are_placed_at_the_leaf_of_the_nearest_point(
     used = registry.method(method)
     fitted = used.fit(Data({"features": points}), used.Params(metric=metric))
     assert fitted.model is not None
-    assert fitted.model.arrays["points"] is points  # as it was given: neither copied nor widened
+    kept = fitted.model.arrays["points"]  # as it was given: neither copied nor widened
+    assert np.shares_memory(kept, points)
+    assert kept.dtype == points.dtype
     places = used.predict(fitted.model, fitted.tree, Data({"features": rows}))
     nearest = cdist(rows, points, metric).argmin(axis=1)
     assert (places.leaf == fitted.tree.leaf_of_point[nearest]).all()

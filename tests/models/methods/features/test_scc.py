@@ -12,12 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
+from bench.measure import measured
 from models import registry
+from models.clusters import lloyd
 from models.data import Data
 from models.errors import UsageError
+from models.graphs import cells, graph
 from models.method import Fitted
 from models.metrics.hierarchical import dendrogram_purity
 from models.metrics.labels import classes_of
+from models.numerics.distances import FLAT
+from models.progress import Progress, silent
+from models.rows import ArrayRows, Rows, widened
 from models.tree.tree import Tree
 
 METHOD = registry.method("scc")
@@ -200,7 +206,159 @@ def test_unusable_input_is_named(
     assert part in caught.value.detail
 
 
+def test_read_by_rows_it_takes_no_more_memory_than_estimated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    points = np.random.default_rng(0).normal(size=(40_000, 4)).astype(np.float16)
+    monkeypatch.setattr(lloyd, "WHOLE", 0)
+    monkeypatch.setattr(cells, "AT_ONCE", 1 << 14)
+    monkeypatch.setattr(cells, "TILE", 1 << 14)
+    params = METHOD.Params(n_neighbors=30)
+
+    def fitted(n_points: int) -> float:
+        rows = ArrayRows(points[:n_points])
+        return METHOD.fit(Data({"features": rows}), params).metrics["neighbor_recall"]
+
+    taken = measured(lambda: fitted(len(points)), 1, prepare=lambda: fitted(500))
+    assert taken.result > 0.9
+    estimate = METHOD._memory({"features": points.shape}, params)
+    # Beside it blocks of fixed sizes, and buffers of the libraries.
+    assert taken.peak_bytes <= estimate + (48 << 20)
+    assert estimate <= 2 * taken.peak_bytes
+
+
 def test_inputs_too_large_for_memory_are_refused() -> None:
+    METHOD.check_size({"features": (10**7, 128)}, METHOD.Params(), 8 * 2**30)
     METHOD.check_size({"features": (10**6, 64)}, METHOD.Params(), 8 * 2**30)
     with pytest.raises(UsageError, match=r"GiB.*'n_neighbors'"):
         METHOD.check_size({"features": (10**8, 64)}, METHOD.Params(), 24 * 2**30)
+
+
+def fit_by_rows(rows: Rows, progress: Progress = silent, threads: int = 1, **params: Any) -> Fitted:
+    """Fits as where nothing is held as a whole, in small blocks, and finds all neighbours."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(lloyd, "WHOLE", 0)
+        patched.setattr(graph, "EDGES_AT_ONCE", 100)
+        for name, value in (("RECALL", 1.0), ("SAMPLE", 1 << 20), ("AT_ONCE", 300)):
+            patched.setattr(cells, name, value)
+        chosen = METHOD.Params(**params)
+        return METHOD.fit(Data({"features": rows}), chosen, progress, threads=threads)
+
+
+def typed(points: np.ndarray, kind: str) -> Rows:
+    if kind != "bfloat16":
+        return ArrayRows(points.astype(kind))
+    return ArrayRows(
+        (points.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16), bfloat16=True
+    )
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n_points=st.integers(2, 80),
+    n_groups=st.integers(1, 3),
+    kind=st.sampled_from(["float16", "float32", "float64", "bfloat16"]),
+    metric=st.sampled_from(FLAT),
+    k=st.integers(1, 12),
+)
+def test_read_by_rows_it_gives_the_same_tree(
+    seed: int,
+    n_points: int,
+    n_groups: int,
+    kind: str,
+    metric: str,
+    k: int,
+) -> None:
+    """With equal points, a column of one value, and groups apart."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(n_points, 6)) + 30.0 * rng.integers(n_groups, size=(n_points, 1))
+    points[:, 3] = 2.0
+    points[rng.integers(n_points, size=n_points // 4)] = points[0]
+    rows = typed(points, kind)
+    whole = widened(rows.read(0, n_points)) if rows.bfloat16 else rows.read(0, n_points)
+    held = fit(whole, metric=metric, n_neighbors=k)
+    read = fit_by_rows(rows, metric=metric, n_neighbors=k)
+    assert clades(read.tree) == clades(held.tree)
+    assert read.metrics == {**held.metrics, **read.metrics}
+    assert read.model is not None
+    assert read.model.arrays["points"] is not whole
+
+
+def test_a_mapped_file_is_read_by_rows_and_placed_by_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    group = rng.integers(5, size=1_000)
+    points = (6 * np.eye(5)[group] + rng.normal(size=(1_000, 5))).astype(np.float16)
+    np.save(tmp_path / "rows.npy", points)
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    seen: list[float] = []
+    fitted = fit_by_rows(ArrayRows(mapped), lambda fraction, *_: seen.append(fraction))
+    assert seen == sorted(seen)
+    assert len(seen) > 50
+    (note,) = (warning for warning in fitted.warnings if "half precision" in warning)
+    assert "100.0%" in note
+    assert fitted.metrics["neighbor_recall"] == 1.0
+    assert clades(fitted.tree) == clades(fit(points).tree)
+    assert fitted.model is not None
+    assert np.shares_memory(fitted.model.arrays["points"], mapped)
+    monkeypatch.setattr(lloyd, "WHOLE", 700)
+    new = rng.normal(size=(300, 5)).astype(np.float16)
+    places = METHOD.predict(fitted.model, fitted.tree, Data({"features": ArrayRows(new)}))
+    nearest = cdist(new, points).argmin(axis=1)
+    assert (places.leaf == fitted.tree.leaf_of_point[nearest]).all()
+    new[250, 3] = np.inf
+    with pytest.raises(UsageError, match="row 250, column 3"):
+        METHOD.predict(fitted.model, fitted.tree, Data({"features": ArrayRows(new)}))
+
+
+def test_a_model_of_bfloat16_places_as_one_of_its_values() -> None:
+    points = np.random.default_rng(0).normal(size=(60, 3))
+    rows = typed(points, "bfloat16")
+    fitted = fit_by_rows(rows)
+    assert fitted.model is not None
+    assert fitted.model.arrays["points"].dtype == np.uint16
+    places = METHOD.predict(fitted.model, fitted.tree, Data({"features": rows}))
+    np.testing.assert_array_equal(places.leaf, fitted.tree.leaf_of_point)
+
+
+def test_threads_change_nothing_by_rows() -> None:
+    rows = ArrayRows(np.random.default_rng(0).normal(size=(700, 4)).astype(np.float16))
+    one, two = fit_by_rows(rows), fit_by_rows(rows, threads=2)
+    np.testing.assert_array_equal(one.tree.parent, two.tree.parent)
+    np.testing.assert_array_equal(one.tree.extra["similarity"], two.tree.extra["similarity"])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.3, 0.6, 0.9])
+def test_it_ends_where_it_is_cancelled(share: float) -> None:
+    rows = ArrayRows(np.random.default_rng(0).normal(size=(400, 3)))
+    calls: list[float] = []
+    fit_by_rows(rows, lambda fraction, *_: calls.append(fraction))
+    last, n_calls = int(share * len(calls)), 0
+
+    def stop(fraction: float, stage: str, message: str = "") -> None:
+        nonlocal n_calls
+        n_calls += 1
+        if n_calls > last:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_by_rows(rows, stop)
+    assert n_calls == last + 1
+
+
+@pytest.mark.parametrize(
+    ("value", "metric", "part"),
+    [
+        (np.nan, "euclidean", "NaN at row 37"),
+        (0.0, "cosine", "Row 37 of"),
+        (1.0, "correlation", "Row 37 of"),
+    ],
+)
+def test_unusable_rows_are_named(value: float, metric: str, part: str) -> None:
+    points = np.random.default_rng(0).normal(size=(80, 3)).astype(np.float32)
+    points[[5, 20]] = points[4]
+    points[37] = value
+    with pytest.raises(UsageError) as caught:
+        fit_by_rows(ArrayRows(points), metric=metric)
+    assert part in caught.value.detail
