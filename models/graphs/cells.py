@@ -146,6 +146,12 @@ class _Frame:
         single: Single = moved.astype(np.float32, copy=False)
         return single
 
+    def parts(self, rows: Rows, progress: Progress, message: str) -> Iterator[tuple[slice, Single]]:
+        """All rows moved and scaled, in blocks for matrix products."""
+        for block in row_blocks(*rows.shape, 1 << 22):
+            progress(block.start / rows.shape[0], "neighbours", message)
+            yield block, self.single(rows.read(block.start, block.stop))
+
 
 @dataclass(frozen=True, slots=True)
 class _Truth:
@@ -167,13 +173,9 @@ class _Truth:
         row = np.linspace(0, n_points - 1, min(SAMPLE, n_points)).astype(np.int64)
         here = frame.single(np.asarray(take(rows, row)))
 
-        def parts() -> Iterator[Single]:
-            for block, part in blocks(rows):
-                progress(block.start / n_points, "neighbours", "those of a sample")
-                yield frame.single(np.asarray(part))
-
+        parts = (part for _, part in frame.parts(rows, progress, "those of a sample"))
         search: Any = knn_ground_truth
-        _, number = search(here, parts(), n_neighbors + 1)
+        _, number = search(here, parts, n_neighbors + 1)
         number = np.stack([others(one[None], own)[0] for one, own in zip(number, row, strict=True)])
         return cls(row, number, here, frame.single(scattered(rows, number.ravel())))
 
@@ -226,22 +228,18 @@ class _Cells:
 
         kind = np.uint16 if self.n_cells <= 1 << 16 else np.int32
         near = np.empty((self._n_points, n_read), dtype=kind)
-        for block, part in self._parts(rows, subprogress(progress, 0.0, 0.9)):
+        message, first, second = "filling cells", (0.0, 0.9), (0.9, 1.0)
+        for block, part in self._frame.parts(rows, subprogress(progress, *first), message):
             near[block] = self._centres.search(part, n_read)[1]
         # Lists that grow would take up to twice their size.
         for cell, size in enumerate(np.bincount(near[:, 0], minlength=self.n_cells).tolist()):
             self._lists.resize(cell, size)
             self._lists.resize(cell, 0)
-        for block, part in self._parts(rows, subprogress(progress, 0.9, 1.0)):
+        for block, part in self._frame.parts(rows, subprogress(progress, *second), message):
             own = near[block, 0].astype(np.int64)
             pointers = faiss.swig_ptr(part), None, faiss.swig_ptr(own)
             self._index.add_core(len(part), *pointers)
         return near
-
-    def _parts(self, rows: Rows, progress: Progress) -> Iterator[tuple[slice, Single]]:
-        for block in row_blocks(self._n_points, rows.shape[1], 1 << 22):
-            progress(block.start / self._n_points, "neighbours", "filling cells")
-            yield block, self._frame.single(rows.read(block.start, block.stop))
 
     def search(
         self,
