@@ -217,10 +217,11 @@ def _row(case: Case, runs: int) -> dict[str, Any]:
 
 
 def _fit(case: Case, sizes: Mapping[str, int]) -> Callable[[], int]:
+    used = method(case.method)
+    params = {**case.params, **({case.clusters: sizes["K"]} if case.clusters else {})}
+    inputs = case.make(sizes["N"], sizes["D"], sizes["K"])
+
     def fit() -> int:
-        used = method(case.method)
-        params = {**case.params, **({case.clusters: sizes["K"]} if case.clusters else {})}
-        data = Data(case.make(sizes["N"], sizes["D"], sizes["K"]))
-        return used.fit(data, used.Params.model_validate(params)).tree.n_nodes
+        return used.fit(Data(inputs), used.Params.model_validate(params)).tree.n_nodes
 
     return fit
