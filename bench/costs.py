@@ -26,7 +26,7 @@ from models.tree import paths
 
 STEPS = (1, 2, 4)
 Make = Callable[[int, int, int], dict[str, Any]]
-"""The inputs with so many rows, columns, and clusters or classes."""
+"""Inputs by their numbers of rows, columns, and clusters or classes."""
 
 
 def _blobs(n: int, d: int, k: int) -> tuple[Array, Array]:

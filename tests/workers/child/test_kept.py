@@ -48,9 +48,9 @@ def small(folder: Path, tenant: str = "t", method: str = "l2h", **params: object
     path = folder / "points.json"
     path.write_text(json.dumps(LOGITS))
     role = "logits" if method == "l2h" else "features"
-    made = spec(folder, method, Source(role=role, kind="inline", path=path), **params)
-    request = made.request.model_copy(update={"tenant": tenant})
-    return made.model_copy(update={"request": request})
+    job = spec(folder, method, Source(role=role, kind="inline", path=path), **params)
+    request = job.request.model_copy(update={"tenant": tenant})
+    return job.model_copy(update={"request": request})
 
 
 def done(pool: ChildPool, job: Spec) -> Child:
@@ -157,6 +157,17 @@ def test_each_job_may_use_as_much_memory_as_the_first(tmp_path: Path) -> None:
     with child_pool(1, threads=1, jobs=9, memory_bytes=60 * MIB) as pool:
         pids = {done(pool, averages(tmp_path / str(number), 2_000)).pid for number in range(4)}
         assert len(pids) == 1
+
+
+def test_a_later_job_is_bounded_like_the_first(tmp_path: Path) -> None:
+    with child_pool(1, threads=1, jobs=9, memory_bytes=200 * MIB) as pool:
+        first = done(pool, averages(tmp_path / "a", 1_000))
+        later = pool.begin(averages(tmp_path / "b", 12_000))
+        assert later is first
+        error = outcome(later).error
+        assert error is not None
+        assert error["type"] == "/problems/out-of-memory"
+        later.kill()
 
 
 def test_peaks_are_of_one_job(pool: ChildPool, tmp_path: Path) -> None:

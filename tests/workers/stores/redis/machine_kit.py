@@ -169,8 +169,8 @@ class Machine(RuleBasedStateMachine):
                 taken = (JOBS[0], token, S, 1)
                 self.call("board_take", self.book.board_take(*taken), *taken)
                 self.book.now += S
-            told = (JOBS[0], "f1", "1", TOKENS[0], S, "done")
-            self.call("board_tell", self.book.board_tell(*told), *told)
+            report = (JOBS[0], "f1", "1", TOKENS[0], S, "done")
+            self.call("board_tell", self.book.board_tell(*report), *report)
 
     @rule(
         id=jobs,
