@@ -1,11 +1,11 @@
 # Umbel: API and workers from one image, not root, no compiler in it.
 #   docker build -t umbel --build-arg TORCH_INDEX=https://... .   the index of PyTorch's CPU wheels,
 #       where the usual one has those for CUDA alone (2.7 GB, which constraints.txt refuses)
-#   docker build -t umbel:gpu --build-arg CONSTRAINED=no .        newest PyTorch, for CUDA
+#   docker build -t umbel:gpu --build-arg CUDA=yes .              the same PyTorch, for CUDA
 #   docker build -t umbel:small --build-arg EXTRAS=telemetry .    without PyTorch
 #   docker build -t umbel --build-arg FONTS="fonts-noto-cjk fonts-noto-color-emoji" .
 FROM python:3.11-slim AS build
-ARG CONSTRAINED=yes
+ARG CUDA=no
 ARG TORCH_INDEX=
 ARG EXTRAS="telemetry torch"
 WORKDIR /src
@@ -16,10 +16,12 @@ RUN python -c 'import os, tomllib; \
 project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 extras = [project["optional-dependencies"][extra] for extra in os.environ["EXTRAS"].split()]; \
 print(*project["dependencies"], *sum(extras, []), sep="\n")' > requirements.txt
-RUN if [ "$CONSTRAINED" = yes ]; then set -- -c constraints.txt; fi; \
+# The refusal of triton is what keeps PyTorch for CUDA out; all other versions are those tested.
+RUN if [ "$CUDA" = yes ]; then sed -i '/^triton<0$/d' constraints.txt; fi; \
     if [ -n "$TORCH_INDEX" ]; then \
-        /opt/umbel/bin/pip install --no-cache-dir "$@" --no-deps --index-url "$TORCH_INDEX" torch; fi \
-    && /opt/umbel/bin/pip install --no-cache-dir "$@" -r requirements.txt
+        /opt/umbel/bin/pip install --no-cache-dir -c constraints.txt --no-deps \
+            --index-url "$TORCH_INDEX" torch; fi \
+    && /opt/umbel/bin/pip install --no-cache-dir -c constraints.txt -r requirements.txt
 COPY README.md LICENSE ./
 COPY models models
 COPY workers workers

@@ -20,17 +20,25 @@ $(BIN)/python:
 
 # The index of PyTorch's CPU wheels, where the usual one has PyTorch for CUDA alone.
 TORCH_INDEX ?=
-$(VENV)/.setup: $(BIN)/python pyproject.toml client/pyproject.toml constraints.txt
-	$(if $(TORCH_INDEX),$(PIP) install -q -c constraints.txt --no-deps --index-url $(TORCH_INDEX) torch)
-	$(PIP) install -q -c constraints.txt -e '.[torch]' -e './client[shell]' || { \
+# yes: PyTorch for CUDA, in the version of constraints.txt, which refuses it.
+CUDA ?= no
+CONSTRAINTS := constraints.txt
+ifeq ($(CUDA),yes)
+CONSTRAINTS := $(VENV)/constraints.txt
+$(CONSTRAINTS): constraints.txt $(BIN)/python
+	sed '/^triton<0$$/d' $< > $@
+endif
+$(VENV)/.setup: $(BIN)/python pyproject.toml client/pyproject.toml $(CONSTRAINTS)
+	$(if $(TORCH_INDEX),$(PIP) install -q -c $(CONSTRAINTS) --no-deps --index-url $(TORCH_INDEX) torch)
+	$(PIP) install -q -c $(CONSTRAINTS) -e '.[torch]' -e './client[shell]' || { \
 	  echo "If torch and triton are in conflict: this index has PyTorch for CUDA (2.7 GB), which" >&2; \
 	  echo "constraints.txt refuses. Give the index of its CPU wheels, which PyTorch's page of the" >&2; \
-	  echo "installation names: make setup TORCH_INDEX=https://..." >&2; exit 1; }
+	  echo "installation names: make setup TORCH_INDEX=https://... For a GPU: make setup CUDA=yes" >&2; exit 1; }
 	$(BIN)/python -m models.compiled
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.setup
-	$(PIP) install -q -c constraints.txt -e '.[dev]'
+	$(PIP) install -q -c $(CONSTRAINTS) -e '.[dev]'
 	$(BIN)/python -m models.compiled --all
 	@touch $@
 
@@ -108,7 +116,7 @@ audit: dev  ## known weaknesses of the packages that constraints.txt pins
 	build/audit/bin/pip-audit --strict --no-deps --disable-pip -r constraints.txt
 
 $(VENV)/.bench: $(VENV)/.setup
-	$(PIP) install -q -c constraints.txt -e '.[bench]'
+	$(PIP) install -q -c $(CONSTRAINTS) -e '.[bench]'
 	@touch $@
 
 bench: $(VENV)/.bench  ## the tables of numbers, as text, JSON and plots in bench-output
