@@ -36,7 +36,7 @@ from workers.settings import WorkerSettings
 from workers.stores.erasure import erase_files, erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
-from workers.stores.objects.job_files import publish_files, read_end, read_request, write_end
+from workers.stores.objects.job_files import publish, read_end, read_request
 from workers.stores.redis.records import Records, Taken
 from workers.stores.redis.removal import Removal
 from workers.stores.redis.usage import Usage
@@ -365,26 +365,25 @@ class Ledger:
         tenant, job_id = claim.request.tenant, claim.request.id
         if not self._may_publish(claim):
             return self._adopt(claim)
-        try:
-            files = () if folder is None else publish_files(self.blobs, claim, folder)
-        except Missing:
-            # It was removed meanwhile: by the job's deletion, or because the end of another attempt
-            # stands.
-            if not self._deleted(claim) and self.end_of(tenant, job_id) is None:
-                raise
-            return self._adopt(claim)
         end = end.model_copy(
             update={
                 "job": job_id,
                 "attempt": claim.attempt,
                 "fence": claim.fence,
                 "started_at": claim.started_at,
-                "files": files,
             }
         )
-        if not write_end(self.blobs, tenant, end):
+        try:
+            published = publish(self.blobs, claim, end, folder)
+        except Missing:
+            # It was removed meanwhile: by the job's deletion, or because the end of another attempt
+            # stands.
+            if not self._deleted(claim) and self.end_of(tenant, job_id) is None:
+                raise
             return self._adopt(claim)
-        if self._endings.settle(tenant, job_id, end) == "gone" and self._deleted(claim):
+        if published is None:
+            return self._adopt(claim)
+        if self._endings.settle(tenant, job_id, published) == "gone" and self._deleted(claim):
             erase_files(self.blobs, tenant, job_id)
             return False
         return True

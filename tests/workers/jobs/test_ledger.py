@@ -16,7 +16,7 @@ from workers.errors import FatalError, Missing, StoreFull, StoreUnavailable, pro
 from workers.model import Advance, Claim, sibling
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
-from workers.stores.objects.job_files import publish_files
+from workers.stores.objects.job_files import attempt_files
 from workers.stores.redis.events import Events
 from workers.stores.redis.records import CANCEL_S, Records
 
@@ -181,6 +181,10 @@ def test_what_a_lost_attempt_has_stored_is_removed(
     job = request()
     ledger.submit(job)
 
+    def store(claim: Claim, folder: Path) -> None:
+        files = attempt_files(claim, result_folder(folder))
+        assembly.blobs.put_files({key: path for _, key, path in files})
+
     def left(claim: Claim) -> None:
         if leave == "forsake":
             ledger.forsake(claim)
@@ -193,12 +197,12 @@ def test_what_a_lost_attempt_has_stored_is_removed(
     ledger.sweep()
     claim = ledger.claim(job.id, "w")
     assert claim is not None
-    publish_files(assembly.blobs, lost, result_folder(tmp_path / "lost"))
+    store(lost, tmp_path / "lost")
     left(lost)
     before = everything(assembly)
     assert any(lost.fence in key for key in before), "the end of the job removes them"
     assert ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
-    publish_files(assembly.blobs, lost, result_folder(tmp_path / "late"))
+    store(lost, tmp_path / "late")
     left(lost)
     ledger.forsake(claim)
     stored = everything(assembly)
@@ -237,16 +241,14 @@ def test_publishing_can_be_retried_after_any_failure(
     with monkeypatch.context() as patch:
         if where == "record":
             patch.setattr(ledger._records, "end", fail)
-        elif where == "end":
-            patch.setattr(blobs, "put", fail)
         else:
             put_files = blobs.put_files
 
-            def one_then_fail(files: dict[str, Path]) -> None:
-                put_files(dict(list(files.items())[:1]))
+            def some_then_fail(files: dict[str, Path], then: tuple[str, bytes]) -> None:
+                put_files(dict(list(files.items())[: 1 if where == "second file" else None]))
                 fail()
 
-            patch.setattr(blobs, "put_files", one_then_fail)
+            patch.setattr(blobs, "put_files", some_then_fail)
         with pytest.raises(StoreUnavailable):
             ledger.finish(claim, end(claim), folder)
     record = ledger.get("ada", job.id)
@@ -579,9 +581,9 @@ def test_a_job_deleted_while_its_worker_publishes_stays_deleted(
     assert claim is not None
     put_files = blobs.put_files
 
-    def delete_first(files: dict[str, Path]) -> None:
+    def delete_first(files: dict[str, Path], then: tuple[str, bytes]) -> None:
         ledger.delete("ada", job.id)
-        put_files(files)
+        put_files(files, then)
 
     monkeypatch.setattr(blobs, "put_files", delete_first)
     assert not ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
@@ -609,7 +611,7 @@ def test_a_job_deleted_while_its_files_are_published_leaves_nothing(
     assert claim is not None
     put_files = blobs.put_files
 
-    def overtaken(files: Mapping[str, Path]) -> None:
+    def overtaken(files: Mapping[str, Path], then: tuple[str, bytes]) -> None:
         put_files(files)
         ledger.delete("ada", job.id)
         raise Missing("several files")

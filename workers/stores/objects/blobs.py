@@ -46,8 +46,12 @@ class Blobs(Protocol):
         """Store a local file, which must not change afterwards; it is left in place."""
         ...
 
-    def put_files(self, files: Mapping[str, Path]) -> None:
-        """As `put_file` for several; if this raises, some may be there."""
+    def put_files(self, files: Mapping[str, Path], then: tuple[str, bytes] | None = None) -> None:
+        """As `put_file` for several; if this raises, some may be there.
+
+        then : key and content of an object that appears, create-only, when all of them are durable;
+            AlreadyThere if its key is taken. Cheaper than a `put` afterwards.
+        """
         ...
 
     async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> int:

@@ -56,20 +56,34 @@ def write_end(blobs: Blobs, tenant: str, end: End) -> bool:
     return True
 
 
-def publish_files(blobs: Blobs, claim: Claim, folder: Path) -> tuple[File, ...]:
-    """The files under `folder`, stored as part of the attempt; may be called again after a failure.
+def publish(blobs: Blobs, claim: Claim, end: End, folder: Path | None) -> End | None:
+    """Store the files under `folder`, if given, as part of the attempt and then, create-only, the
+    terminal object, which names them; may be called again after a failure.
 
-    Raises FatalError for anything that is not a plain file: a link could lead out of the folder.
+    Returns the end as stored; None if the job has ended before. Raises FatalError for anything that
+    is not a plain file: a link could lead out of the folder.
     """
-    files, objects = [], {}
+    tenant, job_id = claim.request.tenant, claim.request.id
+    files = [] if folder is None else attempt_files(claim, folder)
+    end = end.model_copy(update={"files": tuple(file for file, _, _ in files)})
+    objects = {key: path for _, key, path in files}
+    last = (layout.job(tenant, job_id, END), end.model_dump_json().encode())
+    try:
+        blobs.put_files(objects, then=last)
+    except AlreadyThere:
+        return None
+    return end
+
+
+def attempt_files(claim: Claim, folder: Path) -> list[tuple[File, str, Path]]:
+    """The files under `folder` as an attempt publishes them, with their keys."""
+    files = []
     for path in _plain_files(folder):
         name = path.relative_to(folder).as_posix()
         size, sha256 = _measure(path)
         key = layout.attempt(claim.request.tenant, claim.request.id, claim.fence, name)
-        objects[key] = path
-        files.append(File(name=name, size=size, sha256=sha256))
-    blobs.put_files(objects)
-    return tuple(files)
+        files.append((File(name=name, size=size, sha256=sha256), key, path))
+    return files
 
 
 def bare_end(

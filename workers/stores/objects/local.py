@@ -6,7 +6,7 @@ therefore never appears on bytes that are not on disk. Two shortcuts: an empty c
 marker) has no content to sync; and files of an attempt get their names first and are then synced,
 all at once, since nobody reads them before the terminal object is there. On ext4 a commit of the
 journal includes all changes before it, so syncing late and together makes writes fast: two waits
-for a submission, three for a publication (`syncs`).
+for a submission and for a publication (`syncs`).
 
 Deleting one object is not synced (an object that reappears after a power cut is deleted again by
 the next cleanup); `delete_under` is synced, by moving the folder away first.
@@ -26,7 +26,7 @@ from pathlib import Path
 from workers.errors import NO_ROOM, AlreadyThere, Missing, StoreFull, StoreUnavailable
 from workers.stores.objects.blobs import Link, checked, checked_prefix
 from workers.stores.objects.streams import batches
-from workers.stores.objects.syncs import sync_paths, sync_together
+from workers.stores.objects.syncs import sync_paths, sync_together, syncing
 from workers.stores.objects.temporary import TemporaryFile, TemporaryFolder
 
 PIECE = 1 << 20
@@ -59,14 +59,18 @@ class LocalBlobs:
     def put_file(self, key: str, path: Path) -> None:
         self.put_files({key: path})
 
-    def put_files(self, files: Mapping[str, Path]) -> None:
+    def put_files(self, files: Mapping[str, Path], then: tuple[str, bytes] | None = None) -> None:
         with _translated("several files"):
             targets = {self._path(key): path for key, path in files.items()}
             folders: set[Path] = set()
             for target, path in targets.items():
                 path.lstat()
                 self._in_folder(target, folders, partial(self._link, path))
-            self._sync(folders, targets)
+            if then is None:
+                self._sync(folders, targets)
+            else:
+                key, data = then
+                self._put([(self._path(key), data)], create=True, before=(folders, targets))
 
     async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> int:
         target = self._path(key)
@@ -189,7 +193,14 @@ class LocalBlobs:
             raise ValueError(f"not a key of the object store: {key!r}")
         return self.root / checked(key)
 
-    def _put(self, objects: list[tuple[Path, bytes]], *, create: bool) -> None:
+    def _put(
+        self,
+        objects: list[tuple[Path, bytes]],
+        *,
+        create: bool,
+        before: tuple[Iterable[Path], Iterable[Path]] = ((), ()),
+    ) -> None:
+        """before : folders and files that must be durable before the objects are there."""
         sinks: dict[Path, TemporaryFile] = {}
         folders: set[Path] = set()
         try:
@@ -197,10 +208,11 @@ class LocalBlobs:
                 if data or not create:
                     # Folders are made before the content is synced, so that one commit of the
                     # journal has both.
-                    self._make_folder(target.parent, folders)
+                    if target.parent not in folders:
+                        self._make_folder(target.parent, folders)
                     sink = sinks[target] = self._temporary.create()
                     sink.write(data)
-            sync_together(sink.sync for sink in sinks.values())
+            self._sync(*before, contents=sinks.values())
             for target, _ in objects:
                 if target in sinks:
                     self._name(sinks[target].path, target, folders, create=create)
@@ -249,12 +261,17 @@ class LocalBlobs:
             temporary.unlink(missing_ok=True)
 
     def _in_folder(self, target: Path, folders: set[Path], change: Callable[[Path], None]) -> None:
-        """Run `change`, which creates the entry `target`; add the folders that must be synced."""
+        """Run `change`, which creates the entry `target`; add the folders that must be synced.
+
+        A folder that is among them was made a moment ago.
+        """
         for _ in range(100):
-            self._make_folder(target.parent, folders)
+            if target.parent not in folders:
+                self._make_folder(target.parent, folders)
             with suppress(FileNotFoundError):  # A deletion removed it in between.
                 change(target)
                 return
+            folders.discard(target.parent)
         raise StoreUnavailable(f"the folder {target.parent.name!r} keeps being removed")
 
     def _make_folder(self, folder: Path, folders: set[Path]) -> None:
@@ -276,9 +293,21 @@ class LocalBlobs:
             folder = folder.parent
             folders.add(folder)
 
-    def _sync(self, folders: set[Path], files: Iterable[Path] = ()) -> None:
-        """Make new entries of folders durable, with files that have their names already."""
-        sync_paths([*files, *folders])
+    def _sync(
+        self,
+        folders: Iterable[Path],
+        files: Iterable[Path] = (),
+        contents: Iterable[TemporaryFile] = (),
+    ) -> None:
+        """Make new entries of folders durable, with files that have their names already and the
+        contents of others, all at once."""
+        folders = [*folders]
+        sync_together(
+            [
+                *(content.sync for content in contents),
+                *(syncing(path) for path in (*files, *folders)),
+            ]
+        )
         if len(self._synced) > _REMEMBERED:
             self._synced.clear()
         self._synced.update(folders)

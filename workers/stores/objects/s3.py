@@ -95,9 +95,11 @@ class S3Blobs:
                 if self.get(key) != data:
                     raise
 
-    def put_files(self, files: Mapping[str, Path]) -> None:
+    def put_files(self, files: Mapping[str, Path], then: tuple[str, bytes] | None = None) -> None:
         for key, path in files.items():
             self.put_file(key, path)
+        if then is not None:
+            self.put(*then, create=True)
 
     def put_file(self, key: str, path: Path) -> None:
         with _translated(checked(key)):

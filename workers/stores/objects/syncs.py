@@ -34,7 +34,12 @@ def sync_together(syncs: Iterable[Callable[[], None]]) -> None:
 
 def sync_paths(paths: Iterable[Path]) -> None:
     """Sync files and folders; one that was removed meanwhile is left out. Raises OSError."""
-    sync_together(partial(_sync, path) for path in paths)
+    sync_together(syncing(path) for path in paths)
+
+
+def syncing(path: Path) -> Callable[[], None]:
+    """What syncs one of `sync_paths`."""
+    return partial(_sync, path)
 
 
 def _sync(path: Path) -> None:
