@@ -70,5 +70,18 @@ def tidy(operation: dict[str, Any]) -> None:
                 # The receiver checks the signature; the service has no key of it.
                 call["security"] = []
     for parameter in operation.get("parameters", []):
+        _leave_out_null(parameter.get("schema", {}))
         if "examples" in parameter.get("schema", {}) and "example" not in parameter:
             parameter["example"] = parameter["schema"].pop("examples")[0]
+
+
+def _leave_out_null(schema: dict[str, Any]) -> None:
+    """A parameter of a query, path or header is there or not; it is never null."""
+    kinds = [kind for kind in schema.get("anyOf", []) if kind != {"type": "null"}]
+    if not kinds or len(kinds) == len(schema["anyOf"]):
+        return
+    if len(kinds) > 1:
+        schema["anyOf"] = kinds
+        return
+    del schema["anyOf"]
+    schema.update({key: value for key, value in kinds[0].items() if key not in schema})

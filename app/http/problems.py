@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -142,8 +143,9 @@ def refused_at(code: str, detail: str, *pointer: str | int) -> Refused:
 def responses(*codes: str) -> dict[int | str, dict[str, Any]]:
     """The possible problems of a route, for its `responses=`, each with an example."""
     documented: dict[int | str, dict[str, Any]] = {}
-    # Whoever needs a key may have sent too much with it.
-    further = {"too-many-requests"} if "unauthenticated" in codes else set()
+    # Whoever needs a key may have sent too much with it; a query may be too long.
+    keyed = "unauthenticated" in codes
+    further = {"too-many-requests", "headers-too-large"} if keyed else set()
     for code in sorted({*codes, *further}, key=lambda code: (KINDS[code][0], code)):
         status, title, detail = KINDS[code]
         entry = documented.setdefault(
@@ -329,20 +331,18 @@ def _problem_of_transient(error: TransientError) -> tuple[Problem, dict[str, str
 
 
 def _allowed(request: Request) -> str:
-    """The methods of all routes with the first matching path.
+    """The methods of all routes with the matching path; the router knows those of one route.
 
-    The router knows those of one route.
+    Of several the one with the most fixed text: `{drift_id}.csv`, not `{drift_id}`.
     """
     path = path_of(request.scope)
-    fitting = None
-    methods: set[str] = set()
+    methods_of: dict[str, set[str]] = {}
     for route in iter_route_contexts(request.app.routes):
-        if not route.path or not route.methods:
-            continue
-        if fitting is None and compile_path(route.path)[0].match(path):
-            fitting = route.path_format
-        if route.path_format == fitting:
-            methods |= route.methods
+        form = route.path_format
+        if form and route.methods and compile_path(route.path or form)[0].match(path):
+            methods_of.setdefault(form, set()).update(route.methods)
+    fixed = {form: len(re.sub(r"{[^}]*}", "", form)) for form in methods_of}
+    methods = methods_of[max(fixed, key=fixed.__getitem__)] if fixed else set()
     if "GET" in methods and not path.endswith(ENDLESS):
         methods.add("HEAD")
     return ", ".join(sorted(methods))

@@ -87,6 +87,16 @@ def test_every_operation_is_complete(document: dict[str, Any]) -> None:
             assert "507" in answers or "/cancel" in where or not where.startswith("post"), where
 
 
+def test_no_parameter_is_null(document: dict[str, Any]) -> None:
+    parameters = [
+        (name, parameter["schema"])
+        for name, operation in operations(document)
+        for parameter in operation.get("parameters", [])
+    ]
+    assert parameters
+    assert [name for name, schema in parameters if '"null"' in json.dumps(schema)] == []
+
+
 def test_a_job_of_each_method_has_these_fields(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
     mapping = schemas["NewJob"]["discriminator"]["mapping"]

@@ -75,6 +75,13 @@ def test_unknown_paths_and_methods(api: Api) -> None:
     body = problem_of(wrong, 405, "method-not-allowed")
     assert wrong.headers["allow"] == "GET, HEAD, POST"
     assert "PUT" in body["detail"]
+    for path, methods in (
+        ("/v1/drifts/dr_1", "DELETE, GET, HEAD"),
+        ("/v1/drifts/dr_1.csv", "GET, HEAD"),
+        ("/v1/heatmaps/hm_1.svg", "GET, HEAD"),
+        ("/v1/trees/tr_1.linkage.npy", "GET, HEAD"),
+    ):
+        assert api.client.options(path).headers["allow"] == methods
     assert problem_of(api.client.get("/v1/methods/x"), 404, "not-found")
 
 
