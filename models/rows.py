@@ -6,11 +6,15 @@ is never copied as a whole.
 
 from __future__ import annotations
 
+import tempfile
 from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+COPIED_BYTES = 8 << 20
+"""Of rows that `Rows.as_array` copies at a time."""
 
 
 class Rows(ABC):
@@ -48,6 +52,17 @@ class Rows(ABC):
         """As `read`, with bfloat16 widened to float32."""
         return widened(self.read(start, stop)) if self.bfloat16 else self.read(start, stop)
 
+    def as_array(self) -> npt.NDArray[Any]:
+        """All rows, as by `read`: as they are held or mapped; remote and chosen ones mapped from a
+        nameless temporary file. Raises OSError where there is no room for it."""
+        with tempfile.TemporaryFile() as file:
+            step = max(1, COPIED_BYTES // max(1, self.nbytes // max(1, self.shape[0])))
+            for start in range(0, self.shape[0], step):
+                # Written, not assigned in a map: a full disk would then end the process.
+                file.write(self.read(start, start + step).data)
+            file.flush()
+            return np.memmap(file, self.dtype, "r", shape=self.shape)
+
 
 class ArrayRows(Rows):
     """Rows of an array in memory or memory-mapped.
@@ -67,6 +82,9 @@ class ArrayRows(Rows):
 
     def take(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         return np.require(self.array[rows], self.dtype, ["C", "A"])
+
+    def as_array(self) -> npt.NDArray[Any]:
+        return self.read(0, self.shape[0])
 
 
 class ChosenRows(Rows):

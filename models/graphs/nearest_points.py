@@ -113,8 +113,8 @@ class PointSearch:
 def model_of(values: Array | Rows, role: str, metric: DistanceMetric) -> Model:
     """A model that places new rows by the nearest points of a fit.
 
-    values : the input `role`. The model keeps features as they are, a mapped file mapped; of given
-        distances or similarities only the number of points.
+    values : the input `role`. The model keeps features as they are, a mapped file mapped, remote
+        rows in a file; of given distances or similarities only the number of points.
     """
     n_points = values.shape[0]
     facts = {"role": role, "metric": metric, "n_points": n_points}
@@ -122,7 +122,7 @@ def model_of(values: Array | Rows, role: str, metric: DistanceMetric) -> Model:
         return Model({}, facts)
     if isinstance(values, Rows):
         facts["bfloat16"] = values.bfloat16
-        values = values.read(0, n_points)
+        values = values.as_array()
     return Model({"points": values}, facts)
 
 

@@ -10,9 +10,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from models import rows as rows_module
 from models.data import Data
 from models.errors import UsageError
-from models.rows import ArrayRows, widened
+from models.rows import ArrayRows, ChosenRows, widened
 
 DTYPES = ["?", "i1", "u2", "<i4", ">i4", "i8", "f2", ">f2", "f4", ">f4", "f8", ">f8"]
 
@@ -54,6 +55,19 @@ def test_rows_are_those_of_the_array(data: st.DataObject) -> None:
         assert result.dtype == rows.dtype == dtype.newbyteorder("=")
         assert result.flags.c_contiguous
         assert result.flags.aligned
+
+
+@pytest.mark.parametrize("at_once", [1, 40, 1 << 20])
+def test_all_rows_as_an_array(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    """Rows that are not held are copied into a file, several at a time."""
+    monkeypatch.setattr(rows_module, "COPIED_BYTES", at_once)
+    matrix = np.random.default_rng(0).normal(size=(17, 3)).astype("f2")
+    some = np.array([0, 3, 4, 16])
+    copied = ChosenRows(ArrayRows(matrix), some).as_array()
+    assert isinstance(copied, np.memmap)
+    assert copied.dtype == matrix.dtype
+    assert np.array_equal(copied, matrix[some])
+    assert np.shares_memory(ArrayRows(matrix).as_array(), matrix)
 
 
 def test_reading_an_array_as_it_is_copies_nothing() -> None:

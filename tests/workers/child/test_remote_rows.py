@@ -140,6 +140,7 @@ def test_a_scan_of_every_object(step: int, written: list[tuple[RemoteRows, np.nd
     for rows, expected in written:
         parts = [rows.read(start, start + step) for start in range(0, SHAPE[0], step)]
         same_rows(np.concatenate(parts), expected)
+        same_rows(rows.as_array(), expected)
 
 
 @pytest.fixture
