@@ -89,6 +89,8 @@ def check_against_document(service: Service, key: str, *options: str) -> None:
         env={**os.environ, "PYTHONIOENCODING": "utf-8"},
     )
     failures, _, rest = done.stdout.partition("= WARNINGS =")
+    # A request to repeat a failure by may be very long.
+    failures = "\n".join(line[:500] for line in failures.splitlines())
     output = f"{failures[-30_000:]}\n{rest[-3000:]}\n{done.stderr[-2000:]}\n{service.log()}"
     assert done.returncode == 0, output
     tested = re.search(r"Tested: (\d+)", done.stdout)
