@@ -302,7 +302,12 @@ async def get_dataset(
         },
         304: {"description": "The client has the content: its ETag is in If-None-Match."},
         **responses(
-            "unauthenticated", "forbidden", "not-found", "range-not-satisfiable", "unavailable"
+            "unauthenticated",
+            "forbidden",
+            "not-found",
+            "precondition-failed",
+            "range-not-satisfiable",
+            "unavailable",
         ),
     },
 )

@@ -73,7 +73,12 @@ async def get_model(
         },
         304: {"description": "The client has the file: its ETag is in If-None-Match."},
         **responses(
-            "unauthenticated", "forbidden", "not-found", "range-not-satisfiable", "unavailable"
+            "unauthenticated",
+            "forbidden",
+            "not-found",
+            "precondition-failed",
+            "range-not-satisfiable",
+            "unavailable",
         ),
     },
 )

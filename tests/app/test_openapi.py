@@ -97,6 +97,16 @@ def test_no_parameter_is_null(document: dict[str, Any]) -> None:
     assert [name for name, schema in parameters if '"null"' in json.dumps(schema)] == []
 
 
+def test_operations_with_a_condition_say_that_it_may_not_hold(document: dict[str, Any]) -> None:
+    conditional = {
+        name: operation
+        for name, operation in operations(document)
+        if any(each["name"].lower() == "if-match" for each in operation.get("parameters", []))
+    }
+    assert conditional
+    assert [name for name, each in conditional.items() if "412" not in each["responses"]] == []
+
+
 def test_a_job_of_each_method_has_these_fields(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
     mapping = schemas["NewJob"]["discriminator"]["mapping"]
