@@ -17,10 +17,10 @@ for R and Python", 2013), with SciPy's definitions of the linkages and metrics; 
 `linkage.graph_linkage`.
 
 Cost: O(N^2 D) time; memory O(N D) for single linkage of features and for ward, centroid and median,
-otherwise, and for few points with many features, 4 N^2 bytes for the distances. Along the graph of
-k neighbours, O(N k log^2 N) after the neighbours are found (`models.graphs.neighbours`), times D
-where distances follow from centres; O(N (D + k)) memory. A run that would not fit is refused before
-it starts.
+otherwise, and for at most 11,000 points with many features, 4 N^2 bytes for the distances. Along
+the graph of k neighbours, O(N k log^2 N) after the neighbours are found
+(`models.graphs.neighbours`), times D where distances follow from centres; O(N (D + k)) memory. A
+run that would not fit is refused before it starts.
 
 A new row, of which agglomeration says nothing, goes to the leaf of the nearest point of the fit by
 `metric`, at O(N D) (`models.graphs.nearest_points`); with distances or similarities it comes with

@@ -90,7 +90,7 @@ def test_each_metric_is_scipys(metric: str) -> None:
 
 @pytest.mark.parametrize("linkage", ["single", "ward", "centroid", "median"])
 def test_stored_distances_give_the_same_tree(linkage: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    points = np.random.default_rng(4).normal(size=(120, MANY_FEATURES)).astype(np.float32)
+    points = np.random.default_rng(4).normal(size=(120, MANY_FEATURES[linkage])).astype(np.float32)
     shapes, params = {"features": points.shape}, HACParams(linkage=linkage)
     stored = fit("features", points, linkage=linkage).tree
     assert METHOD._memory(shapes, params) == 4 * 120 * 119 + 8 * points.size
