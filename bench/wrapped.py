@@ -152,8 +152,9 @@ CASES = (
     ),
     Case(
         "birch",
-        {"threshold": 4.0},
-        {_LEARN: _sklearn("cluster.Birch", threshold=4.0, n_clusters=None)},
+        # Few enough subclusters that the bound on their number raises nothing.
+        {"threshold": 8.0, "branching": 50},
+        {_LEARN: _sklearn("cluster.Birch", threshold=8.0, n_clusters=None)},
     ),
     Case(
         "bisecting-kmeans",

@@ -22,7 +22,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from models.arrays import Float, Int, row_blocks
+from models.arrays import Array, Float, Int, row_blocks
 from models.clusters.placing import by_size
 from models.progress import Progress
 from models.rows import ChosenRows, Rows
@@ -38,10 +38,29 @@ class Split:
     """Points in `k` >= 2 clusters, none of them empty.
 
     cluster : (n_points,) 0 .. k - 1. centre : (k, D).
+    distance, inertia : (k,) sums of the points' distances to their centres, and of the squares.
     """
 
     cluster: Int
     centre: Float
+    distance: Float
+    inertia: Float
+
+    @classmethod
+    def of(cls, points: Array | Rows, cluster: Int, centre: Float) -> Split:
+        """With the sums, by one pass over the points."""
+        k = len(centre)
+        distance, inertia = np.zeros(k), np.zeros(k)
+        for block in row_blocks(*points.shape):
+            apart = centre[cluster[block]]
+            if isinstance(points, Rows):
+                apart -= points.values(block.start, block.stop)
+            else:
+                apart -= points[block]
+            squared = np.einsum("nd,nd->n", apart, apart)
+            inertia += np.bincount(cluster[block], squared, k)
+            distance += np.bincount(cluster[block], np.sqrt(squared), k)
+        return cls(cluster, centre, distance, inertia)
 
 
 Splitter: TypeAlias = Callable[[Rows], Split | None]
@@ -148,13 +167,14 @@ class _Growing:
             self._n_steps += 1
             self.n_leaves += len(division.centre) - 1
             rows = self._rows.pop(node)
-            order = np.argsort(division.cluster, kind="stable")
+            # Of one or two bytes, which are sorted by radix.
+            short = division.cluster.astype(np.min_scalar_type(len(division.centre)))
+            order = np.argsort(short, kind="stable")
             ends = np.cumsum(np.bincount(division.cluster, minlength=len(division.centre)))
             for child, part in enumerate(np.split(order, ends[:-1])):
                 inside = part if rows is None else rows[part]
-                centre = division.centre[child]
-                sums = _sums(ChosenRows(self._points, inside), centre)
-                self._add(node, inside, centre, sums)
+                sums = float(division.distance[child]), float(division.inertia[child])
+                self._add(node, inside, division.centre[child], sums)
             return True
         return False
 
@@ -187,7 +207,7 @@ class _Growing:
             if trial is None:
                 self._n_stuck += 1
                 return
-            badness = _within(self._inside(rows), trial) / n_points
+            badness = float(trial.distance.sum()) / n_points
         else:
             badness = -{"scattered": sums[0], "inertia": sums[1], "size": n_points}[self._choice]
         heapq.heappush(self._waiting, (badness, node))
@@ -223,13 +243,3 @@ def _sums(points: Rows, centre: Float) -> tuple[float, float]:
         squares += float(squared.sum())
         total += float(np.sqrt(squared).sum())
     return total, squares
-
-
-def _within(points: Rows, split: Split) -> float:
-    """Sum of the points' distances to the centres of their clusters."""
-    total = 0.0
-    for block in row_blocks(*points.shape):
-        own = split.centre[split.cluster[block]]
-        apart = points.values(block.start, block.stop) - own
-        total += float(np.sqrt(np.einsum("nd,nd->n", apart, apart)).sum())
-    return total

@@ -73,7 +73,7 @@ class _Means:
             return None
         if n_distinct <= self._branching:
             first, place = distinct(points)
-            return Split(place, points[first].astype(np.float64))
+            return Split.of(points, place, points[first].astype(np.float64))
         if points.size > LARGE:
             run = best_run(points, self._branching, self._effort, self._rng, self._progress)
             centres = run.centers
@@ -111,8 +111,11 @@ class _Means:
 
 def _split(points: Array | Rows, centres: Float) -> Split | None:
     cluster = squared_distances(points, centres).argmin(axis=1)
-    used, cluster = np.unique(cluster, return_inverse=True)
-    return Split(cluster, centres[used]) if used.size > 1 else None
+    used = np.bincount(cluster, minlength=len(centres)) > 0
+    if used.sum() < 2:
+        return None
+    number = np.cumsum(used) - 1
+    return Split.of(points, cluster if used.all() else number[cluster], centres[used])
 
 
 def grow_by_means(

@@ -123,7 +123,7 @@ class Spectral:
         centre = np.stack(
             [points[cluster == c].mean(axis=0, dtype=np.float64) for c in range(size.size)]
         )
-        return Split(cluster, centre)
+        return Split.of(points, cluster, centre)
 
     def _clustered(self, graph: Graph, k: int) -> Int | None:
         """(n_nodes,) cluster of each node of a graph; None where all would be in one."""

@@ -23,7 +23,7 @@ def halves(points: np.ndarray) -> Split | None:
     if low == high:
         return None
     cluster = (points[:, 0] > (low + high) / 2).astype(np.int64)
-    return Split(cluster, np.array([points[cluster == c].mean(axis=0) for c in (0, 1)]))
+    return Split.of(points, cluster, np.array([points[cluster == c].mean(axis=0) for c in (0, 1)]))
 
 
 def growth(
@@ -108,7 +108,9 @@ def thirds(points: np.ndarray) -> Split | None:
     order = np.argsort(points[:, 0])
     cluster = np.empty(len(points), dtype=np.int64)
     cluster[order] = np.arange(len(points)) * 3 // len(points)
-    return Split(cluster, np.array([points[cluster == c].mean(axis=0) for c in range(3)]))
+    return Split.of(
+        points, cluster, np.array([points[cluster == c].mean(axis=0) for c in range(3)])
+    )
 
 
 def test_splits_in_more_than_two_never_pass_the_limit() -> None:
