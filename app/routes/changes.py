@@ -132,7 +132,7 @@ async def update_job(
 
 
 @router.patch(
-    "/v1/trees/{tree_id}",
+    "/v1/trees/{tree_id:stem}",
     tags=["trees"],
     operation_id="update_tree",
     summary="Change a tree's name, description or tags",

@@ -150,7 +150,7 @@ async def get_tree(
 
 
 @router.delete(
-    "/{tree_id}",
+    "/{tree_id:stem}",
     status_code=204,
     operation_id="delete_tree",
     summary="Remove a tree",

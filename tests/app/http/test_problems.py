@@ -71,6 +71,8 @@ def test_a_large_body_is_refused(start: Start) -> None:
 def test_unknown_paths_and_methods(api: Api) -> None:
     problem_of(api.client.get("/v1/nothing"), 404, "not-found")
     problem_of(api.client.get("/v1/jobs/"), 404, "not-found")
+    for method in ("GET", "PATCH", "DELETE"):
+        problem_of(api.client.request(method, "/v1/trees/.x"), 404, "not-found")
     wrong = api.client.put("/v1/jobs")
     body = problem_of(wrong, 405, "method-not-allowed")
     assert wrong.headers["allow"] == "GET, HEAD, POST"
@@ -79,6 +81,7 @@ def test_unknown_paths_and_methods(api: Api) -> None:
         ("/v1/drifts/dr_1", "DELETE, GET, HEAD"),
         ("/v1/drifts/dr_1.csv", "GET, HEAD"),
         ("/v1/heatmaps/hm_1.svg", "GET, HEAD"),
+        ("/v1/trees/tr_1", "DELETE, GET, HEAD, PATCH"),
         ("/v1/trees/tr_1.linkage.npy", "GET, HEAD"),
     ):
         assert api.client.options(path).headers["allow"] == methods
