@@ -122,7 +122,7 @@ _CASES = (
     Case("bisecting-kmeans", _features, 40_000, 64, 16, K, _FEW),
     Case("hkm", _features, 20_000, 64, 16, "", _FEW, "ND"),
     Case("gmm", _features, 20_000, 32, 8, K, {**_FEW, "reg_covar": 1e-3}),
-    Case("birch", _features, 10_000, 32, 16, "", {"threshold": 4.0}, "ND"),
+    Case("birch", _features, 10_000, 32, 16, "", {"threshold": 6.0}, "N"),
     Case("spectral", _features, 3_000, 32, 8, K, _FEW),
     Case("lda", _counts, 5_000, 64, 8, K, {"max_iter": 5}),
     Case("multinomial", _counts, 20_000, 64, 8, K, _FEW),

@@ -12,6 +12,9 @@ distance from the optimum, and takes half the time or less.
 
 Cost: about ten steps of O(N D^2 K + K D^3), for wide or sparse features tens of products of
 O(nnz K) each; memory a copy of the features, 40 N K bytes and 104 K D, for narrow ones 16 K D^2.
+
+Measured: CPU time as N^1.1 D^1.6 K^0.8, from 4,000 x 64 and 16 classes to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

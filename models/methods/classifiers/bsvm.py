@@ -11,6 +11,9 @@ duality gap, at which it is several times faster, and its draws are the same on 
 
 Cost: tens of passes of O(N D K) or O(nnz K), most of them over few rows; memory a copy of the
 features, 48 K D bytes, and 16 bytes for each support vector.
+
+Measured: CPU time as N^0.7 D^0.4 K^1.6, from 4,000 x 64 and 16 classes to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

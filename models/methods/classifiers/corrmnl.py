@@ -19,6 +19,9 @@ the weights, and exact draws of precisions, where theirs are sampled by slices.
 Cost: (burn_in + n_samples) n_chains iterations, each of some to some tens of steps of O(N K D);
 minutes to hours. Features become dense. Memory: 24 N D + 48 N K bytes, 4 n_kept K D for the draws;
 the model holds these draws, and answers take as many products of rows and weights.
+
+Measured: CPU time as N^0.4 D^0.1 K^0.2, from 400 x 16 and 8 classes to four times each, iterations
+bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

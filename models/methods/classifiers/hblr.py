@@ -40,6 +40,9 @@ Cost: `map` some tens of sweeps with some tens of products of features and weigh
 for sparse features O(nnz K); memory about 6 N K and 20 D K values. `variational` O(K (N D^2 + D^3))
 a sweep; memory about 22 N K and 2 K D^2 values, the features dense. The model holds D K variances,
 or K D^2 covariances.
+
+Measured: CPU time as N^0.4 D^0.5 K^0.4, from 2,000 x 32 and 16 classes to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

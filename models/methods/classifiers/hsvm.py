@@ -14,6 +14,9 @@ Tsochantaridis et al., "Large Margin Methods for Structured and Interdependent O
 
 Cost: tens to hundreds of sweeps of O(N T D) for T nodes, or O(nnz T); more of them the larger C is.
 Memory: 1.5 times the features, 32 T D bytes, 12 bytes for each support vector's places.
+
+Measured: CPU time as N^0.9 D^0.7 K^1.0, from 4,000 x 64 and 16 classes to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

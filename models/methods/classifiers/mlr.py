@@ -14,6 +14,9 @@ Source: Gopal, "Large-scale Structured Learning" (2014), §2.6.2 (MLR) and §4.3
 
 Cost: O(N D K) a step, for sparse features O(nnz K); tens to hundreds of steps. Memory: a copy of
 the features, 336 D K bytes and 24 N K.
+
+Measured: CPU time as N^0.8 D^0.6 K^0.7, from 4,000 x 64 and 16 classes to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

@@ -13,6 +13,9 @@ Machines" (2001); Gopal, "Large-scale Structured Learning" (2014), §2.6.2 (MSVM
 Cost: hundreds to many thousands of passes of O(N D K), for sparse features O(nnz K), most of them
 over few rows and classes; more of them the larger C is. It can neither be cancelled nor show
 progress meanwhile. Memory: three times the features, 8 N K and 24 D K bytes.
+
+Measured: CPU time as N^1.0 D^0.7 K^0.7, from 4,000 x 64 and 16 classes to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

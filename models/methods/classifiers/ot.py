@@ -14,6 +14,9 @@ the same optimum: rows in turn, then the signs of the products, until the dualit
 
 Cost: tens to hundreds of sweeps of O(N T D + T^3) for T nodes, or O(nnz T + T^3); more of them the
 larger C is. Memory: 1.5 times the features, 32 T D + 64 T^2 bytes.
+
+Measured: CPU time as N^1.0 D^0.8 K^1.0, from 4,000 x 64 and 16 classes to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

@@ -32,6 +32,9 @@ by bounds, over 100 for sparse or wide features if C is large; 4 by 'admm', 2 a 
 Memory: a copy of the features; by bounds about 16 times the weights, 25 values a row, and
 at most 576 MiB besides; by 'lbfgs' 42 times the weights; by 'admm' 18 times all scores (N, K), 6
 times the weights and a matrix of the smaller of N and D.
+
+Measured: CPU time as N^0.7 D^0.8 K^0.6, from 2,000 x 32 and 16 classes to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

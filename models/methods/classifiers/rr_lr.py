@@ -14,6 +14,9 @@ eliminated instead of updated in turn, to the same optimum; the anchor of graphs
 Cost: about ten steps of O(N D^2 K + T D^3) for T nodes at most, for wide or sparse features tens of
 products of O(nnz K) each; memory a copy of the features, 40 N K bytes and 104 T D, for narrow ones
 16 T D^2.
+
+Measured: CPU time as N^0.8 D^1.5 K^0.7, from 4,000 x 64 and 16 classes to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

@@ -12,6 +12,9 @@ at once between sweeps over the classes; the anchor of graphs.
 
 Cost: tens of passes of O(N D K) or O(nnz K), most of them over few rows; memory a copy of the
 features, 48 T D bytes for T nodes, and 16 bytes for each support vector.
+
+Measured: CPU time as N^0.7 D^0.6 K^0.9, from 4,000 x 64 and 16 classes to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

@@ -14,6 +14,9 @@ Structured Learning" (2014), §2.6.2 (TD). Solver: `recursive.hinge`, each child
 Cost: of each inner node that of `bsvm` on the rows below it, O(N D times the number of siblings) or
 O(nnz) a pass, for each level of the tree; memory a copy of the features, and of those below one
 node, 8 T D bytes for T nodes, and 48 D for each sibling.
+
+Measured: CPU time as N^0.7 D^0.2 K^1.5, from 4,000 x 64 and 16 classes to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

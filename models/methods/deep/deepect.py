@@ -31,6 +31,9 @@ Cost: 6 N W multiplications and additions for each pass over N points, W the wei
 decoder, and about N W for each pass in which the tree grows; beside it O(N n_clusters E) a pass,
 E = `embedding_size`. Memory: 24 W bytes, three times a batch's values in all layers, 16 N E for the
 embedding, and 8 N n_clusters for the logits; rows are read in place.
+
+Measured: CPU time as N^0.8 D^0.5 K^0.5, from 2,000 x 128 and 8 clusters to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

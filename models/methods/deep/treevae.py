@@ -55,6 +55,9 @@ multiplications and additions a pass over all networks, a fraction of it for the
 about a minute and a half of one thread for 10,000 rows of 784 values and ten leaves. All runs on
 one thread. Memory: the rows in float32, at most 256 MiB of frozen units, some 20 values for each
 weight and about 6 B (values + widths) leaves for a batch of B rows.
+
+Measured: CPU time as N^1.0 D^0.4 K^0.7, from 1,000 x 128 and 3 clusters to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

@@ -26,6 +26,9 @@ A new point goes to the leaf of the nearest centre. For probabilities, the leave
 Gaussians with equal weights and one shared spherical variance, the mean squared distance of the
 points to their nearest centres divided by D; the probability of a node is the mass of the leaves
 under it.
+
+Measured: CPU time as N^1.0, from 10,000 x 32 to four times each, iterations bounded (`python -m
+bench costs`).
 """
 
 from __future__ import annotations

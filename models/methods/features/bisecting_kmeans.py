@@ -10,6 +10,9 @@ node.
 
 Cost: O(N D) time for each iteration of k-means at the root, less below. Memory: two copies of the
 features.
+
+Measured: CPU time as N^0.9 D^0.8 K^0.4, from 40,000 x 64 and 16 clusters to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

@@ -25,6 +25,9 @@ run that would not fit is refused before it starts.
 A new row, of which agglomeration says nothing, goes to the leaf of the nearest point of the fit by
 `metric`, at O(N D) (`models.graphs.nearest_points`); with distances or similarities it comes with
 those to all points. The model keeps the features as they are: as many bytes again as the input.
+
+Measured: CPU time as N^2.1 D^0.7, from 2,500 x 64 to four times each, iterations bounded (`python
+-m bench costs`).
 """
 
 from __future__ import annotations

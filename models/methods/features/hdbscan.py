@@ -24,6 +24,9 @@ for few points with many features 26 N^2 bytes.
 New rows are placed as by the library's `approximate_predict` (`density.placing`), at O(N D) each,
 also for metrics that it leaves out; with distances, each comes with those to all points. The model
 keeps the features as they are: as many bytes again as the input.
+
+Measured: CPU time as N^2.0 D^1.1, from 3,000 x 32 to four times each, iterations bounded (`python
+-m bench costs`).
 """
 
 from __future__ import annotations

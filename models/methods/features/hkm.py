@@ -11,6 +11,9 @@ paper stops once it is.
 
 Cost: O(N K D) time for each iteration of k-means at the root, less below: a balanced tree takes log
 L times as long, and twice that with 'compact'. Memory: two copies of a node's features.
+
+Measured: CPU time as N^0.7 D^0.6, from 20,000 x 64 to four times each, iterations bounded (`python
+-m bench costs`).
 """
 
 from __future__ import annotations

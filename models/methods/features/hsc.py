@@ -15,6 +15,9 @@ has clusters is split by components.
 
 Cost: at the root, finding the neighbours (`models.graphs.neighbours`: O(N^2 D), less beyond 10,000
 points) and a few eigenvectors of a sparse matrix; less below. Memory: O(N (D + k)).
+
+Measured: CPU time as N^0.5 D^0.1, from 2,000 x 32 to four times each, iterations bounded (`python
+-m bench costs`).
 """
 
 from __future__ import annotations

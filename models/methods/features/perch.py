@@ -31,6 +31,9 @@ where clusters are well separated or columns are few; elsewhere all are compared
 multiplications, about 0.5 s for 10,000 points of 64 columns, 35 s for 100,000, 7 s for 10,000 of
 1,280, on one core; threads share them. Memory: 3 N D values in single or double precision (N D and
 4 L D with `max_leaves` L) and about 200 bytes a point; the model keeps N D values.
+
+Measured: CPU time as N^1.3 D^0.4, from 2,000 x 32 to four times each, iterations bounded (`python
+-m bench costs`).
 """
 
 from __future__ import annotations

@@ -25,6 +25,9 @@ N times the largest of 2 D + 8 k + 150, 40 k + 120 and 600 bytes, and 1 GB.
 A new row, of which the rounds say nothing, goes to the leaf of the nearest point of the fit by
 `metric`, at O(N D) (`models.graphs.nearest_points`). The model keeps the features as they are, a
 mapped file mapped: as many bytes again as the input.
+
+Measured: CPU time as N^1.5 D^0.4, from 20,000 x 32 to four times each, iterations bounded (`python
+-m bench costs`).
 """
 
 from __future__ import annotations

@@ -39,6 +39,9 @@ in `models.graphs.neighbours`, for at most 131,072 points at a time and by an ap
 more than 10,000 (`ball.pools`). Memory: those points in
 float32 four times, about 100 B M values, 16 M^2 for the expected cost, and M^2 bytes for the tree
 over the seeds; the rest is read by rows. `python -m bench hyperbolic` measures both.
+
+Measured: CPU time as N^0.8 D^0.6, from 5,000 x 64 to four times each, iterations bounded (`python
+-m bench costs`).
 """
 
 from __future__ import annotations

@@ -15,6 +15,9 @@ Source: Bilenko, Basu and Mooney, "Integrating Constraints and Metric Learning i
 Clustering" (2004); Gopal, "Large-scale Structured Learning" (2014), §6.6.1, which prints sums
 without log det: linear in A, so that the best is 0 or without bound. Rows are put on one scale
 first, so that the mean variance of a column is 1. Cost: O(N D^2 + D^3), then `n_init` runs of EM.
+
+Measured: CPU time as N^0.5 D^0.1 K^0.2, from 4,000 x 16 and 8 classes to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

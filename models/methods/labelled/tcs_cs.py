@@ -20,6 +20,9 @@ differ are left as they are, exactly. Cost: O(N D^2), then the solver's (`separa
 with 10 known clusters and 30, 60, 90 columns 'clarabel', an interior-point method, takes 0.2, 3 and
 16 seconds, 'scs' at most 0.5 and 'dual' 0.02. 'auto' compares candidates by 'dual'. Memory:
 O(K D^2), for 'clarabel' 16 D^4 bytes.
+
+Measured: CPU time as N^0.0 D^0.4 K^0.2, from 4,000 x 16 and 8 classes to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

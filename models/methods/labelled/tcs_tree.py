@@ -32,6 +32,9 @@ labelled rows of all nodes times their children, and O(D^3) for each node, tens 
 times; then the distances of all rows from each other, O(N^2 D), and Ward's tree of new ones; 'auto'
 does all this for five candidates on three splits of at most 2,000 rows. Memory: the labelled rows
 once for each level, and 16 bytes for each row and leaf.
+
+Measured: CPU time as N^1.4 D^0.2 K^2.1, from 1,000 x 8 and 8 classes to four times each, iterations
+bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

@@ -18,6 +18,9 @@ row read again (2 in float64), of which there were none at K = 10, 0.3 N at 100,
 than the arithmetic: at K = 10 their 60 bytes a row are filled in 25 ns and put in order in 47,
 where the row is read in 3 (float16) to 8. Memory: about 130 bytes a row and blocks of 4 MB, and a
 float64 for each pair of a class without points and another; the logits are never copied whole.
+
+Measured: CPU time as N^0.9 K^0.8, from 40,000 x 100 to four times each, iterations bounded (`python
+-m bench costs`).
 """
 
 from __future__ import annotations

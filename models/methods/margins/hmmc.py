@@ -26,6 +26,9 @@ be enumerated, the result is on average 0.8 % above the smallest objective, with
 Cost: O(N K P) for each of the tens to hundreds of steps of an alternation, of which a split has
 about 20; O(N log N) for a flow; O(N (P + 200) (log N + K)) to find gaps; every level of a balanced
 tree costs as much as its root. Memory: two copies of the features in double precision.
+
+Measured: CPU time as N^0.2 D^1.3, from 1,000 x 32 to four times each, iterations bounded (`python
+-m bench costs`).
 """
 
 from __future__ import annotations

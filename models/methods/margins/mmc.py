@@ -17,6 +17,9 @@ without the exclusive term, since the root has no ancestors.
 Cost: O(N K (P + K)) for each of the tens to hundreds of steps, O(N K log N) and more for a flow
 (`models.numerics.transport`). Memory: two copies of the features in double precision and 24 N K
 bytes.
+
+Measured: CPU time as N^1.3 D^0.5 K^1.2, from 1,000 x 32 and 4 clusters to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

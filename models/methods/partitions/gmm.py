@@ -10,6 +10,9 @@ Source: Dempster, Laird and Rubin (1977); scikit-learn's GaussianMixture. Densit
 again in double precision (`mixtures.gaussian`), both for fitted and new points. Cost: time O(N K
 D^2) for each iteration with full and tied covariances, else O(N K D), plus K D^3; memory a few
 copies of the features and a few times 8 N K bytes.
+
+Measured: CPU time as N^0.9 D^1.9 K^1.1, from 20,000 x 32 and 8 clusters to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

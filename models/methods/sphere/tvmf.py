@@ -24,6 +24,9 @@ z_ti ~ Cat(softmax(eta_t)), since the printed Dirichlet is not indexed by time; 
 their own concentration, which is estimated, where the thesis uses C0, which puts slow clusters all
 in one place. Cost: an iteration takes as long as one of `vmf`, and about ten passes over T K D
 numbers. Memory: a copy of the rows, 8 N K bytes for the logits, about ten times T K D numbers.
+
+Measured: CPU time as N^0.6 D^0.0 K^0.6, from 10,000 x 32 and 8 clusters to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

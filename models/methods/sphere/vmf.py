@@ -25,6 +25,9 @@ of N D K, or for sparse rows of their stored values with K. Rows are read in blo
 file; rows in single precision are multiplied in single and summed in double precision. Dense rows
 may lie on a GPU ('device': "cuda"). Memory: 8 N K bytes for the logits, 8 N, and at most 17 times K
 D sums.
+
+Measured: CPU time as N^0.7 D^0.9 K^0.8, from 40,000 x 64 and 16 clusters to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

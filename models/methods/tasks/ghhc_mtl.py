@@ -29,6 +29,9 @@ Cost: O(B M Q + N Q) a step for B = `batch_size`, M = `n_internal` and Q = D + 1
 number of classes if they are more than two; `max_iter` (3 `n_folds` + 1) steps at most in total,
 a few milliseconds each. Memory: five copies of the features in double precision and about 100 B M
 values.
+
+Measured: CPU time as N^0.2 D^0.2 K^0.2, from 5,000 x 16 and 16 tasks to four times each, iterations
+bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

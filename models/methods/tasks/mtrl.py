@@ -16,6 +16,9 @@ Learning" (2010), §2.2 and §2.3. The grid and the folds are additions.
 Cost: O(N D^2 + i (s (T D^2 + T^2 D) + T^3)) for T tasks and i iterations of s steps each, tens of
 both, and the same for each fold and each of the 18 pairs of `penalty` and `sharing`; memory five
 copies of the features in double precision and 8 T (D^2 + 4 T) bytes.
+
+Measured: CPU time as N^0.6 D^0.8 K^0.6, from 10,000 x 32 and 16 tasks to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations

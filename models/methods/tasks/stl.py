@@ -17,6 +17,9 @@ Representations of Trees in Hyperbolic Space" (2019), §6.2, both as a baseline.
 Cost: O(N D min(n, D)) for tasks of n rows each, for classes tens of times N O D for each penalty
 and fold, and O(T^2 (D + log T)) for the tree of T tasks; memory five copies of the features in
 double precision and 12 T^2 bytes.
+
+Measured: CPU time as N^0.8 D^0.8 K^0.0, from 20,000 x 32 and 16 tasks to four times each,
+iterations bounded (`python -m bench costs`).
 """
 
 from __future__ import annotations
