@@ -10,7 +10,7 @@ PAGE := app/dashboard/js tests/dashboard/js *.config.js
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo serve check check-page check-contract format test test-page test-slow node chaos fuzz mutants audit sbom image-root bench bench-quality docs notebooks client openapi sample clean
+.PHONY: help setup dev demo serve check check-page check-contract format test test-page test-slow node chaos fuzz fuzz-guided mutants audit sbom image-root bench bench-quality docs notebooks client openapi sample clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -105,6 +105,10 @@ chaos: dev  ## storms over the service of real processes for about ten minutes, 
 SECONDS ?= 300
 fuzz: dev  ## mutated files against every reader, for SECONDS seconds
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
+
+fuzz-guided: dev  ## files led by the code that they reach, for SECONDS seconds each format
+	$(PIP) install -q -c $(CONSTRAINTS) -e '.[fuzz]'
+	$(BIN)/python -m tests.fuzz.guided --seconds $(SECONDS)
 
 mutants: dev  ## which single changes of the Lua scripts their model does not notice
 	$(BIN)/python -m tests.workers.stores.redis.mutants
