@@ -30,6 +30,8 @@ def test_readers_take_or_refuse_damaged_files(tmp_path: Path) -> None:
     [
         pytest.param("csv", b"\xef", id="a byte order mark that breaks off"),
         pytest.param("csv", b"\xef\xbb", id="later"),
+        pytest.param("arff", b"\x1f", id="a line of a character that is blank as text alone"),
+        pytest.param("arff", "\xa0\n@relation r\n\x1f\n".encode(), id="among others"),
     ],
 )
 def test_files_that_broke_a_reader_are_refused(tmp_path: Path, format: str, content: bytes) -> None:

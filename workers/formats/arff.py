@@ -409,9 +409,12 @@ def _lines(file: IO[bytes], line: int) -> Iterator[tuple[int, str]]:
         if not raw or raw.startswith(b"%"):
             continue
         try:
-            yield line, raw.decode("utf-8")
+            text = raw.decode("utf-8").strip()
         except UnicodeDecodeError:
             _refuse(line, "is not UTF-8")
+        # Blank may also be what is so in Unicode alone.
+        if text:
+            yield line, text
 
 
 def _cells(text: str, line: int) -> list[Any]:
