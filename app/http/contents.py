@@ -53,6 +53,13 @@ def byte_range(header: str | None, length: int) -> ByteRange | None:
     return ByteRange(start, end, length)
 
 
+REFUSALS = (
+    *("unauthenticated", "forbidden", "not-found", "precondition-failed"),
+    *("range-not-satisfiable", "unavailable"),
+)
+"""The problems of a route that serves a content."""
+
+
 def serve(
     service: Service,
     key: str,

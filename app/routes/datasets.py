@@ -10,6 +10,7 @@ from starlette.responses import StreamingResponse
 
 from app.http.addresses import address
 from app.http.bodies import content_length
+from app.http.contents import REFUSALS as CONTENT_REFUSALS
 from app.http.contents import serve
 from app.http.dependencies import (
     Caller,
@@ -301,14 +302,7 @@ async def get_dataset(
             },
         },
         304: {"description": "The client has the content: its ETag is in If-None-Match."},
-        **responses(
-            "unauthenticated",
-            "forbidden",
-            "not-found",
-            "precondition-failed",
-            "range-not-satisfiable",
-            "unavailable",
-        ),
+        **responses(*CONTENT_REFUSALS),
     },
 )
 async def get_dataset_content(

@@ -8,6 +8,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Header, Request, Response
 
 from app.http.bodies import StrictRoute
+from app.http.contents import REFUSALS as CONTENT_REFUSALS
 from app.http.contents import serve
 from app.http.dependencies import ModelId, Service, ServiceDep, Tenant
 from app.http.etags import IfMatch, answer, body_etag, require_match
@@ -72,14 +73,7 @@ async def get_model(
             },
         },
         304: {"description": "The client has the file: its ETag is in If-None-Match."},
-        **responses(
-            "unauthenticated",
-            "forbidden",
-            "not-found",
-            "precondition-failed",
-            "range-not-satisfiable",
-            "unavailable",
-        ),
+        **responses(*CONTENT_REFUSALS),
     },
 )
 async def get_model_content(
