@@ -49,8 +49,9 @@ _UNTIMED = 20
 """Jobs until each worker's process has done some."""
 
 _SETTLED_WITHIN_S = 60.0
-_IDLE = 0.1
-"""CPU seconds a second of a service that has nothing to do, at most."""
+_LOOK_S = 1.0
+_IDLE_CPU_S = 0.1
+"""CPU time that a service with nothing to do takes in `_LOOK_S`, at most."""
 
 LOADS: dict[Size, Load] = {
     "quick": Load(30, 256 << 20, 150),
@@ -119,9 +120,9 @@ def _settle() -> None:
     and for seconds takes a core from what would be measured."""
     deadline = time.monotonic() + _SETTLED_WITHIN_S
     busy_s = math.inf
-    while busy_s > _IDLE and time.monotonic() < deadline:
+    while busy_s > _IDLE_CPU_S and time.monotonic() < deadline:
         before = _cpu_s()
-        time.sleep(1.0)
+        time.sleep(_LOOK_S)
         busy_s = _cpu_s() - before
 
 

@@ -1,10 +1,9 @@
-"""`python -m tests.fuzz.guided FORMAT ...`: files led by the code that they reach, each format for
-so many seconds.
+"""`python -m tests.fuzz.guided FORMAT ...`: files led by the code that they reach.
 
 Atheris (libFuzzer) instruments the readers and what they call of the project, and keeps a file that
 reaches something new; it begins with the valid files and those of earlier runs. Libraries are not
-instrumented. What counts as a finding is that of `trial_kit`; the file is left where the output
-says. Needs the package atheris, which has wheels for Linux and some versions of Python:
+instrumented. What counts as a finding is that of `trial_kit`; its file is left beside the corpus.
+Needs the package atheris, which has wheels for Linux and some versions of Python:
 `make fuzz-guided` installs it.
 """
 
@@ -40,8 +39,9 @@ def main() -> int:
             (folder / f"valid-{number}").write_bytes(content)
         # libFuzzer ends its process.
         command = [sys.executable, "-c", "from tests.fuzz.guided import follow; follow()"]
-        command += [format, str(asked.seconds), str(folder)]
-        done = subprocess.run(command, capture_output=True, text=True)
+        with tempfile.TemporaryDirectory() as name:
+            command += [format, str(asked.seconds), str(folder), f"{name}/file"]
+            done = subprocess.run(command, capture_output=True, text=True)
         lines = [line for line in done.stderr.splitlines() if line.startswith(("#", "Done"))]
         print(f"{format}: {' | '.join(lines[-2:])}", flush=True)
         if done.returncode:
@@ -58,9 +58,8 @@ def follow() -> None:
     with atheris.instrument_imports(include=["workers", "models"]):
         from tests.fuzz.trial_kit import LONGEST_S, MEMORY_BYTES, read
 
-    format, seconds, folder = sys.argv[1:]
-    place = Path(tempfile.mkdtemp())
-    file = place / "file"
+    format, seconds, folder, path = sys.argv[1:]
+    file = Path(path)
 
     def one(content: bytes) -> None:
         file.write_bytes(content)
@@ -72,7 +71,7 @@ def follow() -> None:
         "timeout": LONGEST_S,
         # With the interpreter and the libraries.
         "rss_limit_mb": (MEMORY_BYTES >> 20) + 1024,
-        "artifact_prefix": f"{place}/",
+        "artifact_prefix": f"{folder}-",
     }
     atheris.Setup(
         [sys.argv[0], *(f"-{key}={value}" for key, value in options.items()), folder], one

@@ -20,6 +20,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.workers.conftest import BUCKET
 from workers.errors import AlreadyThere, Missing, StoreFull, StoreUnavailable
+from workers.stores.objects import local
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.local import LocalBlobs
 from workers.stores.objects.s3 import S3Blobs
@@ -116,6 +117,26 @@ def test_several_at_once(blobs: Blobs, tmp_path: Path) -> None:
     with pytest.raises(Missing):
         blobs.put_files({"a/none": tmp_path / "none"}, then=("h/never", b"all"))
     assert blobs.size("h/never") is None
+
+
+def test_an_end_is_not_there_before_its_files_are_durable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = LocalBlobs(tmp_path / "store")
+    (tmp_path / "source").write_bytes(b"file")
+    synced: list[bool] = []
+
+    def fail(syncs: object) -> None:
+        synced.append((tmp_path / "store/h/end").exists())
+        raise OSError(errno.EIO, "")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(local, "sync_together", fail)
+        with pytest.raises(StoreUnavailable):
+            store.put_files({"a/file": tmp_path / "source"}, then=("h/end", b"all"))
+    assert synced == [False]
+    assert store.size("h/end") is None
+    assert not [*(tmp_path / "store/.tmp").iterdir()]
 
 
 def test_s3_objects_sent_twice_are_there_once(s3: S3Blobs) -> None:
