@@ -199,6 +199,12 @@ def flat(
     return out
 
 
+def flat_exactly(points: Array, metric: DistanceMetric) -> Array:
+    """As `flat`, with unit rows in double precision."""
+    exact = points if metric in ("euclidean", "sqeuclidean") else points.astype(np.float64)
+    return flat(exact, metric)
+
+
 def as_metric(euclidean: Float, metric: DistanceMetric) -> Float:
     """Distances by `metric` from those between rows of `flat`."""
     if metric == "euclidean":

@@ -13,11 +13,13 @@ squared distance for 'euclidean', and the mean over the graph's edges for the ot
 'single', 'complete' and 'weighted' use the edges. A merge can lie lower than one below it.
 
 Source: fastcluster (Müllner, "fastcluster: Fast Hierarchical, Agglomerative Clustering Routines
-for R and Python", 2013), with SciPy's definitions of the linkages and metrics; along a graph
-`linkage.graph_linkage`.
+for R and Python", 2013), with SciPy's definitions of the linkages and metrics; single linkage of
+features by 'euclidean', 'sqeuclidean', 'cosine' and 'correlation' along the minimum spanning tree
+(`models.graphs.spanning`); along a graph `linkage.graph_linkage`.
 
-Cost: O(N^2 D) time; memory O(N D) for single linkage of features and for ward, centroid and median,
-otherwise, and for at most 11,000 points with many features, 4 N^2 bytes for the distances. Along
+Cost: O(N^2 D) time, for single linkage often far less; memory O(N D) for single linkage of features
+and for ward, centroid and median, otherwise, and for at most 11,000 points with many features,
+4 N^2 bytes for the distances. Along
 the graph of k neighbours, O(N k log^2 N) after the neighbours are found
 (`models.graphs.neighbours`), times D where distances follow from centres; O(N (D + k)) memory. A
 run that would not fit is refused before it starts.
@@ -45,10 +47,12 @@ from models.errors import UsageError
 from models.graphs.graph import Graph, neighbour_graph
 from models.graphs.nearest_points import model_of, place_nearest
 from models.graphs.neighbours import require_index
+from models.graphs.spanning.tree import bytes_to_span
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.linkage.all_pairs import (
     EUCLIDEAN_ONLY,
     Linkage,
+    follows_tree,
     keeps_no_distances,
     merges_among_all,
 )
@@ -153,6 +157,9 @@ class HAC(Method[HACParams]):
             )
         if role != "features":
             return 4 * n_points * (n_points - 1)
+        if follows_tree(params.linkage, role, params.metric):
+            copies = 0 if params.metric == "euclidean" else 16 * n_points * n_columns
+            return copies + bytes_to_span(n_points, n_columns)
         if keeps_no_distances(params.linkage, role, n_points, n_columns):
             return 8 * n_points * n_columns * (2 if params.linkage == "ward" else 1)
         return 4 * n_points * (n_points - 1) + 8 * n_points * n_columns
@@ -194,7 +201,7 @@ class HAC(Method[HACParams]):
         else:
             try:
                 merges, height = merges_among_all(
-                    values, role, params.linkage, params.metric, run.progress
+                    values, role, params.linkage, params.metric, run.threads, run.progress
                 )
             except FloatingPointError:
                 _refuse_overflow(role)

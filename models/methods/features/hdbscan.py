@@ -14,12 +14,17 @@ columns of a node: `cluster`, its number or -1; `birth`, the density (1 / distan
 split off; `stability`; `probability`, the mean strength with which its points belong to their
 clusters; `outlier_score`, the mean of their outlier scores (GLOSH).
 
-Source: Campello, Moulavi, Zimek and Sander, "Hierarchical Density Estimates for Data Clustering,
-Visualization, and Outlier Detection" (2015); the library hdbscan, with exact spanning trees.
+Distances that count as a neighbour's are equal by the dozen. All splits at one distance are made at
+once, as defined, so the order of the points is of no account (`density.library`).
 
-Cost: O(N^2 D) time and O(N D) memory; about O(N log N) time for up to `FEW_FEATURES` features. For
-given distances, for 'cosine', 'correlation' and 'braycurtis', which no search tree supports, and
-for few points with many features 26 N^2 bytes.
+Source: Campello, Moulavi, Zimek and Sander, "Hierarchical Density Estimates for Data Clustering,
+Visualization, and Outlier Detection" (2015); the exact minimum spanning tree of
+`models.graphs.spanning` for 'euclidean', 'cosine' and 'correlation', else that of the library
+hdbscan, whose condensed tree and choice of clusters are used for both.
+
+Cost: O(N^2 D) time and O(N D) memory; by a spanning tree about O(N log N) time with few features,
+and less than all pairs where points lie in groups. For given distances, for 'braycurtis', which no
+search tree supports, and for few points with many features by the other metrics 26 N^2 bytes.
 
 New rows are placed as by the library's `approximate_predict` (`density.placing`), at O(N D) each,
 also for metrics that it leaves out; with distances, each comes with those to all points. The model
@@ -31,7 +36,6 @@ Measured: CPU time as N^2.0 D^1.1, from 3,000 x 32 to four times each, iteration
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Literal
 
@@ -43,13 +47,16 @@ from models.checks import refuse_clusters, require_points, require_squares
 from models.clusters.placing import by_size, reorder
 from models.data import Data, require_finite
 from models.errors import UsageError
+from models.graphs.spanning.tree import bytes_to_span, spanning_tree
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.density.condensed import Condensed, tree_of
+from models.methods.features.density.library import Chosen, Clustering, along, library_linkage
 from models.methods.features.density.placing import model_of, place
 from models.naming import POINT_NAMES, by_points
+from models.numerics.distances import FLAT, as_metric, flat_exactly, pairwise
 from models.numerics.distances import condensed as condensed_distances
-from models.numerics.distances import flat, pairwise
 from models.parameters import Params
+from models.progress import subprogress
 from models.tree.parents import under
 from models.tree.tree import Tree
 
@@ -57,7 +64,7 @@ HdbscanMetric = Literal[
     "euclidean", "cityblock", "chebyshev", "canberra", "cosine", "correlation", "braycurtis"
 ]
 
-BY_TREE = ("euclidean", "cityblock", "chebyshev", "canberra")
+BY_TREE = ("cityblock", "chebyshev", "canberra")
 FEW_FEATURES = 10
 """Up to this many features, search trees find spanning trees faster than comparing all pairs."""
 FEW_POINTS = 3_000
@@ -144,6 +151,7 @@ class Hdbscan(Method[HdbscanParams]):
         n_points, n_columns = shapes[role]
         by_tree = role == "features" and not _keeps_distances(params.metric, n_points, n_columns)
         few = by_tree and params.metric != "canberra" and n_columns <= FEW_FEATURES
+        flat_metric = role == "features" and params.metric in FLAT
         most = MOST_POINTS_FEW if few else MOST_POINTS
         if n_points > most:
             raise UsageError(
@@ -152,6 +160,10 @@ class Hdbscan(Method[HdbscanParams]):
                 code="too-large",
                 role=role,
             )
+        if flat_metric:
+            copies = 0 if params.metric == "euclidean" else 16 * n_points * n_columns
+            min_samples = params.min_samples or params.min_cluster_size
+            return copies + bytes_to_span(n_points, n_columns, min_samples) + 200 * n_points
         if by_tree:
             return n_points * (24 * n_columns + 600)
         return 26 * n_points * n_points
@@ -184,40 +196,16 @@ class Hdbscan(Method[HdbscanParams]):
             require_squares(values)
 
     def _fit(self, data: Data, params: HdbscanParams, run: Run) -> Fitted:
-        import hdbscan
-
         role = _role(data)
-        run.progress(0.05, "measuring distances")
-        n_points, n_columns = data.dense(role).shape
-        values, metric = _as_expected(data.dense(role), role, params)
-        algorithm = "prims_balltree" if metric == "canberra" else "prims_kdtree"
-        if metric not in BY_TREE:
-            algorithm = "generic"
-        elif metric != "canberra" and n_columns <= FEW_FEATURES:
-            algorithm = "boruvka_kdtree"
+        values = data.dense(role)
+        n_points = len(values)
         # The library would lower it to this number by itself.
         min_samples = min(params.min_samples or params.min_cluster_size, n_points - 1)
-        run.progress(0.1, "clustering")
-        with warnings.catch_warnings():
-            # About deprecated calls of scikit-learn and about infinite densities.
-            warnings.simplefilter("ignore")
-            clusterer = hdbscan.HDBSCAN(
-                min_cluster_size=params.min_cluster_size,
-                min_samples=min_samples,
-                metric=metric,
-                algorithm=algorithm,
-                approx_min_span_tree=False,
-                core_dist_n_jobs=1,
-                cluster_selection_method=params.cluster_selection_method,
-                cluster_selection_epsilon=params.cluster_selection_epsilon,
-                max_cluster_size=params.max_cluster_size or 0,
-                allow_single_cluster=params.allow_single_cluster,
-            ).fit(values)
-            run.progress(0.9, "scoring outliers")
-            outlier = np.nan_to_num(clusterer.outlier_scores_)
-        label = _by_size(clusterer.labels_.astype(np.int64))
-        condensed = Condensed.of(clusterer.condensed_tree_.to_numpy(), n_points)
-        tree = _with_points(tree_of(condensed, label), clusterer.probabilities_, outlier)
+        found = _clustering(values, role, params, min_samples, run)
+        run.progress(0.9, "building the tree")
+        label = _by_size(found.label)
+        condensed = Condensed.of(found.rows, n_points)
+        tree = _with_points(tree_of(condensed, label), found.probability, found.outlier)
         noise = int((label < 0).sum())
         n_clusters = int(label.max(initial=-1)) + 1
         notes: tuple[str, ...] = ()
@@ -230,7 +218,7 @@ class Hdbscan(Method[HdbscanParams]):
             tree=by_points(tree, data.names()),
             model=model_of(data, role, params.metric, min_samples, condensed, label, tree),
             metrics={"n_clusters": float(n_clusters), "n_noise": float(noise)},
-            point_columns={"probability": clusterer.probabilities_, "outlier_score": outlier},
+            point_columns={"probability": found.probability, "outlier_score": found.outlier},
             warnings=notes,
         )
 
@@ -245,8 +233,38 @@ def _role(data: Data) -> str:
 
 def _keeps_distances(metric: HdbscanMetric, n_points: int, n_columns: int) -> bool:
     """Whether the distances of all pairs are stored: the result is the same."""
+    if metric in FLAT:
+        return False
     few = n_points <= FEW_POINTS and n_columns >= MANY_FEATURES
     return metric not in BY_TREE or few
+
+
+def _clustering(
+    values: Array, role: str, params: HdbscanParams, min_samples: int, run: Run
+) -> Clustering:
+    chosen = Chosen(
+        params.min_cluster_size,
+        params.cluster_selection_method,
+        params.cluster_selection_epsilon,
+        params.max_cluster_size or 0,
+        params.allow_single_cluster,
+    )
+    if role == "features" and params.metric in FLAT:
+        within = subprogress(run.progress, 0.05, 0.8)
+        points = flat_exactly(values, params.metric)
+        linkage = spanning_tree(points, min_samples, run.threads, within).linkage()
+        linkage[:, 2] = as_metric(linkage[:, 2], params.metric)
+        run.progress(0.8, "clustering")
+        return along(linkage, chosen)
+    run.progress(0.05, "measuring distances")
+    matrix, metric = _as_expected(values, role, params)
+    algorithm = "prims_balltree" if metric == "canberra" else "prims_kdtree"
+    if metric not in BY_TREE:
+        algorithm = "generic"
+    elif metric != "canberra" and values.shape[1] <= FEW_FEATURES:
+        algorithm = "boruvka_kdtree"
+    run.progress(0.1, "clustering")
+    return along(library_linkage(matrix, metric, algorithm, min_samples), chosen)
 
 
 def _as_expected(values: Array, role: str, params: HdbscanParams) -> tuple[Array, str]:
@@ -255,11 +273,7 @@ def _as_expected(values: Array, role: str, params: HdbscanParams) -> tuple[Array
 
     if role == "distances":
         return squareform(condensed_distances(values), checks=False), "precomputed"
-    if params.metric in ("cosine", "correlation"):
-        flat(values, params.metric)  # Refuses rows without a direction; the library would not.
-    if params.metric == "braycurtis" or (
-        params.metric in BY_TREE and _keeps_distances(params.metric, *values.shape)
-    ):
+    if _keeps_distances(params.metric, *values.shape):
         return squareform(pairwise(values, params.metric), checks=False), "precomputed"
     # A copy: the library needs a writable array.
     return np.array(values, dtype=np.float64, order="C"), params.metric

@@ -72,23 +72,30 @@ class Condensed:
         return height
 
     def chosen(self, label: Int) -> Int:
-        """(n_labels,) the cluster that each label stands for: the lowest over all its points."""
-        n_labels = int(label.max(initial=-1)) + 1
-        depth = np.zeros(self.n_clusters, dtype=np.int64)
-        for cluster in range(1, self.n_clusters):
-            depth[cluster] = depth[self.above[cluster]] + 1
-        lowest = np.full(n_labels, -1, dtype=np.int64)
-        pairs = np.unique(np.stack([label, self.cluster])[:, label >= 0], axis=1)
-        for number, cluster in pairs.T.tolist():
-            ancestor = int(lowest[number])
-            if ancestor < 0:
-                ancestor = cluster
-            while ancestor != cluster:
-                if depth[ancestor] >= depth[cluster]:
-                    ancestor = int(self.above[ancestor])
-                else:
-                    cluster = int(self.above[cluster])
-            lowest[number] = cluster
+        """(n_labels,) the cluster that each label stands for: the lowest over all its points.
+
+        All points below that one have its label or none. O(n_points + n_clusters).
+        """
+        has = label >= 0
+        n_points = np.bincount(label[has])
+        inside = np.bincount(self.cluster[has], minlength=self.n_clusters).tolist()
+        one = np.full(self.n_clusters, -1, dtype=np.int64)
+        one[self.cluster[has]] = label[has]
+        # A cluster whose own points have several labels lies above those that are chosen.
+        several = np.zeros(self.n_clusters, dtype=bool)
+        several[self.cluster[has][one[self.cluster[has]] != label[has]]] = True
+        of, mixed, above = one.tolist(), several.tolist(), self.above.tolist()
+        for cluster in range(self.n_clusters - 1, 0, -1):
+            parent = above[cluster]
+            inside[parent] += inside[cluster]
+            mixed[parent] |= mixed[cluster] or (of[cluster] >= 0 <= of[parent] != of[cluster])
+            of[parent] = max(of[parent], of[cluster])
+        lowest = np.full(n_points.size, -1, dtype=np.int64)
+        total = n_points.tolist()
+        for cluster in range(self.n_clusters):
+            number = of[cluster]
+            if number >= 0 and not mixed[cluster] and inside[cluster] == total[number]:
+                lowest[number] = cluster
         return lowest
 
 

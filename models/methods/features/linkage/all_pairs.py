@@ -1,4 +1,5 @@
-"""Agglomerative clustering that compares all pairs, by fastcluster.
+"""Agglomerative clustering that compares all pairs, by fastcluster; single linkage, where it can,
+along the minimum spanning tree.
 
 Similarities become distances: the largest value of the matrix minus each similarity. The most
 similar pairs are then the nearest, whatever the scale: 1 - s where the diagonal is 1. Adding a
@@ -14,7 +15,17 @@ import numpy.typing as npt
 
 from models.arrays import Float, Int, row_blocks
 from models.errors import UsageError
-from models.numerics.distances import TILE, DistanceMetric, condensed, pairwise, refuse_distance
+from models.graphs.spanning.tree import spanning_tree
+from models.numerics.distances import (
+    FLAT,
+    TILE,
+    DistanceMetric,
+    as_metric,
+    condensed,
+    flat_exactly,
+    pairwise,
+    refuse_distance,
+)
 from models.progress import Progress
 
 
@@ -78,6 +89,7 @@ def merges_among_all(
     role: str,
     linkage: Linkage,
     metric: DistanceMetric,
+    threads: int,
     progress: Progress,
 ) -> tuple[Int, Float]:
     """(n_points - 1, 2) merges in SciPy's numbering, where any two groups may merge; their heights.
@@ -91,7 +103,10 @@ def merges_among_all(
 
     if len(values) == 1:
         return np.empty((0, 2), dtype=np.int64), np.empty(0)
-    if keeps_no_distances(linkage, role, *values.shape):
+    if follows_tree(linkage, role, metric) and _have_squares(values):
+        merges = spanning_tree(flat_exactly(values, metric), 0, threads, progress).linkage()
+        merges[:, 2] = as_metric(merges[:, 2], metric)
+    elif keeps_no_distances(linkage, role, *values.shape):
         progress(0.05, "merging")
         points = np.ascontiguousarray(values, dtype=np.float64)
         name = {"chebyshev": "chebychev"}.get(metric, metric)
@@ -111,6 +126,17 @@ def merges_among_all(
         progress(0.4, "merging")
         merges = fastcluster.linkage(_HandedOver(distances), method=linkage, preserve_input=False)
     return merges[:, :2].astype(np.int64), merges[:, 2]
+
+
+def follows_tree(linkage: Linkage, role: str, metric: DistanceMetric) -> bool:
+    """Whether the merges are those along the minimum spanning tree, found without all distances."""
+    return role == "features" and linkage == "single" and metric in FLAT
+
+
+def _have_squares(values: npt.NDArray[Any]) -> bool:
+    """Whether no squared distance overflows; fastcluster refuses those that do."""
+    largest = max(float(values.max()), -float(values.min()))
+    return largest < float(np.sqrt(np.finfo(np.float64).max / (8.0 * values.shape[1])))
 
 
 def keeps_no_distances(linkage: Linkage, role: str, n_points: int, n_columns: int) -> bool:

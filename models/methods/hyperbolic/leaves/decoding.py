@@ -5,7 +5,7 @@ the ancestor of two directions is the deeper the closer they are, so this is sin
 directions:
 
     2 dimensions    sorted by angle, only neighbours in that order can be next: exact, O(N log N)
-    more, few       fastcluster's minimum spanning tree of all pairs: exact, O(N^2 D), memory O(N D)
+    more, few       the minimum spanning tree (`models.graphs.spanning`): exact, O(N^2 D) at most
     more, many      along the graph of nearest neighbours (`models.graphs.graph`): approximate
 
 The height of a node is its distance above the leaves: their radius minus the depth of the ancestor.
@@ -20,11 +20,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Float, Int
+from models.graphs.spanning.tree import SpanningTree, spanning_tree
 from models.methods.hyperbolic.leaves.ancestors import Sphere
 from models.progress import silent
 
-EXACT_POINTS = 5_000
-"""Up to this many leaves all pairs are compared, in three dimensions or more."""
+EXACT_POINTS = 20_000
+"""Up to this many leaves the spanning tree is that of all pairs, in three dimensions or more."""
 
 N_NEIGHBORS = 15
 
@@ -56,7 +57,7 @@ def decode(directions: Float, threads: int = 1) -> DecodedTree:
     if dimension == 2:
         return _by_angle(directions)
     if n_points <= EXACT_POINTS:
-        return _from_all_pairs(directions)
+        return _along(spanning_tree(directions, 0, threads, silent))
     return _along_graph(directions, threads)
 
 
@@ -65,17 +66,10 @@ def _by_angle(directions: Float) -> DecodedTree:
     order = np.argsort(angle, kind="stable")
     ends = np.stack([order, np.roll(order, -1)], axis=1)
     apart = directions[ends[:, 0]] - directions[ends[:, 1]]
-    quarter = np.einsum("nd,nd->n", apart, apart) / 4
+    length = np.sqrt(np.einsum("nd,nd->n", apart, apart))
     # The edges form a circle; the tree omits the one across the widest gap.
-    by_gap = np.argsort(quarter, kind="stable")[:-1]
-    return _merges_along(ends[by_gap], quarter[by_gap])
-
-
-def _from_all_pairs(directions: Float) -> DecodedTree:
-    import fastcluster
-
-    linkage = fastcluster.linkage_vector(np.ascontiguousarray(directions), method="single")
-    return DecodedTree(linkage[:, :2].astype(np.int64), (linkage[:, 2] / 2) ** 2)
+    by_gap = np.argsort(length, kind="stable")[:-1]
+    return _along(SpanningTree(ends[by_gap], length[by_gap]))
 
 
 def _along_graph(directions: Float, threads: int) -> DecodedTree:
@@ -94,32 +88,12 @@ def _along_graph(directions: Float, threads: int) -> DecodedTree:
     length = np.concatenate([np.zeros(len(twins)), chosen.data])
     pairs = np.concatenate([twins, graph.first[np.stack([chosen.row, chosen.col], axis=1)]])
     by_length = np.argsort(length, kind="stable")
-    decoded = _merges_along(pairs[by_length], (length[by_length] / 2) ** 2)
     warning = (
         f"The tree was decoded along the graph of each leaf's {N_NEIGHBORS} nearest leaves, not "
         "from all pairs."
     )
-    return DecodedTree(decoded.merges, decoded.quarter, (warning,))
+    return _along(SpanningTree(pairs[by_length], length[by_length]), warning)
 
 
-def _merges_along(ends: Int, quarter: Float) -> DecodedTree:
-    """The merges along the edges of a tree over the points, in their order. O(N log N).
-
-    ends : (n_points - 1, 2) points at the ends of each edge.
-    """
-    n_points = len(ends) + 1
-    link, node = list(range(n_points)), list(range(n_points))
-    size = [1] * n_points
-    merges = np.empty((n_points - 1, 2), dtype=np.int64)
-    for number, (left, right) in enumerate(ends.tolist()):
-        while link[left] != left:
-            link[left] = left = link[link[left]]
-        while link[right] != right:
-            link[right] = right = link[link[right]]
-        merges[number] = node[left], node[right]
-        if size[left] < size[right]:
-            left, right = right, left
-        link[right] = left
-        size[left] += size[right]
-        node[left] = n_points + number
-    return DecodedTree(merges, quarter)
+def _along(tree: SpanningTree, *warnings: str) -> DecodedTree:
+    return DecodedTree(tree.linkage()[:, :2].astype(np.int64), (tree.length / 2) ** 2, warnings)

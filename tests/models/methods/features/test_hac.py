@@ -91,11 +91,12 @@ def test_each_metric_is_scipys(metric: str) -> None:
 @pytest.mark.parametrize("linkage", ["single", "ward", "centroid", "median"])
 def test_stored_distances_give_the_same_tree(linkage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     points = np.random.default_rng(4).normal(size=(120, MANY_FEATURES[linkage])).astype(np.float32)
-    shapes, params = {"features": points.shape}, HACParams(linkage=linkage)
-    stored = fit("features", points, linkage=linkage).tree
+    metric = "cityblock" if linkage == "single" else "euclidean"
+    shapes, params = {"features": points.shape}, HACParams(linkage=linkage, metric=metric)
+    stored = fit("features", points, linkage=linkage, metric=metric).tree
     assert METHOD._memory(shapes, params) == 4 * 120 * 119 + 8 * points.size
     monkeypatch.setattr(all_pairs, "FEW_POINTS", 0)
-    computed = fit("features", points, linkage=linkage).tree
+    computed = fit("features", points, linkage=linkage, metric=metric).tree
     np.testing.assert_array_equal(stored.parent, computed.parent)
     np.testing.assert_array_equal(stored.leaf_of_point, computed.leaf_of_point)
     np.testing.assert_allclose(stored.height, computed.height, rtol=1e-9)
@@ -331,7 +332,7 @@ def test_the_place_of_a_bad_distance_past_one_tile() -> None:
             {"features": np.array([[1.0, 1.0], [2.0, 1.0], [0.0, 0.0]])},
             {"metric": "cosine", "linkage": "single"},
             "no-distance",
-            "between rows 0 and 2",
+            "Row 2 of input 'features' is all zeros",
         ),
         (
             {"features": np.array([[1.0, 1.0], [0.0, 0.0]])},

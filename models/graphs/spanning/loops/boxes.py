@@ -1,0 +1,111 @@
+"""A search tree of boxes (k-d tree) over points, compiled by numba.
+
+Node v has the children 2 v + 1 and 2 v + 2; each is split at the median of its widest column, so
+all leaves are on the last level and hold at most `LANES` points, whose values lie in a tile. Points
+are numbered by their place in the order of the leaves.
+
+Cost: O(N D log N) time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def _sorted_part(points, order, start, stop, column):
+    key = np.empty(stop - start)
+    for at in range(start, stop):
+        key[at - start] = points[order[at], column]
+    by_key = np.argsort(key, kind="mergesort")
+    order[start:stop] = order[start:stop][by_key]
+
+
+@njit(cache=True)
+def _halve(points, order, start, stop, middle, column):
+    """Put the smallest values of a column before `middle`: quickselect, and in a sequence that is
+    bad for it, a sort."""
+    left, right, tries = start, stop - 1, 0
+    while left < right:
+        tries += 1
+        if tries > 60:
+            _sorted_part(points, order, left, right + 1, column)
+            return
+        pivot = points[order[(left + right) // 2], column]
+        i, j = left, right
+        while i <= j:
+            while points[order[i], column] < pivot:
+                i += 1
+            while points[order[j], column] > pivot:
+                j -= 1
+            if i <= j:
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            right = j
+        elif middle >= i:
+            left = i
+        else:
+            return
+
+
+@njit(cache=True, nogil=True)
+def build(points, order, span, box):
+    """Fill `span`, (n_nodes, 2) first place and the one after the last, and `box`, (n_nodes, 2, D)
+    smallest and largest values; permute `order`, (N,) the point at each place."""
+    n_nodes, n_columns = len(span), points.shape[1]
+    span[0, 0], span[0, 1] = 0, len(order)
+    for node in range(n_nodes):
+        start, stop = span[node, 0], span[node, 1]
+        low, high = box[node, 0], box[node, 1]
+        low[:], high[:] = np.inf, -np.inf
+        for at in range(start, stop):
+            row = points[order[at]]
+            for d in range(n_columns):
+                low[d], high[d] = min(low[d], row[d]), max(high[d], row[d])
+        left = 2 * node + 1
+        if left < n_nodes:
+            middle = (start + stop) // 2
+            _halve(points, order, start, stop, middle, np.argmax(high - low))
+            span[left, 0], span[left, 1] = start, middle
+            span[left + 1, 0], span[left + 1, 1] = middle, stop
+
+
+@njit(cache=True, nogil=True)
+def fill(points, order, span, tiles):
+    """Fill `tiles`, (n_leaves, D, LANES), with the points of the leaves."""
+    n_leaves = len(tiles)
+    for leaf in range(n_leaves):
+        start, stop = span[n_leaves - 1 + leaf, 0], span[n_leaves - 1 + leaf, 1]
+        for lane in range(stop - start):
+            row = points[order[start + lane]]
+            for d in range(row.size):
+                tiles[leaf, d, lane] = row[d]
+
+
+@njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
+def box_gap(box, other):
+    """Smallest squared distance of two boxes, but for rounding."""
+    total = 0.0
+    for d in range(box.shape[1]):
+        away = max(box[0, d] - other[1, d], other[0, d] - box[1, d], 0.0)
+        total += away * away
+    return total
+
+
+@njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
+def point_gap(row, box):
+    """Smallest squared distance of a point to a box, but for rounding."""
+    total = 0.0
+    for d in range(row.size):
+        away = max(box[0, d] - row[d], row[d] - box[1, d], 0.0)
+        total += away * away
+    return total
+
+
+@njit(cache=True)
+def slack(n_columns):
+    """Factor that makes a gap a bound of every distance, which is summed in another order."""
+    return 1.0 - 2.0**-51 * (n_columns + 8)

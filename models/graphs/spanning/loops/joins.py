@@ -1,0 +1,254 @@
+"""Groups of points that are joined to one by their shortest edges (Boruvka), compiled by numba.
+
+The length of an edge is the larger of the distance of its ends and of their core distances; of
+edges of one length the one whose ends are nearer comes first. All are squared. Points are numbered
+by their places in a search tree.
+
+In each round groups other than the largest find the first edge that leaves them. An edge is added
+unless its ends are in one group by then: it comes no later than any other that leaves the group
+which found it, so the result is a minimum spanning tree.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from models.graphs.spanning.loops.boxes import box_gap, point_gap, slack
+from models.graphs.spanning.loops.neighbours import DEEPEST, distances
+from models.graphs.spanning.loops.tiles import LANES
+
+MIXED = -1
+"""The group of a node with points of several."""
+
+
+@njit(cache=True, inline="always")
+def _before(length, apart, other_length, other_apart):
+    return length < other_length or (length == other_length and apart < other_apart)
+
+
+@njit(cache=True, nogil=True)
+def _root(link, at):
+    while link[at] != at:
+        link[at] = link[link[at]]
+        at = link[at]
+    return at
+
+
+@njit(cache=True, nogil=True)
+def regroup(link, size, group, span, node_group):
+    """Fill the groups of points, which are places, and of nodes.
+
+    Returns the largest group and the number of groups.
+    """
+    size[:] = 0
+    n_groups, largest = 0, 0
+    for at in range(len(link)):
+        group[at] = _root(link, at)
+        size[group[at]] += 1
+    for at in range(len(link)):
+        n_groups += size[at] > 0
+        if size[at] > size[largest]:
+            largest = at
+    for node in range(len(span) - 1, -1, -1):
+        left = 2 * node + 1
+        if left < len(span):
+            same = node_group[left] == node_group[left + 1]
+            node_group[node] = node_group[left] if same else MIXED
+        else:
+            own = group[span[node, 0]]
+            for at in range(span[node, 0], span[node, 1]):
+                if group[at] != own:
+                    own = MIXED
+                    break
+            node_group[node] = own
+    return largest, n_groups
+
+
+@njit(cache=True, nogil=True)
+def least_cores(core, span, node_core):
+    """Fill the smallest core distance under each node."""
+    for node in range(len(span) - 1, -1, -1):
+        left = 2 * node + 1
+        if left < len(span):
+            node_core[node] = min(node_core[left], node_core[left + 1])
+        else:
+            node_core[node] = core[span[node, 0] : span[node, 1]].min()
+
+
+@njit(cache=True, nogil=True)
+def known(group, largest, core, squared, number, seen, floor, best, ends):
+    """Each group's first edge among those to known neighbours.
+
+    squared, number : (N, n) of the nearest neighbours. seen : (N,) a point outside the group found
+        before, else -1, at (length, distance) `floor`, (N, 2). best : (N, 2) filled with length and
+        distance by group, infinite where none is known; ends : (N, 2) with the places.
+
+    Returns how many groups have one.
+    """
+    best[:] = np.inf
+    for at in range(len(group)):
+        own = group[at]
+        if own == largest:
+            continue
+        for n in range(number.shape[1]):
+            apart, other = squared[at, n], number[at, n]
+            length = max(core[at], apart)
+            if not _before(length, apart, best[own, 0], best[own, 1]):
+                break
+            if group[other] == own:
+                continue
+            length = max(length, core[other])
+            if _before(length, apart, best[own, 0], best[own, 1]):
+                best[own, 0], best[own, 1] = length, apart
+                ends[own, 0], ends[own, 1] = at, other
+        other = seen[at]
+        if (
+            other >= 0
+            and group[other] != own
+            and _before(floor[at, 0], floor[at, 1], best[own, 0], best[own, 1])
+        ):
+            best[own] = floor[at]
+            ends[own, 0], ends[own, 1] = at, other
+    n_known = 0
+    for own in range(len(group)):
+        n_known += best[own, 0] < np.inf
+    return n_known
+
+
+@njit(cache=True, nogil=True)
+def drop_unsure(group, largest, floor, best):
+    """Forget the edges of groups that may have earlier ones; returns how many remain."""
+    n_sure = 0
+    for at in range(len(group)):
+        own = group[at]
+        if own != largest and _before(floor[at, 0], floor[at, 1], best[own, 0], best[own, 1]):
+            best[own] = -np.inf
+    for own in range(len(group)):
+        if best[own, 0] == -np.inf:
+            best[own] = np.inf
+        n_sure += best[own, 0] < np.inf
+    return n_sure
+
+
+@njit(cache=True, nogil=True)
+def search(points, order, span, box, tiles, first, last, core, node_core, group, node_group,
+           largest, seen, floor, best, ends, below):  # fmt: skip
+    """Search from leaves first .. last - 1 for earlier edges than `best`, where there may be any.
+
+    below : groups whose known edge is longer than this are not searched from.
+    floor : (N, 2) each point has no edge to a point outside its group before this one, other than
+        those that `known` looks at; raised.
+    """
+    n_leaves, n_columns = tiles.shape[:2]
+    bottom, fewer = n_leaves - 1, slack(n_columns)
+    total, found = np.empty(LANES), np.empty((LANES, 2))
+    rows, active = np.empty((LANES, n_columns)), np.empty(LANES, dtype=np.int64)
+    node_at, gap_at = np.empty(DEEPEST, dtype=np.int64), np.empty(DEEPEST)
+    for leaf in range(bottom + first, bottom + last):
+        n_active, shared, least = 0, MIXED, np.inf
+        for at in range(span[leaf, 0], span[leaf, 1]):
+            own = group[at]
+            if own == largest or best[own, 0] > below:
+                continue
+            if not _before(floor[at, 0], floor[at, 1], best[own, 0], best[own, 1]):
+                continue
+            shared = own if n_active == 0 or shared == own else MIXED
+            active[n_active] = at
+            rows[n_active] = points[order[at]]
+            found[n_active] = np.inf
+            least = min(least, core[at])
+            n_active += 1
+        if n_active == 0:
+            continue
+        height = 1
+        node_at[0], gap_at[0] = 0, 0.0
+        while height:
+            height -= 1
+            node, gap = node_at[height], gap_at[height]
+            if node_group[node] != MIXED and node_group[node] == shared:
+                continue
+            length = max(gap, least, node_core[node])
+            needed = False
+            for r in range(n_active):
+                own = group[active[r]]
+                if _before(length, gap, best[own, 0], best[own, 1]):
+                    needed = True
+                    break
+            if not needed:
+                continue
+            if node >= bottom:
+                for r in range(n_active):
+                    at = active[r]
+                    own = group[at]
+                    if node_group[node] == own:
+                        continue
+                    gap = fewer * point_gap(rows[r], box[node])
+                    length = max(gap, core[at], node_core[node])
+                    if not _before(length, gap, best[own, 0], best[own, 1]):
+                        continue
+                    start, n_there = span[node, 0], span[node, 1] - span[node, 0]
+                    enough = np.nextafter(best[own, 0], np.inf)
+                    if not distances(rows[r], tiles[node - bottom], n_there, enough, total):
+                        continue
+                    for lane in range(n_there):
+                        other = start + lane
+                        if group[other] == own:
+                            continue
+                        apart = total[lane]
+                        length = max(apart, core[at], core[other])
+                        if _before(length, apart, found[r, 0], found[r, 1]):
+                            found[r, 0], found[r, 1], seen[at] = length, apart, other
+                            if _before(length, apart, best[own, 0], best[own, 1]):
+                                best[own] = found[r]
+                                ends[own, 0], ends[own, 1] = at, other
+                continue
+            near, far = 2 * node + 1, 2 * node + 2
+            near_gap, far_gap = (
+                fewer * box_gap(box[leaf], box[near]),
+                fewer * box_gap(box[leaf], box[far]),
+            )
+            if near_gap > far_gap:
+                near, far, near_gap, far_gap = far, near, far_gap, near_gap
+            node_at[height], gap_at[height] = far, far_gap
+            node_at[height + 1], gap_at[height + 1] = near, near_gap
+            height += 2
+        for r in range(n_active):
+            at = active[r]
+            own = group[at]
+            if _before(best[own, 0], best[own, 1], found[r, 0], found[r, 1]):
+                floor[at], seen[at] = best[own], -1
+            else:
+                floor[at] = found[r]
+
+
+@njit(cache=True, nogil=True)
+def join(group, largest, best, ends, link, edges, lengths, n_edges):
+    """Add the edge of each group to `edges` and `lengths`; returns their number."""
+    for own in range(len(group)):
+        if group[own] != own or own == largest or best[own, 0] == np.inf:
+            continue
+        one, other = _root(link, ends[own, 0]), _root(link, ends[own, 1])
+        if one != other:
+            link[max(one, other)] = min(one, other)
+            edges[n_edges] = ends[own]
+            lengths[n_edges] = best[own]
+            n_edges += 1
+    return n_edges
+
+
+@njit(cache=True, nogil=True)
+def merge(edges, link, node, size, merges):
+    """Fill `merges`, (N - 1, 2), in SciPy's numbering, for the edges of a tree in their order, and
+    `size`, (N - 1,), with the points under each; `link` and `node`, (N,), start as 0 .. N - 1."""
+    n_points = len(link)
+    for number in range(n_points - 1):
+        one, other = _root(link, edges[number, 0]), _root(link, edges[number, 1])
+        merges[number, 0] = min(node[one], node[other])
+        merges[number, 1] = max(node[one], node[other])
+        total = 0
+        for part in (node[one], node[other]):
+            total += 1 if part < n_points else size[part - n_points]
+        size[number] = total
+        link[one] = other
+        node[other] = n_points + number
