@@ -72,6 +72,9 @@ def _clusterings() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     sphere = points / np.linalg.norm(points, axis=1, keepdims=True)
     for features in (points, points.astype(np.float32)):
         yield "perch", {"features": features}, {}
+        for wide in (features, np.tile(features, 6)):
+            yield "hdbscan", {"features": wide}, {}
+            yield "hac", {"features": wide}, {"linkage": "single"}
     yield "hmmc", {"features": points}, {"max_leaves": 3}
     yield "hmmc", {"features": points}, {"max_leaves": 3, "branching": 3}
     for features in (sphere, sphere.astype(np.float32), csr_array(sphere)):

@@ -4,5 +4,6 @@
 - `cells`: the same for rows too many to be held.
 - `nearest_points`: the points of a fit that are nearest to new rows.
 - `graph`: the graph of nearest neighbours, joined to one piece.
+- `spanning`: the minimum spanning tree of all points.
 - `spectra`: leading eigenvectors of an affinity graph.
 """
