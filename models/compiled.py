@@ -72,6 +72,7 @@ def _clusterings() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     sphere = points / np.linalg.norm(points, axis=1, keepdims=True)
     for features in (points, points.astype(np.float32)):
         yield "perch", {"features": features}, {}
+        yield "hkm", {"features": features}, {"max_leaves": 3}
     yield "hmmc", {"features": points}, {"max_leaves": 3}
     yield "hmmc", {"features": points}, {"max_leaves": 3, "branching": 3}
     for features in (sphere, sphere.astype(np.float32), csr_array(sphere)):
