@@ -75,6 +75,7 @@ def _clusterings() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
         for wide in (features, np.tile(features, 6)):
             yield "hdbscan", {"features": wide}, {}
             yield "hac", {"features": wide}, {"linkage": "single"}
+        yield "hkm", {"features": features}, {"max_leaves": 3}
     yield "hmmc", {"features": points}, {"max_leaves": 3}
     yield "hmmc", {"features": points}, {"max_leaves": 3, "branching": 3}
     for features in (sphere, sphere.astype(np.float32), csr_array(sphere)):

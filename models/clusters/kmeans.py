@@ -21,6 +21,7 @@ from models.arrays import Float, Int, Matrix
 from models.checks import Points, as_floats, blocks, require_usable
 from models.clusters.placing import by_size, normalize, permute, reorder
 from models.method import Model
+from models.numerics.threads import limited
 from models.progress import Progress
 
 
@@ -73,12 +74,11 @@ def best_run(
     from sklearn import config_context
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
-    from threadpoolctl import threadpool_limits
 
     values = as_floats(features)
     best: Any = None
     # With more threads the order of the sums, and so the last digits, would vary from run to run.
-    with threadpool_limits(1), config_context(assume_finite=True), warnings.catch_warnings():
+    with limited(1), config_context(assume_finite=True), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for run in range(effort.n_init):
             progress(run / effort.n_init, "fitting", f"run {run + 1} of {effort.n_init}")

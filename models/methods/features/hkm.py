@@ -6,11 +6,13 @@ its centre ('scattered', HKM-D); `growing.frontier` has the rules. The tree has 
 leaves; with as many as there are points it goes down to single points.
 
 Source: Zhou et al., "Hierarchical Maximum-Margin Clustering" (2015), section 5, baselines HKM and
-HKM-D; k-means by scikit-learn. Deviation: 'max_leaves' is never exceeded, whereas the
-paper stops once it is.
+HKM-D. k-means is compiled here (`growing.loops`), from greedy k-means++ seeds as in scikit-learn;
+a seed fixes all bits. Deviation: 'max_leaves' is never exceeded, whereas the paper stops once it
+is.
 
 Cost: O(N K D) time for each iteration of k-means at the root, less below: a balanced tree takes log
-L times as long, and twice that with 'compact'. Memory: two copies of a node's features.
+L times as long, and twice that with 'compact'. Memory: one copy of a node's features, two where
+they are no floats.
 
 Measured: CPU time as N^0.7 D^0.6, from 20,000 x 64 to four times each, iterations bounded (`python
 -m bench costs`).

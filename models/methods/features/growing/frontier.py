@@ -47,16 +47,12 @@ class Split:
     inertia: Float
 
     @classmethod
-    def of(cls, points: Array | Rows, cluster: Int, centre: Float) -> Split:
+    def of(cls, points: Array, cluster: Int, centre: Float) -> Split:
         """With the sums, by one pass over the points."""
         k = len(centre)
         distance, inertia = np.zeros(k), np.zeros(k)
         for block in row_blocks(*points.shape):
-            apart = centre[cluster[block]]
-            if isinstance(points, Rows):
-                apart -= points.values(block.start, block.stop)
-            else:
-                apart -= points[block]
+            apart = centre[cluster[block]] - points[block]
             squared = np.einsum("nd,nd->n", apart, apart)
             inertia += np.bincount(cluster[block], squared, k)
             distance += np.bincount(cluster[block], np.sqrt(squared), k)

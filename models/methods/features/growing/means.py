@@ -4,20 +4,24 @@ At each split a point goes to the nearest centre. The probability of that step i
 mixture of Gaussians around the split's centres, with equal weights and one spherical variance, the
 mean squared distance to the centres divided by D; the probability of a path is the product.
 
+k-means is `growing.loops`: the best of some runs by the sum of squared distances. New points are
+assigned by the same loop as the fitted ones, so these go where they were.
+
 A node of more than `lloyd.WHOLE` values is split by the best run on a sample of its points, whose
 centres go on over all of them, read by rows (`models.clusters.lloyd`).
 """
 
 from __future__ import annotations
 
-import warnings
+import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from models.arrays import Array, Float, Int
-from models.checks import as_floats, count_distinct, distinct, require_width
+from models.arrays import Array, Float, Int, row_blocks
+from models.checks import as_floats, require_width
 from models.clusters import lloyd
-from models.clusters.kmeans import KMeansEffort, best_run, squared_distances
+from models.clusters.kmeans import KMeansEffort
 from models.data import Data
 from models.method import Model, Predictions, Run, Shapes
 from models.methods.features.growing.frontier import Choice, GrownTree, Split, grow
@@ -30,6 +34,8 @@ from models.tree.walk import paths
 SMALLEST_VARIANCE = 1e-12
 """Smallest variance of a split, relative to that of its centres: for points that lie on them."""
 
+NO_SQUARES = np.empty((0, 0))
+
 LARGE = 1 << 20
 """Number of values from which a node's runs of k-means report progress one by one."""
 
@@ -40,10 +46,10 @@ def bytes_to_grow(shapes: Shapes, max_leaves: int) -> int:
         return 0
     n_points, n_features = shapes["features"]
     n_nodes = 2 * min(max_leaves, n_points)
-    # The points of a node that is split as a whole, and the copy that k-means makes; each node's
-    # centre and bookkeeping.
+    # The points of a node that is split as a whole, and where they are no floats the same as
+    # floats; each node's centre and bookkeeping; the points' clusters, and distances to seeds.
     whole = 16 * min(n_points * n_features, lloyd.WHOLE)
-    return whole + n_nodes * (16 * n_features + 1000) + 80 * n_points
+    return whole + n_nodes * (16 * n_features + 1000) + 160 * n_points
 
 
 class _Means:
@@ -65,57 +71,109 @@ class _Means:
         self.n_cut = self.n_sampled = 0
 
     def __call__(self, given: Rows) -> Split | None:
-        points = lloyd.whole(given)
-        if isinstance(points, Rows):
-            return self._of_rows(points)
-        n_distinct = count_distinct(points, self._branching + 1)
-        if n_distinct < 2:
+        held = lloyd.whole(given)
+        if isinstance(held, Rows):
+            return self._of_rows(held)
+        points = _for_loops(held)
+        n_places, cluster, first = _places(points, self._branching)
+        if n_places < 2:
             return None
-        if n_distinct <= self._branching:
-            first, place = distinct(points)
-            return Split.of(points, place, points[first].astype(np.float64))
-        if points.size > LARGE:
-            run = best_run(points, self._branching, self._effort, self._rng, self._progress)
-            centres = run.centers
-            self.n_cut += not run.ended
-        else:
-            centres = self._centres(points)
-        return _split(points, centres)
+        if n_places <= self._branching:
+            centre, none = points[first].astype(np.float64), np.zeros(n_places)
+            return Split(cluster, centre, none, none)
+        best = self._best(points)
+        self.n_cut += not best.ended
+        return best.split()
 
     def _of_rows(self, points: Rows) -> Split | None:
         """From a sample, if it has enough distinct points: it holds millions of values."""
-        sample = lloyd.sampled(points, self._branching, self._rng)
-        if count_distinct(sample, self._branching) < self._branching:
+        sample = _for_loops(lloyd.sampled(points, self._branching, self._rng))
+        n_places, _, _ = _places(sample, self._branching - 1)
+        if n_places < self._branching:
             return None
         self.n_sampled += 1
-        first = best_run(sample, self._branching, self._effort, self._rng, self._progress)
+        first = self._best(sample)
         summing = lloyd.in_process(points, self._threads)
-        end = lloyd.settle(points, first.centers, self._effort, summing, self._progress)
+        end = lloyd.settle(points, first.centre, self._effort, summing, self._progress)
         self.n_cut += not end.ended
-        return _split(points, end.centers)
+        return _End(end.centers, *_assigned(points, end.centers), end.ended).split()
 
-    def _centres(self, points: Array) -> Float:
-        """As `best_run`, all runs in one call: with thousands of small nodes, calls dominate."""
-        from sklearn.cluster import KMeans
+    def _best(self, points: Array) -> _End:
+        """The run with the least inertia of `n_init`."""
+        from models.methods.features.growing import loops
 
-        run = KMeans(
-            n_clusters=self._branching,
-            n_init=self._effort.n_init,
-            max_iter=self._effort.max_iter,
-            tol=self._effort.tol,
-            random_state=int(self._rng.integers(2**31)),
-        ).fit(as_floats(points))
-        self.n_cut += run.n_iter_ >= self._effort.max_iter
-        return np.asarray(run.cluster_centers_, dtype=np.float64)
+        n_init, k = self._effort.n_init, self._branching
+        n_draws = 1 + (k - 1) * (2 + int(math.log(k)))
+        until = self._effort.max_iter, self._effort.tol, loops.variance(points)
+        best: _End | None = None
+        for run in range(n_init):
+            if points.size > LARGE:
+                self._progress(run / n_init, "fitting", f"run {run + 1} of {n_init}")
+            centre = loops.seeds(points, self._rng.random(n_draws), k)
+            end = _End(centre, *loops.settle(points, centre, *until))
+            if best is None or end.inertia.sum() < best.inertia.sum():
+                best = end
+        assert best is not None
+        return best
 
 
-def _split(points: Array | Rows, centres: Float) -> Split | None:
-    cluster = squared_distances(points, centres).argmin(axis=1)
-    used = np.bincount(cluster, minlength=len(centres)) > 0
-    if used.sum() < 2:
-        return None
-    number = np.cumsum(used) - 1
-    return Split.of(points, cluster if used.all() else number[cluster], centres[used])
+@dataclass(frozen=True, slots=True)
+class _End:
+    """The end of a run of k-means, as of `loops.settle`."""
+
+    centre: Float
+    cluster: Int
+    size: Int
+    distance: Float
+    inertia: Float
+    ended: bool
+
+    def split(self) -> Split | None:
+        """Without the clusters that have no point; None where one has all."""
+        used = self.size > 0
+        if used.all():
+            return Split(self.cluster, self.centre, self.distance, self.inertia)
+        if used.sum() < 2:
+            return None
+        number = np.cumsum(used) - 1
+        return Split(
+            number[self.cluster], self.centre[used], self.distance[used], self.inertia[used]
+        )
+
+
+def _for_loops(points: Array) -> Array:
+    """As floats that are not written to: arrays that may be are of another type for the loops."""
+    floats = np.asarray(as_floats(points)).view()
+    floats.flags.writeable = False
+    return floats
+
+
+def _places(points: Array, most: int) -> tuple[int, Int, Int]:
+    """As `loops.places`: the number, and for each point and for each place."""
+    from models.methods.features.growing import loops
+
+    cluster, first = np.empty(len(points), np.int64), np.empty(most, np.int64)
+    n_places = loops.places(points, most, cluster, first)
+    return n_places, cluster, first[:n_places]
+
+
+def _assigned(
+    points: Rows, centre: Float, squares: Float = NO_SQUARES
+) -> tuple[Int, Int, Float, Float]:
+    """As `loops.assign`, by blocks: (N,) cluster, (K,) sizes, sums of distances and of squares.
+
+    squares : (N, K), filled in, or empty.
+    """
+    from models.methods.features.growing import loops
+
+    cluster, size = np.zeros(points.shape[0], np.int64), np.zeros(len(centre), np.int64)
+    distance, inertia = np.zeros(len(centre)), np.zeros(len(centre))
+    for block in row_blocks(points.shape[0], max(points.shape[1], len(centre))):
+        rows = _for_loops(points.values(block.start, block.stop))
+        loops.assign(
+            rows, centre, cluster[block], squares[block], NO_SQUARES, size, distance, inertia
+        )
+    return cluster, size, distance, inertia
 
 
 def grow_by_means(
@@ -127,16 +185,9 @@ def grow_by_means(
     run: Run,
 ) -> tuple[GrownTree, tuple[str, ...]]:
     """The tree with at most `max_leaves` leaves, split by k-means at each node, and warnings."""
-    from sklearn import config_context
-    from sklearn.exceptions import ConvergenceWarning
-    from threadpoolctl import threadpool_limits
-
     whole, within = held_progress(subprogress(run.progress, 0.05, 0.95))
     split = _Means(branching, effort, run.rng, run.threads, within)
-    # With more threads the order of summation, hence the last digits, would vary between runs.
-    with threadpool_limits(1), config_context(assume_finite=True), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        grown = grow(points, split, choice, max_leaves, whole)
+    grown = grow(points, split, choice, max_leaves, whole)
     notes = []
     if split.n_sampled:
         notes.append(
@@ -180,8 +231,8 @@ def descend(model: Model, tree: Tree, data: Data) -> Predictions:
         if not below.size:
             leaf[rows] = node
             continue
-        squared = squared_distances(ChosenRows(features, rows), centre[below])
-        near = squared.argmin(axis=1)
+        squared = np.empty((rows.size, below.size))
+        near, *_ = _assigned(ChosenRows(features, rows), centre[below], squared)
         log = log_softmax(squared / (-2.0 * variance[node]))[np.arange(rows.size), near]
         for number, below_node in enumerate(below.tolist()):
             at[below_node] = rows[near == number]

@@ -47,7 +47,9 @@ def test_well_separated_groups_are_leaves(kind: type) -> None:
     assert groups(fitted) == {frozenset(np.flatnonzero(group == g).tolist()) for g in range(4)}
     tree = fitted.tree
     assert tree.max_depth == 2
-    assert tree.height.tolist() == sorted(tree.height, reverse=True)
+    assert sorted(tree.height.tolist()) == [0, 0, 0, 0, 1, 2, 3]
+    # The pair of more points is split first.
+    assert tree.height[tree.parent[tree.leaf_of_point[0]]] == 2
     assert tree.name[tree.leaf_of_point[0]] == "0"
 
 
