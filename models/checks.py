@@ -315,6 +315,14 @@ def blocks(features: Points, row_length: int = 0) -> Iterator[tuple[slice, Matri
             yield block, features[block]
 
 
+def for_loops(points: Array) -> Array:
+    """Rows for compiled loops: contiguous floats of 32 or 64 bits that are not written to. Arrays
+    that may be written, as mapped files may not, are of another type, compiled anew."""
+    floats = np.ascontiguousarray(as_floats(points)).view()
+    floats.flags.writeable = False
+    return floats
+
+
 def as_floats(values: Matrix) -> Matrix:
     """Values in the form for scikit-learn: floats of 32 or 64 bits, sparse ones with 32-bit
     indices.

@@ -49,6 +49,17 @@ def compile_graph() -> None:
     hac.fit(Data({"features": points}), params)
 
 
+def compile_common() -> None:
+    """Compile the functions of common methods on points."""
+    for kind in (np.float32, np.float64):
+        few = np.random.default_rng(0).normal(size=(400, 3)).astype(kind)
+        method("kmeans").fit(Data({"features": few}), method("kmeans").Params())
+        single = method("hac").Params.model_validate({"linkage": "single"})
+        for features in (few, np.tile(few, 6)):
+            method("hdbscan").fit(Data({"features": features}), method("hdbscan").Params())
+            method("hac").fit(Data({"features": features}), single)
+
+
 def compile_map() -> None:
     """Compile the functions of umap-learn that maps use, and those that it compiles at import."""
     from models.maps.mapping import mapped
@@ -72,9 +83,6 @@ def _clusterings() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     sphere = points / np.linalg.norm(points, axis=1, keepdims=True)
     for features in (points, points.astype(np.float32)):
         yield "perch", {"features": features}, {}
-        for wide in (features, np.tile(features, 6)):
-            yield "hdbscan", {"features": wide}, {}
-            yield "hac", {"features": wide}, {"linkage": "single"}
         yield "hkm", {"features": features}, {"max_leaves": 3}
     yield "hmmc", {"features": points}, {"max_leaves": 3}
     yield "hmmc", {"features": points}, {"max_leaves": 3, "branching": 3}
@@ -103,6 +111,7 @@ def _classifiers() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
 if __name__ == "__main__":
     load()
     compile_graph()
+    compile_common()
     compile_map()
     if "--all" in sys.argv[1:]:
         compile_all()

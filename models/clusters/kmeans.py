@@ -1,4 +1,4 @@
-"""k-means by scikit-learn, and its centres read as a mixture of Gaussians.
+"""k-means by scikit-learn from compiled seeds, and its centres read as a mixture of Gaussians.
 
 `best_run` gives the best of several runs of Lloyd's iterations from k-means++ seeds. `spherical`
 gives the soft assignment of points to centres: the clusters get equal weights and one shared
@@ -12,13 +12,12 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from models.arrays import Float, Int, Matrix
-from models.checks import Points, as_floats, blocks, require_usable
+from models.arrays import Array, Float, Int, Matrix
+from models.checks import Points, as_floats, blocks, for_loops, require_usable
 from models.clusters.placing import by_size, normalize, permute, reorder
 from models.method import Model
 from models.numerics.threads import limited
@@ -58,6 +57,49 @@ class KMeansRun:
         return np.bincount(self.cluster, minlength=len(self.centers))
 
 
+def seeds(points: Matrix, n_clusters: int, rng: np.random.Generator) -> Float:
+    """(n_clusters, D) points drawn by greedy k-means++ (`clusters.loops`).
+
+    points : (N, D) float32 or float64. Sparse and dense ones give the same seeds, unless a draw
+        falls between two points to the last digit.
+    """
+    from models.clusters import loops
+
+    n_trials = 2 + int(math.log(n_clusters))
+    draws = rng.random(1 + (n_clusters - 1) * n_trials)
+    if isinstance(points, sp.csr_array):
+        return _sparse_seeds(points, n_clusters, draws[0], draws[1:].reshape(-1, n_trials))
+    drawn: Float = loops.seeds(for_loops(points), draws, n_clusters)
+    return drawn
+
+
+def _sparse_seeds(points: sp.csr_array, n_clusters: int, first: float, draws: Float) -> Float:
+    """As `loops.seeds`. draws : (n_clusters - 1, n_trials)."""
+    n_points = points.shape[0]
+    wide = points.astype(np.float64)
+    own: Float = np.asarray(wide.multiply(wide).sum(axis=1)).ravel()
+
+    def squared(chosen: Int) -> Float:
+        apart: Float = (wide @ wide[chosen].T).toarray()
+        apart *= -2.0
+        apart += own[:, None] + own[chosen]
+        # What cancels would make a chance of a point that is drawn already.
+        apart[apart <= 1e-12 * (own[:, None] + own[chosen])] = 0.0
+        return apart
+
+    seed = [min(int(first * n_points), n_points - 1)]
+    weight = squared(np.array(seed))[:, 0]
+    for drawn in draws:
+        reached = np.cumsum(weight)
+        at = np.minimum(np.searchsorted(reached, drawn * reached[-1], side="right"), n_points - 1)
+        left = np.minimum(squared(at), weight[:, None])
+        best = int(left.sum(axis=0).argmin())
+        seed.append(int(at[best]))
+        weight = left[:, best]
+    dense: Float = wide[np.array(seed)].toarray()
+    return dense
+
+
 def best_run(
     features: Matrix,
     n_clusters: int,
@@ -65,7 +107,7 @@ def best_run(
     rng: np.random.Generator,
     progress: Progress,
 ) -> KMeansRun:
-    """The run with the least inertia of `effort.n_init`.
+    """The run with the least inertia of `effort.n_init`; of those with the same clusters the first.
 
     features : finite, with at least `n_clusters` distinct rows.
 
@@ -75,24 +117,28 @@ def best_run(
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    values = as_floats(features)
-    best: Any = None
+    n_begun = 0
+
+    def begin(values: Matrix, n_clusters: int, random_state: object) -> Array:
+        nonlocal n_begun
+        message = f"run {n_begun + 1} of {effort.n_init}"
+        progress(n_begun / effort.n_init, "fitting", message)
+        n_begun += 1
+        return seeds(values, n_clusters, rng)
+
+    # All runs in one call, which checks, moves and measures the features once.
+    best = KMeans(
+        n_clusters=n_clusters,
+        init=begin,
+        n_init=effort.n_init,
+        max_iter=effort.max_iter,
+        tol=effort.tol,
+        random_state=0,
+    )
     # With more threads the order of the sums, and so the last digits, would vary from run to run.
     with limited(1), config_context(assume_finite=True), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        for run in range(effort.n_init):
-            progress(run / effort.n_init, "fitting", f"run {run + 1} of {effort.n_init}")
-            estimator = KMeans(
-                n_clusters=n_clusters,
-                init="k-means++",
-                n_init=1,
-                max_iter=effort.max_iter,
-                tol=effort.tol,
-                random_state=int(rng.integers(2**31)),
-            )
-            estimator.fit(values)
-            if best is None or estimator.inertia_ < best.inertia_:
-                best = estimator
+        best.fit(as_floats(features))
     return KMeansRun(
         centers=np.asarray(best.cluster_centers_, dtype=np.float64),
         cluster=best.labels_,

@@ -27,7 +27,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from models.arrays import Array, Float, Int
-from models.checks import as_floats
+from models.checks import for_loops
 from models.graphs.spanning.groups import joining_edges
 from models.progress import Progress, subprogress
 
@@ -88,9 +88,7 @@ class _Search:
         from models.graphs.spanning.loops import boxes
         from models.graphs.spanning.loops.tiles import LANES
 
-        floats = as_floats(points)
-        assert isinstance(floats, np.ndarray)
-        self._points = np.ascontiguousarray(floats)
+        self._points = for_loops(points)
         n_points, n_columns = points.shape
         self._n_leaves = n_leaves = 1 << max(0, -(-n_points // LANES) - 1).bit_length()
         n_nodes = 2 * n_leaves - 1

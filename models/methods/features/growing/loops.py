@@ -1,23 +1,19 @@
 """k-means on the points of a node, and the points' places among centres, compiled by numba.
 
-A run begins at greedy k-means++ seeds: of a few points drawn with chances proportional to their
-squared distance from the seeds so far, the one that leaves the least sum of squared distances is
-the next seed (Arthur and Vassilvitskii, "k-means++: The Advantages of Careful Seeding", 2007,
-section 5; as scikit-learn does). Lloyd's iterations follow: each reads the points once, for their
-nearest centres and for the sums that move these. A cluster that loses all its points gets the one
-farthest from its centre.
+A run begins at the seeds of `models.clusters.loops`. Each of Lloyd's iterations reads the points
+once, for their nearest centres and for the sums that move these. A cluster that loses all its
+points gets the one farthest from its centre.
 
 Points are float32 or float64, in C order. Distances are sums of squared differences, in which
 nothing cancels. Those of the last pass, and the sums of points, are in double precision, so a split
-has the sums of its own centres, and new points go by the same numbers. Random numbers are handed
-in: the same ones give the same bits.
+has the sums of its own centres, and new points go by the same numbers.
 
 scikit-learn's KMeans does the same for one matrix. Its checks, its copy of the points and its
 products of matrices take up to 5 times as long as these loops for two centres, 20 times for a
 hundred points. For many centres among tens of thousands of points in single precision the products
 are faster, by up to 1.5 times, but a tree has few such nodes.
 
-Cost: O(N K D) for each iteration, O(N K D log K) for the seeds. Memory: 8 N log K bytes.
+Cost: O(N K D) for each iteration.
 """
 
 from __future__ import annotations
@@ -139,55 +135,6 @@ def assign(points, centre, cluster, squares, total, size, distance, inertia):
                 for d in range(n_columns):
                     total[near, d] += points[i, d]
     return n_changed
-
-
-@njit(cache=True, inline="always")
-def _drawn(reached, weight, draw):
-    """A point drawn with chances in proportion to its weight, whose running sums are `reached`."""
-    at = np.searchsorted(reached, draw * reached[-1], side="right")
-    at = min(at, len(reached) - 1)
-    while at > 0 and weight[at] == 0.0:
-        at -= 1
-    return at
-
-
-@njit(cache=True, nogil=True, fastmath=LOOSE)
-def seeds(points, draws, n_centres):
-    """(K, D) seeds of k-means by `draws` from [0, 1): one for the first, then some per seed."""
-    n_points, n_columns = points.shape
-    n_trials = (len(draws) - 1) // max(n_centres - 1, 1)
-    centre = np.empty((n_centres, n_columns))
-    centre[0] = points[min(np.int64(draws[0] * n_points), n_points - 1)]
-    weight, reached = np.empty(n_points), np.empty(n_points)
-    for i in range(n_points):
-        weight[i] = 0.0
-        for d in range(n_columns):
-            away = points[i, d] - centre[0, d]
-            weight[i] += away * away
-    trial, potential = np.empty((n_points, n_trials)), np.empty(n_trials)
-    candidate = np.empty((n_trials, n_columns))
-    for c in range(1, n_centres):
-        running = 0.0
-        for i in range(n_points):
-            running += weight[i]
-            reached[i] = running
-        for t in range(n_trials):
-            draw = draws[1 + (c - 1) * n_trials + t]
-            candidate[t] = points[_drawn(reached, weight, draw)]
-            potential[t] = 0.0
-        for i in range(n_points):
-            for t in range(n_trials):
-                apart = 0.0
-                for d in range(n_columns):
-                    away = points[i, d] - candidate[t, d]
-                    apart += away * away
-                trial[i, t] = min(apart, weight[i])
-                potential[t] += trial[i, t]
-        best = np.argmin(potential)
-        centre[c] = candidate[best]
-        for i in range(n_points):
-            weight[i] = trial[i, best]
-    return centre
 
 
 @njit(cache=True)

@@ -13,15 +13,14 @@ centres go on over all of them, read by rows (`models.clusters.lloyd`).
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from models.arrays import Array, Float, Int, row_blocks
-from models.checks import as_floats, require_width
+from models.checks import for_loops, require_width
 from models.clusters import lloyd
-from models.clusters.kmeans import KMeansEffort
+from models.clusters.kmeans import KMeansEffort, seeds
 from models.data import Data
 from models.method import Model, Predictions, Run, Shapes
 from models.methods.features.growing.frontier import Choice, GrownTree, Split, grow
@@ -74,7 +73,7 @@ class _Means:
         held = lloyd.whole(given)
         if isinstance(held, Rows):
             return self._of_rows(held)
-        points = _for_loops(held)
+        points = for_loops(held)
         n_places, cluster, first = _places(points, self._branching)
         if n_places < 2:
             return None
@@ -87,7 +86,7 @@ class _Means:
 
     def _of_rows(self, points: Rows) -> Split | None:
         """From a sample, if it has enough distinct points: it holds millions of values."""
-        sample = _for_loops(lloyd.sampled(points, self._branching, self._rng))
+        sample = for_loops(lloyd.sampled(points, self._branching, self._rng))
         n_places, _, _ = _places(sample, self._branching - 1)
         if n_places < self._branching:
             return None
@@ -103,13 +102,12 @@ class _Means:
         from models.methods.features.growing import loops
 
         n_init, k = self._effort.n_init, self._branching
-        n_draws = 1 + (k - 1) * (2 + int(math.log(k)))
         until = self._effort.max_iter, self._effort.tol, loops.variance(points)
         best: _End | None = None
         for run in range(n_init):
             if points.size > LARGE:
                 self._progress(run / n_init, "fitting", f"run {run + 1} of {n_init}")
-            centre = loops.seeds(points, self._rng.random(n_draws), k)
+            centre = seeds(points, k, self._rng)
             end = _End(centre, *loops.settle(points, centre, *until))
             if best is None or end.inertia.sum() < best.inertia.sum():
                 best = end
@@ -141,13 +139,6 @@ class _End:
         )
 
 
-def _for_loops(points: Array) -> Array:
-    """As floats that are not written to: arrays that may be are of another type for the loops."""
-    floats = np.asarray(as_floats(points)).view()
-    floats.flags.writeable = False
-    return floats
-
-
 def _places(points: Array, most: int) -> tuple[int, Int, Int]:
     """As `loops.places`: the number, and for each point and for each place."""
     from models.methods.features.growing import loops
@@ -169,7 +160,7 @@ def _assigned(
     cluster, size = np.zeros(points.shape[0], np.int64), np.zeros(len(centre), np.int64)
     distance, inertia = np.zeros(len(centre)), np.zeros(len(centre))
     for block in row_blocks(points.shape[0], max(points.shape[1], len(centre))):
-        rows = _for_loops(points.values(block.start, block.stop))
+        rows = for_loops(points.values(block.start, block.stop))
         loops.assign(
             rows, centre, cluster[block], squares[block], NO_SQUARES, size, distance, inertia
         )

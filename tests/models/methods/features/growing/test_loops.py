@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models import registry
+from models.clusters import loops as seeding
 from models.data import Data
 from models.errors import Cancelled
 from models.method import Fitted
@@ -30,7 +31,7 @@ def n_draws(k: int) -> int:
 
 
 def seeds(points: np.ndarray, k: int, seed: int = 0) -> np.ndarray:
-    return loops.seeds(points, np.random.default_rng(seed).random(n_draws(k)), k)
+    return seeding.seeds(points, np.random.default_rng(seed).random(n_draws(k)), k)
 
 
 def settled(
@@ -82,7 +83,7 @@ def literal_lloyd(points: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, n
 def test_seeds_are_those_of_the_definition(kind: str, seed: int, k: int) -> None:
     points = cloud(seed, 60, 3, kind)
     draws = np.random.default_rng(seed).random(n_draws(k))
-    assert (loops.seeds(points, draws, k) == literal_seeds(points, draws, k)).all()
+    assert (seeding.seeds(points, draws, k) == literal_seeds(points, draws, k)).all()
 
 
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 9))
@@ -95,7 +96,7 @@ def test_seeds_are_distinct_while_points_are(seed: int, k: int) -> None:
 @pytest.mark.parametrize("draw", [0.0, np.nextafter(1.0, 0.0)])
 def test_seeds_of_the_first_and_the_last_draw(draw: float) -> None:
     points = np.repeat([[0.1], [5.0], [5.3], [0.1]], [3, 1, 1, 3], axis=0)
-    found = loops.seeds(points, np.full(n_draws(3), draw), 3)
+    found = seeding.seeds(points, np.full(n_draws(3), draw), 3)
     assert sorted(found.ravel().tolist()) == [0.1, 5.0, 5.3]
 
 
