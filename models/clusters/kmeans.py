@@ -20,7 +20,6 @@ from models.arrays import Array, Float, Int, Matrix
 from models.checks import Points, as_floats, blocks, for_loops, require_usable
 from models.clusters.placing import by_size, normalize, permute, reorder
 from models.method import Model
-from models.numerics.threads import limited
 from models.progress import Progress
 
 
@@ -116,6 +115,7 @@ def best_run(
     from sklearn import config_context
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits
 
     n_begun = 0
 
@@ -136,7 +136,7 @@ def best_run(
         random_state=0,
     )
     # With more threads the order of the sums, and so the last digits, would vary from run to run.
-    with limited(1), config_context(assume_finite=True), warnings.catch_warnings():
+    with threadpool_limits(1), config_context(assume_finite=True), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         best.fit(as_floats(features))
     return KMeansRun(

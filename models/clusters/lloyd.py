@@ -28,7 +28,6 @@ from models.checks import Points, blocks, by_rows, require_usable, take
 from models.clusters.kmeans import KMeansEffort
 from models.crew import SHARED, Crew, Piece
 from models.data import Data
-from models.numerics.threads import limited
 from models.progress import Progress, silent
 from models.rows import Rows
 
@@ -189,6 +188,8 @@ def sums_of(
     progress: Progress = silent,
 ) -> Sums:
     """The sums over rows [start, stop)."""
+    from threadpoolctl import threadpool_limits
+
     at = origin(centers)
     kind = np.float32 if _is_single(features.dtype) else np.float64
     near = _Nearest(at.astype(kind), (centers - at).astype(kind))
@@ -214,7 +215,7 @@ def sums_of(
         for future in waiting:
             yield future.result()
 
-    with limited(1), ThreadPoolExecutor(threads) as pool:
+    with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         return _added(all_sums(pool))
 
 

@@ -5,5 +5,5 @@
   proximal steps, balanced assignment.
 - `poincare`: the geometry of the Poincaré ball.
 - `sphere`, `bessel`, `bessel_torch`: unit vectors, von Mises-Fisher draws, Bessel functions.
-- `threads`: those of BLAS and OpenMP. `loops`: compiled parts.
+- `loops`: compiled parts.
 """

@@ -34,7 +34,7 @@ from models.progress import Progress, subprogress
 N_KNOWN = 8
 """Neighbours that are kept for each point."""
 
-FEW_COLUMNS, MOST_GROUPS, MOST_IN_ONE = 16, 1_000, 0.9
+FEW_COLUMNS, MOST_GROUPS, MOST_IN_ONE = 8, 1_000, 0.9
 """With more columns, boxes no longer tell groups apart: so few groups, none of them with a larger
 share of the points, are joined by pairs."""
 
@@ -66,7 +66,8 @@ class SpanningTree:
 
 def bytes_to_span(n_points: int, n_columns: int, rank: int = 0) -> int:
     """Bytes that `spanning_tree` takes at most beyond the points."""
-    return n_points * (56 * n_columns + 400) + 600 * rank
+    per_column = 20 if n_columns <= FEW_COLUMNS else 56
+    return n_points * (per_column * n_columns + 380) + 600 * rank
 
 
 def spanning_tree(points: Array, rank: int, threads: int, progress: Progress) -> SpanningTree:

@@ -68,8 +68,9 @@ from models.progress import subprogress
 from models.tree.build import from_merges
 from models.tree.tree import Tree
 
-MOST_POINTS = 200_000
-"""The limit at which even the linkages that need little memory take the better part of an hour."""
+MOST_POINTS, MOST_POINTS_FEW, FEW_FEATURES = 200_000, 2_000_000, 10
+"""The limits at which even the linkages that need little memory take the better part of an hour;
+more for single linkage along the spanning tree of points with few features."""
 
 
 class HACParams(Params):
@@ -148,16 +149,18 @@ class HAC(Method[HACParams]):
             # Rows in float32 and their index; neighbours, edges and the state of merging.
             for_rows = 20 if params.linkage not in ("single", "complete", "weighted") else 12
             return n_points * (for_rows * n_columns + params.n_neighbors * (EDGE_BYTES + 48))
-        if n_points > MOST_POINTS:
+        along_tree = follows_tree(params.linkage, role, params.metric)
+        most = MOST_POINTS_FEW if along_tree and n_columns <= FEW_FEATURES else MOST_POINTS
+        if n_points > most:
             raise UsageError(
                 f"Method 'hac' compares all pairs of {n_points:,} points; it accepts at most "
-                f"{MOST_POINTS:,}. {self.advice}",
+                f"{most:,}. {self.advice}",
                 code="too-large",
                 role=role,
             )
         if role != "features":
             return 4 * n_points * (n_points - 1)
-        if follows_tree(params.linkage, role, params.metric):
+        if along_tree:
             copies = 0 if params.metric == "euclidean" else 16 * n_points * n_columns
             return copies + bytes_to_span(n_points, n_columns)
         if keeps_no_distances(params.linkage, role, n_points, n_columns):

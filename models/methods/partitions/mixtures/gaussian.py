@@ -24,7 +24,6 @@ from models.clusters.kmeans import squared_distances
 from models.clusters.placing import normalize
 from models.errors import UsageError
 from models.method import Run
-from models.numerics.threads import limited
 from models.progress import Progress, progress_parts, subprogress
 
 Covariance = Literal["full", "tied", "diag", "spherical"]
@@ -239,10 +238,11 @@ def best_mixture(
     from sklearn import config_context
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import GaussianMixture
+    from threadpoolctl import threadpool_limits
 
     best: GaussianRun | None = None
     failed = 0
-    with limited({"blas": run.threads, "openmp": 1}), warnings.catch_warnings():
+    with threadpool_limits({"blas": run.threads, "openmp": 1}), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for number in range(effort.n_init):
             progress(number / effort.n_init, "fitting", f"run {number + 1} of {effort.n_init}")

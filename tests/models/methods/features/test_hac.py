@@ -393,9 +393,13 @@ def test_shapes_that_are_not_known_yet_are_not_refused(shapes: dict[str, tuple[i
 
 @pytest.mark.parametrize("role", ["features", "distances", "similarity"])
 def test_more_points_than_can_be_compared_are_refused(role: str) -> None:
-    shapes = {role: (200_001, 1)}
+    shapes = {role: (200_001, 11)}
     with pytest.raises(UsageError, match="at most 200,000"):
         METHOD.check_size(shapes, HACParams(linkage="single"), 2**40)
+    narrow = {"features": (2_000_000, 10)}
+    METHOD.check_size(narrow, HACParams(linkage="single", metric="cosine"), 2**40)
+    with pytest.raises(UsageError, match="at most 200,000"):
+        METHOD.check_size(narrow, HACParams(linkage="single", metric="cityblock"), 2**40)
     METHOD.check_size({"features": (10**6, 64)}, HACParams(connectivity="knn"), 24 * 2**30)
 
 
