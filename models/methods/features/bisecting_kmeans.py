@@ -11,7 +11,7 @@ here (`growing.loops`), from greedy k-means++ seeds as in scikit-learn; a seed f
 Cost: O(N D) time for each iteration of k-means at the root, less below. Memory: one copy of a
 node's features, two where they are no floats.
 
-Measured: CPU time as N^0.9 D^0.8 K^0.4, from 40,000 x 64 and 16 clusters to four times each,
+Measured: CPU time as N^1.1 D^0.8 K^0.4, from 40,000 x 64 and 16 clusters to four times each,
 iterations bounded (`python -m bench costs`).
 """
 

@@ -30,7 +30,7 @@ New rows are placed as by the library's `approximate_predict` (`density.placing`
 also for metrics that it leaves out; with distances, each comes with those to all points. The model
 keeps the features as they are: as many bytes again as the input.
 
-Measured: CPU time as N^2.0 D^1.1, from 3,000 x 32 to four times each, iterations bounded (`python
+Measured: CPU time as N^1.5 D^0.7, from 3,000 x 32 to four times each, iterations bounded (`python
 -m bench costs`).
 """
 

@@ -14,7 +14,7 @@ Cost: O(N K D) time for each iteration of k-means at the root, less below: a bal
 L times as long, and twice that with 'compact'. Memory: one copy of a node's features, two where
 they are no floats.
 
-Measured: CPU time as N^0.7 D^0.6, from 20,000 x 64 to four times each, iterations bounded (`python
+Measured: CPU time as N^1.0 D^0.7, from 20,000 x 64 to four times each, iterations bounded (`python
 -m bench costs`).
 """
 

@@ -20,7 +20,7 @@ choice, are made on a sample of 16.8 million values (at least 50 rows a cluster)
 centres go on over all rows, which are read by rows in each iteration (`models.clusters.lloyd`), on
 several threads and workers. Memory is then the sample and the logits.
 
-Measured: CPU time as N^1.0 D^0.8 K^0.8, from 40,000 x 64 and 16 clusters to four times each,
+Measured: CPU time as N^1.2 D^1.1 K^1.1, from 40,000 x 64 and 16 clusters to four times each,
 iterations bounded (`python -m bench costs`).
 """
 
