@@ -109,3 +109,17 @@ def point_gap(row, box):
 def slack(n_columns):
     """Factor that makes a gap a bound of every distance, which is summed in another order."""
     return 1.0 - 2.0**-51 * (n_columns + 8)
+
+
+@njit(cache=True, inline="always")
+def push_children(node, own, box, fewer, node_at, gap_at, height):
+    """Put a node's children on a stack, that nearer to the box of `own` on top, with their gaps;
+    returns the new height."""
+    near, far = 2 * node + 1, 2 * node + 2
+    near_gap = fewer * box_gap(box[own], box[near])
+    far_gap = fewer * box_gap(box[own], box[far])
+    if near_gap > far_gap:
+        near, far, near_gap, far_gap = far, near, far_gap, near_gap
+    node_at[height], gap_at[height] = far, far_gap
+    node_at[height + 1], gap_at[height + 1] = near, near_gap
+    return height + 2

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from models.graphs.spanning.loops.boxes import box_gap, point_gap, slack
+from models.graphs.spanning.loops.boxes import point_gap, push_children, slack
 from models.graphs.spanning.loops.neighbours import DEEPEST, distances
 from models.graphs.spanning.loops.tiles import LANES
 
@@ -203,16 +203,7 @@ def search(points, order, span, box, tiles, first, last, core, node_core, group,
                                 best[own] = found[r]
                                 ends[own, 0], ends[own, 1] = at, other
                 continue
-            near, far = 2 * node + 1, 2 * node + 2
-            near_gap, far_gap = (
-                fewer * box_gap(box[leaf], box[near]),
-                fewer * box_gap(box[leaf], box[far]),
-            )
-            if near_gap > far_gap:
-                near, far, near_gap, far_gap = far, near, far_gap, near_gap
-            node_at[height], gap_at[height] = far, far_gap
-            node_at[height + 1], gap_at[height + 1] = near, near_gap
-            height += 2
+            height = push_children(node, leaf, box, fewer, node_at, gap_at, height)
         for r in range(n_active):
             at = active[r]
             own = group[at]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from models.graphs.spanning.loops.boxes import box_gap, point_gap, slack
+from models.graphs.spanning.loops.boxes import point_gap, push_children, slack
 from models.graphs.spanning.loops.tiles import LANES, add_squares
 
 CHUNK = 64
@@ -106,16 +106,7 @@ def nearest(points, order, span, box, tiles, first, last, n_nearest, rank, core,
                     ):  # fmt: skip
                         _offer_all(total, there, n_there, -1, key[r], place[r])
                 continue
-            near, far = 2 * node + 1, 2 * node + 2
-            near_gap, far_gap = (
-                fewer * box_gap(box[own], box[near]),
-                fewer * box_gap(box[own], box[far]),
-            )
-            if near_gap > far_gap:
-                near, far, near_gap, far_gap = far, near, far_gap, near_gap
-            node_at[height], gap_at[height] = far, far_gap
-            node_at[height + 1], gap_at[height + 1] = near, near_gap
-            height += 2
+            height = push_children(node, own, box, fewer, node_at, gap_at, height)
         for r in range(n_rows):
             by_distance = np.argsort(key[r])
             if rank:
