@@ -1,7 +1,8 @@
 """Graphs over points; start with `neighbours`.
 
-- `neighbours`: the nearest neighbours of each point, exact or by an index.
-- `cells`: the same for rows too many to be held.
+- `neighbours`: the nearest neighbours of each point, exact or from cells.
+- `cells`: those of many points, and of rows too many to be held.
+- `lengths`: distances between pairs of rows.
 - `nearest_points`: the points of a fit that are nearest to new rows.
 - `graph`: the graph of nearest neighbours, joined to one piece.
 - `spanning`: the minimum spanning tree of all points.

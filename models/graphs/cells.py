@@ -1,4 +1,4 @@
-"""The nearest neighbours of rows too many to be held, read block by block.
+"""The nearest neighbours of many rows, read block by block.
 
 An inverted file (Faiss) keeps each row in the cell of its nearest k-means centre, as its difference
 from that centre in half precision: 2 bytes a value. Each row is compared with the rows of its
@@ -26,10 +26,16 @@ import numpy as np
 
 from models.arrays import Array, Float, Int, Single, row_blocks
 from models.checks import blocks, scattered, take
-from models.graphs.neighbours import MOST_READ, RECALL, SAMPLE, Neighbours, lengths, others
+from models.graphs.lengths import Neighbours, lengths, others
 from models.numerics.distances import DistanceMetric
 from models.progress import Progress, subprogress
 from models.rows import Rows
+
+RECALL = 0.98
+"""Share of a sample's true neighbours that a search should find; more cells are read until it
+does, or until `MOST_READ` points are read for each point."""
+MOST_READ = 20_000
+SAMPLE = 128
 
 AT_ONCE = 1 << 25
 """Values of the rows whose neighbours are sought together."""
@@ -68,21 +74,34 @@ def _most_cells(n_points: int) -> int:
 
 
 def nearest_by_rows(
-    rows: Rows, n_neighbors: int, metric: DistanceMetric, threads: int, progress: Progress
+    rows: Rows,
+    n_neighbors: int,
+    metric: DistanceMetric,
+    threads: int,
+    progress: Progress,
+    kind: type[np.floating] = np.float32,
 ) -> Neighbours:
-    """Neighbours of distinct rows of `FlatRows`; `n_neighbors` is below their number."""
+    """Neighbours of distinct rows as of `FlatRows`; `n_neighbors` is below their number.
+
+    kind : in which their distances are kept; float64 also where those would overflow in float32.
+    """
     import faiss
 
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(threads)
     try:
-        return _nearest(rows, n_neighbors, metric, threads, progress)
+        return _nearest(rows, n_neighbors, metric, threads, progress, kind)
     finally:
         faiss.omp_set_num_threads(before)
 
 
 def _nearest(
-    rows: Rows, n_neighbors: int, metric: DistanceMetric, threads: int, progress: Progress
+    rows: Rows,
+    n_neighbors: int,
+    metric: DistanceMetric,
+    threads: int,
+    progress: Progress,
+    kind: type[np.floating],
 ) -> Neighbours:
     import faiss
 
@@ -95,8 +114,8 @@ def _nearest(
     near = cells.fill(rows, cells.needed(truth), subprogress(progress, 0.12, 0.4))
     n_found = min(n_neighbors + SPARE, n_points - 1)
     index = np.empty((n_points, n_neighbors), dtype=np.int32)
-    kind = np.float32 if frame.moderate else np.float64
-    distance: Array = np.empty((n_points, n_neighbors), dtype=kind)
+    kept = kind if frame.moderate else np.float64
+    distance: Array = np.empty((n_points, n_neighbors), dtype=kept)
     # Each call on one thread, so that their number changes no digit, and none spins for others.
     faiss.omp_set_num_threads(1)
     with ThreadPoolExecutor(threads, "cells", faiss.omp_set_num_threads, (1,)) as pool:

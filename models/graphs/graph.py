@@ -21,7 +21,8 @@ from scipy.sparse.csgraph import connected_components
 from models.arrays import Array, Float, Int, Int32, Single, row_blocks
 from models.checks import blocks, distinct, scattered
 from models.graphs.cells import nearest_by_rows
-from models.graphs.neighbours import between, nearest
+from models.graphs.lengths import between
+from models.graphs.neighbours import nearest
 from models.numerics.distances import FLAT, DistanceMetric, FlatRows, flat
 from models.progress import Progress, silent, subprogress
 from models.rows import ChosenRows, Rows
@@ -72,10 +73,9 @@ class Graph:
                 f"{self.n_neighbors}."
             )
         if self.recall is not None:
-            kept = " that keeps points in half precision" if self.by_rows else ""
             sentences.append(
-                f"Neighbours were sought by an approximate index{kept}, which found "
-                f"{self.recall:.1%} of those of a sample of points."
+                "Neighbours were sought by an approximate index that keeps points in half "
+                f"precision, which found {self.recall:.1%} of those of a sample of points."
             )
         if self.n_parts > 1:
             sentences.append(

@@ -21,7 +21,7 @@ from models.clusters import lloyd
 from models.clusters.placing import at_leaves
 from models.data import Data, require_finite
 from models.errors import UsageError
-from models.graphs.neighbours import lengths
+from models.graphs.lengths import lengths
 from models.method import Model, Predictions
 from models.numerics.distances import FLAT, DistanceMetric, flat, refuse_distance
 from models.rows import ArrayRows, Rows

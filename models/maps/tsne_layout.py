@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from models.arrays import Float, Single
-from models.graphs.neighbours import Neighbours
+from models.graphs.lengths import Neighbours
 from models.progress import Progress
 
 EXAGGERATED, PLAIN = 250, 500

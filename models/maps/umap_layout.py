@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from models.arrays import Float, Single
-from models.graphs.neighbours import Neighbours
+from models.graphs.lengths import Neighbours
 
 
 def umap_positions(neighbours: Neighbours, start: Single, min_dist: float, seed: int) -> Float:

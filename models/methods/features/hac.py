@@ -44,9 +44,10 @@ from models.arrays import Float, Int
 from models.checks import require_points, require_squares
 from models.data import Data, require_finite
 from models.errors import UsageError
+from models.graphs.cells import bytes_to_find
 from models.graphs.graph import Graph, neighbour_graph
 from models.graphs.nearest_points import model_of, place_nearest
-from models.graphs.neighbours import require_index
+from models.graphs.neighbours import EXACT_POINTS, require_index
 from models.graphs.spanning.tree import bytes_to_span
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.linkage.all_pairs import (
@@ -148,7 +149,10 @@ class HAC(Method[HACParams]):
         if params.connectivity == "knn":
             # Rows in float32 and their index; neighbours, edges and the state of merging.
             for_rows = 20 if params.linkage not in ("single", "complete", "weighted") else 12
-            return n_points * (for_rows * n_columns + params.n_neighbors * (EDGE_BYTES + 48))
+            held = n_points * (for_rows * n_columns + params.n_neighbors * (EDGE_BYTES + 48))
+            if n_points <= EXACT_POINTS or params.metric not in FLAT:
+                return held
+            return max(held, bytes_to_find(n_points, n_columns, params.n_neighbors))
         along_tree = follows_tree(params.linkage, role, params.metric)
         most = MOST_POINTS_FEW if along_tree and n_columns <= FEW_FEATURES else MOST_POINTS
         if n_points > most:

@@ -17,10 +17,10 @@ algorithm 1, on the graph of neighbours as in section 5. With `n_rounds: 1` it i
 clustering: Bateni et al., "Affinity Clustering: Hierarchical Clustering at Scale" (2017).
 
 Cost: that of the neighbours (`models.graphs.neighbours`), then O(N k) a round at first, less as
-clusters grow. Memory about 9 N D + 70 N k bytes. More than 134 million features are read by rows,
-where the metric has an index: neighbours are sought among rows in half precision
-(`models.graphs.cells`), edges and similarities are kept in single precision, and memory is about
-N times the largest of 2 D + 8 k + 150, 40 k + 120 and 600 bytes, and 1 GB.
+clusters grow. Memory about 9 N D + 70 N k bytes, or what the neighbours take (`graphs.cells`). More
+than 134 million features are read by rows, where the metric has an index: edges and similarities
+are kept in single precision, and memory is about N times the largest of 2 D + 8 k + 150, 40 k + 120
+and 600 bytes, and 1 GB.
 
 A new row, of which the rounds say nothing, goes to the leaf of the nearest point of the fit by
 `metric`, at O(N D) (`models.graphs.nearest_points`). The model keeps the features as they are, a
@@ -46,7 +46,7 @@ from models.data import Data
 from models.graphs.cells import bytes_to_find
 from models.graphs.graph import Graph, neighbour_graph
 from models.graphs.nearest_points import model_of, place_nearest
-from models.graphs.neighbours import require_index
+from models.graphs.neighbours import EXACT_POINTS, require_index
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.numerics.distances import FLAT, DistanceMetric
 from models.parameters import Params
@@ -95,10 +95,13 @@ class SCC(Method[SCCParams]):
         if len(shapes.get("features", ())) != 2:
             return 0
         n_points, n_features = shapes["features"]
-        if n_points * n_features <= lloyd.WHOLE or params.metric not in FLAT:
-            return n_points * (9 * n_features + 70 * params.n_neighbors + 300)
+        held = n_points * (9 * n_features + 70 * params.n_neighbors + 300)
+        if n_points <= EXACT_POINTS or params.metric not in FLAT:
+            return held
         # The neighbours; the first rounds; the tree and its names.
         neighbours = bytes_to_find(n_points, n_features, params.n_neighbors) + 60 * n_points
+        if n_points * n_features <= lloyd.WHOLE:
+            return max(held, neighbours)
         joining = n_points * (40 * params.n_neighbors + 120)
         return max(neighbours, joining, n_points * 600)
 

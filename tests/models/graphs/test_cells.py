@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from models.graphs import cells
 from models.graphs.cells import nearest_by_rows
-from models.graphs.neighbours import Neighbours, nearest
+from models.graphs.lengths import Neighbours
+from models.graphs.neighbours import nearest
 from models.numerics.distances import DistanceMetric, FlatRows
 from models.progress import silent
 from models.rows import ArrayRows

@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from models.errors import Cancelled, UsageError
-from models.graphs import neighbours
+from models.graphs import cells, neighbours
 from models.graphs.neighbours import nearest, require_index
 from models.numerics.distances import DistanceMetric
 from models.progress import silent
@@ -70,7 +70,7 @@ def test_cells_give_the_same_for_any_number_of_threads(monkeypatch: pytest.Monke
 
 def test_more_neighbours_than_a_cell_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(neighbours, "EXACT_POINTS", 1000)
-    monkeypatch.setattr(neighbours, "MOST_READ", 1)
+    monkeypatch.setattr(cells, "MOST_READ", 1)
     points = clusters(1500)
     result = nearest(points, 400, "euclidean", 1, silent)
     assert (result.index >= 0).all()
