@@ -53,7 +53,8 @@ def compile_common() -> None:
     """Compile the functions of common methods on points."""
     for kind in (np.float32, np.float64):
         few = np.random.default_rng(0).normal(size=(400, 3)).astype(kind)
-        method("kmeans").fit(Data({"features": few}), method("kmeans").Params())
+        for name in ("kmeans", "hkm"):
+            method(name).fit(Data({"features": few}), method(name).Params())
         single = method("hac").Params.model_validate({"linkage": "single"})
         for features in (few, np.tile(few, 6)):
             method("hdbscan").fit(Data({"features": features}), method("hdbscan").Params())
@@ -83,7 +84,6 @@ def _clusterings() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     sphere = points / np.linalg.norm(points, axis=1, keepdims=True)
     for features in (points, points.astype(np.float32)):
         yield "perch", {"features": features}, {}
-        yield "hkm", {"features": features}, {"max_leaves": 3}
     yield "hmmc", {"features": points}, {"max_leaves": 3}
     yield "hmmc", {"features": points}, {"max_leaves": 3, "branching": 3}
     for features in (sphere, sphere.astype(np.float32), csr_array(sphere)):

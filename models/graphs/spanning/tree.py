@@ -115,8 +115,9 @@ class _Search:
 
         def find(first: int) -> None:
             last = min(first + AT_ONCE, self._n_leaves)
-            found = self._core, self._squared, self._number
-            nearest(*self._tree, first, last, n_nearest, rank, *found)
+            nearest(
+                *self._tree, first, last, n_nearest, rank, self._core, self._squared, self._number
+            )
 
         starts = range(0, self._n_leaves, AT_ONCE)
         for number, _ in enumerate(pool.map(find, starts)):

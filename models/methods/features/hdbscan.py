@@ -15,7 +15,7 @@ split off; `stability`; `probability`, the mean strength with which its points b
 clusters; `outlier_score`, the mean of their outlier scores (GLOSH).
 
 Distances that count as a neighbour's are equal by the dozen. All splits at one distance are made at
-once, as defined, so the order of the points is of no account (`density.library`).
+once, as defined, so the order of the points does not matter (`density.clustering`).
 
 Source: Campello, Moulavi, Zimek and Sander, "Hierarchical Density Estimates for Data Clustering,
 Visualization, and Outlier Detection" (2015); the exact minimum spanning tree of
@@ -49,8 +49,8 @@ from models.data import Data, require_finite
 from models.errors import UsageError
 from models.graphs.spanning.tree import bytes_to_span, spanning_tree
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.methods.features.density.clustering import Chosen, Clustering, along, library_linkage
 from models.methods.features.density.condensed import Condensed, tree_of
-from models.methods.features.density.library import Chosen, Clustering, along, library_linkage
 from models.methods.features.density.placing import model_of, place
 from models.naming import POINT_NAMES, by_points
 from models.numerics.distances import FLAT, as_metric, flat_exactly, pairwise
@@ -201,11 +201,11 @@ class Hdbscan(Method[HdbscanParams]):
         n_points = len(values)
         # The library would lower it to this number by itself.
         min_samples = min(params.min_samples or params.min_cluster_size, n_points - 1)
-        found = _clustering(values, role, params, min_samples, run)
+        clustering = _clustering(values, role, params, min_samples, run)
         run.progress(0.9, "building the tree")
-        label = _by_size(found.label)
-        condensed = Condensed.of(found.rows, n_points)
-        tree = _with_points(tree_of(condensed, label), found.probability, found.outlier)
+        label = _by_size(clustering.label)
+        condensed = Condensed.of(clustering.rows, n_points)
+        tree = _with_points(tree_of(condensed, label), clustering.probability, clustering.outlier)
         noise = int((label < 0).sum())
         n_clusters = int(label.max(initial=-1)) + 1
         notes: tuple[str, ...] = ()
@@ -218,7 +218,10 @@ class Hdbscan(Method[HdbscanParams]):
             tree=by_points(tree, data.names()),
             model=model_of(data, role, params.metric, min_samples, condensed, label, tree),
             metrics={"n_clusters": float(n_clusters), "n_noise": float(noise)},
-            point_columns={"probability": found.probability, "outlier_score": found.outlier},
+            point_columns={
+                "probability": clustering.probability,
+                "outlier_score": clustering.outlier,
+            },
             warnings=notes,
         )
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import linkage as scipy_linkage
 from scipy.spatial.distance import pdist, squareform
 
+from models.errors import Cancelled
 from models.graphs.spanning import tree as module
 from models.graphs.spanning.groups import joining_edges
 from models.graphs.spanning.tree import spanning_tree
@@ -131,3 +132,15 @@ def test_groups_that_share_a_place_are_joined() -> None:
     assert np.sqrt(edges[0].length) == pytest.approx(first)
     for edge in edges:
         assert apart[edge.ends] == pytest.approx(np.sqrt(edge.squared))
+
+
+def test_cancel_is_obeyed() -> None:
+    """While neighbours are found, and while groups are joined."""
+    for stage in ("finding neighbours", "joining"):
+
+        def cancel(fraction: float, at: str, message: str = "", wanted: str = stage) -> None:
+            if at == wanted:
+                raise Cancelled
+
+        with pytest.raises(Cancelled):
+            spanning_tree(hostile("groups", 5_000, 20, 0), 5, 2, cancel)

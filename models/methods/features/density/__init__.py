@@ -1,6 +1,6 @@
 """What `hdbscan` is made of.
 
 - `condensed`: the condensed tree, and the tree of its chosen clusters; start here.
-- `library`: the clusters that the library hdbscan chooses; `loops` for merges at one distance.
+- `clustering`: which clusters are chosen; `loops` for merges at one distance.
 - `placing`: new rows in it.
 """

@@ -79,12 +79,12 @@ class Condensed:
         has = label >= 0
         n_points = np.bincount(label[has])
         inside = np.bincount(self.cluster[has], minlength=self.n_clusters).tolist()
-        one = np.full(self.n_clusters, -1, dtype=np.int64)
-        one[self.cluster[has]] = label[has]
+        own = np.full(self.n_clusters, -1, dtype=np.int64)
+        own[self.cluster[has]] = label[has]
         # A cluster whose own points have several labels lies above those that are chosen.
         several = np.zeros(self.n_clusters, dtype=bool)
-        several[self.cluster[has][one[self.cluster[has]] != label[has]]] = True
-        of, mixed, above = one.tolist(), several.tolist(), self.above.tolist()
+        several[self.cluster[has][own[self.cluster[has]] != label[has]]] = True
+        of, mixed, above = own.tolist(), several.tolist(), self.above.tolist()
         for cluster in range(self.n_clusters - 1, 0, -1):
             parent = above[cluster]
             inside[parent] += inside[cluster]

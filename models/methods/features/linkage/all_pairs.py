@@ -8,6 +8,7 @@ constant changes no merge of single, complete, average or weighted linkage.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -103,9 +104,11 @@ def merges_among_all(
 
     if len(values) == 1:
         return np.empty((0, 2), dtype=np.int64), np.empty(0)
-    if follows_tree(linkage, role, metric) and _have_squares(values):
-        merges = spanning_tree(flat_exactly(values, metric), 0, threads, progress).linkage()
-        merges[:, 2] = as_metric(merges[:, 2], metric)
+    if follows_tree(linkage, role, metric):
+        points, scale = _scaled(flat_exactly(values, metric))
+        merges = spanning_tree(points, 0, threads, progress).linkage()
+        with np.errstate(over="ignore"):
+            merges[:, 2] = as_metric(merges[:, 2] * scale, metric)
     elif keeps_no_distances(linkage, role, *values.shape):
         progress(0.05, "merging")
         points = np.ascontiguousarray(values, dtype=np.float64)
@@ -133,10 +136,13 @@ def follows_tree(linkage: Linkage, role: str, metric: DistanceMetric) -> bool:
     return role == "features" and linkage == "single" and metric in FLAT
 
 
-def _have_squares(values: npt.NDArray[Any]) -> bool:
-    """Whether no squared distance overflows; fastcluster refuses those that do."""
-    largest = max(float(values.max()), -float(values.min()))
-    return largest < float(np.sqrt(np.finfo(np.float64).max / (8.0 * values.shape[1])))
+def _scaled(points: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], float]:
+    """Points whose squared distances do not overflow, and the power of two they were divided by."""
+    largest = max(float(points.max()), -float(points.min()))
+    if largest < np.sqrt(np.finfo(np.float64).max / (8.0 * points.shape[1])):
+        return points, 1.0
+    scale = math.ldexp(1.0, math.frexp(largest)[1] - 1)
+    return points / scale, scale
 
 
 def keeps_no_distances(linkage: Linkage, role: str, n_points: int, n_columns: int) -> bool:

@@ -436,3 +436,18 @@ def test_doubled_names_are_warned_of() -> None:
     fitted = fit("features", [[0.0], [1.0]], ["x", "x"])
     (warning,) = fitted.warnings
     assert warning.startswith("1 name(s) occur more than once: 'x';")
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_single_linkage_of_points_whose_squares_overflow(metric: str) -> None:
+    """As that of the points over a power of two, whose distances are so much shorter."""
+    points, factor = np.random.default_rng(7).normal(size=(80, 3)), 2.0**900
+    small, large = (
+        fit("features", values, linkage="single", metric=metric).tree
+        for values in (points, factor * points)
+    )
+    np.testing.assert_array_equal(small.parent, large.parent)
+    stretched = small.height * (factor if metric == "euclidean" else 1.0)
+    np.testing.assert_array_equal(stretched, large.height)
+    with pytest.raises(UsageError, match="overflows"):
+        fit("features", factor * points, linkage="single", metric="sqeuclidean")

@@ -1,4 +1,4 @@
-"""The clusters that the library hdbscan chooses, along merges of single linkage.
+"""The clusters that HDBSCAN chooses along merges of single linkage, by the library hdbscan.
 
 Distances that count as a neighbour's are equal by the dozen, and the edges of a spanning tree at
 one distance are to be removed at once (Campello et al. 2015, algorithm 1). The library removes them
