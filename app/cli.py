@@ -8,7 +8,6 @@ import os
 import socket
 import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -30,11 +29,11 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def parser(*, client: bool = True) -> argparse.ArgumentParser:
-    """client : whether it also knows the commands of the client, where that is installed."""
+    """client : whether it also knows the commands of the client."""
     parser = argparse.ArgumentParser(prog="umbel", description="Hierarchies as a service.")
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(metavar="command", required=True)
-    if client and find_spec("umbel_client") is not None:
+    if client:
         from umbel_client.commands import add_commands
 
         add_commands(parser, commands)
@@ -65,6 +64,11 @@ def parser(*, client: bool = True) -> argparse.ArgumentParser:
     worker = commands.add_parser("worker", help="run one worker process")
     worker.add_argument("--queues", default="cpu", help="comma-separated: cpu, gpu (default: cpu)")
     worker.set_defaults(run=_worker)
+
+    health = commands.add_parser(
+        "health", help="whether a worker on this machine has reported lately (exit status)"
+    )
+    health.set_defaults(run=_health)
 
     demo = commands.add_parser(
         "demo", help="turn the sample's logits into a hierarchy of languages"
@@ -186,11 +190,18 @@ def _keep_api(arguments: argparse.Namespace, shutdown_s: float) -> int:
 
 
 def _worker(arguments: argparse.Namespace) -> int:
-    from workers.processes import python
+    from umbel import floors
 
-    command = python("workers.main", "--queues", arguments.queues)
+    command = floors.command("workers.main", "--queues", arguments.queues)
     sys.stdout.flush()
     os.execv(command[0], command)  # noqa: S606
+
+
+def _health(_: argparse.Namespace) -> int:
+    from workers.health import main
+
+    main()
+    return 0
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -257,7 +268,3 @@ def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError("a whole number, at least 1")
     return int(text)
-
-
-if __name__ == "__main__":
-    main()

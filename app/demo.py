@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from typing import Any
 import httpx
 
 from app.pictures.outline import outline
+from umbel import floors
 
 SAMPLE = Path(__file__).parent / "sample"
 
@@ -45,17 +45,9 @@ def service(data_dir: str, *options: str) -> Iterator[str]:
     seconds, but on a busy machine many times as long.
     """
     url_file = Path(data_dir) / "url"
-    command = [
-        sys.executable,
-        "-m",
-        "app.cli",
-        "serve",
-        "--port",
-        "0",
-        "--data-dir",
-        data_dir,
-        *options,
-    ]
+    command = floors.command(
+        "app.cli", "serve", "--port", "0", "--data-dir", data_dir, *options
+    )
     log = Path(data_dir) / "demo.log"
     with log.open("wb") as sink:
         process = subprocess.Popen(command, stdout=sink, stderr=subprocess.STDOUT)

@@ -27,6 +27,7 @@ from app.http.environment_keys import keys
 from app.http.processes import API_GRACE_S, ApiProcesses, KeptProcess, Wakeup, listen
 from app.settings import Settings
 from models import packages
+from umbel import floors
 from workers import processes
 from workers.artifacts.keys import Keys
 from workers.embedded import EmbeddedServer
@@ -268,7 +269,7 @@ class _LocalService:
         return self._valkey.url
 
     def _start_worker(self) -> subprocess.Popen[bytes]:
-        command = processes.python("workers.main", "--queues", "cpu,gpu")
+        command = floors.command("workers.main", "--queues", "cpu,gpu")
         return processes.spawn(command, env=self._env())
 
     def _on_stop(self, *_: object) -> None:

@@ -1,6 +1,6 @@
 """A container's health check: whether a worker on this host has reported lately.
 
-Run as `python -m workers.health`; exits 0 if so, else 1 with the reason on one line.
+`umbel health` runs it: it exits with 0 if so, else with 1 and the reason on one line.
 """
 
 from __future__ import annotations
@@ -38,7 +38,3 @@ def main() -> None:
     except TransientError as error:
         sys.exit(str(error))
     sys.exit(f"no worker on {host} in the last {WORKER_S:.0f} s")
-
-
-if __name__ == "__main__":
-    main()

@@ -124,16 +124,6 @@ def stop(process: subprocess.Popen[bytes], grace_s: float) -> int:
     return status
 
 
-def python(module: str, *arguments: str) -> list[str]:
-    """Command that runs `main()` of a module in a fresh interpreter.
-
-    `-c` and not `-m`: children of the fork server then have no main module to import again. `-P`
-    keeps a folder called `app` or `workers` in the current directory from being taken for ours.
-    """
-    code = f"from {module} import main; main()"
-    return [sys.executable, "-P", "-c", code, *arguments]
-
-
 class FolderInUse(Exception):
     """Another process owns the folder: `pid`, None if it has not written that yet."""
 

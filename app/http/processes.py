@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
+from umbel import floors
 from workers import processes
 
 METRICS_DIR = "PROMETHEUS_MULTIPROC_DIR"
@@ -107,7 +108,7 @@ class ApiProcesses:
         env.pop(METRICS_DIR, None)
         if self._metrics is not None:
             env[METRICS_DIR] = self._metrics
-        command = processes.python("app.cli", "api", "--fd", str(fd))
+        command = floors.command("app.cli", "api", "--fd", str(fd))
         return processes.spawn(command, env=env, pass_fds=[fd])
 
 

@@ -25,7 +25,7 @@ class Version(BaseModel):
     """Which version of the service answers."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"api": "1", "service": "0.1.0", "python": "3.11.7"}]}
+        json_schema_extra={"examples": [{"api": "1", "service": "1.0.0", "python": "3.11.7"}]}
     )
 
     api: str = Field(description="The version of this contract.")

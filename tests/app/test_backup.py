@@ -16,7 +16,7 @@ from app.cli import main
 from app.main import create_app
 from tests.app.conftest import make_settings
 from tests.app.worker_kit import Work
-from workers import processes
+from umbel import floors
 from workers.embedded import EmbeddedServer
 from workers.stores.objects.layout import FORMAT_MARK
 
@@ -125,7 +125,7 @@ def test_a_newer_store_is_refused(
         "backup": [str(tmp_path / "copy"), "--data-dir", str(old)],
     }
     done = subprocess.run(
-        processes.python("app.cli", command, *arguments[command]),
+        floors.command("app.cli", command, *arguments[command]),
         env=env,
         capture_output=True,
         text=True,

@@ -223,7 +223,7 @@ class Parts:
         return [str(get_binary_path()), *(p for k, v in flags.items() for p in (f"--{k}", v))]
 
     def _umbel(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "app.cli", *arguments]
+        return [sys.executable, "-m", "umbel", *arguments]
 
 
 class Stored(Protocol):

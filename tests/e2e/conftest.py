@@ -142,7 +142,7 @@ class Service:
 
 def command(data_dir: Path, workers: int = 2) -> list[str]:
     return [
-        *(sys.executable, "-m", "app.cli", "serve", "--port", "0"),
+        *(sys.executable, "-m", "umbel", "serve", "--port", "0"),
         *("--workers", str(workers), "--data-dir", str(data_dir)),
     ]
 

@@ -13,7 +13,7 @@ import psutil
 
 def test_the_demo_shows_every_step(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "app.cli", "demo", "--out", str(tmp_path / "out")],
+        [sys.executable, "-m", "umbel", "demo", "--out", str(tmp_path / "out")],
         capture_output=True,
         text=True,
         timeout=230,

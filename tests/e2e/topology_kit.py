@@ -84,7 +84,7 @@ def running_topology(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topol
 
         def umbel(name: str, *arguments: str, **more: str) -> subprocess.Popen[bytes]:
             own = {"UMBEL_SCRATCH_DIR": str(folder / name)}
-            command = [sys.executable, "-m", "app.cli", *arguments]
+            command = [sys.executable, "-m", "umbel", *arguments]
             return stack.enter_context(process(folder, name, command, {**env, **own, **more}))
 
         umbel("api", "api", "--port", str(port), UMBEL_API_KEYS=f"{line},{other_line}")

@@ -17,6 +17,7 @@ import pytest
 import redis
 
 from tests.workers.waiting_kit import until
+from umbel import floors
 from workers import processes
 from workers.assembly import Assembly, assemble
 from workers.broker import StrictTransport, make_app
@@ -57,7 +58,7 @@ class WorkerProcess:
         }
         with self.log.open("wb") as log:
             self.worker = processes.spawn(
-                processes.python("workers.main"), env=env, stdout=log, stderr=log
+                floors.command("workers.main"), env=env, stdout=log, stderr=log
             )
         until(lambda: self.parts.ledger.workers_alive() > 0)
 
@@ -299,7 +300,7 @@ def test_wrong_settings_are_reported(
 ) -> None:
     plain = {name: value for name, value in os.environ.items() if not name.startswith("UMBEL_")}
     done = subprocess.run(
-        [sys.executable, "-m", "app.cli", "worker", *(arguments or ["--queues", "cpu"])],
+        [sys.executable, "-m", "umbel", "worker", *(arguments or ["--queues", "cpu"])],
         env={**plain, **env},
         capture_output=True,
         text=True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
+from umbel import floors
 from workers import processes
 from workers.errors import TransientError
 
@@ -24,7 +25,7 @@ def run_apart(module: str, document: bytes, *arguments: str) -> bytes:
         name: value for name, value in os.environ.items() if not name.startswith(_SECRET)
     }
     process = processes.spawn(
-        processes.python(module, *arguments),
+        floors.command(module, *arguments),
         env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

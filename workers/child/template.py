@@ -39,6 +39,6 @@ def begin(threads: int) -> ForkServerContext:
         os.environ[name] = str(threads)
     os.environ["JE_ARROW_MALLOC_CONF"] = "background_thread:false"
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["workers.child.preload"])
+    context.set_forkserver_preload(["umbel.floors", "workers.child.preload"])
     forkserver.ensure_running()
     return context

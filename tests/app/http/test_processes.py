@@ -20,6 +20,7 @@ import pytest
 
 from app.http.processes import KeptProcess
 from tests.workers.waiting_kit import until
+from umbel import floors
 from workers import processes
 from workers.embedded import EmbeddedServer
 
@@ -44,7 +45,7 @@ class Apis:
         self.log = folder / "log"
         with self.log.open("wb") as log:
             self.process = processes.spawn(
-                processes.python("app.cli", "api", "--port", str(port), "--api-processes", "2"),
+                floors.command("app.cli", "api", "--port", str(port), "--api-processes", "2"),
                 env=env,
                 stdout=log,
                 stderr=subprocess.STDOUT,

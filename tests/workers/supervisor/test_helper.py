@@ -17,6 +17,7 @@ import pytest
 import redis
 
 from tests.workers.waiting_kit import until
+from umbel import floors
 from workers import processes
 from workers.assembly import Assembly, assemble
 from workers.embedded import EmbeddedServer
@@ -72,7 +73,7 @@ class Workers:
         }
         while len(self.workers) < N_WORKERS:
             with (self.folder / "log").open("ab") as log:
-                command = processes.python("workers.main")
+                command = floors.command("workers.main")
                 self.workers.append(processes.spawn(command, env=env, stdout=log, stderr=log))
         until(lambda: set(self.ready()) == {worker.pid for worker in self.workers})
 

@@ -1,6 +1,6 @@
 """A follower process: it takes the steps that the first process (`process_group`) sends it.
 
-`python -m` runs this module, with the follower's setting as its only argument, in JSON. Points are
+`main` runs in a fresh interpreter, with the follower's setting as its only argument, in JSON. Points are
 mapped from files of the first process, so they are in memory once; orders arrive line by line on
 stdin, and gradients go through `all_reduce`.
 
@@ -176,7 +176,3 @@ def _exit_code(error: BaseException) -> int:
 
 def _no_report(step: int) -> None:
     """The first process reports progress."""
-
-
-if __name__ == "__main__":
-    main()

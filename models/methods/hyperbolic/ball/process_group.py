@@ -23,7 +23,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -40,6 +39,7 @@ from models.methods.hyperbolic.ball.descent import Descent
 from models.methods.hyperbolic.ball.effort import BallEffort
 from models.methods.hyperbolic.ball.follower_process import NO_GPU_MEMORY, NO_MEMORY
 from models.progress import Progress
+from umbel import floors
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -154,7 +154,7 @@ class ProcessGroup(DistributedAllReduce):
             "threads": self._threads,
         }
         return subprocess.Popen(
-            [sys.executable, "-P", "-m", follower_process.__name__, json.dumps(setting)],
+            floors.command(follower_process.__name__, json.dumps(setting)),
             stdin=subprocess.PIPE,
             # Threads that spin while they wait would take the cores from the other processes.
             env={

@@ -1,0 +1,5 @@
+"""The package of the distribution: how its three floors are found, whatever else is installed.
+
+- `__main__`: the command `umbel`; start here.
+- `floors`: makes `app`, `workers` and `models` importable in a process of the service.
+"""
