@@ -274,7 +274,7 @@ def install_umbel(pip, extras, arguments):
 def _requirements(extras, arguments):
     if not arguments.requirements:
         umbel = str(ROOT) + ("[{}]".format(",".join(extras)) if extras else "")
-        return ["-e", umbel, "-e", str(ROOT / "client") + "[shell]"]
+        return ["-e", umbel, "-e", str(ROOT / "client")]
     import tomllib
 
     requirements = []
