@@ -1,32 +1,33 @@
 # Umbel: API and workers from one image, not root, no compiler in it.
-#   docker build -t umbel --build-arg TORCH_INDEX=https://... .   the index of PyTorch's CPU wheels,
-#       where the usual one has those for CUDA alone (2.7 GB, which constraints.txt refuses)
-#   docker build -t umbel:gpu --build-arg CUDA=yes .              the same PyTorch, for CUDA
-#   docker build -t umbel:small --build-arg EXTRAS=telemetry .    without PyTorch
+#   docker build -t umbel .                                        PyTorch for the CPU where pip's
+#       index or PyTorch's own has it, else without: the build says which, and what waits for it
+#   docker build -t umbel --build-arg TORCH_INDEX=https://... .    another index of CPU wheels
+#   docker build -t umbel:gpu --build-arg CUDA=yes .               PyTorch for CUDA (2.7 GB)
+#   docker build -t umbel:small --build-arg EXTRAS=telemetry --build-arg TORCH=no .
 #   docker build -t umbel --build-arg FONTS="fonts-noto-cjk fonts-noto-color-emoji" .
 FROM python:3.11-slim AS build
 ARG CUDA=no
+ARG TORCH=yes
 ARG TORCH_INDEX=
-ARG EXTRAS="telemetry torch"
+ARG EXTRAS="maps,cones,pdf,telemetry"
 WORKDIR /src
-RUN python -m venv /opt/umbel
 # Dependencies first: they change seldom, and this layer is large.
 COPY pyproject.toml constraints.txt ./
-RUN python -c 'import os, tomllib; \
-project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-extras = [project["optional-dependencies"][extra] for extra in os.environ["EXTRAS"].split()]; \
-print(*project["dependencies"], *sum(extras, []), sep="\n")' > requirements.txt
-# The refusal of triton is what keeps PyTorch for CUDA out; all other versions are those tested.
-RUN if [ "$CUDA" = yes ]; then sed -i '/^triton<0$/d' constraints.txt; fi; \
-    if [ -n "$TORCH_INDEX" ]; then \
-        /opt/umbel/bin/pip install --no-cache-dir -c constraints.txt --no-deps \
-            --index-url "$TORCH_INDEX" torch; fi \
-    && /opt/umbel/bin/pip install --no-cache-dir -c constraints.txt -r requirements.txt
-COPY README.md LICENSE ./
+COPY client/pyproject.toml client/
+COPY scripts/install.py scripts/
+RUN python scripts/install.py --venv /opt/umbel --requirements --extras "$EXTRAS" \
+        --torch-index "$TORCH_INDEX" \
+        $(if [ "$CUDA" = yes ]; then echo --cuda; fi) \
+        $(if [ "$TORCH" != yes ]; then echo --without-torch; fi)
+COPY README.md CHANGELOG.md LICENSE ./
+COPY client client
+COPY umbel umbel
 COPY models models
 COPY workers workers
 COPY app app
-RUN /opt/umbel/bin/pip install --no-cache-dir --no-deps .
+# The environment cannot be written where the service runs: modules are compiled here.
+RUN /opt/umbel/bin/pip install --no-cache-dir --no-deps ./client . \
+    && /opt/umbel/bin/python -m compileall -q -j 0 /opt/umbel/lib
 
 FROM python:3.11-slim
 # Fonts for pictures of names in scripts that the service's own font lacks; installed they take 91 MB
@@ -45,7 +46,7 @@ ENV PATH=/opt/umbel/bin:$PATH \
 USER umbel
 WORKDIR /var/lib/umbel
 # The one folder that can be written; a processor of another kind compiles again at its first start.
-RUN python -m models.compiled --all
+RUN umbel compile --all
 VOLUME /var/lib/umbel
 EXPOSE 8000
 STOPSIGNAL SIGTERM

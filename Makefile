@@ -1,6 +1,6 @@
 # Everything a newcomer, a developer and CI need. `make help` lists it.
 PYTHON ?= python3
-VENV := .venv
+VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 NODE := node_modules/.bin
@@ -10,36 +10,31 @@ PAGE := app/dashboard/js tests/dashboard/js *.config.js
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo serve check check-page check-contract format test test-page test-slow node chaos fuzz fuzz-guided mutants audit sbom image-root bench bench-quality docs notebooks client openapi sample clean
+.PHONY: help setup dev demo serve check check-page check-contract format test test-changed test-page test-slow node chaos fuzz fuzz-guided mutants audit sbom image-root bench bench-quality docs notebooks client openapi sample platforms fresh release clean again
 
 help:  ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
-$(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
-
-# The index of PyTorch's CPU wheels, where the usual one has PyTorch for CUDA alone.
+# An index of PyTorch's CPU wheels, in place of PyTorch's: https://download.pytorch.org/whl/cpu
 TORCH_INDEX ?=
-# yes: PyTorch for CUDA, in the version of constraints.txt, which refuses it.
+# yes: PyTorch for CUDA (2.7 GB).
 CUDA ?= no
-CONSTRAINTS := constraints.txt
-ifeq ($(CUDA),yes)
-CONSTRAINTS := $(VENV)/constraints.txt
-$(CONSTRAINTS): constraints.txt $(BIN)/python
-	sed '/^triton<0$$/d' $< > $@
+# Of maps, cones and pdf, which `make setup` installs; none: EXTRAS=
+EXTRAS ?= maps,cones,pdf
+INSTALL = $(PYTHON) scripts/install.py --venv $(VENV) --extras '$(EXTRAS)' \
+  $(if $(TORCH_INDEX),--torch-index '$(TORCH_INDEX)') $(if $(filter yes,$(CUDA)),--cuda)
+INSTALLED := pyproject.toml client/pyproject.toml constraints.txt scripts/install.py
+# What one of these variables brings is looked for again, and so is an environment that is not whole.
+ifneq ($(TORCH_INDEX)$(filter yes,$(CUDA))$(if $(wildcard $(BIN)/python),,again),)
+INSTALLED += again
 endif
-$(VENV)/.setup: $(BIN)/python pyproject.toml client/pyproject.toml $(CONSTRAINTS)
-	$(if $(TORCH_INDEX),$(PIP) install -q -c $(CONSTRAINTS) --no-deps --index-url $(TORCH_INDEX) torch)
-	$(PIP) install -q -c $(CONSTRAINTS) -e '.[torch]' -e './client[shell]' || { \
-	  echo "If torch and triton are in conflict: this index has PyTorch for CUDA (2.7 GB), which" >&2; \
-	  echo "constraints.txt refuses. Give the index of its CPU wheels, which PyTorch's page of the" >&2; \
-	  echo "installation names: make setup TORCH_INDEX=https://... For a GPU: make setup CUDA=yes" >&2; exit 1; }
-	$(BIN)/python -m models.compiled
+
+$(VENV)/.setup: $(INSTALLED)
+	@$(INSTALL)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.setup
-	$(PIP) install -q -c $(CONSTRAINTS) -e '.[dev]'
-	$(BIN)/python -m models.compiled --all
+	@$(INSTALL) --dev
 	@touch $@
 
 setup: $(VENV)/.setup  ## install into .venv what the service needs
@@ -56,7 +51,7 @@ serve: setup  ## run the service on this machine until Ctrl-C
 node:
 	@command -v node >/dev/null && command -v npm >/dev/null || { \
 	  echo 'The page is checked with Node.js 18.18 or newer and npm (on Debian: apt-get install nodejs npm).' >&2; \
-	  echo 'make setup, demo and serve need neither.' >&2; exit 1; }
+	  echo 'make setup, demo, serve and test need neither.' >&2; exit 1; }
 
 node_modules/.package-lock.json: package.json package-lock.json .npmrc | node
 	npm ci --no-progress
@@ -107,7 +102,7 @@ fuzz: dev  ## mutated files against every reader, for SECONDS seconds
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
 fuzz-guided: dev  ## files led by the code that they reach, for SECONDS seconds each format
-	$(PIP) install -q -c $(CONSTRAINTS) -e '.[fuzz]'
+	$(PIP) install -q -c constraints.txt -e '.[fuzz]' -e ./client
 	$(BIN)/python -m tests.fuzz.guided --seconds $(SECONDS)
 
 mutants: dev  ## which single changes of the Lua scripts their model does not notice
@@ -120,7 +115,7 @@ audit: dev  ## known weaknesses of the packages that constraints.txt pins
 	build/audit/bin/pip-audit --strict --no-deps --disable-pip -r constraints.txt
 
 $(VENV)/.bench: $(VENV)/.setup
-	$(PIP) install -q -c $(CONSTRAINTS) -e '.[bench]'
+	$(PIP) install -q -c constraints.txt -e '.[bench]' -e ./client
 	@touch $@
 
 bench: $(VENV)/.bench  ## the tables of numbers, as text, JSON and plots in bench-output
@@ -129,9 +124,21 @@ bench: $(VENV)/.bench  ## the tables of numbers, as text, JSON and plots in benc
 bench-quality: $(VENV)/.bench  ## how good trees and classifiers are on real sets with known classes
 	$(BIN)/python -m bench quality purity linkage words margins sphere calibration tasks classifiers labelled views supervision completion attributes splits momentum l2h_tables deep
 
-sbom: setup  ## what is installed, with versions and licences, in build/sbom.json (the report of pip inspect)
-	mkdir -p build
-	$(PIP) inspect --local > build/sbom.json
+$(VENV)/.release: $(VENV)/.dev
+	$(PIP) install -q -c constraints.txt -e '.[release]' -e ./client
+	@touch $@
+
+sbom: $(VENV)/.release  ## what a full installation holds, with versions and licences, as CycloneDX in dist
+	$(BIN)/python -m scripts.release sbom
+
+release: $(VENV)/.release  ## sdists and wheels in dist, tried in an empty environment, with SBOM and provenance
+	$(BIN)/python -m scripts.release all
+
+platforms: dev  ## whether every dependency has wheels for every system and Python (docs/platforms.md)
+	$(BIN)/python -m scripts.platforms
+
+fresh:  ## make demo and make test as a new user has them: a clone, no compiler, no Node, an empty HOME
+	$(PYTHON) scripts/fresh.py $(FRESH)
 
 # Needs root, Buildah and debootstrap. IMAGE_ROOT: further options, as --build-arg EXTRAS=telemetry.
 image-root: dev  ## build the image by Buildah alone, in build/image-root, and try the service in it

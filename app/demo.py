@@ -45,9 +45,7 @@ def service(data_dir: str, *options: str) -> Iterator[str]:
     seconds, but on a busy machine many times as long.
     """
     url_file = Path(data_dir) / "url"
-    command = floors.command(
-        "app.cli", "serve", "--port", "0", "--data-dir", data_dir, *options
-    )
+    command = floors.command("app.cli", "serve", "--port", "0", "--data-dir", data_dir, *options)
     log = Path(data_dir) / "demo.log"
     with log.open("wb") as sink:
         process = subprocess.Popen(command, stdout=sink, stderr=subprocess.STDOUT)

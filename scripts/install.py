@@ -1,6 +1,6 @@
 """Install Umbel into an environment by pip alone: what `make setup`, `make dev` and the image do.
 
-    python scripts/install.py [--venv .venv] [--dev] [--extras maps,cones,pdf] [--cuda] [--torch-index URL]
+    python scripts/install.py [--venv .venv] [--dev] [--extras maps,pdf] [--torch-index URL]
 
 PyTorch for the CPU is looked for before anything large is fetched: in pip's own index and folders,
 then in PyTorch's index of CPU wheels. Where neither has it, everything else is installed, and one
@@ -66,7 +66,7 @@ def main(argv=None):
         require_system(platform.system(), platform.libc_ver()[0])
         install(arguments)
     except Failed as error:
-        sys.exit("Umbel was not installed: {}".format(error))
+        sys.exit(f"Umbel was not installed: {error}")
     except KeyboardInterrupt:
         sys.exit("Umbel was not installed: interrupted. The same command goes on from here.")
 
@@ -82,7 +82,9 @@ def _parser():
     parser.add_argument("--without-torch", action="store_true", help="no PyTorch, wherever it is")
     parser.add_argument("--torch-index", default="", help="in place of " + TORCH_INDEX)
     parser.add_argument(
-        "--requirements", action="store_true", help="what Umbel needs, without Umbel (for the image)"
+        "--requirements",
+        action="store_true",
+        help="what Umbel needs, without Umbel (for the image)",
     )
     return parser
 
@@ -115,10 +117,12 @@ def install(arguments):
     require_room(arguments)
     torch, missing = choose_torch(pip, arguments)
     extras = [extra for extra in arguments.extras.split(",") if extra]
-    extras += ["torch"] * torch + ["dev"] * arguments.dev + ["dev-torch"] * (arguments.dev and torch)
+    extras += (
+        ["torch"] * torch + ["dev"] * arguments.dev + ["dev-torch"] * (arguments.dev and torch)
+    )
     left_out = install_umbel(pip, extras, arguments)
     seconds = time.monotonic() - began
-    print("Installed in {:.0f} s, {} MB: {}".format(seconds, _size_mb(arguments.venv), arguments.venv))
+    print(f"Installed in {seconds:.0f} s, {_size_mb(arguments.venv)} MB: {arguments.venv}")
     for line in left_out:
         print(line)
     if missing:
@@ -131,17 +135,17 @@ def environment(folder):
     if _usable(python):
         return python
     if folder.exists():
-        print("{} is not whole (or of another Python) and is made anew".format(folder))
+        print(f"{folder} is not whole (or of another Python) and is made anew")
     options = ["--clear"] if folder.exists() else []
     made = _run([sys.executable, "-m", "venv", *options, str(folder)])
     if made.returncode:
         _raise_cause(made.stdout)
         if "ensurepip" in made.stdout:
             raise Failed(
-                "{} cannot make environments. On Debian and Ubuntu: "
-                "apt-get install python3-venv".format(sys.executable)
+                f"{sys.executable} cannot make environments. On Debian and Ubuntu: "
+                "apt-get install python3-venv"
             )
-        raise Failed("no environment could be made in {}:\n{}".format(folder, made.stdout[-2000:]))
+        raise Failed(f"no environment could be made in {folder}:\n{made.stdout[-2000:]}")
     return python
 
 
@@ -158,14 +162,14 @@ def _usable(python):
 
 
 def require_room(arguments):
-    """Raises Failed where the disks of the environment or of temporary files have too little room."""
+    """Raises Failed where the disk of the environment has too little room."""
     parts = ["base", "cuda" if arguments.cuda else "torch", *(["dev"] if arguments.dev else [])]
     needed = sum(NEEDED_MB[part] for part in parts)
     free = shutil.disk_usage(str(arguments.venv)).free // 2**20
     if free + _size_mb(arguments.venv) < needed:
         raise Failed(
-            "it needs about {:,} MB in {}, where {:,} MB are free. Make room, or install "
-            "elsewhere: make setup VENV=/another/disk/venv".format(needed, arguments.venv, free)
+            f"it needs about {needed:,} MB in {arguments.venv}, where {free:,} MB are free. Make "
+            "room, or install elsewhere: make setup VENV=/another/disk/venv"
         )
 
 
@@ -221,17 +225,18 @@ def choose_torch(pip, arguments):
         _raise_cause(own.stdout, only=("room", "rights"))
         offered = pip.versions("torch", index)
         if not any(each.split("+")[0] == version for each in offered):
-            reason = "{} was not reached or has no torch {}".format(index, version)
+            reason = f"{index} was not reached or has no torch {version}"
         else:
             other = pip.install("--extra-index-url", index, *options)
             if other.returncode == 0:
                 return True, ""
             _raise_cause(other.stdout, only=("room", "rights"))
-            reason = "{} has torch {} for a GPU alone".format(index, version)
+            reason = f"{index} has torch {version} for a GPU alone"
     if arguments.torch_index:
         print("TORCH_INDEX: " + reason)
     return False, (
-        "PyTorch is not installed, since pip's own index has no build for the CPU here, and " + reason
+        "PyTorch is not installed, since pip's own index has no build for the CPU here, and "
+        + reason
     )
 
 
@@ -244,8 +249,8 @@ def waiting_for_torch(python):
     shown = _run([str(python), "-c", code])
     methods = shown.stdout.strip() if shown.returncode == 0 else "methods that learn by gradients"
     return (
-        "; waiting for it: {}. It comes by: make setup TORCH_INDEX=https://... (an index of CPU "
-        "wheels) or make setup CUDA=yes (2.7 GB)".format(methods)
+        f"; waiting for it: {methods}. It comes by: make setup TORCH_INDEX=https://... (an index "
+        "of CPU wheels) or make setup CUDA=yes (2.7 GB)"
     )
 
 
@@ -257,7 +262,7 @@ def install_umbel(pip, extras, arguments):
     _raise_cause(whole.stdout)
     optional = [extra for extra in extras if extra in EXTRAS]
     if not optional:
-        raise Failed("pip ends with\n{}".format(whole.stdout[-3000:]))
+        raise Failed(f"pip ends with\n{whole.stdout[-3000:]}")
     held = [extra for extra in extras if extra not in EXTRAS]
     _checked(pip.install(*_requirements(held, arguments)))
     lines = []
@@ -267,7 +272,7 @@ def install_umbel(pip, extras, arguments):
             continue
         _raise_cause(tried.stdout)
         last = tried.stdout.strip().splitlines()[-1]
-        lines.append("The extra {!r} was left out, it has no wheels here: {}".format(extra, last))
+        lines.append(f"The extra {extra!r} was left out, it has no wheels here: {last}")
     return lines
 
 
@@ -287,27 +292,50 @@ def _requirements(extras, arguments):
 
 
 CAUSES = (
-    ("room", ("No space left on device", "Errno 28"), (
-        "there is no room left on the disk (of {venv}, or of temporary files: TMPDIR names another "
-        "folder). Make room, then run the same command again."
-    )),
-    ("network", (
-        "Temporary failure in name resolution", "Name or service not known", "NewConnectionError",
-        "Failed to establish a new connection", "Network is unreachable", "Connection refused",
-        "ConnectTimeoutError", "Read timed out", "nodename nor servname", "ProxyError",
-        "getaddrinfo failed",
-    ), (
-        "pip cannot reach its index. Look at the network, at proxies (HTTPS_PROXY) and at pip's "
-        "configuration (pip config list), then run the same command again."
-    )),
-    ("certificates", ("CERTIFICATE_VERIFY_FAILED", "SSLError"), (
-        "the certificate of pip's index is not trusted here. Where a proxy has one: "
-        "PIP_CERT=/path/to/its.pem make setup"
-    )),
-    ("rights", ("Permission denied", "Read-only file system", "Errno 13", "Errno 30"), (
-        "a folder cannot be written (the lines above name it). The environment is {venv}; "
-        "VENV=/another/folder names another."
-    )),
+    (
+        "room",
+        ("No space left on device", "Errno 28"),
+        (
+            "there is no room left on the disk (of {venv}, or of temporary files: TMPDIR names "
+            "another folder). Make room, then run the same command again."
+        ),
+    ),
+    (
+        "network",
+        (
+            "Temporary failure in name resolution",
+            "Name or service not known",
+            "NewConnectionError",
+            "Failed to establish a new connection",
+            "Network is unreachable",
+            "Connection refused",
+            "ConnectTimeoutError",
+            "Read timed out",
+            "nodename nor servname",
+            "ProxyError",
+            "getaddrinfo failed",
+        ),
+        (
+            "pip cannot reach its index. Look at the network, at proxies (HTTPS_PROXY) and at "
+            "pip's configuration (pip config list), then run the same command again."
+        ),
+    ),
+    (
+        "certificates",
+        ("CERTIFICATE_VERIFY_FAILED", "SSLError"),
+        (
+            "the certificate of pip's index is not trusted here. Where a proxy has one: "
+            "PIP_CERT=/path/to/its.pem make setup"
+        ),
+    ),
+    (
+        "rights",
+        ("Permission denied", "Read-only file system", "Errno 13", "Errno 30"),
+        (
+            "a folder cannot be written (the lines above name it). The environment is {venv}; "
+            "VENV=/another/folder names another."
+        ),
+    ),
 )
 """Kinds of failures: words of pip's output, and what the user can do."""
 
@@ -324,13 +352,11 @@ def _raise_cause(output, only=()):
 def _checked(finished):
     if finished.returncode:
         _raise_cause(finished.stdout)
-        raise Failed("pip ends with\n{}".format(finished.stdout[-3000:]))
+        raise Failed(f"pip ends with\n{finished.stdout[-3000:]}")
 
 
 def _run(command):
-    return subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True
-    )
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def _size_mb(folder):

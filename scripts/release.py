@@ -1,0 +1,266 @@
+"""`make release`: sdists and wheels of `umbel` and `umbel-client` in `dist`, tried, described.
+
+    python -m scripts.release all          build, trial, sbom, provenance
+    python -m scripts.release trial        what `dist` holds, in an empty environment and folder
+
+The trial installs the wheels, and a wheel made of each sdist has to be the same. It then runs, with
+foreign packages `app`, `workers` and `models` on the path: the demo, `umbel run`, the page, the
+client's README; and imports the foreign packages beside ours. `sbom.cdx.json` says what such an
+installation holds (CycloneDX), `provenance.json` what was built from which commit (in-toto, SLSA).
+Anything that fails ends with a message and status 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+import venv
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DIST = ROOT / "dist"
+PROJECTS = {"umbel": ROOT, "umbel-client": ROOT / "client"}
+FOREIGN = ("app", "workers", "models")
+SAMPLE = ROOT / "app" / "sample"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("step", choices=["all", "build", "trial", "sbom", "provenance"])
+    step = parser.parse_args().step
+    steps = {"build": build, "trial": trial, "sbom": sbom, "provenance": provenance}
+    for name in steps if step == "all" else [step]:
+        began = time.monotonic()
+        steps[name]()
+        print(f"{name}: done in {time.monotonic() - began:.0f} s", flush=True)
+
+
+def build() -> None:
+    """Build the four files. Where the work tree is not clean it says so."""
+    if _output("git", "status", "--porcelain"):
+        print("the work tree has changes that no commit holds", file=sys.stderr)
+    shutil.rmtree(DIST, ignore_errors=True)
+    for folder in PROJECTS.values():
+        _run(sys.executable, "-m", "build", "--outdir", DIST, folder)
+    for wheel in sorted(DIST.glob("*.whl")):
+        top = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+        taken = sorted(name for name in top if not name.endswith(".dist-info"))
+        if taken != [wheel.name.split("-")[0]]:
+            sys.exit(f"{wheel.name} takes the names {taken}")
+        print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB")
+
+
+def trial() -> None:
+    """Try what `dist` holds as a user would."""
+    _same_from_sdist()
+    with tempfile.TemporaryDirectory(prefix="release-") as temporary:
+        place = Path(temporary)
+        python = _environment(place / "venv")
+        foreign = place / "foreign"
+        for name in FOREIGN:
+            (foreign / name).mkdir(parents=True)
+            (foreign / name / "__init__.py").write_text("FOREIGN = True\n")
+        empty = place / "empty"
+        empty.mkdir()
+        command = str(python.with_name("umbel"))
+        env = {**os.environ, "PYTHONPATH": str(foreign), "HOME": str(place), "UMBEL_URL": ""}
+
+        def go(*words: object, **more: str) -> str:
+            done = subprocess.run(
+                [str(word) for word in words],
+                cwd=empty,
+                env={**env, **more},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if done.returncode:
+                sys.exit(
+                    f"{words} ended with {done.returncode}:\n{(done.stdout + done.stderr)[-4000:]}"
+                )
+            return done.stdout
+
+        print(go(command, "--version").strip())
+        theirs = "import umbel, app, workers, models; print(app.FOREIGN, models.FOREIGN)"
+        assert go(python, "-c", theirs).split() == ["True", "True"]
+        print(go(command, "demo", "--out", empty / "demo").splitlines()[-1])
+        out = empty / "tree.nwk"
+        go(
+            command,
+            "run",
+            "l2h",
+            SAMPLE / "logits.npy",
+            "--names",
+            SAMPLE / "names.json",
+            "--out",
+            out,
+        )
+        print(f"umbel run: {out.read_text()[:60]}...")
+        with _service(command, empty, env) as url:
+            print(go(python, "-c", _PAGE, url).strip())
+            print(go(python, ROOT / "scripts" / "readme_tour.py", UMBEL_URL=url).strip())
+
+
+_PAGE = """
+import re, sys
+import httpx
+with httpx.Client(base_url=sys.argv[1]) as client:
+    page = client.get("/").raise_for_status().text
+    parts = sorted(set(re.findall(r'(?:src|href)="(/?[^":]+[.](?:js|css|svg))"', page)))
+    for part in parts:
+        client.get(part if part.startswith("/") else "/" + part).raise_for_status()
+    client.get("/docs").raise_for_status()
+    methods = client.get("/v1/methods").raise_for_status().json()
+    print(f"the page with {len(parts)} parts; {len(methods['items'])} methods")
+"""
+
+
+def _same_from_sdist() -> None:
+    """A wheel made of an sdist holds the same files as the one made of the work tree."""
+    with tempfile.TemporaryDirectory(prefix="sdist-") as temporary:
+        for sdist in sorted(DIST.glob("*.tar.gz")):
+            _run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", temporary, sdist)
+        for wheel in sorted(Path(temporary).glob("*.whl")):
+            first, second = (
+                {info.filename: info.CRC for info in zipfile.ZipFile(path).infolist()}
+                for path in (wheel, DIST / wheel.name)
+            )
+            if first != second:
+                sys.exit(
+                    f"{wheel.name} differs when made of the sdist: {first.keys() ^ second.keys()}"
+                )
+
+
+def _environment(folder: Path) -> Path:
+    """The Python of a new environment with the wheels of `dist`, without PyTorch."""
+    venv.create(folder, with_pip=True)
+    python = folder / "bin" / "python"
+    wheels = [str(path) for path in sorted(DIST.glob("*.whl"))]
+    umbel = [
+        f"{path}[maps,pdf]" if "client" not in path else f"{path}[all,sklearn]" for path in wheels
+    ]
+    pip = [
+        python,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "install",
+        "-q",
+        "--only-binary",
+        ":all:",
+    ]
+    _run(*pip, "-c", ROOT / "constraints.txt", *umbel)
+    return python
+
+
+@contextmanager
+def _service(command: str, folder: Path, env: dict[str, str]) -> Iterator[str]:
+    url = folder / "umbel-data" / "url"
+    process = subprocess.Popen([command, "serve", "--port", "0"], cwd=folder, env=env)
+    try:
+        while not url.exists():
+            if process.poll() is not None:
+                sys.exit(f"umbel serve ended with {process.returncode}")
+            time.sleep(0.05)
+        yield url.read_text().strip()
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def sbom() -> None:
+    """Write what a full installation of this commit holds, in CycloneDX."""
+    DIST.mkdir(exist_ok=True)
+    file = DIST / "sbom.cdx.json"
+    _run(
+        *(sys.executable, "-m", "cyclonedx_py", "environment", sys.executable),
+        *("--pyproject", ROOT / "pyproject.toml", "--mc-type", "application"),
+        *("--output-reproducible", "--of", "JSON", "-o", file),
+    )
+    components = json.loads(file.read_text())["components"]
+    print(f"{file.name}: {len(components)} components")
+
+
+def provenance() -> None:
+    """Write which commit and tools made the files of `dist`, with their digests."""
+    subjects = [
+        {"name": path.name, "digest": {"sha256": hashlib.sha256(path.read_bytes()).hexdigest()}}
+        for path in sorted(DIST.glob("*"))
+        if path.name != "provenance.json"
+    ]
+    commit = _output("git", "rev-parse", "HEAD")
+    statement = {
+        "_type": "https://in-toto.io/Statement/v1",
+        "subject": subjects,
+        "predicateType": "https://slsa.dev/provenance/v1",
+        "predicate": {
+            "buildDefinition": {
+                "buildType": "make release",
+                "externalParameters": {"version": version()},
+                "resolvedDependencies": [
+                    {"name": "source", "digest": {"gitCommit": commit}},
+                    {
+                        "name": "constraints.txt",
+                        "digest": {
+                            "sha256": hashlib.sha256(
+                                (ROOT / "constraints.txt").read_bytes()
+                            ).hexdigest()
+                        },
+                    },
+                ],
+            },
+            "runDetails": {
+                "builder": {"id": f"python {platform.python_version()} on {platform.platform()}"},
+                "metadata": {
+                    "finishedOn": datetime.now(UTC).isoformat(timespec="seconds"),
+                    "workTreeClean": not _output("git", "status", "--porcelain"),
+                },
+            },
+        },
+    }
+    (DIST / "provenance.json").write_text(json.dumps(statement, indent=2) + "\n")
+    print(f"provenance.json: {len(subjects)} files of commit {commit[:12]}")
+
+
+def version() -> str:
+    """The version of both projects. Exits where they differ."""
+    versions = {
+        name: tomllib.loads((folder / "pyproject.toml").read_text())["project"]["version"]
+        for name, folder in PROJECTS.items()
+    }
+    text = (ROOT / "client" / "umbel_client" / "version.py").read_text()
+    stated = re.search(r'^VERSION = "(.*)"$', text, flags=re.MULTILINE)
+    if len({*versions.values(), stated and stated[1]}) != 1:
+        sys.exit(f"the versions differ: {versions}, {stated and stated[1]}")
+    return str(versions["umbel"])
+
+
+def _run(*command: object) -> None:
+    done = subprocess.run([str(word) for word in command], cwd=ROOT, check=False)
+    if done.returncode:
+        sys.exit(f"{command} ended with {done.returncode}")
+
+
+def _output(*command: str) -> str:
+    shown: Sequence[str] = command
+    return subprocess.run(
+        shown, cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+if __name__ == "__main__":
+    main()
