@@ -191,10 +191,14 @@ class Pip:
         found = re.search(r"^Version: (\S+)", shown, flags=re.MULTILINE)
         return found.group(1) if found else ""
 
-    def versions(self, package, index):
-        """The versions of a package that an index has: none where it cannot be reached soon."""
-        limits = ["--timeout", str(LONGEST_PROBE_S), "--retries", "0"]
-        listed = _run([*self._command, "index", "versions", package, "--index-url", index, *limits])
+    def versions(self, package, index=""):
+        """The versions of a package that an index has, by default pip's own: none where it cannot
+        be reached soon."""
+        options = ["--timeout", str(LONGEST_PROBE_S), "--retries", "0"]
+        # Folders and further indexes of pip's configuration are not that index.
+        alone = {"PIP_FIND_LINKS": "", "PIP_EXTRA_INDEX_URL": ""} if index else {}
+        options += ["--index-url", index] if index else []
+        listed = _run([*self._command, "index", "versions", package, *options], **alone)
         found = re.search(r"^Available versions: (.*)$", listed.stdout, flags=re.MULTILINE)
         return found.group(1).split(", ") if found and not listed.returncode else []
 
@@ -222,7 +226,7 @@ def choose_torch(pip, arguments):
         own = pip.install(*options)
         if own.returncode == 0:
             return True, ""
-        _raise_cause(own.stdout, only=("room", "rights"))
+        _raise_cause(own.stdout, ("room", "rights"))
         offered = pip.versions("torch", index)
         if not any(each.split("+")[0] == version for each in offered):
             reason = f"{index} was not reached or has no torch {version}"
@@ -230,7 +234,7 @@ def choose_torch(pip, arguments):
             other = pip.install("--extra-index-url", index, *options)
             if other.returncode == 0:
                 return True, ""
-            _raise_cause(other.stdout, only=("room", "rights"))
+            _raise_cause(other.stdout, ("room", "rights"))
             reason = f"{index} has torch {version} for a GPU alone"
     if arguments.torch_index:
         print("TORCH_INDEX: " + reason)
@@ -260,6 +264,8 @@ def install_umbel(pip, extras, arguments):
     if whole.returncode == 0:
         return []
     _raise_cause(whole.stdout)
+    if not pip.versions("pydantic"):
+        raise Failed(CAUSES["network"][1])
     optional = [extra for extra in extras if extra in EXTRAS]
     if not optional:
         raise Failed(f"pip ends with\n{whole.stdout[-3000:]}")
@@ -291,60 +297,48 @@ def _requirements(extras, arguments):
     return [each for each in requirements if not each.startswith("umbel")]
 
 
-CAUSES = (
-    (
-        "room",
+CAUSES = {
+    "room": (
         ("No space left on device", "Errno 28"),
-        (
-            "there is no room left on the disk (of {venv}, or of temporary files: TMPDIR names "
-            "another folder). Make room, then run the same command again."
-        ),
+        "there is no room left on the disk (of {venv}, or of temporary files: TMPDIR names another "
+        "folder). Make room, then run the same command again.",
     ),
-    (
-        "network",
+    "network": (
         (
             "Temporary failure in name resolution",
             "Name or service not known",
-            "NewConnectionError",
+            "nodename nor servname",
+            "getaddrinfo failed",
             "Failed to establish a new connection",
             "Network is unreachable",
             "Connection refused",
             "ConnectTimeoutError",
             "Read timed out",
-            "nodename nor servname",
             "ProxyError",
-            "getaddrinfo failed",
         ),
-        (
-            "pip cannot reach its index. Look at the network, at proxies (HTTPS_PROXY) and at "
-            "pip's configuration (pip config list), then run the same command again."
-        ),
+        "pip cannot reach its index. Look at the network, at proxies (HTTPS_PROXY) and at pip's "
+        "configuration (pip config list), then run the same command again.",
     ),
-    (
-        "certificates",
+    "certificates": (
         ("CERTIFICATE_VERIFY_FAILED", "SSLError"),
-        (
-            "the certificate of pip's index is not trusted here. Where a proxy has one: "
-            "PIP_CERT=/path/to/its.pem make setup"
-        ),
+        "the certificate of pip's index is not trusted here. Where a proxy has one: "
+        "PIP_CERT=/path/to/its.pem make setup",
     ),
-    (
-        "rights",
+    "rights": (
         ("Permission denied", "Read-only file system", "Errno 13", "Errno 30"),
-        (
-            "a folder cannot be written (the lines above name it). The environment is {venv}; "
-            "VENV=/another/folder names another."
-        ),
+        "a folder cannot be written (the line above names it). The environment is {venv}; "
+        "VENV=/another/folder names another.",
     ),
-)
+}
 """Kinds of failures: words of pip's output, and what the user can do."""
 
 
-def _raise_cause(output, only=()):
+def _raise_cause(output, kinds=tuple(CAUSES)):
     """Raise Failed if the output of pip or venv names one of the usual causes."""
-    for kind, words, advice in CAUSES:
-        if (not only or kind in only) and any(word in output for word in words):
-            named = [line for line in output.splitlines() if any(word in line for word in words)]
+    for kind in kinds:
+        words, advice = CAUSES[kind]
+        named = [line for line in output.splitlines() if any(word in line for word in words)]
+        if named:
             print(named[-1][:500], file=sys.stderr)
             raise Failed(advice.format(venv=ROOT / ".venv"))
 
@@ -355,8 +349,15 @@ def _checked(finished):
         raise Failed(f"pip ends with\n{finished.stdout[-3000:]}")
 
 
-def _run(command):
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+def _run(command, **environment):
+    return subprocess.run(
+        command,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
 
 
 def _size_mb(folder):

@@ -1,8 +1,8 @@
 """A follower process: it takes the steps that the first process (`process_group`) sends it.
 
-`main` runs in a fresh interpreter, with the follower's setting as its only argument, in JSON. Points
-are mapped from files of the first process, so they are in memory once; orders arrive line by line
-on stdin, and gradients go through `all_reduce`.
+`main` runs in a fresh interpreter, with the follower's setting as its only argument, in JSON.
+Points are mapped from files of the first process, so they are in memory once; orders arrive line by
+line on stdin, and gradients go through `all_reduce`.
 
 No follower outlives the first process: the kernel kills both together (Linux), and a follower exits
 when stdin closes.
