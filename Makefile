@@ -134,7 +134,7 @@ sbom: $(VENV)/.release  ## what a full installation holds, with versions and lic
 release: $(VENV)/.release  ## sdists and wheels in dist, tried in an empty environment, with SBOM and provenance
 	$(BIN)/python -m scripts.release all
 
-platforms: dev  ## whether every dependency has wheels for every system and Python (docs/platforms.md)
+platforms: dev  ## whether every dependency has wheels for every system and Python (docs/install.md)
 	$(BIN)/python -m scripts.platforms
 
 fresh:  ## make demo and make test as a new user has them: a clone, no compiler, no Node, an empty HOME

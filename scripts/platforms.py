@@ -2,7 +2,7 @@
 
 For each it resolves the base, each extra and the client, in the versions of `constraints.txt`, by
 `pip install --dry-run --only-binary :all: --platform ...`, and writes the table of
-`docs/platforms.md`. Where the index does not serve metadata apart from wheels, pip fetches the
+`docs/install.md`. Where the index does not serve metadata apart from wheels, pip fetches the
 wheels: gigabytes. Exits with 1 if the base or the client lacks a wheel.
 
 """
@@ -24,7 +24,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 EXTRAS = ("maps", "cones", "pdf", "telemetry", "torch")
-PAGE = ROOT / "docs" / "platforms.md"
+PAGE = ROOT / "docs" / "install.md"
 BEGIN, END = "<!-- written by make platforms -->", "<!-- end -->"
 
 
