@@ -227,7 +227,7 @@ def _settings(arguments: argparse.Namespace) -> int:
     import json
 
     from app.settings import Settings, listed
-    from models import registry
+    from app.waiting import sentences
     from workers.settings import wrong_settings
 
     try:
@@ -241,8 +241,8 @@ def _settings(arguments: argparse.Namespace) -> int:
     for row in rows:
         mark = "" if row["value"] == row["default"] else f"  (default: {row['default']})"
         print(f"{row['name']}={row['value']}{mark}\n    {row['description']}")
-    for package, waiting in registry.waiting().items():
-        print(f"{package} is not installed; these methods wait for it: {', '.join(waiting)}")
+    for sentence in sentences():
+        print(sentence)
     return 0
 
 

@@ -206,8 +206,8 @@ class _LocalService:
             print(f"data in {self._data_dir}", flush=True)
             if self._keyless:
                 print("no keys configured: only this machine can call it", flush=True)
-            for package in packages.missing():
-                print(f"{package} is not installed: `umbel settings` names the methods", flush=True)
+            if absent := ", ".join(packages.missing()):
+                print(f"not installed: {absent}; `umbel settings` names what waits", flush=True)
             threading.Thread(target=self._watch_ready, daemon=True).start()
             status = self._watch()
         finally:

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from models import packages
 from models.data import Data
+from models.maps.options import NEEDS
 from models.registry import method
 from models.tree import paths
 
@@ -62,7 +64,10 @@ def compile_common() -> None:
 
 
 def compile_map() -> None:
-    """Compile the functions of umap-learn that maps use, and those that it compiles at import."""
+    """Compile the functions of umap-learn that maps use, and those that it compiles at import.
+    Nothing where it is not installed."""
+    if packages.missing(NEEDS["umap"]):
+        return
     from models.maps.mapping import mapped
     from models.maps.options import MapTerms
     from models.progress import silent
@@ -72,9 +77,11 @@ def compile_map() -> None:
 
 
 def compile_all() -> None:
-    """Compile the functions of single methods."""
+    """Compile the functions of single methods, but those whose packages are not installed."""
     for name, inputs, params in (*_clusterings(), *_classifiers()):
         used = method(name)
+        if packages.missing(used.needs):
+            continue
         used.fit(Data(inputs), used.Params.model_validate(params))
 
 

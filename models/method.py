@@ -8,7 +8,7 @@ subclass of `Method`. Public methods here are final and validate; the hooks star
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, final, get_args
 
@@ -217,7 +217,9 @@ class Method(ABC, Generic[P]):
         "pictures" of nodes where rows are images, "confusions" of classes, and "ball" where points
         lie in the Poincaré ball.
     queue : "cpu" or "gpu"; `queue_for` gives that of a job's parameters.
-    needs : optional packages (`models.packages`) of a fit; `needs_for` gives those of parameters.
+    needs : optional packages (`models.packages`) of a fit.
+    needs_of_values : those of single values of parameters besides, by parameter and value; `device`
+        "cuda" has its own.
     advice : what to use instead, for the message that refuses data that are too large.
     resumes : whether it uses `Run.checkpoint`.
     placing : where a model puts a new row, to be read after "a row goes to".
@@ -236,6 +238,7 @@ class Method(ABC, Generic[P]):
     outputs: ClassVar[tuple[str, ...]] = ("tree",)
     queue: ClassVar[Literal["cpu", "gpu"]] = "cpu"
     needs: ClassVar[tuple[str, ...]] = ()
+    needs_of_values: ClassVar[Mapping[str, Mapping[str, tuple[str, ...]]]] = {}
     advice: ClassVar[str] = ""
     resumes: ClassVar[bool] = False
     placing: ClassVar[str] = ""
@@ -281,10 +284,20 @@ class Method(ABC, Generic[P]):
         """The queue of a job with these parameters."""
         return "gpu" if params.get("device") == "cuda" else self.queue
 
-    def needs_for(self, params: Mapping[str, Any]) -> tuple[str, ...]:
-        """The optional packages without which a fit with these parameters fails."""
-        on_gpu = ("torch",) if params.get("device") == "cuda" else ()
-        return tuple(dict.fromkeys((*self.needs, *on_gpu)))
+    def values_with_needs(self) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+        """The parameter, the value and the optional packages of each value that needs some."""
+        on_gpu = {"device": {"cuda": ("torch",)}} if "cuda" in self.devices else {}
+        for parameter, values in {**on_gpu, **self.needs_of_values}.items():
+            for value, needed in values.items():
+                yield parameter, value, needed
+
+    def require_packages(self, params: Mapping[str, Any]) -> None:
+        """Raises UsageError `method-unavailable` where a package that a fit with these parameters
+        needs is not installed; `where` has the parameter, or "method"."""
+        packages.require(f"Method {self.id!r}", self.needs, parameter="method")
+        for parameter, value, needed in self.values_with_needs():
+            if params.get(parameter) == value:
+                packages.require(f"{value!r} for {parameter!r}", needed, parameter=parameter)
 
     def opens_sockets(self, params: Mapping[str, Any]) -> bool:
         """Whether a fit with these parameters has processes that meet on the loopback interface;
@@ -315,7 +328,7 @@ class Method(ABC, Generic[P]):
         self._check_inputs(data)
         progress(0.0, "checking")
         self.check_size(data.shapes(), params, memory.available())
-        with packages.refusing(self.id):
+        with packages.refusing(f"Method {self.id!r}", parameter="method"):
             self._check(data, params)
         if crew is None:
 
@@ -325,7 +338,7 @@ class Method(ABC, Generic[P]):
             crew = Alone(compute, progress=progress)
         rng = np.random.default_rng(getattr(params, "seed", 0))
         run = Run(rng, progress, threads, crew, checkpoint or Checkpoint())
-        with packages.refusing(self.id):
+        with packages.refusing(f"Method {self.id!r}", parameter="method"):
             fitted = self._fit(data, params, run)
         tree = fitted.tree.validate()
         progress(1.0, "done")
@@ -364,7 +377,7 @@ class Method(ABC, Generic[P]):
                 "'threshold' and 'confidence'.",
                 code="cannot-predict",
             )
-        with packages.refusing(self.id):
+        with packages.refusing(f"Method {self.id!r}", parameter="method"):
             return self._predict(model, tree, data)
 
     @final

@@ -1,38 +1,87 @@
-"""Packages that only some methods need: extras of the distribution, which may be left out."""
+"""Packages that only some methods, values of parameters, maps or pictures need: extras of the
+distribution, which may be left out.
+
+What needs one names it: a method in `needs` and `needs_of_values`, a map in `models.maps.options`,
+a form of pictures in `app.forms`. Each is then refused by the same sentence.
+"""
 
 from __future__ import annotations
 
+import platform
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 
 from models.errors import UsageError
 
-OPTIONAL = ("torch",)
-"""Each is an extra of the same name."""
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """module : what is imported of it. extra : of the distribution, which installs it."""
+
+    module: str
+    extra: str
 
 
-def missing(needed: Iterable[str] = OPTIONAL) -> list[str]:
+OPTIONAL = {
+    "torch": Package("torch", "torch"),
+    "umap-learn": Package("umap", "maps"),
+    "openTSNE": Package("openTSNE", "maps"),
+    "cvxpy": Package("cvxpy", "cones"),
+    "clarabel": Package("clarabel", "cones"),
+    "typst": Package("typst", "pdf"),
+}
+"""By the name of the package."""
+
+COMPILED = {"openTSNE": ("linux", "aarch64")}
+"""Where the extra leaves a package out, since it has no wheel there: platform and machine."""
+
+
+def missing(needed: Iterable[str] = tuple(OPTIONAL)) -> list[str]:
     """Those of some packages that are not installed; none is imported."""
-    return [package for package in needed if find_spec(package) is None]
+    return [name for name in needed if find_spec(OPTIONAL[name].module) is None]
 
 
-def absence(method_id: str, package: str) -> UsageError:
-    """The refusal of a method for lack of a package."""
+def command(package: str) -> str:
+    """What installs a package."""
+    if COMPILED.get(package) == (sys.platform, platform.machine()):
+        return f"pip install {package}"
+    return f"pip install 'umbel[{OPTIONAL[package].extra}]'"
+
+
+def absence(
+    what: str, package: str, *, code: str = "method-unavailable", parameter: str
+) -> UsageError:
+    """The refusal of something for lack of a package.
+
+    what : the beginning of the sentence. parameter : what of the request is refused.
+    """
+    compiled = "" if "[" in command(package) else ", which compiles it: it has no wheel there"
     return UsageError(
-        f"Method {method_id!r} needs the package {package}, which is not installed where the "
-        f"service runs; its operator installs it by `pip install 'umbel[{package}]'`.",
-        code="method-unavailable",
-        parameter="method",
+        f"{what} needs the package {package}, which is not installed where the service runs; its "
+        f"operator installs it by `{command(package)}`{compiled}.",
+        code=code,
+        parameter=parameter,
     )
 
 
+def require(
+    what: str, needed: Iterable[str], *, code: str = "method-unavailable", parameter: str
+) -> None:
+    """Raises `absence` for the first of some packages that is not installed."""
+    for package in missing(needed):
+        raise absence(what, package, code=code, parameter=parameter)
+
+
 @contextmanager
-def refusing(method_id: str) -> Iterator[None]:
+def refusing(what: str, *, parameter: str) -> Iterator[None]:
     """Raises `absence` where an optional package cannot be imported."""
     try:
         yield
     except ModuleNotFoundError as error:
-        if error.name not in OPTIONAL:
-            raise
-        raise absence(method_id, error.name) from None
+        for name, package in OPTIONAL.items():
+            if error.name == package.module:
+                raise absence(what, name, parameter=parameter) from None
+        raise

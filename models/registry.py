@@ -59,13 +59,15 @@ def method(method_id: str) -> Method[Any]:
 
 
 def waiting() -> dict[str, list[str]]:
-    """By package that is not installed, the ids of the methods that wait for it."""
+    """By package that is not installed, what of the methods waits for it: ids, and values of
+    parameters as `tcs-cs with solver=scs`."""
     by_package: dict[str, list[str]] = {}
-    if not packages.missing():
-        return by_package
     for found in methods().values():
         for package in packages.missing(found.needs):
             by_package.setdefault(package, []).append(found.id)
+        for parameter, value, needed in found.values_with_needs():
+            for package in packages.missing(set(needed) - set(found.needs)):
+                by_package.setdefault(package, []).append(f"{found.id} with {parameter}={value}")
     return by_package
 
 

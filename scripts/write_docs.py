@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from inspect import cleandoc
 from itertools import groupby
 from pathlib import Path
@@ -21,6 +21,7 @@ from app.cli import parser
 from app.http.problems import KINDS
 from app.settings import Settings
 from models.method import Method
+from models.packages import OPTIONAL
 from models.registry import methods
 from workers.settings import WorkerSettings
 
@@ -82,9 +83,23 @@ def _method_page(method: Method[Any]) -> str:
             else "It does not predict."
         )
         + (" Rows can be transformed into a new dataset." if method.transforms else "")
-        + "".join(f" It needs the extra `{package}` of the server." for package in method.needs),
+        + "".join(_needs(method)),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _needs(method: Method[Any]) -> Iterator[str]:
+    """The sentences on extras of the server, each after a space."""
+    for extra in _extras(method.needs):
+        yield f" It needs the extra `{extra}` of the server."
+    for parameter, values in method.needs_of_values.items():
+        for extra in _extras(name for needed in values.values() for name in needed):
+            listed = " and ".join(f"`{value}`" for value in values)
+            yield f" The values {listed} of `{parameter}` need the extra `{extra}`."
+
+
+def _extras(needed: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(OPTIONAL[name].extra for name in needed))
 
 
 def _docstring(method: Method[Any]) -> str:

@@ -12,6 +12,8 @@ import hypothesis
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.needs_kit import Unread, lacking, need, needs_of, table
+
 # Several test processes share the cores: each computes on one thread unless a test requests
 # more, and idle threads do not spin (as in a worker, `workers.child.template`).
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -76,6 +78,32 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
         return None
     config.option.loadscopereorder = False
     return ByFile(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makemodule(
+    module_path: Path, parent: pytest.Collector
+) -> pytest.Module | None:
+    """A file that cannot be imported here, as its `pytestmark` says."""
+    if not lacking(needs_of(module_path)):
+        return None
+    unread: pytest.Module = Unread.from_parent(parent, path=module_path)
+    return unread
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for marker in item.iter_markers("needs"):
+        need(*marker.args)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The table of what was skipped for lack of something."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    lines = table(str(report.longrepr) for report in skipped)
+    if lines:
+        terminalreporter.section("skipped for lack of")
+        terminalreporter.write_line("\n".join(lines))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

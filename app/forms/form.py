@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -17,6 +17,7 @@ from fastapi import APIRouter, Header, Path, Request, Response
 from app.http.etags import matches, require_match
 from app.http.problems import Refused
 from app.http.streaming import Turn, streamed
+from models import packages
 
 T = TypeVar("T")
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Awaitable[Response]])
@@ -42,7 +43,7 @@ class Form(Generic[T]):
     """One form of a T: suffix of the path, media type, writer.
 
     drawn : whether it is a picture. rendered : whether another process makes it, which has a queue
-    of its own.
+    of its own. needs : optional packages (`models.packages`) without which it cannot be written.
     """
 
     suffix: str
@@ -50,12 +51,15 @@ class Form(Generic[T]):
     write: Callable[[T], Chunks]
     drawn: bool = False
     rendered: bool = False
+    needs: tuple[str, ...] = ()
 
 
 def by_suffix(suffix: str, forms: Sequence[Form[T]]) -> Form[T]:
-    """The form with this suffix. Raises Refused `not-acceptable` (406), which lists all forms."""
+    """The form with this suffix. Raises Refused `not-acceptable` (406), which lists all forms, and
+    UsageError of that code where a package that it needs is not installed."""
     for form in forms:
         if form.suffix == suffix:
+            require_packages(form.suffix, form.needs)
             return form
     raise _none_fits(f"the suffix .{suffix}", forms)
 
@@ -68,19 +72,29 @@ def by_suffix_documented(forms: Sequence[Form[T]]) -> dict[str, dict[str, str]]:
 def by_accept(accept: str | None, forms: Sequence[Form[T]]) -> Form[T]:
     """The form that an `Accept` header prefers, the first of `forms` without a preference.
 
-    Raises Refused `not-acceptable` (406), which lists all forms, if it accepts none of them.
+    A form whose packages are not installed is chosen only if it accepts no other, and refused.
+
+    Raises Refused `not-acceptable` (406), which lists all forms, if it accepts none of them, and
+    UsageError of that code where a package is not installed.
     """
     if not accept or not accept.strip():
         return forms[0]
     ranges = [_media_range(item) for item in accept.split(",") if item.strip()]
-    best, best_quality = None, 0.0
+    best, best_rank = None, (False, 0.0)
     for form in forms:
         quality = _quality(form.media, ranges)
-        if quality > best_quality:
-            best, best_quality = form, quality
+        rank = (not packages.missing(form.needs), quality)
+        if quality and rank > best_rank:
+            best, best_rank = form, rank
     if best is None:
         raise _none_fits(f"Accept: {accept[:200]}", forms)
+    require_packages(best.suffix, best.needs)
     return best
+
+
+def require_packages(suffix: str, needed: Iterable[str]) -> None:
+    """Raises UsageError `not-acceptable` where a package that a form needs is not installed."""
+    packages.require(f"The form {suffix!r}", needed, code="not-acceptable", parameter="form")
 
 
 def _media_range(item: str) -> tuple[str, float]:

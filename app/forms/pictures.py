@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from app.forms.form import Chunks, Form, Warned
 from app.pictures.paper import Paper
+from app.pictures.renderer import PDF_NEEDS
 
 
 class Drawable(Protocol):
@@ -40,7 +41,7 @@ def picture_forms(draw: Callable[[T], str]) -> tuple[Form[T], Form[T], Form[T]]:
     return (
         Form("svg", "image/svg+xml", svg, drawn=True),
         Form("png", "image/png", png, drawn=True, rendered=True),
-        Form("pdf", "application/pdf", pdf, drawn=True, rendered=True),
+        Form("pdf", "application/pdf", pdf, drawn=True, rendered=True, needs=PDF_NEEDS),
     )
 
 

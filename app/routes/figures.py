@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from app.forms.form import warning
+from app.forms.form import require_packages, warning
 from app.forms.pictures import DOCUMENTED
 from app.http.bodies import StrictRoute
 from app.http.dependencies import ServiceDep, Tenant
@@ -14,6 +14,7 @@ from app.http.problems import ANYWHERE, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.streaming import Turn, in_turn
 from app.pictures.paper import MM, Paper
+from app.pictures.renderer import PDF_NEEDS
 from app.pictures.typefaces import typefaces
 from app.schemas.figures import FigureRequest
 
@@ -30,7 +31,10 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
             }
         },
     },
-    **responses(*ANYWHERE, "malformed", "invalid-request", "too-large", "unsupported-format"),
+    **responses(
+        *(*ANYWHERE, "malformed", "not-acceptable", "invalid-request"),
+        *("too-large", "unsupported-format"),
+    ),
 }
 _MEDIA = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 
@@ -47,6 +51,7 @@ async def draw_figure(service: ServiceDep, tenant: Tenant, figure: FigureRequest
     and with fonts inside: what the page shows of a tree, for print. Nothing is kept, so a key that
     may only read may call it.
     """
+    require_packages(figure.form, PDF_NEEDS if figure.form == "pdf" else ())
 
     def drawn() -> tuple[bytes, str | None]:
         from app.forms.figures import svg

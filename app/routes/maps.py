@@ -76,7 +76,7 @@ _UNCHANGED: dict[int | str, dict[str, Any]] = {
             "description": "It takes longer; ask for it again, or follow its job.",
             "headers": LOCATION,
         },
-        **responses(*REFUSALS),
+        **responses(*REFUSALS, "method-unavailable"),
     },
 )
 async def create_map(

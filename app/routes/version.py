@@ -11,6 +11,8 @@ from app.http.problems import responses
 from app.http.queries import ONLY_KNOWN
 from app.openapi import VERSION
 from app.schemas.health import Version
+from app.schemas.waiting import waiting_values
+from app.waiting import beside_methods
 
 router = APIRouter(tags=["health"], dependencies=ONLY_KNOWN)
 
@@ -22,9 +24,11 @@ router = APIRouter(tags=["health"], dependencies=ONLY_KNOWN)
     responses=responses("unauthenticated", "forbidden", "invalid-request"),
 )
 async def get_version() -> Version:
-    """The version of the contract, of the service, and of Python under it."""
+    """The version of the contract, of the service, and of Python under it; and which maps and forms
+    it does not have for lack of a package."""
     return Version(
         api=VERSION,
         service=version("umbel"),
         python=".".join(str(part) for part in sys.version_info[:3]),
+        waiting=waiting_values(beside_methods()),
     )

@@ -14,4 +14,5 @@
 - `transformations`, `stretches`: rows transformed, and the features that are stretched.
 - `pages`, `problems`, `health`: pages of lists, problems, health.
 - `usage`, `expiry`, `annotations`: what a caller uses; when it may go; names and tags.
+- `waiting`: what is not accepted for lack of a package.
 """

@@ -6,6 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.schemas.waiting import WaitingValue
+
 
 class Health(BaseModel):
     """The process or the service is healthy."""
@@ -25,9 +27,16 @@ class Version(BaseModel):
     """Which version of the service answers."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"api": "1", "service": "1.0.0", "python": "3.11.7"}]}
+        json_schema_extra={
+            "examples": [{"api": "1", "service": "1.0.0", "python": "3.11.7", "waiting": []}]
+        }
     )
 
     api: str = Field(description="The version of this contract.")
     service: str = Field(description="The version of the software.")
     python: str
+    waiting: list[WaitingValue] = Field(
+        default=[],
+        description="Maps (`by`) and forms of pictures (`form`) that are not accepted: a package "
+        "that they need is not installed. What of methods waits is in `GET /v1/methods`.",
+    )

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.schemas.waiting import WaitingValue, waiting_values
 from models import packages
 from models.method import Method
 
@@ -45,6 +46,7 @@ EXAMPLE: dict[str, Any] = {
     "devices": ["cpu", "cuda"],
     "needs": [],
     "available": True,
+    "waiting": [],
     "paper": {"title": "From Logits to Hierarchies", "year": 2025, "where": ""},
     "example": {"aggregation": "mean-sum"},
 }
@@ -112,6 +114,11 @@ class MethodBody(BaseModel):
     available: bool = Field(
         description="Whether jobs of it are accepted: false where one of `needs` is not installed."
     )
+    waiting: list[WaitingValue] = Field(
+        default=[],
+        description="Values of parameters with which jobs are not accepted: a package that they "
+        "need is not installed. Often empty.",
+    )
     paper: PaperBody
     example: dict[str, Any] = Field(
         description="Parameters with which a run takes well under a second."
@@ -138,6 +145,7 @@ class MethodBody(BaseModel):
             devices=list(method.devices),
             needs=list(method.needs),
             available=not packages.missing(method.needs),
+            waiting=waiting_values(method.values_with_needs()),
             paper=PaperBody.model_validate(method.paper),
             example=dict(method.example),
         )

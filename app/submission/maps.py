@@ -12,6 +12,9 @@ from app.http.dependencies import Service
 from app.http.problems import refused_at
 from app.schemas.maps import MapRequest
 from app.submission.fit_rows import fit_rows, require_fit_rows
+from models import packages
+from models.errors import UsageError
+from models.maps.options import NEEDS
 from models.method import Method
 from models.registry import methods
 from workers.artifacts.trees import TreeRecord
@@ -31,8 +34,14 @@ def subject(service: Service, tree: TreeRecord, body: MapRequest) -> Subject:
     """What a map shows of this tree.
 
     Raises Refused `wrong-input` where there is nothing to be mapped, or rows are given that are not
-    used; `wrong-parameter` for the disc of a method that has none.
+    used; `invalid-request` for the disc of a method that has none; `method-unavailable` where a
+    package that the map needs is not installed.
     """
+    needed = NEEDS.get(body.by, ())
+    try:
+        packages.require(f"A map by {body.by!r}", needed, parameter="by")
+    except UsageError as error:
+        raise refused_at(error.code, error.detail, "by") from None
     rows = fit_rows(service, tree)
     if body.by == "disc":
         _require_disc(rows.made_by, body)

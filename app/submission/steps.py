@@ -12,7 +12,7 @@ from app.http.problems import Refused, field_errors, place_in, refused_at
 from app.schemas.jobs import NewJob
 from app.schemas.steps import StepBody
 from app.submission.inputs import ResolvedInputs, ids
-from models import packages, registry
+from models import registry
 from models.checks import require_lengths
 from models.errors import UsageError
 from models.method import Input, Method, handed_on
@@ -52,9 +52,12 @@ def step_of(
             errors=errors,
         ) from None
     step = MethodStep(method=method_id, params=valid.model_dump(mode="json"))
-    for package in packages.missing(method.needs_for(step.params)):
-        refusal = packages.absence(method_id, package)
-        raise refused_at(refusal.code, refusal.detail, *at, "method")
+    try:
+        method.require_packages(step.params)
+    except UsageError as error:
+        parameter = error.where["parameter"]
+        place = ("method",) if parameter == "method" else ("params", parameter)
+        raise refused_at(error.code, error.detail, *at, *place) from None
     return step
 
 

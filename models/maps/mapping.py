@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from models import memory
+from models import memory, packages
 from models.arrays import Array, Matrix, Single
 from models.checks import blocks, distinct, require_usable
 from models.errors import UsageError
@@ -47,7 +47,8 @@ def mapped(rows: Matrix | Rows, terms: MapTerms, threads: int, progress: Progres
     """A map by `pca`, `umap` or `tsne` of rows, (n_points, D), dense, sparse or read by blocks.
 
     Sparse rows are first reduced to `n_components`, and what is kept is measured there. Raises
-    UsageError for rows that cannot be mapped: not finite, too large for memory, or too few.
+    UsageError for rows that cannot be mapped: not finite, too large for memory, or too few; and
+    where the package of the map is not installed.
     """
     n_columns = rows.shape[1]
     if isinstance(rows, sp.csr_array):
@@ -69,7 +70,9 @@ def mapped(rows: Matrix | Rows, terms: MapTerms, threads: int, progress: Progres
         )
     unique = points if first.size == len(points) else points[first]
     start = components(unique, 2, terms.seed, subprogress(progress, 0.1, 0.15)).points
-    positions, warnings = _laid_out(unique, start, terms, threads, subprogress(progress, 0.15, 0.9))
+    laying = subprogress(progress, 0.15, 0.9)
+    with packages.refusing(f"A map by {terms.by!r}", parameter="by"):
+        positions, warnings = _laid_out(unique, start, terms, threads, laying)
     progress(0.9, "measuring")
     measured = flat(unique, terms.metric)
     kept = neighbours_kept(measured, positions, terms.seed)

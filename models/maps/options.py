@@ -19,6 +19,9 @@ TERMS_OF: dict[By, frozenset[str]] = {
 }
 """The terms that each map takes."""
 
+NEEDS: dict[By, tuple[str, ...]] = {"umap": ("umap-learn",), "tsne": ("openTSNE",)}
+"""The optional packages (`models.packages`) of a map."""
+
 
 class MapTerms(Exact):
     """The map, and what it is drawn by."""

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from bench import attributes
+from tests.needs_kit import need
 
 
 def written(folder: Path) -> list[Path]:
@@ -40,7 +41,9 @@ def test_splits_are_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_tree_is_drawn(tmp_path: Path) -> None:
-    plot = pytest.importorskip("bench.plot", exc_type=ModuleNotFoundError)
+    need("matplotlib")
+    from bench import plot
+
     names = {"draws_in": "swims", "keeps_out": "hooves"}
     rows = [
         {"node": 0, "parent": None, "animals": None, **names},

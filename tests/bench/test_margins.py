@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from bench import margins, splits
+from tests.needs_kit import need
 
 
 def test_leaves_and_branching_are_drawn(tmp_path: Path) -> None:
-    plot = pytest.importorskip("bench.plot", exc_type=ModuleNotFoundError)
+    need("matplotlib")
+    from bench import plot
+
     rows = [
         {"set": name, "method": method, "leaves": leaves, "branching": k, "SP": 80.0 + k + leaves}
         for name, method in product(("emoji", "nouns"), ("HMMC", "HKM"))
@@ -23,7 +26,9 @@ def test_leaves_and_branching_are_drawn(tmp_path: Path) -> None:
 
 
 def test_every_top_down_and_flat_method_has_a_style() -> None:
-    plot = pytest.importorskip("bench.plot", exc_type=ModuleNotFoundError)
+    need("matplotlib")
+    from bench import plot
+
     called = {contender.called for contender in margins._baselines(3, 2, 0.1) if not contender.cut}
     assert set(plot.FIGURE_2) == called | {"HMMC"}
 

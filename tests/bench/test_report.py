@@ -11,6 +11,7 @@ import pytest
 
 from bench import l2h, logits_kinds, machine
 from bench.report import Report
+from tests.needs_kit import need
 
 
 def test_rows_are_aligned_and_a_new_set_of_columns_has_a_heading(
@@ -86,7 +87,9 @@ def test_the_table_of_l2h_runs_on_small_cases(
     assert {"rank and confidence", "classes and type"} < {row["what"] for row in kinds}
     assert all(row["reads"] > 0 for row in kinds)
 
-    plot = pytest.importorskip("bench.plot", exc_type=ModuleNotFoundError)
+    need("matplotlib")
+    from bench import plot
+
     plot.l2h(rows, tmp_path / "l2h.png")
     assert (tmp_path / "l2h.png").read_bytes().startswith(b"\x89PNG")
 

@@ -32,8 +32,8 @@ def test_methods_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "temperature : Divisor of the logits before softmax." in shown(capsys, "methods", "l2h")
 
 
+@pytest.mark.needs("shtab")
 def test_completion_knows_methods_and_parameters(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("shtab")
     text = shown(capsys, "completion", "bash")
     assert "--growable" in text
     assert "bisecting-kmeans" in text

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.needs_kit import need
 from umbel_client import display, progress
 from umbel_client.comparison import Comparison
 from umbel_client.core.drivers import Driver
@@ -33,7 +34,7 @@ def test_a_function_is_called_with_the_fraction_and_the_stage() -> None:
 def test_a_bar_is_of_a_package_that_is_there(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip(name)
+    need(name)
     monkeypatch.setattr(progress, "find_spec", lambda asked: asked if asked == name else None)
     monkeypatch.setattr(progress, "_SHOW_AFTER_S", 0.0)
     bar = bar_of(True, "hac")

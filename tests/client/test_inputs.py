@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import os
@@ -12,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import scipy.sparse as sp
-import torch
 
+from tests.needs_kit import need
 from umbel_client.encodings import Payload
 from umbel_client.errors import InputError
 from umbel_client.inputs import INLINE_VALUES, File, Inline, Reference, converted
@@ -66,16 +67,21 @@ def test_small_numbers_go_inline_only_where_json_keeps_them() -> None:
 
 
 @pytest.mark.parametrize("grad", [True, False])
-@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64, torch.int32])
-def test_tensors_arrive_as_they_are(dtype: torch.dtype, *, grad: bool) -> None:
-    grad = grad and dtype.is_floating_point
-    tensor = torch.arange(12).reshape(3, 4).to(dtype).requires_grad_(grad)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
+@pytest.mark.needs("torch")
+def test_tensors_arrive_as_they_are(dtype: str, *, grad: bool) -> None:
+    import torch
+
+    tensor = torch.arange(12).reshape(3, 4).to(getattr(torch, dtype))
+    tensor.requires_grad_(grad and tensor.is_floating_point())
     arrived = array_of(converted("features", tensor.T))
     np.testing.assert_array_equal(arrived, tensor.detach().numpy().T)
     assert arrived.dtype == tensor.detach().numpy().dtype
 
 
+@pytest.mark.needs("torch")
 def test_bfloat16_arrives_bit_by_bit() -> None:
+    import torch
     from safetensors.torch import load
 
     tensor = torch.randn(7, 5, generator=torch.Generator().manual_seed(0)).bfloat16()
@@ -85,6 +91,14 @@ def test_bfloat16_arrives_bit_by_bit() -> None:
     (arrived,) = load(content(payload)).values()
     assert arrived.dtype == torch.bfloat16
     assert torch.equal(arrived, tensor.detach())
+
+
+@pytest.mark.needs("torch")
+def test_a_complex_tensor_is_refused() -> None:
+    import torch
+
+    with pytest.raises(InputError, match="an array of complex64"):
+        converted("features", torch.zeros(2, 2, dtype=torch.complex64))
 
 
 @pytest.mark.parametrize("make", [sp.csr_array, sp.csc_matrix, sp.coo_array])
@@ -97,7 +111,10 @@ def test_sparse_matrices_arrive_as_they_are(make: Any) -> None:
     assert loaded.dtype == np.float32
 
 
+@pytest.mark.needs("torch")
 def test_sparse_tensors_arrive_as_they_are() -> None:
+    import torch
+
     dense = torch.tensor([[0.0, 2.0, 0.0], [1.0, 0.0, 0.0]])
     loaded = sp.load_npz(io.BytesIO(content(converted("features", dense.to_sparse()))))
     np.testing.assert_array_equal(loaded.toarray(), dense.numpy())
@@ -183,7 +200,6 @@ def test_files_are_uploaded_by_their_ending(tmp_path: Path) -> None:
         ("features", np.zeros((2, 2), np.longdouble), r"use .astype\('float64'\)"),
         ("features", np.array([[1, "x"]], dtype=object), "row 0, column 1 is 'x'"),
         ("features", sp.coo_array(np.array([[1 + 2j]])), "a sparse matrix of complex128"),
-        ("features", torch.zeros(2, 2, dtype=torch.complex64), "an array of complex64"),
         ("labels", [], "it is empty"),
         ("labels", np.array([0.5, np.nan]), "row 0 is 0.5; labels are integers or text"),
         ("labels", [object()], "row 0 is of type object"),
@@ -221,14 +237,16 @@ class TestFrames:
 
     @staticmethod
     def frame(package: str, columns: dict[str, Any]) -> Any:
-        module = pytest.importorskip(package)
+        need(package)
+        module = importlib.import_module(package)
         if package == "pyarrow":
             return module.table(columns)
         return module.DataFrame(columns)
 
     @staticmethod
     def column(package: str, values: list[Any]) -> Any:
-        module = pytest.importorskip(package)
+        need(package)
+        module = importlib.import_module(package)
         return module.array(values) if package == "pyarrow" else module.Series(values)
 
     def test_a_frame_of_numbers_is_a_matrix(self, package: str) -> None:
@@ -264,15 +282,19 @@ class TestFrames:
         np.testing.assert_array_equal(arrived, [[1, 0.5], [np.nan, 1.5]])
 
 
+@pytest.mark.needs("pandas")
 def test_nullable_and_categorical_columns_of_pandas() -> None:
-    pd = pytest.importorskip("pandas")
+    import pandas as pd
+
     frame = pd.DataFrame({"x": pd.array([1, None], dtype="Int64"), "y": [0.5, 1.5]})
     np.testing.assert_array_equal(array_of(converted("features", frame)), [[1, 0.5], [np.nan, 1.5]])
     labels = pd.Series(["a", "b", None], dtype="category")
     assert converted("labels", labels) == Inline(["a", "b", None])
 
 
+@pytest.mark.needs("polars")
 def test_a_lazy_frame_is_refused() -> None:
-    pl = pytest.importorskip("polars")
+    import polars as pl
+
     with pytest.raises(InputError, match=r"give frame\.collect\(\)"):
         converted("features", pl.DataFrame({"x": [1]}).lazy())

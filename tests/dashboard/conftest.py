@@ -1,14 +1,12 @@
 """The page in a real browser, on a service started as by a user.
 
-The browser is that of UMBEL_CHROMIUM, else the first of `BROWSERS`. Without one the tests are
-skipped, or fail if UMBEL_REQUIRE_BROWSER is set. A console error, a violation of the content
-security policy or a request to another host fails the test of the page.
+The browser is that of UMBEL_CHROMIUM, else one of `tests.needs_kit`. A console error, a violation
+of the content security policy or a request to another host fails the test of the page.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -22,6 +20,7 @@ import pytest
 
 from tests.e2e.client import Api, npy
 from tests.e2e.conftest import Service, running
+from tests.needs_kit import browser, need
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page
@@ -37,42 +36,20 @@ ARGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-BROWSERS = ("/usr/bin/chromium-headless-shell", "/usr/bin/chromium")
-"""The shell has no interface of its own; Chromium draws that of every window, unseen as it is,
-which takes as much time as the pages."""
 WITHIN_MS = 60_000
 """Timeout of each wait: generous, because a busy machine is slow."""
-
-
-def _browser_path() -> str:
-    given = os.environ.get("UMBEL_CHROMIUM")
-    paths = (given,) if given else BROWSERS
-    path = next((path for path in paths if Path(path).exists()), "")
-    missing = None
-    if not path:
-        missing = f"no Chromium at {' or '.join(paths)} (set UMBEL_CHROMIUM)"
-    else:
-        try:
-            import playwright.sync_api  # noqa: F401
-        except ImportError:
-            missing = "playwright is not installed"
-    if missing is not None:
-        if os.environ.get("UMBEL_REQUIRE_BROWSER"):
-            pytest.fail(f"UMBEL_REQUIRE_BROWSER is set, and there is {missing}", pytrace=False)
-        pytest.skip(missing)
-    return path
 
 
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     """One browser for all tests."""
-    path = _browser_path()
+    need("browser", "playwright")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(ARGS))
-        yield browser
-        browser.close()
+        launched = playwright.chromium.launch(executable_path=browser(), args=list(ARGS))
+        yield launched
+        launched.close()
 
 
 @pytest.fixture(scope="package")

@@ -12,9 +12,10 @@ import pytest
 from tests.e2e.collector_kit import Collector, SpanRow, collecting
 from tests.e2e.conftest import Service, running, until
 
-pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="needs umbel[telemetry]")
-
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.needs("opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http"),
+]
 
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 BODY = {

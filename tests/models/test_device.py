@@ -8,6 +8,8 @@ import torch
 from models.device import computing, require
 from models.errors import UsageError
 
+pytestmark = pytest.mark.needs("torch")
+
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_a_missing_gpu_is_refused() -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,7 +75,10 @@ def test_reading_an_array_as_it_is_copies_nothing() -> None:
     assert not np.shares_memory(ArrayRows(np.asfortranarray(array)).read(1, 3), array)
 
 
+@pytest.mark.needs("torch")
 def test_every_bfloat16_is_widened_exactly() -> None:
+    import torch
+
     bits = np.arange(1 << 16, dtype=np.uint16).reshape(-1, 8)
     expected = torch.from_numpy(bits.view(np.int16)).view(torch.bfloat16).float().numpy()
     np.testing.assert_array_equal(widened(bits).view(np.uint32), expected.view(np.uint32))

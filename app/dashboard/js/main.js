@@ -3,6 +3,7 @@
 import { connection } from "./net/connection.js";
 import { aborted, AWAY, Problem, problemOf } from "./net/problem.js";
 import { key } from "./net/session.js";
+import { learnWaiting } from "./net/waiting.js";
 import * as router from "./router.js";
 import { button } from "./ui/controls.js";
 import { el, replace } from "./ui/dom.js";
@@ -94,7 +95,7 @@ async function show({ focus = true } = {}) {
   }
   const late = setTimeout(() => root.childNodes.length || replace(root, waiting()), 250);
   try {
-    const { mount } = await route.load();
+    const [{ mount }] = await Promise.all([route.load(), learnWaiting()]);
     if (open !== page) return;
     clearTimeout(late);
     replace(root);

@@ -81,6 +81,7 @@ class TCSCS(LabelledMethod[TCSCSParams]):
         "Use another 'solver' than clarabel, a sample of the rows, or cut them to fewer columns "
         "('n_components')."
     )
+    needs_of_values = {"solver": {"clarabel": ("cvxpy", "clarabel"), "scs": ("cvxpy",)}}
     example = {"n_clusters": 2, "n_init": 2, "gamma": 4.0}
 
     def _memory(self, shapes: Shapes, params: TCSCSParams) -> int:

@@ -54,8 +54,8 @@ def test_a_traceback_is_logged_in_a_line() -> None:
     assert "ValueError: x\ny" in entry["traceback"]
 
 
+@pytest.mark.needs("opentelemetry-sdk")
 def test_a_request_is_a_span_named_by_its_route(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("opentelemetry.sdk", reason="needs umbel[telemetry]")
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import pickle
 import signal
@@ -16,9 +17,9 @@ import numpy as np
 import pytest
 import scipy.cluster.hierarchy as hierarchy
 import scipy.sparse as sp
-import torch
 
 from tests.e2e.conftest import Service, until
+from tests.needs_kit import need
 from umbel_client import (
     AsyncUmbel,
     InputError,
@@ -86,13 +87,13 @@ def test_forms_of_a_tree_are_the_same_tree(tree: Tree, points: Tree) -> None:
     np.testing.assert_allclose(points.linkage(), expected, rtol=1e-9)
 
 
+@pytest.mark.needs("ete4")
 def test_packages_that_are_there_are_used(tree: Tree) -> None:
-    pytest.importorskip("ete4")
     assert set(tree.to_ete().leaf_names()) == set(NAMES)
 
 
+@pytest.mark.needs("pandas")
 def test_a_tree_is_a_data_frame(tree: Tree) -> None:
-    pytest.importorskip("pandas")
     frame = tree.to_pandas()
     assert frame["size"].tolist() == [node["size"] for node in tree.nodes()]
     assert frame["parent"].isna().tolist() == [True] + [False] * 6
@@ -325,15 +326,21 @@ def test_editions_and_links(umbel: Umbel, service: Service) -> None:
         FEATURES.astype(np.float32),
         FEATURES.astype(np.float16),
         FEATURES.tolist(),
-        torch.tensor(FEATURES, requires_grad=True),
-        torch.tensor(FEATURES).bfloat16(),
         FEATURES > 5,
         FEATURES.astype(">f4"),
     ],
-    ids=["f8", "f4", "f2", "list", "tensor", "bfloat16", "bool", "big-endian"],
+    ids=["f8", "f4", "f2", "list", "bool", "big-endian"],
 )
 def test_every_kind_of_matrix_is_an_input(umbel: Umbel, value: Any) -> None:
     assert umbel.run("kmeans", features=value, n_clusters=2).n_points == 30
+
+
+@pytest.mark.needs("torch")
+def test_tensors_are_inputs(umbel: Umbel) -> None:
+    import torch
+
+    for value in (torch.tensor(FEATURES, requires_grad=True), torch.tensor(FEATURES).bfloat16()):
+        assert umbel.run("kmeans", features=value, n_clusters=2).n_points == 30
 
 
 def test_sparse_matrices_files_and_datasets_are_inputs(umbel: Umbel, tmp_path: Path) -> None:
@@ -358,7 +365,8 @@ def test_a_large_array_goes_in_parts(umbel: Umbel, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("package", ["pandas", "polars"])
 def test_data_frames_are_inputs(umbel: Umbel, package: str) -> None:
-    frame = pytest.importorskip(package).DataFrame({f"c{i}": FEATURES[:, i] for i in range(4)})
+    need(package)
+    frame = importlib.import_module(package).DataFrame({f"c{i}": FEATURES[:, i] for i in range(4)})
     assert umbel.run("kmeans", features=frame, n_clusters=2).n_points == 30
 
 

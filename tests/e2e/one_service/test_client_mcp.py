@@ -9,13 +9,14 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import mcp
 import numpy as np
 import pytest
 
 from tests.conftest import ROOT
 from tests.e2e.conftest import Service
 
-mcp = pytest.importorskip("mcp")
+pytestmark = pytest.mark.needs("mcp")
 
 Call = Callable[..., Awaitable[Any]]
 

@@ -10,7 +10,6 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.e2e.conftest import Service
+from tests.needs_kit import need
 
 PROGRAMS = ROOT / "tests" / "e2e" / "generated"
 DOCUMENT = ROOT / "openapi" / "openapi.json"
@@ -51,9 +51,8 @@ def check(output: str) -> None:
     assert n_clusters == "2"
 
 
+@pytest.mark.needs("openapi-python-client")
 def test_openapi_python_client(service: Service, folder: Path) -> None:
-    if find_spec("openapi_python_client") is None:
-        pytest.skip("openapi-python-client is not installed")
     (folder / "settings.yaml").write_text(
         "literal_enums: true\npackage_name_override: generated_client\npost_hooks: []\n"
     )
@@ -73,8 +72,7 @@ def test_openapi_python_client(service: Service, folder: Path) -> None:
 
 @pytest.fixture
 def typescript(folder: Path) -> Path:
-    if not (NODE / "@hey-api" / "openapi-ts").exists() or not (NODE / "openapi-fetch").exists():
-        pytest.skip("the packages of package.json are not installed: npm ci")
+    need("node", "node_modules")
     (folder / "node_modules").symlink_to(NODE.resolve())
     (folder / "package.json").write_text("{}")
     shutil.copy(PROGRAMS / "tsconfig.json", folder)

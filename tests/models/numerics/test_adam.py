@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from models.numerics.adam import Adam
+
+pytestmark = pytest.mark.needs("torch")
 
 
 def test_it_moves_as_torchs_own() -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import TYPE_CHECKING
 
 import mpmath as mp
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.numerics import bessel, bessel_torch
+from models.numerics import bessel
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 DIMENSIONS = (2, 3, 4, 5, 7, 10, 16, 31, 41, 42, 43, 64, 128, 384, 1536, 20_000, 99_999, 100_000)
 KAPPA = np.concatenate([10.0 ** np.arange(-6, 6.5), [0.3, 17.0, 55.5, 777.0, 4.4e4, 5.7323e5]])
@@ -177,12 +180,19 @@ def test_what_is_outside_is_refused() -> None:
         bessel.log_iv(-1.0, 1.0)
 
 
-def gradient(values: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+def gradient(values: Tensor, at: Tensor) -> Tensor:
+    import torch
+
     return torch.autograd.grad(values.sum(), at, create_graph=True)[0]
 
 
 @pytest.mark.parametrize("n_features", [2, 3, 20, 41, 43, 384, 100_000])
+@pytest.mark.needs("torch")
 def test_tensors_have_the_same_values_and_exact_gradients(n_features: int) -> None:
+    import torch
+
+    from models.numerics import bessel_torch
+
     order = 0.5 * n_features - 1.0
     kappa = torch.tensor(KAPPA, requires_grad=True)
     log_i, log_c = bessel_torch.log_iv(order, kappa), bessel_torch.log_c(n_features, kappa)
@@ -211,7 +221,12 @@ def test_tensors_have_the_same_values_and_exact_gradients(n_features: int) -> No
     )
 
 
+@pytest.mark.needs("torch")
 def test_gradients_against_differences() -> None:
+    import torch
+
+    from models.numerics import bessel_torch
+
     kappa = torch.tensor([0.5, 4.0, 60.0], dtype=torch.float64, requires_grad=True)
     r = torch.tensor([0.05, 0.4, 0.95], dtype=torch.float64, requires_grad=True)
     for n_features in (2, 5, 60):
@@ -224,7 +239,12 @@ def test_gradients_against_differences() -> None:
             assert torch.autograd.gradcheck(function, (at,))
 
 
+@pytest.mark.needs("torch")
 def test_tensors_in_single_precision_stay_so() -> None:
+    import torch
+
+    from models.numerics import bessel_torch
+
     values = bessel_torch.log_c(300, torch.tensor([10.0, 1e5]))
     assert values.dtype == torch.float32
     assert values.numpy() == pytest.approx(bessel.log_c(300, [10.0, 1e5]), rel=1e-6)

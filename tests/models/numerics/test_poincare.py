@@ -8,7 +8,6 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +58,18 @@ def test_distance_is_the_literal_one_to_the_boundary(of_x: float, of_y: float) -
     slack = 1e-13 + 1e-15 / min(of_x, of_y)
     assert ball.distance(x, y) == pytest.approx(expected, rel=slack)
     assert np.diag(ball.distances(x, y)) == pytest.approx(expected, rel=slack)
+
+
+@pytest.mark.needs("torch")
+@pytest.mark.parametrize("of_x", NEAR)
+@pytest.mark.parametrize("of_y", NEAR)
+def test_the_distance_of_tensors_is_the_literal_one(of_x: float, of_y: float) -> None:
+    import torch
+
+    x, y = points(5, 4, of_x), points(5, 4, of_y, seed=1)
+    y[0] = -x[0] * (1 - of_y) / (1 - of_x)
+    expected = [literal_distance(a, b) for a, b in zip(x, y, strict=True)]
+    slack = 1e-13 + 1e-15 / min(of_x, of_y)
     torch_x, torch_y = torch.from_numpy(x), torch.from_numpy(y)
     assert ball.distance(torch_x, torch_y).numpy() == pytest.approx(expected, rel=slack)
     assert ball.distances(torch_x, torch_y).diagonal().numpy() == pytest.approx(expected, rel=slack)
@@ -70,10 +81,23 @@ def test_single_precision_is_right_for_its_own_numbers(near: float) -> None:
     y = points(6, 5, near, seed=1).astype(np.float32)
     x, y = ball.project(x), ball.project(y)
     expected = [literal_distance(a, b) for a, b in zip(x, y, strict=True)]
+    distance = ball.distance(x, y)
+    assert distance.dtype == np.float32
+    assert distance == pytest.approx(expected, rel=2e-6)
+
+
+@pytest.mark.needs("torch")
+@pytest.mark.parametrize("near", [0.5, 1e-2, 1e-4, 1e-5])
+def test_tensors_in_single_precision_are_right_for_their_own_numbers(near: float) -> None:
+    import torch
+
+    x = ball.project(points(6, 5, near).astype(np.float32))
+    y = ball.project(points(6, 5, near, seed=1).astype(np.float32))
+    expected = [literal_distance(a, b) for a, b in zip(x, y, strict=True)]
+    torch_x, torch_y = torch.from_numpy(x), torch.from_numpy(y)
     for distance in (
-        ball.distance(x, y),
-        ball.distance(torch.from_numpy(x), torch.from_numpy(y)).numpy(),
-        ball.distances(torch.from_numpy(x), torch.from_numpy(y)).diagonal().numpy(),
+        ball.distance(torch_x, torch_y).numpy(),
+        ball.distances(torch_x, torch_y).diagonal().numpy(),
     ):
         assert distance.dtype == np.float32
         assert distance == pytest.approx(expected, rel=2e-6)
@@ -127,7 +151,10 @@ def test_gradients_are_those_of_finite_differences(near: float) -> None:
 
 
 @pytest.mark.parametrize("near", NEAR)
+@pytest.mark.needs("torch")
 def test_the_norms_gradient_is_torchs(near: float) -> None:
+    import torch
+
     x = torch.tensor(points(5, 4, near), requires_grad=True)
     (expected,) = torch.autograd.grad(ball.hyperbolic_norm(x).sum(), x)
     gradient = ball.hyperbolic_norm_gradient(x.detach().numpy())
@@ -137,7 +164,10 @@ def test_the_norms_gradient_is_torchs(near: float) -> None:
 
 @pytest.mark.parametrize("of_x", NEAR)
 @pytest.mark.parametrize("of_y", NEAR)
+@pytest.mark.needs("torch")
 def test_torchs_gradient_is_the_explicit_one(of_x: float, of_y: float) -> None:
+    import torch
+
     x = torch.tensor(points(4, 3, of_x), requires_grad=True)
     y = torch.from_numpy(points(4, 3, of_y, seed=1))
     (gradient,) = torch.autograd.grad(ball.distance(x, y).sum(), x)
@@ -148,7 +178,10 @@ def test_torchs_gradient_is_the_explicit_one(of_x: float, of_y: float) -> None:
     assert gradient.numpy() == pytest.approx(expected.numpy(), rel=1e-6)
 
 
+@pytest.mark.needs("torch")
 def test_other_functions_gradients_by_gradcheck() -> None:
+    import torch
+
     x = torch.tensor(points(3, 4, 0.4), requires_grad=True)
     y = torch.tensor(points(3, 4, 0.2, seed=1), requires_grad=True)
     for function in (ball.distance, ball.distances, ball.add, ball.exp_map, ball.log_map):
@@ -157,7 +190,10 @@ def test_other_functions_gradients_by_gradcheck() -> None:
         assert torch.autograd.gradcheck(function, (x,))
 
 
+@pytest.mark.needs("torch")
 def test_where_there_is_no_gradient_it_is_zero() -> None:
+    import torch
+
     x = torch.zeros((2, 3), dtype=torch.float64, requires_grad=True)
     y = torch.tensor([[0.1, 0.2, 0.3]] * 2, dtype=torch.float64, requires_grad=True)
     values = (
@@ -208,12 +244,26 @@ def test_a_far_step_ends_at_the_margin() -> None:
             for end in (
                 ball.exp_map(x, kind(velocity) * x),
                 ball.retract(x, kind(velocity) * x),
-                ball.exp_map(torch.from_numpy(x), torch.from_numpy(kind(velocity) * x)).numpy(),
             ):
-                length = np.linalg.norm(end.astype(np.float64), axis=1)
-                assert end.dtype == kind
-                assert (length <= 1 - least).all()
-                assert (length >= 1 - 1.2 * least).all()
+                ends_at_the_margin(end, kind, least)
+
+
+@pytest.mark.needs("torch")
+def test_a_far_step_of_tensors_ends_at_the_margin() -> None:
+    import torch
+
+    for kind, least in ((np.float64, 1e-12), (np.float32, 1e-5)):
+        x = points(5, 4, 0.1).astype(kind)
+        for velocity in (1e3, 1e30):
+            step = torch.from_numpy(kind(velocity) * x)
+            ends_at_the_margin(ball.exp_map(torch.from_numpy(x), step).numpy(), kind, least)
+
+
+def ends_at_the_margin(end: np.ndarray, kind: type, least: float) -> None:
+    length = np.linalg.norm(end.astype(np.float64), axis=1)
+    assert end.dtype == kind
+    assert (length <= 1 - least).all()
+    assert (length >= 1 - 1.2 * least).all()
 
 
 def test_projection_moves_only_what_lies_outside() -> None:
@@ -238,7 +288,10 @@ def test_the_riemannian_gradient_is_the_metrics() -> None:
     assert ball.riemannian(x, g) * ball.conformal(x) ** 2 == pytest.approx(g)
 
 
+@pytest.mark.needs("torch")
 def test_far_beyond_the_boundary_nothing_breaks() -> None:
+    import torch
+
     x = torch.tensor([[3.0, 0.0], [1.0, 0.0]], requires_grad=True)
     y = torch.tensor([[0.0, 0.5], [0.0, 1.0]])
     distance = ball.distance(x, y)
@@ -248,7 +301,10 @@ def test_far_beyond_the_boundary_nothing_breaks() -> None:
     assert torch.isfinite(ball.distances(x, y)).all()
 
 
+@pytest.mark.needs("torch", "geoopt")
 def test_geoopt_agrees() -> None:
+    import torch
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         import geoopt

@@ -1,11 +1,10 @@
-"""Newick: our reader, and DendroPy, ete4 and TreeSwift reading our text."""
+"""Newick: our reader, and DendroPy, TreeSwift and, where it is installed, ete4 reading our text."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 
-import ete4
 import numpy as np
 import pytest
 import treeswift
@@ -25,6 +24,8 @@ def _write(tree: Tree, **options: object) -> str:
 
 
 def _ete4_rows(text: str) -> Rows:
+    import ete4
+
     read = ete4.Tree(text, parser=1)
     return [
         (len(list(node.ancestors())), node.name, node.dist or 0.0)
@@ -71,7 +72,9 @@ def test_lengths_of_a_tree_that_falls_are_negative_and_not_read_back() -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
-@pytest.mark.parametrize("read", [dendropy_rows, _ete4_rows])
+@pytest.mark.parametrize(
+    "read", [dendropy_rows, pytest.param(_ete4_rows, marks=pytest.mark.needs("ete4"))]
+)
 def test_hostile_names_are_read_by_others(name: str, read: Callable[[str], Rows]) -> None:
     #     0 (inner name hostile too)
     #    / \
@@ -108,8 +111,14 @@ def test_random_trees_are_read_by_others(tree: Tree) -> None:
     text = _write(tree)
     rows = node_rows(tree)
     assert dendropy_rows(text) == rows
-    assert [(d, name or None, length) for d, name, length in _ete4_rows(text)] == rows
     assert _treeswift_lengths(text) == [(depth, length) for depth, _, length in rows]
+
+
+@pytest.mark.needs("ete4")
+@given(random_tree(min_leaves=2))
+def test_random_trees_are_read_by_ete4(tree: Tree) -> None:
+    rows = [(d, name or None, length) for d, name, length in _ete4_rows(_write(tree))]
+    assert rows == node_rows(tree)
 
 
 def test_treeswift_reads_topology_and_lengths_under_hostile_names() -> None:

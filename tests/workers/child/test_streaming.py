@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from safetensors.numpy import save
-from safetensors.torch import save as save_torch
 
 from models.methods.logits.l2h import L2H
 from models.registry import methods
 from models.rows import Rows
 from tests.workers.child.process_kit import child_pool
 from tests.workers.conftest import Server
+from tests.workers.formats.files_kit import bfloat16, bfloat16_file
 from tests.workers.jobs_kit import request
 from tests.workers.supervisor.inputs_kit import StoredInputs
 from workers.assembly import Assembly, assemble
@@ -39,12 +38,12 @@ def npy(array: np.ndarray) -> bytes:
     return out.getvalue()
 
 
-BFLOAT16 = save_torch({"x": torch.from_numpy(LOGITS).to(torch.bfloat16)})
+BFLOAT16 = bfloat16(LOGITS)
 CONTENTS = {
     "npy": npy(LOGITS),
     "fortran": npy(np.asfortranarray(LOGITS)),
     "safetensors": save({"x": LOGITS}),
-    "bfloat16": BFLOAT16,
+    "bfloat16": bfloat16_file(BFLOAT16),
     "csv": "\n".join(",".join(map(repr, row)) for row in LOGITS.tolist()).encode(),
 }
 FORMAT = {"fortran": "npy", "bfloat16": "safetensors"}
@@ -158,7 +157,7 @@ def test_a_local_file_read_by_rows(kind: str, stored: StoredInputs, tmp_path: Pa
     assert rows.bfloat16 == (kind == "bfloat16")
     expected = LOGITS
     if kind == "bfloat16":
-        expected = torch.from_numpy(LOGITS).to(torch.bfloat16).float().numpy()
+        expected = (BFLOAT16.astype(np.uint32) << 16).view(np.float32)
     np.testing.assert_array_equal(rows.values(0, 300), expected)
 
 

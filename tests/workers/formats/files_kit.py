@@ -14,10 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
-import torch
 from PIL import Image
 from safetensors.numpy import save_file
-from safetensors.torch import save_file as save_torch
 from sklearn.datasets import dump_svmlight_file
 
 from models.errors import UsageError
@@ -175,6 +173,21 @@ def survives(call: Callable[..., Any], *args: Any) -> None:
     assert detail
 
 
+def bfloat16(values: np.ndarray) -> np.ndarray:
+    """The nearest of each finite value, ties to even, as bits."""
+    bits = values.astype(np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+
+
+def bfloat16_file(bits: np.ndarray) -> bytes:
+    """A file of safetensors with one tensor, `x`."""
+    shape, data = list(bits.shape), bits.astype("<u2").tobytes()
+    header = {"x": {"dtype": "BF16", "shape": shape, "data_offsets": [0, len(data)]}}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + data
+
+
 def write_matrix(path: Path, layout: str, dtype: str) -> tuple[str, np.ndarray]:
     """Write a matrix of one kind of `MATRICES`; its format, and the rows that `Rows` must give."""
     values = np.random.default_rng(7).normal(size=SHAPE) * 50
@@ -185,9 +198,8 @@ def write_matrix(path: Path, layout: str, dtype: str) -> tuple[str, np.ndarray]:
             np.save(file, stored)
         return "npy", array.astype(array.dtype.newbyteorder("="))
     if dtype == "bf16":
-        tensor = torch.from_numpy(values).to(torch.bfloat16)
-        save_torch({"x": tensor}, path)
-        array = tensor.view(torch.int16).numpy().view(np.uint16)
+        array = bfloat16(values)
+        path.write_bytes(bfloat16_file(array))
     else:
         array = values.astype(dtype)
         save_file({"x": array}, path)

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import torch
 
 from tests.workers.formats.files_kit import dense, refused, write
 from workers.formats import catalogue
@@ -116,7 +115,10 @@ def test_pickles_are_refused(protocol: int, media_type: str | None) -> None:
 
 
 @pytest.mark.parametrize("zipped", [True, False])
+@pytest.mark.needs("torch")
 def test_torch_files_are_refused(zipped: bool, tmp_path: Path) -> None:
+    import torch
+
     file = io.BytesIO()
     torch.save(torch.zeros(3), file, _use_new_zipfile_serialization=zipped)
     error = refused(format_of, None, file.getvalue())

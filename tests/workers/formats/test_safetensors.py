@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
-from safetensors.torch import save_file as save_torch
 
 from tests.workers.formats.files_kit import refused, survives
 from workers.formats import catalogue, safetensors
@@ -47,7 +45,11 @@ def test_dtypes_are_kept_and_mapped(dtype: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(value, array)
 
 
+@pytest.mark.needs("torch")
 def test_bfloat16_becomes_float32_exactly(tmp_path: Path) -> None:
+    import torch
+    from safetensors.torch import save_file as save_torch
+
     bits = torch.arange(-(2**15), 2**15, dtype=torch.int32).to(torch.int16)
     tensor = bits.view(torch.bfloat16).reshape(256, 256)
     save_torch({"logits": tensor}, tmp_path / "x")
@@ -59,7 +61,11 @@ def test_bfloat16_becomes_float32_exactly(tmp_path: Path) -> None:
     np.testing.assert_array_equal(value.view(np.uint32), tensor.float().numpy().view(np.uint32))
 
 
+@pytest.mark.needs("torch")
 def test_float8_is_refused(tmp_path: Path) -> None:
+    import torch
+    from safetensors.torch import save_file as save_torch
+
     save_torch({"x": torch.zeros(2, 2).to(torch.float8_e4m3fn)}, tmp_path / "x")
     assert refused(safetensors.inspect, tmp_path / "x", None).code == "unsupported-format"
 

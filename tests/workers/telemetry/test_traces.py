@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.needs_kit import need
 from workers import logs
 from workers.telemetry import traces
 
@@ -58,7 +59,7 @@ def test_what_cannot_be_done_is_logged(
 @pytest.fixture
 def spans(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The finished spans, as the SDK has them."""
-    pytest.importorskip("opentelemetry.sdk", reason="needs umbel[telemetry]")
+    need("opentelemetry-sdk")
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter

@@ -290,7 +290,7 @@ function thenPart(after, initial, onchange) {
   /** @param {Record<string, unknown>} values */
   const draw = (values) => {
     const method = after.find((candidate) => candidate.id === choice.value);
-    form = method ? schemaForm(method.params, { values, onchange }) : null;
+    form = method ? schemaForm(method.params, { values, onchange, waiting: method.waiting }) : null;
     replace(place, form?.element);
   };
   draw(isObject(chosen.params) ? chosen.params : {});

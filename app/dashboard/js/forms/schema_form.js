@@ -1,5 +1,6 @@
 // A form made from a JSON Schema: the parameters of a method.
 
+import { waitsFor } from "../net/waiting.js";
 import { asCheckbox, codeText, field, select } from "../ui/controls.js";
 import { el } from "../ui/dom.js";
 import {
@@ -14,8 +15,8 @@ import {
   simplified,
 } from "./schema.js";
 
-/** @import { ObjectSchema } from "../net/answers.js" */
-/** @import { FieldRow } from "../ui/controls.js" */
+/** @import { ObjectSchema, WaitingValue } from "../net/answers.js" */
+/** @import { FieldRow, Option } from "../ui/controls.js" */
 /** @import { Property, Reading } from "./schema.js" */
 
 /**
@@ -47,14 +48,19 @@ const MANY = 12;
  * names of properties that are left out.
  *
  * @param {ObjectSchema} schema
- * @param {{ values?: Record<string, unknown>, onchange?: () => unknown, skip?: string[] }} [options]
+ * @param {{
+ *   values?: Record<string, unknown>,
+ *   onchange?: () => unknown,
+ *   skip?: string[],
+ *   waiting?: WaitingValue[],
+ * }} [options] `waiting`: values that cannot be chosen, since they wait for a package
  * @returns {SchemaForm}
  */
-export function schemaForm(schema, { values = {}, onchange, skip = [] } = {}) {
+export function schemaForm(schema, { values = {}, onchange, skip = [], waiting } = {}) {
   const entries = Object.entries(schema.properties ?? {})
     .filter(([name]) => !skip.includes(name))
     .map(([name, property]) =>
-      entryOf(name, simplified(property, schema.$defs), values[name], onchange),
+      entryOf(name, simplified(property, schema.$defs), values[name], onchange, waiting),
     );
   const required = new Set(schema.required ?? []);
   const fine = entries.length > MANY ? entries.filter((entry) => FINE.has(entry.name)) : [];
@@ -118,11 +124,13 @@ export function schemaForm(schema, { values = {}, onchange, skip = [] } = {}) {
  * @param {Property} property
  * @param {unknown} given undefined: as by default
  * @param {(() => unknown) | undefined} onchange
+ * @param {WaitingValue[]} [waiting]
  * @returns {Entry}
  */
-function entryOf(name, property, given, onchange) {
+function entryOf(name, property, given, onchange, waiting = []) {
   const initial = property.default;
-  const { control, read } = controlOf(name, property, given === undefined ? initial : given);
+  const value = given === undefined ? initial : given;
+  const { control, read } = controlOf(name, property, value, waiting);
   const accepted = acceptedText(property);
   const description = codeText(property.description);
   const help = [description, accepted && ` ${accepted}`];
@@ -149,16 +157,17 @@ const isTick = (property) =>
  * @param {string} name
  * @param {Property} property
  * @param {unknown} value
+ * @param {WaitingValue[]} waiting
  * @returns {Control}
  */
-function controlOf(name, property, value) {
+function controlOf(name, property, value, waiting) {
   const literals = literalsOf(property);
   if (property.kinds) return typed(name, property, value, readEither);
   if (property.type === "array") {
     const text = Array.isArray(value) ? value.join(", ") : "";
     return typed(name, property, text, readList);
   }
-  if (literals) return choice(name, property, literals, value);
+  if (literals) return choice(name, property, literals, value, waiting);
   if (isTick(property)) {
     const control = el("input", { type: "checkbox", name, checked: Boolean(value) });
     return { control, read: () => ({ value: control.checked }) };
@@ -178,11 +187,16 @@ function controlOf(name, property, value) {
  * @param {Property} property
  * @param {unknown[]} literals
  * @param {unknown} value
+ * @param {WaitingValue[]} waiting
  * @returns {Control}
  */
-function choice(name, property, literals, value) {
-  /** @type {[string, string][]} */
-  const options = literals.map((literal) => [JSON.stringify(literal), String(literal)]);
+function choice(name, property, literals, value, waiting) {
+  /** @type {Option[]} */
+  const options = literals.map((literal) => [
+    JSON.stringify(literal),
+    String(literal),
+    waitsFor(name, literal, waiting),
+  ]);
   if (property.nullable) options.unshift(["null", "none"]);
   const control = select(options, { value: JSON.stringify(value ?? null), name });
   return { control, read: () => ({ value: JSON.parse(control.value) }) };

@@ -37,6 +37,7 @@
  * @typedef {Omit<Schemas["DatasetBody"], "problem"> & { problem: ProblemDetails | null }} Dataset
  * @typedef {Omit<Schemas["ModelBody"], "preprocess"> & { preprocess: PreprocessStep[] }} Model
  * @typedef {Omit<Schemas["MethodBody"], "params"> & { params: ObjectSchema }} Method
+ * @typedef {Schemas["WaitingValue"]} WaitingValue
  * @typedef {Schemas["InputBody"]} MethodInput
  * @typedef {Schemas["Evaluation"]} Evaluation
  * @typedef {Schemas["Prediction"]} Prediction

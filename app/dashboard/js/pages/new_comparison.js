@@ -267,7 +267,7 @@ export async function mount(root, { params }) {
  * @returns {Promise<Run>}
  */
 async function newRun(method, onremove) {
-  const form = schemaForm(method.params, { skip: ["seed"] });
+  const form = schemaForm(method.params, { skip: ["seed"], waiting: method.waiting });
   const extras = await extrasForm(method, { only: ["preprocess", "then"] });
   const error = el("p", { class: "field-wrong", hidden: true });
   const details = el(

@@ -43,7 +43,11 @@ export async function runForm(method, settings, datasets, onchange) {
     const { preprocess } = extras.read().fields;
     return mayReadDocuments && Array.isArray(preprocess) && preprocess[0]?.step === "words";
   };
-  const params = schemaForm(method.params, { values: settings.params, onchange });
+  const params = schemaForm(method.params, {
+    values: settings.params,
+    onchange,
+    waiting: method.waiting,
+  });
   const name = el("input", {
     type: "text",
     maxlength: 1000,

@@ -1,9 +1,11 @@
 // The forms that a tree can be downloaded in.
 
 import { download, fileName } from "../ui/downloads.js";
+import { saveEntries } from "../ui/menus.js";
 
 /** @import { MenuItem } from "../ui/menus.js" */
 
+/** @type {[suffix: string, label: string][]} */
 const FORMS = [
   ["nwk", "Newick"],
   ["json", "JSON"],
@@ -28,8 +30,7 @@ const FORMS = [
  */
 export function treeDownloads(treeId, name) {
   const file = fileName(name ?? treeId);
-  return FORMS.map(([suffix, label]) => ({
-    label,
-    onselect: () => download(`/v1/trees/${treeId}.${suffix}`, `${file}.${suffix}`),
-  }));
+  return saveEntries(FORMS, (suffix) =>
+    download(`/v1/trees/${treeId}.${suffix}`, `${file}.${suffix}`),
+  );
 }

@@ -80,7 +80,10 @@ export function asCheckbox(row) {
   return row;
 }
 
-/** @typedef {readonly [value: string | number, label: string]} Option */
+/**
+ * @typedef {readonly [value: string | number, label: string, waits?: string]} Option `waits`: why it cannot
+ *   be chosen
+ */
 
 /**
  * A select of [value, label] pairs.
@@ -98,8 +101,12 @@ export const select = (options, { value, ...attributes } = {}) =>
  * @param {string | number | null} [value]
  */
 export const optionElements = (options, value) =>
-  options.map(([code, label]) =>
-    el("option", { value: code, selected: String(code) === String(value ?? "") }, label),
+  options.map(([code, label, waits]) =>
+    el(
+      "option",
+      { value: code, selected: String(code) === String(value ?? ""), disabled: Boolean(waits) },
+      waits ? `${label}: ${waits}` : label,
+    ),
   );
 
 /**

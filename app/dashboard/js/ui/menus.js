@@ -1,5 +1,6 @@
 // A button with a menu, and tabs; both operated by the arrow keys as screen readers expect.
 
+import { waitsFor } from "../net/waiting.js";
 import { button } from "./controls.js";
 import { append, el, replace, unique } from "./dom.js";
 
@@ -126,6 +127,24 @@ export function menu(label, items, { kind = "", iconName, ...attributes } = {}) 
   });
   return place;
 }
+
+/**
+ * Entries that save something in several forms, each named by the suffix of its file. A form that waits for
+ * a package cannot be chosen.
+ *
+ * @param {readonly (readonly [suffix: string, label: string])[]} forms
+ * @param {(suffix: string) => unknown} save
+ * @returns {MenuItem[]}
+ */
+export const saveEntries = (forms, save) =>
+  forms.map(([suffix, label]) => {
+    const waits = waitsFor("form", suffix.split(".").at(-1));
+    return {
+      label: waits ? `${label}: ${waits}` : label,
+      disabled: Boolean(waits),
+      onselect: () => save(suffix),
+    };
+  });
 
 /**
  * Put `list` below `opener`, or above it if there is no room; never beyond the edges.

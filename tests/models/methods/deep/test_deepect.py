@@ -23,6 +23,8 @@ from tests.models.methods.deep.nested_kit import (
     planted_clades,
 )
 
+pytestmark = pytest.mark.needs("torch")
+
 METHOD = DeepECT()
 QUICK: dict[str, Any] = {
     "hidden_sizes": [32],

@@ -22,6 +22,8 @@ from models.rows import ArrayRows
 from models.tree.walk import lca
 from tests.checkpoint_kit import MemoryCheckpoint
 
+pytestmark = pytest.mark.needs("torch")
+
 METHOD = registry.method("ghhc")
 QUICK: dict[str, Any] = {"n_internal": 15, "max_iter": 60, "n_init": 2, "batch_size": 40}
 

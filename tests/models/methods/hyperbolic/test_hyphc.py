@@ -21,6 +21,8 @@ from models.metrics.hierarchical import dendrogram_purity
 from models.metrics.labels import classes_of
 from models.metrics.pairs import Cosine, Gaussian
 
+pytestmark = pytest.mark.needs("torch")
+
 METHOD = registry.method("hyphc")
 QUICK: dict[str, Any] = {"max_iter": 800, "n_init": 1, "batch_size": 256}
 

@@ -20,6 +20,8 @@ from models.methods.partitions.temi import TemiParams
 from models.rows import ArrayRows
 from tests.models.methods.partitions.blobs_kit import blobs, together
 
+pytestmark = pytest.mark.needs("torch")
+
 METHOD = registry.method("temi")
 QUICK = {
     "n_heads": 6,

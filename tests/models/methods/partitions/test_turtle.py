@@ -20,6 +20,8 @@ from models.methods.partitions.turtle import TurtleParams
 from models.rows import ArrayRows
 from tests.models.methods.partitions.blobs_kit import blobs, together
 
+pytestmark = pytest.mark.needs("torch")
+
 METHOD = registry.method("turtle")
 QUICK = {"max_iter": 100, "learning_rate": 0.03, "inner_learning_rate": 0.1, "inner_iter": 6}
 

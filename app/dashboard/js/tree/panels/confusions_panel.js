@@ -5,7 +5,7 @@ import { button, field, optionElements } from "../../ui/controls.js";
 import { bdi, el, replace, unique } from "../../ui/dom.js";
 import { download } from "../../ui/downloads.js";
 import { count, number, percent, plural } from "../../ui/format.js";
-import { menu } from "../../ui/menus.js";
+import { menu, saveEntries } from "../../ui/menus.js";
 import { problemBox, waiting } from "../../ui/notices.js";
 import { table } from "../../ui/tables.js";
 import { confusionCells } from "../draw/confusion_cells.js";
@@ -26,6 +26,7 @@ import { putNear } from "./tooltip.js";
 /** The most pairs of the list. */
 const MOST = 12;
 const OWN = "";
+/** @type {[suffix: string, label: string][]} */
 const FORMS = [
   ["csv", "All pairs (CSV)"],
   ["npy", "The matrix (npy)"],
@@ -151,7 +152,7 @@ export function confusionsPanel(view, { onchoose }) {
         "Save",
         [
           { label: "Figure for print…", onselect: () => print() },
-          ...FORMS.map(([suffix, label]) => ({ label, onselect: () => save(suffix) })),
+          ...saveEntries(FORMS, save),
         ],
         { iconName: "download", kind: "small", "aria-label": "Save what is taken for what" },
       ),

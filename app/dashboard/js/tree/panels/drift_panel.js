@@ -7,7 +7,7 @@ import { bdi, el, replace, unique } from "../../ui/dom.js";
 import { download } from "../../ui/downloads.js";
 import { count, distinct, moment, percent } from "../../ui/format.js";
 import { fetchedImage } from "../../ui/images.js";
-import { menu } from "../../ui/menus.js";
+import { menu, saveEntries } from "../../ui/menus.js";
 import { problemBox, warningBox } from "../../ui/notices.js";
 import { table } from "../../ui/tables.js";
 import {
@@ -27,6 +27,7 @@ import { nodeLink } from "./node_link.js";
 /** @import { TreeView } from "../draw/view.js" */
 /** @import { Choose } from "./node_link.js" */
 
+/** @type {[suffix: string, label: string][]} */
 const FILES = [
   [".csv", "What moved (CSV)"],
   ["/nodes.csv", "All nodes (CSV)"],
@@ -73,7 +74,7 @@ export function driftPanel(view, { onchoose, form }) {
     );
   const saving = menu(
     "Save",
-    FILES.map(([file, label]) => ({ label, onselect: () => save(file) })),
+    () => saveEntries(FILES, save),
     { iconName: "download", kind: "small", "aria-label": "Save what moved" },
   );
   const element = el(

@@ -3,11 +3,12 @@
 
 import { ENDED, follow } from "../../net/jobs.js";
 import { aborted, Problem, problemOf } from "../../net/problem.js";
-import { button } from "../../ui/controls.js";
+import { waitsFor } from "../../net/waiting.js";
+import { button, optionElements } from "../../ui/controls.js";
 import { bdi, el, replace, unique } from "../../ui/dom.js";
 import { download } from "../../ui/downloads.js";
 import { count, number, plural } from "../../ui/format.js";
-import { menu } from "../../ui/menus.js";
+import { menu, saveEntries } from "../../ui/menus.js";
 import { problemBox, waiting, warningBox } from "../../ui/notices.js";
 import { progressPanel } from "../../ui/progress.js";
 import { pictureColor } from "../draw/colouring.js";
@@ -23,12 +24,14 @@ import { zoomButtons } from "./zoom_buttons.js";
 
 /** @import { FittingNode, PointMap, Selection } from "../../net/answers.js" */
 /** @import { Hover, TreeView } from "../draw/view.js" */
+/** @import { Option } from "../../ui/controls.js" */
 /** @import { MapBy } from "../model/look.js" */
 /** @import { Corner, Points } from "../model/point_map.js" */
 
 const MOST_CORNERS = 200;
 const UNUSABLE = new Set(["failed", "cancelled", "cancelling"]);
 const WAIT_MS = 150;
+/** @type {[suffix: string, label: string][]} */
 const FORMS = [
   ["csv", "Positions (CSV)"],
   ["npy", "Positions (npy)"],
@@ -106,7 +109,7 @@ export function mapPanel(view, { onchoose, only = null }) {
       "Save",
       () => [
         ...(only ? [] : [{ label: "Figure for print…", onselect: print }]),
-        ...FORMS.map(([suffix, label]) => ({ label, onselect: () => save(suffix) })),
+        ...saveEntries(FORMS, save),
       ],
       {
         iconName: "download",
@@ -135,11 +138,9 @@ export function mapPanel(view, { onchoose, only = null }) {
   const control = el("label", { class: "tree-inline" }, el("span", {}, "Map"), select);
   const offerMaps = () => {
     const own = MAPS.filter(([by]) => by !== "disc" || hasDisc);
-    replace(
-      select,
-      [["", "None"], ...own].map(([value, label]) => el("option", { value }, label)),
-    );
-    select.value = look.map ?? "";
+    /** @type {Option[]} */
+    const options = own.map(([by, label]) => [by, label, waitsFor("by", by)]);
+    replace(select, optionElements([["", "None"], ...options], look.map));
   };
 
   /** @param {string} suffix */

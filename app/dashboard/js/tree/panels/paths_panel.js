@@ -6,7 +6,7 @@ import { toastError } from "../../ui/dialogs.js";
 import { el, replace, unique } from "../../ui/dom.js";
 import { download, saveBlob } from "../../ui/downloads.js";
 import { fetchedImage } from "../../ui/images.js";
-import { menu } from "../../ui/menus.js";
+import { menu, saveEntries } from "../../ui/menus.js";
 import { problemBox, waiting } from "../../ui/notices.js";
 
 /** @import { Page } from "../../net/answers.js" */
@@ -15,6 +15,7 @@ import { problemBox, waiting } from "../../ui/notices.js";
 
 /** Methods whose models hold a path of each cluster. */
 const METHODS = new Set(["tvmf"]);
+/** @type {[suffix: string, label: string][]} */
 const FORMS = [
   ["svg", "Picture (SVG)"],
   ["png", "Picture (PNG)"],
@@ -86,7 +87,7 @@ export function pathsPanel(view, method) {
       el("h2", { id: heading }, "Clusters over time"),
       menu(
         "Save",
-        FORMS.map(([suffix, label]) => ({ label, onselect: () => save(suffix) })),
+        () => saveEntries(FORMS, save),
         { iconName: "download", kind: "small", "aria-label": "Save clusters over time" },
       ),
     ),

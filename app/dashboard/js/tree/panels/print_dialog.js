@@ -1,5 +1,6 @@
 // The dialog of a figure for print: its form, its size on paper, its colours.
 
+import { waitsFor } from "../../net/waiting.js";
 import { field, select } from "../../ui/controls.js";
 import { dialog } from "../../ui/dialogs.js";
 import { el } from "../../ui/dom.js";
@@ -41,13 +42,14 @@ const POINTS = [5, 6, 7, 8, 9, 10, 12, 16, 20];
  * }} options `hasLegend`: whether a legend can be left out; `hasHeight`: whether the height is free
  */
 export function printDialog({ title, hasLegend = false, hasHeight = true, save }) {
+  const waits = waitsFor("form", "pdf");
   const form = select(
     [
-      ["pdf", "PDF"],
+      ["pdf", "PDF", waits],
       ["svg", "SVG, for editing"],
       ["png", "PNG"],
     ],
-    { value: "pdf", onchange: () => draw() },
+    { value: waits ? "svg" : "pdf", onchange: () => draw() },
   );
   const size = select(SIZES, {
     value: "single",

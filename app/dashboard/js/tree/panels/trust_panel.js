@@ -8,7 +8,7 @@ import { field, optionElements } from "../../ui/controls.js";
 import { el, replace, unique } from "../../ui/dom.js";
 import { download } from "../../ui/downloads.js";
 import { number, percent, plural } from "../../ui/format.js";
-import { menu } from "../../ui/menus.js";
+import { menu, saveEntries } from "../../ui/menus.js";
 import { problemBox, waiting, warningBox } from "../../ui/notices.js";
 import { foldedForm } from "./folded_form.js";
 import { mergeFigures, pairTable, suspectTable } from "./trust_tables.js";
@@ -17,6 +17,7 @@ import { curvePoints, depthText, labelOf, promiseText, stepAt } from "./trust_wo
 /** @import { Calibration } from "../../net/answers.js" */
 /** @import { TreeView } from "../draw/view.js" */
 
+/** @type {[suffix: string, label: string][]} */
 const FILES = [
   ["curve.csv", "Curve (CSV)"],
   ["curve.svg", "Curve (SVG)"],
@@ -54,11 +55,9 @@ export function trustPanel(view, { onchoose, form }) {
   const save = menu(
     "Save",
     () =>
-      FILES.map(([file, label]) => ({
-        label,
-        onselect: () =>
-          download(`${pathOf(chosen.value)}/${file}`, `${view.fileName()}-${file}`, { signal }),
-      })),
+      saveEntries(FILES, (file) =>
+        download(`${pathOf(chosen.value)}/${file}`, `${view.fileName()}-${file}`, { signal }),
+      ),
     { iconName: "download", kind: "small", "aria-label": "Save what the calibration found" },
   );
   const element = el(

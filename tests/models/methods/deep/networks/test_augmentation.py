@@ -17,6 +17,8 @@ from models.methods.deep.networks.augmentation import (
 )
 from models.methods.deep.networks.scaling import RowScaling
 
+pytestmark = pytest.mark.needs("torch")
+
 
 def one_image(height: int, width: int, n_channels: int) -> np.ndarray:
     return np.random.default_rng(0).normal(size=(height, width, n_channels)).astype(np.float32)

@@ -4,10 +4,13 @@ arrays against itself."""
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 
 from models.methods.deep.networks.autoencoder import Autoencoder, n_parameters
 from models.methods.deep.networks.layers import forward, widths_of
+
+pytestmark = pytest.mark.needs("torch")
 
 HIDDEN = [7, 4]
 

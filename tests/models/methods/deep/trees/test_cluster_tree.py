@@ -10,6 +10,8 @@ from models.methods.deep.trees import cluster_tree
 from models.methods.deep.trees.cluster_tree import ClusterTree
 from models.progress import silent
 
+pytestmark = pytest.mark.needs("torch")
+
 PLACES = np.array([[-20.0, 0.0], [20.0, -4.0], [20.0, 4.0], [20.0, 5.0]])
 """Where groups of points lie: grown to four leaves, the tree is
 

@@ -9,6 +9,8 @@ import torch
 from models.methods.deep.trees.losses import nearest_leaves, tree_losses
 from models.methods.deep.trees.shape import TreeShape
 
+pytestmark = pytest.mark.needs("torch")
+
 SHAPES = {
     "one leaf": TreeShape.root(),
     "two": TreeShape.root().split(0),

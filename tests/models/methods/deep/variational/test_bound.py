@@ -21,6 +21,8 @@ from models.methods.deep.variational.network import TreeNetwork, units
 from models.methods.deep.variational.topology import ROOT
 from tests.models.methods.deep.variational.literal_kit import Literal, log_normal, small_network
 
+pytestmark = pytest.mark.needs("torch")
+
 LIKELIHOODS: tuple[Likelihood, ...] = ("bernoulli", "gaussian")
 TREES: tuple[tuple[int, ...], ...] = ((), (1,), (2, 4), (1, 2, 3))
 """0 -> (1, 2); 0 -> (1 -> (3, 4), 2); 0 -> (1, 2 -> (3, 4 -> (5, 6)));

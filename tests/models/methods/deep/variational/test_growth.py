@@ -21,6 +21,8 @@ from models.methods.deep.variational.network import Architecture, TreeNetwork
 from models.progress import silent
 from tests.models.methods.deep.variational.literal_kit import Literal, small_network
 
+pytestmark = pytest.mark.needs("torch")
+
 
 def planted(seed: int = 0, n_rows: int = 200) -> tuple[Tensor, np.ndarray]:
     """24 bits a row, 5 % of them flipped: groups 0, 1 and 2, 3 differ in 6 bits, pairs in 12 more.

@@ -25,6 +25,8 @@ from models.methods.deep.variational.phases import (
 )
 from tests.models.methods.deep.variational.literal_kit import Literal, small_network
 
+pytestmark = pytest.mark.needs("torch")
+
 STEADY = Schedule(3, 1.0, 1.0, 0)
 
 

@@ -19,6 +19,8 @@ from models.progress import silent
 from tests.models.methods.hyperbolic.ball.points_kit import scattered
 from tests.models.methods.hyperbolic.ball.training_kit import EFFORT, source_and_cost
 
+pytestmark = pytest.mark.needs("torch")
+
 EXPECTED = BallObjective(form="expected")
 
 

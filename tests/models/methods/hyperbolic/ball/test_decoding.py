@@ -12,6 +12,8 @@ from models.methods.hyperbolic.ball import decoding
 from tests.models.methods.hyperbolic.ball import equations_kit as equations
 from tests.models.methods.hyperbolic.ball.points_kit import scattered, sphere
 
+pytestmark = pytest.mark.needs("torch")
+
 
 @pytest.mark.parametrize("block", [1, 20, 1 << 21])
 def test_each_node_selects_the_nearest_before_it(

@@ -20,6 +20,8 @@ from models.methods.hyperbolic.ball.expected_cost_torch import (
 from tests.models.methods.hyperbolic.ball import equations_kit as equations
 from tests.models.methods.hyperbolic.ball.points_kit import scattered, sphere
 
+pytestmark = pytest.mark.needs("torch")
+
 
 def selection(children: np.ndarray, nodes: np.ndarray, temperature: float) -> np.ndarray:
     """(n, M) probabilities of the nodes that points select, eq. 5."""

@@ -13,6 +13,8 @@ from models.rows import ArrayRows
 from tests.models.methods.hyperbolic.ball import equations_kit as equations
 from tests.models.methods.hyperbolic.ball.points_kit import scattered, sphere
 
+pytestmark = pytest.mark.needs("torch")
+
 
 def extracted(points: np.ndarray, nodes: torch.Tensor):
     scaling = BallScaling("none", np.zeros(points.shape[1]), 1.0, 0.9)

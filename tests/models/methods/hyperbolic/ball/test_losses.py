@@ -14,6 +14,8 @@ from models.methods.hyperbolic.ball.noise import GumbelNoise, NoiseStream
 from tests.models.methods.hyperbolic.ball import equations_kit as equations
 from tests.models.methods.hyperbolic.ball.points_kit import scattered, sphere
 
+pytestmark = pytest.mark.needs("torch")
+
 
 def noise(seed: int, n_triples: int, n_nodes: int) -> GumbelNoise:
     rng = np.random.default_rng(seed)

@@ -9,6 +9,8 @@ from scipy import stats
 
 from models.methods.hyperbolic.ball.noise import GumbelNoise, NoiseStream
 
+pytestmark = pytest.mark.needs("torch")
+
 
 def drawn(n_triples: int = 400, n_nodes: int = 500, seed: int = 0) -> GumbelNoise:
     return NoiseStream(np.random.default_rng(seed), n_nodes, torch.device("cpu")).next(n_triples)

@@ -22,6 +22,8 @@ from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.hyperbolic.ball.points_kit import scattered
 from tests.models.methods.hyperbolic.ball.training_kit import EFFORT, source_and_cost
 
+pytestmark = pytest.mark.needs("torch")
+
 
 def trained(effort: BallEffort = EFFORT, checkpoint: Checkpoint | None = None) -> TrainedNodes:
     triples, tree_cost = source_and_cost()

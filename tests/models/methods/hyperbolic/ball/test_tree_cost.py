@@ -15,6 +15,8 @@ from models.methods.hyperbolic.ball.tree_cost import PoolTreeCost, cost_of_choic
 from tests.models.methods.hyperbolic.ball import equations_kit as equations
 from tests.models.methods.hyperbolic.ball.points_kit import scattered, sphere
 
+pytestmark = pytest.mark.needs("torch")
+
 
 @given(st.integers(1, 9), st.integers(2, 12), st.integers(0, 1000))
 def test_the_cost_is_the_mean_share_under_common_ancestors(

@@ -12,6 +12,8 @@ from scipy.optimize import minimize_scalar
 from models.methods.hyperbolic.leaves.ancestors import Sphere, depth
 from models.numerics import poincare
 
+pytestmark = pytest.mark.needs("torch")
+
 
 def nearest_of_geodesic(x: np.ndarray, y: np.ndarray) -> float:
     """The least distance from the origin along the geodesic from x to y, sought by number."""

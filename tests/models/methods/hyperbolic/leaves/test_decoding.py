@@ -10,6 +10,8 @@ from models.methods.hyperbolic.leaves import decoding
 from models.methods.hyperbolic.leaves.ancestors import Sphere, depth
 from models.methods.hyperbolic.leaves.decoding import DecodedTree, decode
 
+pytestmark = pytest.mark.needs("torch")
+
 SPHERE = Sphere(7.6)
 
 

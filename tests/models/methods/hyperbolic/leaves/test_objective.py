@@ -12,6 +12,8 @@ from models.methods.hyperbolic.leaves.ancestors import Sphere, depth
 from models.methods.hyperbolic.leaves.objective import relaxed_cost
 from models.methods.hyperbolic.leaves.triples import draw_triples
 
+pytestmark = pytest.mark.needs("torch")
+
 
 def literal(
     leaves: np.ndarray, triples: np.ndarray, similarity: np.ndarray, temperature: float

@@ -15,6 +15,8 @@ from models.methods.hyperbolic.leaves.similarity import (
 )
 from models.metrics.pairs import Cosine, Gaussian
 
+pytestmark = pytest.mark.needs("torch")
+
 FEATURES = np.random.default_rng(3).normal(size=(12, 4)) + 2.0
 TRIPLES = torch.tensor([[0, 3, 5], [1, 7, 11], [2, 8, 6]])
 

@@ -20,6 +20,8 @@ from models.methods.hyperbolic.leaves.tree_cost import DasguptaCost
 from models.progress import silent
 from tests.checkpoint_kit import MemoryCheckpoint
 
+pytestmark = pytest.mark.needs("torch")
+
 EFFORT = LeafEffort(
     dimension=2,
     n_init=2,

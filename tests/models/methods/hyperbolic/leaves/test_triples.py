@@ -8,6 +8,8 @@ import torch
 
 from models.methods.hyperbolic.leaves.triples import draw_triples
 
+pytestmark = pytest.mark.needs("torch")
+
 
 @pytest.mark.parametrize("n_points", [3, 4, 50])
 def test_three_different_leaves(n_points: int) -> None:

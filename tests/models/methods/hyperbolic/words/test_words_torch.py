@@ -16,6 +16,8 @@ from models.methods.hyperbolic.words.words_torch import LearnedWords, WordTreeCo
 from models.progress import silent
 from tests.models.methods.hyperbolic.words.vectors_kit import some_counts, some_vectors
 
+pytestmark = pytest.mark.needs("torch")
+
 
 def some_words(seed: int = 0, **params: Any) -> tuple[LearnedWords, WordPairs, WordVectors]:
     pairs = pairs_of(checked(some_counts(12, seed), "graph"), 100.0, 0.75)

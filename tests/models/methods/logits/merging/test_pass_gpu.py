@@ -32,6 +32,8 @@ from models.rows import ArrayRows
 from models.tree.build import from_merges
 from tests.pairwise_kit import pairwise
 
+pytestmark = pytest.mark.needs("torch")
+
 METHOD = registry.method("l2h")
 AGGREGATIONS = ("mean-sum", "sum", "mean", "size")
 KINDS = ("logits", "log_probs", "probs")

@@ -25,6 +25,8 @@ from models.numerics.adam import Adam
 from models.progress import silent
 from models.rows import ArrayRows
 
+pytestmark = pytest.mark.needs("torch")
+
 WIDTHS, N_CLUSTERS, N_ROWS = [5, 3], 4, 9
 
 

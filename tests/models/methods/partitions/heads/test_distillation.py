@@ -22,6 +22,8 @@ from models.methods.partitions.heads.source import Source
 from models.progress import silent
 from models.rows import ArrayRows
 
+pytestmark = pytest.mark.needs("torch")
+
 N_PAIRS, N_HEADS, N_CLUSTERS, BETA = 5, 3, 4, 0.6
 SHAPE = (2, N_PAIRS, N_HEADS, N_CLUSTERS)
 

@@ -15,6 +15,8 @@ from models.progress import silent
 from models.rows import ArrayRows
 from tests.pairwise_kit import pairwise
 
+pytestmark = pytest.mark.needs("torch")
+
 ROWS = np.random.default_rng(3).normal(size=(57, 6)).astype(np.float32) + 0.3
 
 

@@ -16,6 +16,8 @@ from models.methods.partitions.heads.source import Source, require_spaces, requi
 from models.progress import silent
 from models.rows import ArrayRows
 
+pytestmark = pytest.mark.needs("torch")
+
 
 def numbered(n_rows: int, width: int) -> np.ndarray:
     """Rows that begin with their number."""

