@@ -84,7 +84,7 @@ format: dev node_modules/.package-lock.json  ## mend what the formatters and the
 	$(NODE)/prettier --write --log-level warn $(PAGE)
 
 # Three processes on two cores: tests that wait for a service leave the cores to those that compute.
-test: dev test-page  ## all tests but the slow ones
+test: dev  ## all tests but the slow ones
 	$(BIN)/pytest -n 3
 
 test-page: node  ## the page's pure modules, by Node alone

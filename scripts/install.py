@@ -129,6 +129,13 @@ def install(arguments):
         print(missing + waiting_for_torch(python))
 
 
+def has_node():
+    """Whether there is a Node.js that runs the page's tests, 18.18 or newer."""
+    path = shutil.which("node")
+    version = re.match(r"v(\d+)\.(\d+)", _run([path, "--version"]).stdout) if path else None
+    return bool(version) and (int(version.group(1)), int(version.group(2))) >= (18, 18)
+
+
 def environment(folder):
     """The Python of the environment in `folder`, made anew if it is not whole. Raises Failed."""
     python = folder / "bin" / "python"

