@@ -10,6 +10,8 @@ from bench import gpu_fits
 from bench.gpu_fits import FITS, Fit, run, without_a_row
 from models.registry import method
 
+pytestmark = pytest.mark.needs("torch")
+
 
 def test_every_method_with_a_device_is_measured() -> None:
     assert without_a_row() == []

@@ -156,11 +156,17 @@ def assert_same(result: Fitted, expected: Fitted) -> None:
 
 METHODS = list(registry.methods().values())
 RUNS = [
-    pytest.param(method, roles, id=f"{method.id}-{'+'.join(roles)}")
+    pytest.param(
+        method,
+        roles,
+        id=f"{method.id}-{'+'.join(roles)}",
+        marks=pytest.mark.needs(*method.needs),
+    )
     for method in METHODS
     for roles in ways(method)
 ]
-"""Each method with each set of roles that it takes."""
+"""Each method with each set of roles that it takes; skipped where a package that it needs is not
+installed."""
 
 every_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.id)
 every_run = pytest.mark.parametrize(("method", "roles"), RUNS)

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from models.errors import UsageError
 from models.method import Method
 from tests.contract.contract_kit import every_method, example, fit, ways
+from tests.needs_kit import need
 
 
 @every_method
@@ -88,6 +89,7 @@ def extremes(field: dict[str, Any]) -> list[Any]:
 @pytest.mark.slow
 @every_method
 def test_every_extreme_gives_a_tree_or_is_refused(method: Method[Any]) -> None:
+    need(*method.needs)
     n_tried = 0
     for name, field in method.Params.model_json_schema().get("properties", {}).items():
         for value in extremes(field):

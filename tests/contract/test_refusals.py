@@ -185,6 +185,7 @@ def test_a_column_in_place_of_a_matrix_is_refused(
     assert (error.code, error.where["role"]) == ("wrong-input", roles[0])
 
 
+@pytest.mark.needs("torch")
 @pytest.mark.parametrize("method", ON_A_GPU, ids=lambda method: method.id)
 def test_a_missing_gpu_is_refused(method: Method[Any]) -> None:
     import torch

@@ -66,6 +66,7 @@ def millimetres(path: Path) -> tuple[float, float, str]:
     return wide, tall, page.extract_text()
 
 
+@pytest.mark.needs("typst")
 def test_the_view_as_it_is_seen(look: Open, tree: str, axe: Axe) -> None:
     page = look(f"/trees/{tree}?cut=k:2&shape=rectangular")
     settled(page)
@@ -97,6 +98,7 @@ def test_the_view_as_it_is_seen(look: Open, tree: str, axe: Axe) -> None:
     assert struct.unpack(">I", path.read_bytes()[16:20])[0] == round(178 / 25.4 * 150)
 
 
+@pytest.mark.needs("typst")
 def test_the_matrix_and_the_map(look: Open, tree: str) -> None:
     page = look(f"/trees/{tree}?cut=k:2&map=pca")
     page.watch.expected.append(SOFTWARE)  # type: ignore[attr-defined]
@@ -118,6 +120,7 @@ def test_the_matrix_and_the_map(look: Open, tree: str) -> None:
     assert len(strokes) == 2
 
 
+@pytest.mark.needs("typst")
 def test_two_trees(look: Open, api: Api, tree: str) -> None:
     page = look(f"/compare?left={tree}&right={tree}")
     page.locator(".tangle-facts dd").first.wait_for()

@@ -198,6 +198,7 @@ def test_it_is_drawn_with_and_without_webgl(open_page: Open, tree: str, by: str)
     assert shares == [[True] * 4, [True, True, False, False]]
 
 
+@pytest.mark.needs("openTSNE")
 def test_a_layout_shows_its_progress_and_the_colours_of_labels(
     open_page: Open, api: Api, tree: str
 ) -> None:

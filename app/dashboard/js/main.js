@@ -2,8 +2,9 @@
 
 import { connection } from "./net/connection.js";
 import { aborted, AWAY, Problem, problemOf } from "./net/problem.js";
+import { get } from "./net/requests.js";
 import { key } from "./net/session.js";
-import { learnWaiting } from "./net/waiting.js";
+import { keepWaiting } from "./net/waiting.js";
 import * as router from "./router.js";
 import { button } from "./ui/controls.js";
 import { el, replace } from "./ui/dom.js";
@@ -72,6 +73,23 @@ function routeOf(path) {
     }
   }
   return null;
+}
+
+/** @type {Promise<void> | null} */
+let learning = null;
+
+/**
+ * Read, once, which maps and forms of pictures wait for a package. Where that fails none is known to, and
+ * the service refuses those that do.
+ */
+function learnWaiting() {
+  learning ??= get("/v1/version", { quiet: true }).then(
+    (version) => keepWaiting(version.waiting ?? []),
+    () => {
+      learning = null;
+    },
+  );
+  return learning;
 }
 
 /** Close the open page and open the one named by the address. */

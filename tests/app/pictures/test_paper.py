@@ -79,6 +79,7 @@ def document(paper: Paper) -> bytes:
     return content
 
 
+@pytest.mark.needs("typst")
 def test_a_pdf_has_the_size_that_was_asked_for(paper: Paper, document: bytes) -> None:
     (page,) = pypdf.PdfReader(io.BytesIO(document)).pages
     assert float(page.mediabox.width) == pytest.approx(85 / 25.4 * 72, abs=1e-3)
@@ -89,6 +90,7 @@ def test_a_pdf_has_the_size_that_was_asked_for(paper: Paper, document: bytes) ->
     assert float(page.mediabox.height) == pytest.approx(60 / 25.4 * 72, abs=1e-3)
 
 
+@pytest.mark.needs("typst")
 def test_text_of_a_pdf_can_be_searched_and_its_fonts_are_inside(document: bytes) -> None:
     reader = pypdf.PdfReader(io.BytesIO(document))
     text = reader.pages[0].extract_text()
@@ -104,6 +106,7 @@ def test_text_of_a_pdf_can_be_searched_and_its_fonts_are_inside(document: bytes)
         assert {"/FontFile2", "/FontFile3"} & set(inner)
 
 
+@pytest.mark.needs("typst")
 def test_the_same_picture_is_the_same_pdf_and_looks_as_the_png(
     paper: Paper, document: bytes
 ) -> None:
@@ -162,11 +165,16 @@ def test_labels_of_print_have_the_size_that_was_asked_for(paper: Paper) -> None:
             assert float(size[1]) == pytest.approx(7 * PT, abs=0.01)
 
 
+@pytest.mark.needs("typst")
 def test_by_pixels_a_pdf_has_96_an_inch(tmp_path: Path) -> None:
     paper = Paper(400, typefaces=Typefaces((tmp_path,), system=False))
     content, _ = paper.pdf(drawn(paper))
     (page,) = pypdf.PdfReader(io.BytesIO(content)).pages
     assert float(page.mediabox.width) == pytest.approx(300, abs=1e-3)
+
+
+def test_by_pixels_other_forms_have_no_millimetres(tmp_path: Path) -> None:
+    paper = Paper(400, typefaces=Typefaces((tmp_path,), system=False))
     assert 'width="400"' in paper.svg(drawn(paper))[0].decode()
     assert b"pHYs" not in paper.png(drawn(paper))[0][:60]
 

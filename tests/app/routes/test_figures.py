@@ -31,6 +31,15 @@ def draw(api: Api, *items: dict[str, Any], **changes: Any) -> Any:
     return api.client.post("/v1/figures", json=body)
 
 
+@pytest.mark.needs("typst")
+def test_a_drawing_becomes_a_page_of_its_size(api: Api) -> None:
+    document = draw(api, TEXT).content
+    (page,) = pypdf.PdfReader(io.BytesIO(document)).pages
+    assert float(page.mediabox.width) == pytest.approx(85 / 25.4 * 72, abs=1e-3)
+    assert float(page.mediabox.height) == pytest.approx(85 / 25.4 * 72 / 3, abs=1e-3)
+    assert "rose" in page.extract_text()
+
+
 def test_a_drawing_becomes_a_file_of_its_size(api: Api) -> None:
     answer = draw(api, TEXT, form="svg", title="a < b", paper="#fefefe")
     assert answer.headers["content-type"] == "image/svg+xml"
@@ -40,11 +49,6 @@ def test_a_drawing_becomes_a_file_of_its_size(api: Api) -> None:
     assert texts == ["rose", "</svg><script>&\ufffd"]
     assert root.attrib["aria-label"] == "a < b"
     assert [path.attrib["d"] for path in root.iter(f"{NS}path")] == ["M10 50L200 50"]
-    document = draw(api, TEXT).content
-    (page,) = pypdf.PdfReader(io.BytesIO(document)).pages
-    assert float(page.mediabox.width) == pytest.approx(85 / 25.4 * 72, abs=1e-3)
-    assert float(page.mediabox.height) == pytest.approx(85 / 25.4 * 72 / 3, abs=1e-3)
-    assert "rose" in page.extract_text()
     assert draw(api, form="png", dpi=50).content.startswith(b"\x89PNG")
 
     narrow = draw(api, {**TEXT, "text": "wwwwwwwwww", "wide": 20}, form="svg", fonts="none")

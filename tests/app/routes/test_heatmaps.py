@@ -87,6 +87,14 @@ def test_features_of_clusters(working: Working, tree: dict[str, Any]) -> None:
         np.testing.assert_allclose(values_of(working, heatmap)[row], expected, atol=1e-3)
 
 
+@pytest.mark.needs("typst")
+def test_a_picture_as_pdf(working: Working, tree: dict[str, Any]) -> None:
+    heatmap = made(working, tree, cut={"k": 2}, inputs={"feature_names": NAMES})
+    query = {"px": 300, "height": 200}
+    pdf = working.client.get(f"/v1/heatmaps/{heatmap['id']}.pdf", params=query)
+    assert pdf.content.startswith(b"%PDF")
+
+
 def test_a_picture(working: Working, tree: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     heatmap = made(working, tree, cut={"k": 2}, inputs={"feature_names": NAMES})
     path = f"/v1/heatmaps/{heatmap['id']}"
@@ -99,8 +107,6 @@ def test_a_picture(working: Working, tree: dict[str, Any], monkeypatch: pytest.M
     query = {"title": "<Both>", "width_mm": 85}
     assert working.client.get(f"{path}.svg", params=query, headers=etag).status_code == 304
     assert working.client.get(f"{path}.svg", headers=etag).status_code == 200
-    pdf = working.client.get(f"{path}.pdf", params={"px": 300, "height": 200})
-    assert pdf.content.startswith(b"%PDF")
     png = working.client.get(path, headers={"Accept": "image/png"})
     assert png.content.startswith(b"\x89PNG")
     problem_of(working.client.get(f"{path}.gif"), 406, "not-acceptable")

@@ -31,6 +31,13 @@ def ask(working: Working, tree: dict[str, Any], **body: Any) -> Any:
     return working.client.post(f"/v1/trees/{tree['id']}/maps", json=body, headers=headers)
 
 
+@pytest.mark.needs("typst")
+def test_a_map_as_pdf(working: Working, tree: dict[str, Any]) -> None:
+    path = f"/v1/maps/{ask(working, tree).json()['id']}/positions.pdf"
+    drawn = working.client.get(path, params={"width_mm": 85, "height_mm": 60})
+    assert drawn.content.startswith(b"%PDF")
+
+
 def positions_of(working: Working, made: dict[str, Any], **query: str) -> np.ndarray:
     answer = working.client.get(f"/v1/maps/{made['id']}/positions.npy", params=query)
     assert answer.status_code == 200, answer.text
@@ -63,8 +70,6 @@ def test_a_map_and_the_node_that_fits_an_outline(working: Working, tree: dict[st
     assert "warning" not in picture.headers
     by_colour = re.findall(r'stroke="(#\w{6})"[^>]*d="((?:M[\d.]+ [\d.]+h0)+)"', picture.text)
     assert sorted(dots.count("h0") for _, dots in by_colour) == [4, 4]
-    drawn = working.client.get(f"{path}/positions.pdf?width_mm=85&height_mm=60")
-    assert drawn.content.startswith(b"%PDF")
 
     xy = positions_of(working, made)
     assert (xy.shape, xy.dtype) == ((8, 2), np.float32)

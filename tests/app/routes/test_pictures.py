@@ -13,8 +13,11 @@ from tests.app.conftest import Working
 from tests.app.pictures.font_kit import make_font
 from tests.app.tree_kit import NEWICK, get, post
 
+UNUSUAL = "(犬:1,\U0010fffd:2)x;".encode()
 
-def test_sizes_in_millimetres(working: Working) -> None:
+
+@pytest.mark.needs("typst")
+def test_sizes_in_millimetres_of_a_pdf(working: Working) -> None:
     tree = post(working, NEWICK)
     answer = get(working, tree, ".pdf?width_mm=85&height_mm=60&shape=rectangular")
     assert answer.headers["content-type"] == "application/pdf"
@@ -22,6 +25,12 @@ def test_sizes_in_millimetres(working: Working) -> None:
     assert float(page.mediabox.width) == pytest.approx(85 / 25.4 * 72, abs=1e-3)
     assert float(page.mediabox.height) == pytest.approx(60 / 25.4 * 72, abs=1e-3)
     assert "tulip" in page.extract_text()
+    unusual = get(working, post(working, UNUSUAL), ".pdf?width_mm=40")
+    assert "U+10FFFD" in unusual.headers["warning"]
+
+
+def test_sizes_in_millimetres(working: Working) -> None:
+    tree = post(working, NEWICK)
     picture = get(working, tree, ".svg?width_mm=85")
     assert 'width="85mm"' in picture.text
     assert "@font-face" in picture.text
@@ -55,14 +64,13 @@ def test_characters_without_a_glyph_are_named(
 ) -> None:
     make_font(tmp_path / "boxes.ttf", "Boxes")
     monkeypatch.setattr(working.service.settings, "fonts", (tmp_path,))
-    tree = post(working, "(犬:1,\U0010fffd:2)x;".encode())
+    tree = post(working, UNUSUAL)
     answer = get(working, tree, ".svg")
     assert answer.status_code == 200
     assert '<tspan font-family="Boxes">犬' in answer.text
     assert "U+10FFFD without a name" in answer.headers["warning"]
     assert "U+72AC" not in answer.headers["warning"]
     assert "UMBEL_FONTS" in answer.headers["warning"]
-    assert "U+10FFFD" in get(working, tree, ".pdf?width_mm=40").headers["warning"]
 
 
 def test_every_picture_is_a_pdf_too_in_the_document() -> None:

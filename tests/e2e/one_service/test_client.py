@@ -111,11 +111,15 @@ def test_cuts_agree_with_scipy(points: Tree) -> None:
     assert all(level.k >= 1 for level in points.levels())
 
 
+@pytest.mark.needs("typst")
+def test_a_picture_is_saved_as_pdf(points: Tree, tmp_path: Path) -> None:
+    points.save(tmp_path / "figure.pdf", width_mm=85)
+    assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
+
+
 def test_saved_forms_are_those_of_the_ending(points: Tree, tmp_path: Path) -> None:
     points.save(tmp_path / "tree.linkage.npy")
     np.testing.assert_array_equal(np.load(tmp_path / "tree.linkage.npy"), points.linkage())
-    points.save(tmp_path / "figure.pdf", width_mm=85)
-    assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
     points.save(tmp_path / "my.tree.nwk")
     assert (tmp_path / "my.tree.nwk").read_text() == points.newick()
 
@@ -230,12 +234,16 @@ def test_a_matrix_of_several_tiles(umbel: Umbel) -> None:
     assert heatmap._repr_svg_() is None
 
 
-def test_maps(tree: Tree) -> None:
-    plane = tree.map()
-    assert (plane.shape, plane.dtype) == ((60, 2), np.float32)
+@pytest.mark.needs("openTSNE")
+def test_a_map_of_neighbourhoods(tree: Tree) -> None:
     with pytest.warns(UserWarning, match="`perplexity` is 19.6667 and not 25"):
         laid_out = tree.map("tsne", perplexity=25, wait_s=60)
     assert laid_out.shape == (60, 2)
+
+
+def test_maps(tree: Tree) -> None:
+    plane = tree.map()
+    assert (plane.shape, plane.dtype) == ((60, 2), np.float32)
     doubled = np.hstack([LOGITS, LOGITS])
     np.testing.assert_allclose(
         np.abs(tree.map(features=doubled)), np.sqrt(2) * np.abs(plane), rtol=1e-3

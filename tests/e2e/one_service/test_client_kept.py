@@ -160,8 +160,8 @@ def test_matrices_maps_and_labels(call: Call) -> None:
     )
     call(*heatmap, "--out", "matrix.npy")
     assert np.load("matrix.npy").shape == (3, 4)
-    call("save", made["id"], "matrix.pdf", "--with", "width_mm=85")
-    assert Path("matrix.pdf").read_bytes().startswith(b"%PDF")
+    call("save", made["id"], "matrix.png", "--with", "width_mm=85")
+    assert Path("matrix.png").read_bytes().startswith(b"\x89PNG")
     assert ".svg" in call("heatmap", tree, "--out", "matrix.xlsx", status=2)
     call("update", made["id"], "--description", "for the paper", "--tag", "paper", "--tag", "a")
     told = body_of(call("show", made["id"], "--json"))
@@ -192,6 +192,12 @@ def test_matrices_maps_and_labels(call: Call) -> None:
     assert made["id"] not in call("list", "heatmaps", "--tree", tree)
 
 
+@pytest.mark.needs("typst")
+def test_a_picture_is_saved_as_pdf(call: Call, plants: str) -> None:
+    call("save", plants, "plants.pdf", "--with", "width_mm=85")
+    assert Path("plants.pdf").read_bytes().startswith(b"%PDF")
+
+
 def test_what_is_kept_is_listed_shown_and_saved(call: Call, plants: str) -> None:
     dataset = call("upload", "x.npy", "--title", "rows", "--tag", "mine", "--quiet")
     assert dataset in call("list", "datasets", "--tag", "mine", "--limit", "1")
@@ -200,8 +206,8 @@ def test_what_is_kept_is_listed_shown_and_saved(call: Call, plants: str) -> None
     assert body_of(call("show", plants, "--json"))["name"] == "plants"
     assert "flower" in call("show", plants, "search", "--with", "q=flow")
     assert body_of(call("show", plants, "nodes/4", "--json"))["name"] == "oak"
-    call("save", plants, "plants.pdf", "--with", "width_mm=85")
-    assert Path("plants.pdf").read_bytes().startswith(b"%PDF")
+    call("save", plants, "plants.svg", "--with", "width_mm=85")
+    assert 'width="85mm"' in Path("plants.svg").read_text()
     call("save", plants, "beside.svg", "--part", "tangle", "--with", f"other={plants}")
     assert Path("beside.svg").read_text().startswith("<svg")
     Path("drawing.json").write_text(

@@ -15,7 +15,7 @@ from models.maps import faithfulness, mapping
 from models.maps.disc import in_disc
 from models.maps.faithfulness import neighbours_kept
 from models.maps.mapping import disc_map, mapped
-from models.maps.options import MapTerms
+from models.maps.options import NEEDS, MapTerms
 from models.numerics import poincare
 from models.progress import silent
 from models.rows import ArrayRows
@@ -40,7 +40,13 @@ def purity(positions: Array, group: Array) -> float:
     return float((group[apart.argmin(axis=1)] == group).mean())
 
 
-@pytest.mark.parametrize("by", ["pca", "umap", "tsne"])
+@pytest.mark.parametrize(
+    "by",
+    [
+        pytest.param(by, marks=pytest.mark.needs(*NEEDS.get(by, ())))
+        for by in ("pca", "umap", "tsne")
+    ],
+)
 def test_neighbours_stay_together_and_equal_rows_coincide(by: str) -> None:
     rows, group = groups()
     rows[60] = rows[3]
@@ -57,6 +63,7 @@ def test_neighbours_stay_together_and_equal_rows_coincide(by: str) -> None:
     assert (made.n_columns, made.warnings) == (8, ())
 
 
+@pytest.mark.needs("umap-learn")
 def test_a_seed_gives_one_map() -> None:
     rows, _ = groups(10)
     first, again, other = (map_of(rows, "umap", seed=seed).positions for seed in (0, 0, 1))
@@ -64,6 +71,7 @@ def test_a_seed_gives_one_map() -> None:
     assert not np.array_equal(first, other)
 
 
+@pytest.mark.needs("umap-learn", "openTSNE")
 def test_fewer_neighbours_than_asked_for_are_said() -> None:
     rows, _ = groups(3)
     assert map_of(rows, "umap").warnings == (

@@ -1,28 +1,18 @@
 // What the service does not accept for lack of a package: maps, forms of pictures, values of parameters.
-
-import { get } from "./requests.js";
+// Pure.
 
 /** @import { WaitingValue } from "./answers.js" */
 
 /** @type {WaitingValue[]} Maps and forms of pictures. */
 let known = [];
-/** @type {Promise<void> | null} */
-let learning = null;
 
 /**
- * Read which maps and forms wait, once. Where that fails none is known to, and the service refuses those
- * that do.
+ * Keep which maps and forms of pictures wait.
+ *
+ * @param {WaitingValue[]} values
  */
-export function learnWaiting() {
-  learning ??= get("/v1/version", { quiet: true }).then(
-    ({ waiting }) => {
-      known = waiting ?? [];
-    },
-    () => {
-      learning = null;
-    },
-  );
-  return learning;
+export function keepWaiting(values) {
+  known = values;
 }
 
 /**
@@ -34,5 +24,6 @@ export function learnWaiting() {
  */
 export function waitsFor(parameter, value, values = known) {
   const found = values.find((each) => each.parameter === parameter && each.value === value);
-  return found ? `${found.needs.join(", ")} is not installed` : "";
+  if (!found) return "";
+  return `${found.needs.join(", ")} ${found.needs.length > 1 ? "are" : "is"} not installed`;
 }

@@ -16,6 +16,8 @@ from models.method import Fitted
 from models.methods.deep import treevae
 from models.methods.deep.treevae import TreeVAEParams, effort_of
 
+pytestmark = pytest.mark.needs("torch")
+
 METHOD = registry.method("treevae")
 QUICK = {
     "n_clusters": 4,

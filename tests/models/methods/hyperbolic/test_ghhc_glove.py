@@ -19,6 +19,8 @@ from models.tree.tree import Tree
 from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.hyperbolic.documents_kit import N_TOPICS, PER_TOPIC, QUICK, planted
 
+pytestmark = pytest.mark.needs("torch")
+
 GLOVE = method("ghhc-glove")
 
 

@@ -36,7 +36,14 @@ def scattered(n_clusters: int = 5) -> Data:
     return Data({"features": points, "labels": np.where(code < n_clusters, code, -1)})
 
 
-@pytest.mark.parametrize("solver", ["clarabel", "scs", "dual"])
+@pytest.mark.parametrize(
+    "solver",
+    [
+        "dual",
+        pytest.param("clarabel", marks=pytest.mark.needs("cvxpy", "clarabel")),
+        pytest.param("scs", marks=pytest.mark.needs("cvxpy")),
+    ],
+)
 def test_figure_6_1_is_solved_by_a_gamma_that_ends_the_modes(solver: str) -> None:
     # The trace of a cluster's covariance counts the modes' 144, so that A shrinks along them: the
     # means, 4 apart, have 16 a >= 4 (0.5 a + 288 b) for A = diag(a, b), so b <= a / 82, where the

@@ -18,6 +18,8 @@ from models.methods.tasks.regression import joint
 from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.tasks.lines_kit import lines
 
+pytestmark = pytest.mark.needs("torch")
+
 METHOD = registry.method("ghhc-mtl")
 
 

@@ -150,7 +150,7 @@ export function confusionsPanel(view, { onchoose }) {
       el("h2", { id: title }, "What is taken for what"),
       menu(
         "Save",
-        [
+        () => [
           { label: "Figure for print…", onselect: () => print() },
           ...saveEntries(FORMS, save),
         ],

@@ -72,11 +72,11 @@ export function driftPanel(view, { onchoose, form }) {
       `${view.fileName()}-drift${file.replace("/", "-")}`,
       { signal },
     );
-  const saving = menu(
-    "Save",
-    () => saveEntries(FILES, save),
-    { iconName: "download", kind: "small", "aria-label": "Save what moved" },
-  );
+  const saving = menu("Save", () => saveEntries(FILES, save), {
+    iconName: "download",
+    kind: "small",
+    "aria-label": "Save what moved",
+  });
   const element = el(
     "section",
     { class: "card tree-drift", "aria-labelledby": title, hidden: true },

@@ -85,11 +85,11 @@ export function pathsPanel(view, method) {
       "header",
       { class: "row" },
       el("h2", { id: heading }, "Clusters over time"),
-      menu(
-        "Save",
-        () => saveEntries(FORMS, save),
-        { iconName: "download", kind: "small", "aria-label": "Save clusters over time" },
-      ),
+      menu("Save", () => saveEntries(FORMS, save), {
+        iconName: "download",
+        kind: "small",
+        "aria-label": "Save clusters over time",
+      }),
     ),
     place,
   );

@@ -9,6 +9,8 @@ from models.methods.hyperbolic.ball.descent import Descent
 from models.numerics import poincare
 from tests.models.methods.hyperbolic.ball.points_kit import scattered
 
+pytestmark = pytest.mark.needs("torch")
+
 
 def test_a_step_is_eq_18_to_20() -> None:
     points, gradient = scattered(6, 3, 0), 0.01 * scattered(6, 3, 1)

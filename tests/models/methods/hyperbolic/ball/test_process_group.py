@@ -23,6 +23,8 @@ from models.rows import ArrayRows
 from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.hyperbolic.ball.processes_kit import PARAMS, fit, followers, points
 
+pytestmark = pytest.mark.needs("torch")
+
 
 def test_two_processes_give_the_tree_of_one_and_resume_from_its_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

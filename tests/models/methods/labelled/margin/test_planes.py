@@ -41,6 +41,7 @@ def by_cvxpy(some: list[Plane], gamma: float) -> tuple[float, np.ndarray]:
 
 @pytest.mark.parametrize("gamma", [0.01, 0.3, 3.0])
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.needs("cvxpy", "clarabel")
 def test_the_master_problem_agrees_with_a_cone_solver(seed: int, gamma: float) -> None:
     some = planes(seed, 6)
     objective, metric = by_cvxpy(some, gamma)
@@ -52,6 +53,7 @@ def test_the_master_problem_agrees_with_a_cone_solver(seed: int, gamma: float) -
     assert master.multipliers.sum() <= 1.0 + 1e-12
 
 
+@pytest.mark.needs("cvxpy", "clarabel")
 def test_the_bound_is_below_the_objective_from_any_multipliers() -> None:
     some = planes(1, 6)
     objective, _ = by_cvxpy(some, 0.1)
@@ -73,6 +75,7 @@ def worst_of(some: list[Plane]) -> Search:
 
 @pytest.mark.parametrize("gamma", [0.05, 1.0])
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.needs("cvxpy", "clarabel")
 def test_rounds_end_at_the_optimum_of_all_planes(seed: int, gamma: float) -> None:
     some = planes(seed, 40)
     objective, _ = by_cvxpy(some, gamma)

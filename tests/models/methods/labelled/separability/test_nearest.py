@@ -10,10 +10,15 @@ from models.errors import UsageError
 from models.methods.labelled.separability import nearest as module
 from models.methods.labelled.separability.nearest import Solver, nearest
 from models.methods.labelled.separability.pairs import Moments, Pairs
+from models.methods.labelled.tcs_cs import TCSCS
 from models.progress import silent
 from tests.models.methods.labelled.separability.separability_kit import drawn, literal
 
-SOLVERS: tuple[Solver, ...] = ("dual", "clarabel", "scs")
+CONES = TCSCS.needs_of_values["solver"]
+SOLVERS = [
+    "dual",
+    *(pytest.param(solver, marks=pytest.mark.needs(*CONES[solver])) for solver in CONES),
+]
 
 
 def problem(seed: int, multiple: float, **size: int) -> tuple[Pairs, np.ndarray]:
@@ -117,12 +122,14 @@ def test_a_solver_that_was_stopped_says_how_far_it_is() -> None:
     assert stopped.objective - stopped.bound <= best.objective
 
 
+@pytest.mark.needs("cvxpy")
 def test_a_cone_solver_that_was_stopped_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(module.OPTIONS, "scs", {"max_iters": 3})
     (told,) = nearest(problem(1, 2.0)[0], "scs", silent).warnings
     assert "did not converge" in told
 
 
+@pytest.mark.needs("cvxpy")
 def test_a_solver_without_a_point_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     # So loose a tolerance makes it take the problem for infeasible.
     monkeypatch.setitem(module.OPTIONS, "scs", {"eps_infeas": 1e6})
