@@ -255,7 +255,8 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from importlib.metadata import version
 
-        parser.exit(message=f"umbel {version('umbel')}\n")
+        print(f"umbel {version('umbel')}")
+        parser.exit()
 
 
 def _port(text: str) -> int:
