@@ -109,7 +109,7 @@ def _is_missing(name: str) -> bool:
 
 
 def reason(name: str) -> str:
-    """Why a test is skipped; `table` reads it."""
+    """Why a test is skipped; `table` reads the name."""
     return f"needs {name}: {GET.get(name, DEV)}"
 
 
@@ -175,10 +175,10 @@ def _read(path: Path) -> ast.Module:
 
 def table(reasons: Iterable[str]) -> list[str]:
     """One line for each thing that tests were skipped for: how many, and how it is got."""
-    found = (re.search(r"\bneeds ([\w-]+): (.+)", text) for text in reasons)
-    counts = Counter((match[1], match[2]) for match in found if match)
-    width = max((len(name) for name, _ in counts), default=0)
+    found = (re.search(r"Skipped: needs ([\w-]+): ", text) for text in reasons)
+    counts = Counter(match[1] for match in found if match)
+    width = max(map(len, counts), default=0)
     return [
-        f"{name:<{width}}  {n_tests:>5} skipped   {get}"
-        for (name, get), n_tests in sorted(counts.items())
+        f"{name:<{width}}  {n_tests:>5} skipped   {GET.get(name, DEV)}"
+        for name, n_tests in sorted(counts.items())
     ]
