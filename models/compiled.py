@@ -1,68 +1,125 @@
-"""`python -m models.compiled`: compile now the functions that would otherwise be compiled at first
-use.
+"""What numba compiles, and when: what a first job needs at the start of a service, the rest when a
+job first uses it, or all of it before (`parts`, which `umbel compile` goes through).
 
-With `--all` also those of single methods, which takes a few minutes. Numba keeps compiled code
-beside the source, or in the user's cache where that cannot be written.
+Numba keeps compiled code beside the source, or in the user's cache where that cannot be written.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from models.data import Data
+from models.packages import missing
 from models.registry import method
 from models.tree import paths
 
+Part = tuple[str, Callable[[], object]]
+"""Compiled functions: what they are for, and what loads them from the cache or compiles them."""
 
-def load() -> None:
-    """Load every shared compiled function from the cache, or compile it into the cache."""
-    from models.data import Data
-    from models.metrics import catalogue, nodes  # noqa: F401
-    from models.registry import method
 
-    l2h = method("l2h")
+class NotCached(Exception):
+    """The cache does not hold a function that is needed."""
+
+
+@contextmanager
+def watched(begins: Callable[[Any], object]) -> Iterator[None]:
+    """Call `begins` with the function, as numba has it, whenever the compiling of one begins.
+
+    What is loaded from the cache is not compiled. `begins` may raise, and nothing is compiled then.
+    """
+    from numba.core import event
+
+    class Watcher(event.Listener):  # type: ignore[misc]
+        def on_start(self, event: Any) -> None:
+            function = event.data["dispatcher"]
+            # Numba compiles functions of its own within ours.
+            if not function.py_func.__module__.startswith("numba."):
+                begins(function)
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Watcher()):
+        yield
+
+
+def load_cached() -> None:
+    """Load what common jobs need as far as the cache holds it. Starts no threads."""
+
+    def refuse(_: object) -> None:
+        raise NotCached
+
+    with watched(refuse):
+        for _, load in (*_l2h(), _METRICS):
+            with suppress(NotCached):
+                load()
+
+
+def parts(*, everything: bool) -> Iterator[Part]:
+    """What there is to compile for common methods, first what the first jobs need.
+
+    everything : for all methods, which takes a few minutes. Libraries that are not installed have
+        nothing to compile.
+    """
+    yield from _l2h()
+    yield _METRICS
+    yield from _common()
+    if everything:
+        yield from _single()
+
+
+def _l2h() -> Iterator[Part]:
     # Noise makes l2h read the logits again, equal scores make it decide in float64.
-    # Few classes and many take different loops. Without its column a class has no points. Mapped
-    # files are arrays that cannot be written.
+    # Few classes and many take different loops. Without its column a class has no points.
     noise, equal = np.random.default_rng(0).normal(size=(400, 200)), np.eye(8)
     noise[:, 0] -= 9.0
-    for values in (noise, equal):
-        for dtype in (np.float64, np.float32, np.float16):
-            for writeable in (True, False):
-                logits = values.astype(dtype)
-                logits.flags.writeable = writeable
-                l2h.fit(Data({"logits": logits}), l2h.Params())
+    for dtype in (np.float64, np.float32, np.float16):
+        for what, values in (("few", equal), ("many", noise)):
+            inputs = {"logits": values.astype(dtype)}
+            yield (
+                f"l2h: {what} classes, {np.dtype(dtype)}",
+                lambda inputs=inputs: _fit("l2h", inputs),
+            )
     best = np.argsort(-noise, axis=1)[:, :5].copy()
     listed = {"logits": np.take_along_axis(noise, best, axis=1), "top_classes": best}
-    l2h.fit(Data(listed), l2h.Params())
+    yield "l2h: the best classes alone", lambda: _fit("l2h", listed)
 
 
-def compile_graph() -> None:
-    """Compile the functions of `hac` on a graph. Not before a fork: the libraries start threads."""
-    points, hac = np.random.default_rng(0).normal(size=(400, 3)), method("hac")
-    params = hac.Params.model_validate({"connectivity": "knn"})
-    hac.fit(Data({"features": points}), params)
+def _load_metrics() -> None:
+    from models.metrics import catalogue, nodes  # noqa: F401
+    from models.metrics.loops import exemplars, pairs, triples  # noqa: F401
 
 
-def compile_common() -> None:
-    """Compile the functions of common methods on points."""
+_METRICS: Part = ("metrics of trees", _load_metrics)
+
+
+def _common() -> Iterator[Part]:
+    """Common methods on points, and maps."""
     for kind in (np.float32, np.float64):
         few = np.random.default_rng(0).normal(size=(400, 3)).astype(kind)
         for name in ("kmeans", "hkm"):
-            method(name).fit(Data({"features": few}), method(name).Params())
-        single = method("hac").Params.model_validate({"linkage": "single"})
+            yield f"{name}: {few.dtype}", lambda name=name, few=few: _fit(name, {"features": few})
         for features in (few, np.tile(few, 6)):
-            method("hdbscan").fit(Data({"features": features}), method("hdbscan").Params())
-            method("hac").fit(Data({"features": features}), single)
+            for name, params in (("hdbscan", {}), ("hac", {"linkage": "single"})):
+                yield (
+                    f"{name}: {features.shape[1]} features, {features.dtype}",
+                    lambda name=name, features=features, params=params: _fit(
+                        name, {"features": features}, params
+                    ),
+                )
+    points = np.random.default_rng(0).normal(size=(400, 3))
+    yield "hac on a graph", lambda: _fit("hac", {"features": points}, {"connectivity": "knn"})
+    if not missing(["umap"]):
+        yield "maps by UMAP", _map
 
 
-def compile_map() -> None:
-    """Compile the functions of umap-learn that maps use, and those that it compiles at import."""
+def _map() -> None:
+    """The functions of umap-learn that maps use, and those that it compiles at import."""
     from models.maps.mapping import mapped
     from models.maps.options import MapTerms
     from models.progress import silent
@@ -71,11 +128,15 @@ def compile_map() -> None:
     mapped(points, MapTerms(by="umap"), 1, silent)
 
 
-def compile_all() -> None:
-    """Compile the functions of single methods."""
+def _single() -> Iterator[Part]:
+    """Methods that compile functions of their own."""
     for name, inputs, params in (*_clusterings(), *_classifiers()):
-        used = method(name)
-        used.fit(Data(inputs), used.Params.model_validate(params))
+        yield name, lambda name=name, inputs=inputs, params=params: _fit(name, inputs, params)
+
+
+def _fit(name: str, inputs: dict[str, Any], params: dict[str, Any] | None = None) -> None:
+    used = method(name)
+    used.fit(Data(inputs), used.Params.model_validate(params or {}))
 
 
 def _clusterings() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
@@ -106,12 +167,3 @@ def _classifiers() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
         for name in ("rr-svm", "rr-lr"):
             yield name, {**inputs, "hierarchy": hierarchy}, {}
             yield name, {**inputs, "graph": graph}, {}
-
-
-if __name__ == "__main__":
-    load()
-    compile_graph()
-    compile_common()
-    compile_map()
-    if "--all" in sys.argv[1:]:
-        compile_all()

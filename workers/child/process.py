@@ -20,6 +20,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from models.compiled import watched
 from models.crew import Piece
 from models.errors import UsageError
 from workers import logs
@@ -81,7 +82,9 @@ def live(pipe: Connection, limits: Limits, output: Connection) -> None:
         _forget_peak()
         _bound_memory(limits)
         logs.set_ids(spec.request.id, spec.request.request_id)
-        last = _do(spec, limits, _reporter(pipe), link)
+        reporter = _Reporter(pipe)
+        with watched(reporter.compiling):
+            last = _do(spec, limits, reporter, link)
         fresh.jobs -= 1
         succeeded = last.outcome is not None and last.outcome.error is None
         short = succeeded and time.monotonic() - began < _SHORT_S
@@ -237,19 +240,28 @@ def _input_deleted(role: str) -> UsageError:
     )
 
 
-def _reporter(pipe: Connection) -> Callable[[Advance], None]:
+class _Reporter:
     """Sends progress: each new stage at once, within a stage at most every 50 ms."""
-    last_at, last_stage = 0.0, ""
 
-    def report(advance: Advance) -> None:
-        nonlocal last_at, last_stage
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
+        self._last_at, self._last = 0.0, Advance()
+
+    def __call__(self, advance: Advance) -> None:
         now = time.monotonic()
-        if advance.stage == last_stage and now - last_at < _PROGRESS_EVERY_S:
+        if advance.stage == self._last.stage and now - self._last_at < _PROGRESS_EVERY_S:
             return
-        last_at, last_stage = now, advance.stage
-        pipe.send_bytes(json.dumps({"advance": advance.model_dump()}).encode())
+        self._last_at, self._last = now, advance
+        self._send(advance)
 
-    return report
+    def compiling(self, _: object) -> None:
+        """Show that a function is compiled that no job here has used before."""
+        # Other threads may not write to the pipe while the first one does.
+        if threading.current_thread() is threading.main_thread():
+            self._send(self._last.model_copy(update={"message": "compiling, once"}))
+
+    def _send(self, advance: Advance) -> None:
+        self._pipe.send_bytes(json.dumps({"advance": advance.model_dump()}).encode())
 
 
 def _restrict(limits: Limits) -> None:

@@ -7,8 +7,15 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import secrets
+import signal
+import tempfile
+from contextlib import suppress
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
+from pathlib import Path
+
+from workers.child.compiling import NEWS
 
 OWNER = "UMBEL_TEMPLATE_OWNER"
 """Environment variable with the process id of the template's worker."""
@@ -20,6 +27,26 @@ def pid() -> int | None:
     return forkserver._forkserver._forkserver_pid  # type: ignore[attr-defined,no-any-return]
 
 
+WHOLE = "UMBEL_TEMPLATE_WHOLE"
+"""Environment variable that is set where a template loads all at once."""
+
+
+def compiling() -> bool:
+    """Whether the template compiles what the first jobs need: once, as long as a cache is cold."""
+    return NEWS in os.environ and Path(os.environ[NEWS]).exists()
+
+
+def complete() -> None:
+    """Let the template load what the first job did not need; children forked later have it, too.
+
+    Returns at once. A template that is started later loads all at once.
+    """
+    os.environ[WHOLE] = "1"
+    if (template := pid()) is not None:
+        with suppress(ProcessLookupError):
+            os.kill(template, signal.SIGUSR1)
+
+
 def begin(threads: int) -> ForkServerContext:
     """Start the template if it does not run, for children that use `threads` threads.
 
@@ -27,7 +54,10 @@ def begin(threads: int) -> ForkServerContext:
     them when first used; Arrow's allocator needs none. Call this from a thread that lives as long
     as the process: the template ends with that thread.
     """
-    os.environ[OWNER] = str(os.getpid())
+    if os.environ.get(OWNER) != str(os.getpid()):
+        os.environ[OWNER] = str(os.getpid())
+        name = f"umbel-template-{os.getpid()}-{secrets.token_hex(4)}"
+        os.environ[NEWS] = str(Path(tempfile.gettempdir()) / name)
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     # Idle BLAS threads spin for 2^26 cycles by default, which wastes 0.2 s of a core in every job;
     # 2^14 is as fast in matrix products of 64 to 1500 rows.
