@@ -246,7 +246,8 @@ class _LocalService:
                     announced = True
                     print(COMPILING, flush=True)
             pause_s = (time.monotonic() - asked) / _READY_POLL_SHARE
-            time.sleep(min(max(pause_s, _READY_POLL_S), _LONGEST_READY_POLL_S))
+            shortest_s = _LONGEST_READY_POLL_S if announced else _READY_POLL_S
+            time.sleep(min(max(pause_s, shortest_s), _LONGEST_READY_POLL_S))
         else:
             return
         self._write_url()

@@ -35,6 +35,9 @@ from workers.processes import die_with_parent, die_with_pipe
 
 _PROGRESS_EVERY_S = 0.05
 
+_COMPILING = "compiling, once"
+"""The message of a job while it compiles a function that no earlier one has used."""
+
 _SHORT_S = 1.0
 """The longest job after which its process stays; beside a longer one a new process costs little."""
 
@@ -255,10 +258,12 @@ class _Reporter:
         self._send(advance)
 
     def compiling(self, _: object) -> None:
-        """Show that a function is compiled that no job here has used before."""
+        """Show that a function is compiled."""
         # Other threads may not write to the pipe while the first one does.
-        if threading.current_thread() is threading.main_thread():
-            self._send(self._last.model_copy(update={"message": "compiling, once"}))
+        first = threading.current_thread() is threading.main_thread()
+        if first and self._last.message != _COMPILING:
+            self._last_at, self._last = 0.0, self._last.model_copy(update={"message": _COMPILING})
+            self._send(self._last)
 
     def _send(self, advance: Advance) -> None:
         self._pipe.send_bytes(json.dumps({"advance": advance.model_dump()}).encode())
