@@ -7,7 +7,8 @@ Numba keeps compiled code beside the source, or in the user's cache where that c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,30 +27,10 @@ class NotCached(Exception):
     """The cache does not hold a function that is needed."""
 
 
-@contextmanager
-def watched(begins: Callable[[Any], object]) -> Iterator[None]:
-    """Call `begins` with the function, as numba has it, whenever the compiling of one begins.
-
-    What is loaded from the cache is not compiled. `begins` may raise, and nothing is compiled then.
-    """
-    from numba.core import event
-
-    class Watcher(event.Listener):  # type: ignore[misc]
-        def on_start(self, event: Any) -> None:
-            function = event.data["dispatcher"]
-            # Numba compiles functions of its own within ours.
-            if not function.py_func.__module__.startswith("numba."):
-                begins(function)
-
-        def on_end(self, event: Any) -> None:
-            pass
-
-    with event.install_listener("numba:compile", Watcher()):
-        yield
-
-
 def load_cached() -> None:
     """Load what common jobs need as far as the cache holds it. Starts no threads."""
+
+    from models.loops import watched
 
     def refuse(_: object) -> None:
         raise NotCached
@@ -81,13 +62,10 @@ def _l2h() -> Iterator[Part]:
     for dtype in (np.float64, np.float32, np.float16):
         for what, values in (("few", equal), ("many", noise)):
             inputs = {"logits": values.astype(dtype)}
-            yield (
-                f"l2h: {what} classes, {np.dtype(dtype)}",
-                lambda inputs=inputs: _fit("l2h", inputs),
-            )
+            yield f"l2h: {what} classes, {np.dtype(dtype)}", partial(_fit, "l2h", inputs)
     best = np.argsort(-noise, axis=1)[:, :5].copy()
     listed = {"logits": np.take_along_axis(noise, best, axis=1), "top_classes": best}
-    yield "l2h: the best classes alone", lambda: _fit("l2h", listed)
+    yield "l2h: the best classes alone", partial(_fit, "l2h", listed)
 
 
 def _load_metrics() -> None:
@@ -97,23 +75,21 @@ def _load_metrics() -> None:
 
 _METRICS: Part = ("metrics of trees", _load_metrics)
 
+_LINKED: tuple[tuple[str, dict[str, Any]], ...] = (("hdbscan", {}), ("hac", {"linkage": "single"}))
+
 
 def _common() -> Iterator[Part]:
     """Common methods on points, and maps."""
     for kind in (np.float32, np.float64):
         few = np.random.default_rng(0).normal(size=(400, 3)).astype(kind)
         for name in ("kmeans", "hkm"):
-            yield f"{name}: {few.dtype}", lambda name=name, few=few: _fit(name, {"features": few})
+            yield f"{name}: {few.dtype}", partial(_fit, name, {"features": few})
         for features in (few, np.tile(few, 6)):
-            for name, params in (("hdbscan", {}), ("hac", {"linkage": "single"})):
-                yield (
-                    f"{name}: {features.shape[1]} features, {features.dtype}",
-                    lambda name=name, features=features, params=params: _fit(
-                        name, {"features": features}, params
-                    ),
-                )
+            for name, params in _LINKED:
+                what = f"{name}: {features.shape[1]} features, {features.dtype}"
+                yield what, partial(_fit, name, {"features": features}, params)
     points = np.random.default_rng(0).normal(size=(400, 3))
-    yield "hac on a graph", lambda: _fit("hac", {"features": points}, {"connectivity": "knn"})
+    yield "hac on a graph", partial(_fit, "hac", {"features": points}, {"connectivity": "knn"})
     if not missing(["umap"]):
         yield "maps by UMAP", _map
 
@@ -131,7 +107,7 @@ def _map() -> None:
 def _single() -> Iterator[Part]:
     """Methods that compile functions of their own."""
     for name, inputs, params in (*_clusterings(), *_classifiers()):
-        yield name, lambda name=name, inputs=inputs, params=params: _fit(name, inputs, params)
+        yield name, partial(_fit, name, inputs, params)
 
 
 def _fit(name: str, inputs: dict[str, Any], params: dict[str, Any] | None = None) -> None:

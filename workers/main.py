@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     # Children that run jobs do not need it.
     os.environ.pop("UMBEL_WEBHOOK_SECRET", None)
     kept = keep_in(os.environ, settings.scratch_dir)
-    template.begin(settings.threads_per_job)
+    template.begin(settings.threads_per_job, later=True)
     logs.configure(settings.log_level, settings.log_format)
     if kept is not None:
         logging.getLogger(__name__).info(kept)

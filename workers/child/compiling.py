@@ -87,10 +87,13 @@ def alone(news: Path | None = None) -> Iterator[None]:
 
     news : a file that is there from then on until the end.
     """
-    from models.compiled import watched
+    from models.loops import watched
 
     with ExitStack() as stack:
         begun = False
+        if news is not None:
+            # Even where an earlier process has left it.
+            stack.callback(news.unlink, missing_ok=True)
 
         def begin(function: Any) -> None:
             nonlocal begun
@@ -100,7 +103,6 @@ def alone(news: Path | None = None) -> Iterator[None]:
             if news is not None:
                 with suppress(OSError):
                     news.touch(mode=0o600)
-                    stack.callback(news.unlink, missing_ok=True)
             # None where the function is one that is not kept.
             if (folder := function.stats.cache_path) is not None:
                 _wait_for(stack.enter_context((Path(folder) / _LOCK).open("a")))

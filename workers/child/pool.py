@@ -207,7 +207,7 @@ class ChildPool:
         return self._starter.submit(self._fill)
 
     def complete(self) -> Future[None]:
-        """Let the template load what the first job did not need, and start spare children anew.
+        """Let the template load what it has left for later, and start spare children anew.
 
         A child that waits meanwhile can be taken.
         """

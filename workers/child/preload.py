@@ -1,7 +1,7 @@
 """The modules loaded by the template of job children; imported there and nowhere else.
 
-What the first job needs is loaded at once; the rest when the template gets SIGUSR1, after its
-worker has begun to take jobs.
+What the first job needs is loaded first; the rest then or, where that shall come later, on SIGUSR1,
+when its worker has begun to take jobs.
 
 It must start no threads: a fork copies only the forking thread. So nothing here computes with
 OpenMP, and torch, which is large and starts threads, is left out; a method imports it in its child.
@@ -32,7 +32,7 @@ from models.registry import methods
 from workers import logs
 from workers.child.compiling import NEWS, alone
 from workers.child.run import run, trial
-from workers.child.template import OWNER, WHOLE
+from workers.child.template import LATER, OWNER
 from workers.errors import FatalError
 from workers.processes import die_with_parent
 
@@ -62,6 +62,10 @@ _REST = (
     "sklearn.metrics",
     "models.metrics.catalogue",
 )
+
+
+_REST_BYTES = 128 << 20
+"""Memory of the rest, with some to spare: 115 MiB."""
 
 
 class _Hidden(MetaPathFinder):
@@ -101,6 +105,7 @@ def _load_first() -> None:
 
 
 def _load_rest() -> None:
+    global left
     with _frozen(), _without("pandas"):
         for name in _REST:
             import_module(name)
@@ -109,6 +114,7 @@ def _load_rest() -> None:
                 import_module(module.name)
         methods()
         compiled.load_cached()
+    left = 0
 
 
 @contextmanager
@@ -127,7 +133,7 @@ def _frozen() -> Iterator[None]:
 
 def _on_signal(*_: object) -> None:
     # A child that has just been forked has this handler, too.
-    if os.getpid() == PID:
+    if os.getpid() == PID and left:
         try:
             _load_rest()
         except Exception:
@@ -155,14 +161,16 @@ die_with_parent(int(os.environ[OWNER]))
 os.nice(_NICENESS)
 LOG_LEVEL = os.environ.get("UMBEL_LOG_LEVEL", "INFO")
 NEWS_FILE = Path(os.environ[NEWS])
-_whole = WHOLE in os.environ
+left = _REST_BYTES if LATER in os.environ else 0
+"""The bytes of what is left for later, which a child that needs it must load by itself."""
+
 signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 _forget()
 try:
     # Where it is installed, scikit-learn and Arrow load it for users who pass its frames.
     with _without("pandas"):
         _load_first()
-    if _whole:
+    if not left:
         _load_rest()
     signal.signal(signal.SIGUSR1, _on_signal)
     BLAS = import_module("threadpoolctl").ThreadpoolController().select(user_api="blas")

@@ -14,13 +14,12 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from models.compiled import watched
 from models.crew import Piece
 from models.errors import UsageError
 from workers import logs
@@ -66,12 +65,15 @@ def live(pipe: Connection, limits: Limits, output: Connection) -> None:
 
     output : where standard output and error go.
     """
-    # Loaded before the fork; the worker itself must never import it.
+    # Loaded before the fork; the worker itself must never import them.
+    from models.loops import watched
     from workers.child import preload
 
     die_with_parent(preload.PID)
     os.setsid()
     redirect(output)
+    if limits.memory_bytes is not None:
+        limits = replace(limits, memory_bytes=limits.memory_bytes + preload.left)
     _restrict(limits)
     _rehearse(limits)
     link = _SupervisorLink(pipe)

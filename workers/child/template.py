@@ -27,8 +27,8 @@ def pid() -> int | None:
     return forkserver._forkserver._forkserver_pid  # type: ignore[attr-defined,no-any-return]
 
 
-WHOLE = "UMBEL_TEMPLATE_WHOLE"
-"""Environment variable that is set where a template loads all at once."""
+LATER = "UMBEL_TEMPLATE_LATER"
+"""Environment variable that is set for a template that loads at first what the first job needs."""
 
 
 def compiling() -> bool:
@@ -37,18 +37,19 @@ def compiling() -> bool:
 
 
 def complete() -> None:
-    """Let the template load what the first job did not need; children forked later have it, too.
+    """Let the template load what it has left for later; children forked then have it, too.
 
-    Returns at once. A template that is started later loads all at once.
+    Returns at once.
     """
-    os.environ[WHOLE] = "1"
     if (template := pid()) is not None:
         with suppress(ProcessLookupError):
             os.kill(template, signal.SIGUSR1)
 
 
-def begin(threads: int) -> ForkServerContext:
+def begin(threads: int, *, later: bool = False) -> ForkServerContext:
     """Start the template if it does not run, for children that use `threads` threads.
+
+    later : whether it leaves until `complete` what the first job does not need.
 
     OpenBLAS makes its threads when loaded, so it gets one there and more in the child; OpenMP makes
     them when first used; Arrow's allocator needs none. Call this from a thread that lives as long
@@ -58,6 +59,9 @@ def begin(threads: int) -> ForkServerContext:
         os.environ[OWNER] = str(os.getpid())
         name = f"umbel-template-{os.getpid()}-{secrets.token_hex(4)}"
         os.environ[NEWS] = str(Path(tempfile.gettempdir()) / name)
+    os.environ.pop(LATER, None)
+    if later:
+        os.environ[LATER] = "1"
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     # Idle BLAS threads spin for 2^26 cycles by default, which wastes 0.2 s of a core in every job;
     # 2^14 is as fast in matrix products of 64 to 1500 rows.
