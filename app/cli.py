@@ -70,6 +70,12 @@ def parser(*, client: bool = True) -> argparse.ArgumentParser:
     )
     health.set_defaults(run=_health)
 
+    compile_ = commands.add_parser(
+        "compile", help="compile now what common methods would compile when first used"
+    )
+    compile_.add_argument("--all", action="store_true", help="all methods: a few minutes")
+    compile_.set_defaults(run=_compile)
+
     demo = commands.add_parser(
         "demo", help="turn the sample's logits into a hierarchy of languages"
     )
@@ -128,6 +134,7 @@ def _api(arguments: argparse.Namespace) -> int:
     from app.http.environment_keys import keys
     from app.settings import Settings
     from workers import logs
+    from workers.child.compiling import keep_in
     from workers.errors import FatalError
     from workers.settings import wrong_settings
     from workers.stores.objects.address import blobs_at
@@ -147,6 +154,7 @@ def _api(arguments: argparse.Namespace) -> int:
         print("UMBEL_REDIS_URL and UMBEL_STORE_URL must be set.", file=sys.stderr)
         return 2
     logs.configure(settings.log_level, settings.log_format)
+    keep_in(os.environ, settings.scratch_dir)
     try:
         require_usable(settings.redis_url)
         open_store(blobs_at(settings))
@@ -202,6 +210,12 @@ def _health(_: argparse.Namespace) -> int:
 
     main()
     return 0
+
+
+def _compile(arguments: argparse.Namespace) -> int:
+    from app.commands.compiling import compile_parts
+
+    return compile_parts(everything=arguments.all)
 
 
 def _demo(arguments: argparse.Namespace) -> int:

@@ -30,6 +30,7 @@ from models import packages
 from umbel import floors
 from workers import processes
 from workers.artifacts.keys import Keys
+from workers.child.compiling import COMPILING, keep_in
 from workers.embedded import EmbeddedServer
 from workers.errors import FatalError, TransientError
 from workers.processes import FolderInUse, FolderLock
@@ -208,6 +209,8 @@ class _LocalService:
                 print("no keys configured: only this machine can call it", flush=True)
             if absent := ", ".join(packages.missing()):
                 print(f"not installed: {absent}; `umbel settings` names what waits", flush=True)
+            if (kept := keep_in(os.environ, self._data_dir)) is not None:
+                print(kept, flush=True)
             threading.Thread(target=self._watch_ready, daemon=True).start()
             status = self._watch()
         finally:
@@ -230,16 +233,22 @@ class _LocalService:
 
     def _watch_ready(self) -> None:
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self._host, self._host)  # noqa: S104
-        began = time.monotonic()
+        began, announced = time.monotonic(), False
         while not self._stop_requests:
             asked = time.monotonic()
             connection = http.client.HTTPConnection(host, self._port, timeout=5.0)
-            with contextlib.closing(connection), contextlib.suppress(OSError):
+            failed = (OSError, http.client.HTTPException)
+            with contextlib.closing(connection), contextlib.suppress(*failed):
                 connection.request("GET", "/readyz")
-                if connection.getresponse().status == 200:
+                response = connection.getresponse()
+                if response.status == 200:
                     break
+                if not announced and COMPILING.encode() in response.read():
+                    announced = True
+                    print(COMPILING, flush=True)
             pause_s = (time.monotonic() - asked) / _READY_POLL_SHARE
-            time.sleep(min(max(pause_s, _READY_POLL_S), _LONGEST_READY_POLL_S))
+            shortest_s = _LONGEST_READY_POLL_S if announced else _READY_POLL_S
+            time.sleep(min(max(pause_s, shortest_s), _LONGEST_READY_POLL_S))
         else:
             return
         self._write_url()

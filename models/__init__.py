@@ -7,7 +7,7 @@ Start with `method`, the contract of every method, and `methods/partitions/kmean
   labels where a row may have several; `label_nodes`, `known_clusters`: what labels mean.
 - `parameters`: fields that several methods share; `checks`, `errors`, `memory`: what is refused.
 - `arrays`, `progress`, `crew`: array types, progress, who computes the pieces of a fit.
-- `device`, `packages`, `compiled`: torch's device, optional packages, numba's cache.
+- `device`, `packages`, `compiled`, `loops`: torch's device, optional packages, what numba compiles.
 - `tree`: the one result of all methods; `naming`, `node_names`; `item_table`, `items`: its points.
 - `cluster_paths`, `stretches`, `node_pictures`, `confusions`, `class_merges`, `class_scores`: what
   models tell. `calibration`, `drift`, `maps`, `heatmaps`: sure answers, what moved, points shown.

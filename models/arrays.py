@@ -34,3 +34,11 @@ def row_blocks(n_rows: int, row_length: int, values: int = IN_CACHE) -> Iterator
     step = max(1, values // max(1, row_length))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
+
+
+def read_only(array: Array) -> Array:
+    """The same numbers, as an array that cannot be written. For compiled loops: arrays that may be
+    written, as mapped files may not, are of another type, compiled anew."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -13,7 +13,7 @@ from typing import NoReturn, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from models.arrays import Array, Int, Matrix, row_blocks
+from models.arrays import Array, Int, Matrix, read_only, row_blocks
 from models.data import Data, require_finite
 from models.errors import UsageError
 from models.method import Input, Shapes
@@ -316,11 +316,8 @@ def blocks(features: Points, row_length: int = 0) -> Iterator[tuple[slice, Matri
 
 
 def for_loops(points: Array) -> Array:
-    """Rows for compiled loops: contiguous floats of 32 or 64 bits that are not written to. Arrays
-    that may be written, as mapped files may not, are of another type, compiled anew."""
-    floats = np.ascontiguousarray(as_floats(points)).view()
-    floats.flags.writeable = False
-    return floats
+    """Rows for compiled loops: contiguous floats of 32 or 64 bits that cannot be written."""
+    return read_only(np.ascontiguousarray(as_floats(points)))
 
 
 def as_floats(values: Matrix) -> Matrix:

@@ -1,14 +1,14 @@
-"""`python -m models.compiled`: compile now the functions that would otherwise be compiled at first
-use.
+"""What numba compiles, and when: what a first job needs at the start of a service, the rest when a
+job first uses it, or all of it before (`parts`, which `umbel compile` goes through).
 
-With `--all` also those of single methods, which takes a few minutes. Numba keeps compiled code
-beside the source, or in the user's cache where that cannot be written.
+Numba keeps compiled code beside the source, or in the user's cache where that cannot be written.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,54 +20,83 @@ from models.maps.options import NEEDS
 from models.registry import method
 from models.tree import paths
 
+Part = tuple[str, Callable[[], object]]
+"""Compiled functions: what they are for, and what loads them from the cache or compiles them."""
 
-def load() -> None:
-    """Load every shared compiled function from the cache, or compile it into the cache."""
-    from models.data import Data
-    from models.metrics import catalogue, nodes  # noqa: F401
-    from models.registry import method
 
-    l2h = method("l2h")
+class NotCached(Exception):
+    """The cache does not hold a function that is needed."""
+
+
+def load_cached() -> None:
+    """Load what common jobs need as far as the cache holds it. Starts no threads."""
+
+    from models.loops import watched
+
+    def refuse(_: object) -> None:
+        raise NotCached
+
+    with watched(refuse):
+        for _, load in (*_l2h(), _METRICS):
+            with suppress(NotCached):
+                load()
+
+
+def parts(*, everything: bool) -> Iterator[Part]:
+    """What there is to compile for common methods, first what the first jobs need.
+
+    everything : for all methods, which takes a few minutes. Libraries that are not installed have
+        nothing to compile.
+    """
+    yield from _l2h()
+    yield _METRICS
+    yield from _common()
+    if everything:
+        yield from _single()
+
+
+def _l2h() -> Iterator[Part]:
     # Noise makes l2h read the logits again, equal scores make it decide in float64.
-    # Few classes and many take different loops. Without its column a class has no points. Mapped
-    # files are arrays that cannot be written.
+    # Few classes and many take different loops. Without its column a class has no points.
     noise, equal = np.random.default_rng(0).normal(size=(400, 200)), np.eye(8)
     noise[:, 0] -= 9.0
-    for values in (noise, equal):
-        for dtype in (np.float64, np.float32, np.float16):
-            for writeable in (True, False):
-                logits = values.astype(dtype)
-                logits.flags.writeable = writeable
-                l2h.fit(Data({"logits": logits}), l2h.Params())
+    for dtype in (np.float64, np.float32, np.float16):
+        for what, values in (("few", equal), ("many", noise)):
+            inputs = {"logits": values.astype(dtype)}
+            yield f"l2h: {what} classes, {np.dtype(dtype)}", partial(_fit, "l2h", inputs)
     best = np.argsort(-noise, axis=1)[:, :5].copy()
     listed = {"logits": np.take_along_axis(noise, best, axis=1), "top_classes": best}
-    l2h.fit(Data(listed), l2h.Params())
+    yield "l2h: the best classes alone", partial(_fit, "l2h", listed)
 
 
-def compile_graph() -> None:
-    """Compile the functions of `hac` on a graph. Not before a fork: the libraries start threads."""
-    points, hac = np.random.default_rng(0).normal(size=(400, 3)), method("hac")
-    params = hac.Params.model_validate({"connectivity": "knn"})
-    hac.fit(Data({"features": points}), params)
+def _load_metrics() -> None:
+    from models.metrics import catalogue, nodes  # noqa: F401
+    from models.metrics.loops import exemplars, pairs, triples  # noqa: F401
 
 
-def compile_common() -> None:
-    """Compile the functions of common methods on points."""
+_METRICS: Part = ("metrics of trees", _load_metrics)
+
+_LINKED: tuple[tuple[str, dict[str, Any]], ...] = (("hdbscan", {}), ("hac", {"linkage": "single"}))
+
+
+def _common() -> Iterator[Part]:
+    """Common methods on points, and maps."""
     for kind in (np.float32, np.float64):
         few = np.random.default_rng(0).normal(size=(400, 3)).astype(kind)
         for name in ("kmeans", "hkm"):
-            method(name).fit(Data({"features": few}), method(name).Params())
-        single = method("hac").Params.model_validate({"linkage": "single"})
+            yield f"{name}: {few.dtype}", partial(_fit, name, {"features": few})
         for features in (few, np.tile(few, 6)):
-            method("hdbscan").fit(Data({"features": features}), method("hdbscan").Params())
-            method("hac").fit(Data({"features": features}), single)
+            for name, params in _LINKED:
+                what = f"{name}: {features.shape[1]} features, {features.dtype}"
+                yield what, partial(_fit, name, {"features": features}, params)
+    points = np.random.default_rng(0).normal(size=(400, 3))
+    yield "hac on a graph", partial(_fit, "hac", {"features": points}, {"connectivity": "knn"})
+    if not packages.missing(NEEDS["umap"]):
+        yield "maps by UMAP", _map
 
 
-def compile_map() -> None:
-    """Compile the functions of umap-learn that maps use, and those that it compiles at import.
-    Nothing where it is not installed."""
-    if packages.missing(NEEDS["umap"]):
-        return
+def _map() -> None:
+    """The functions of umap-learn that maps use, and those that it compiles at import."""
     from models.maps.mapping import mapped
     from models.maps.options import MapTerms
     from models.progress import silent
@@ -76,13 +105,16 @@ def compile_map() -> None:
     mapped(points, MapTerms(by="umap"), 1, silent)
 
 
-def compile_all() -> None:
-    """Compile the functions of single methods, but those whose packages are not installed."""
+def _single() -> Iterator[Part]:
+    """Methods that compile functions of their own."""
     for name, inputs, params in (*_clusterings(), *_classifiers()):
-        used = method(name)
-        if packages.missing(used.needs):
-            continue
-        used.fit(Data(inputs), used.Params.model_validate(params))
+        if not packages.missing(method(name).needs):
+            yield name, partial(_fit, name, inputs, params)
+
+
+def _fit(name: str, inputs: dict[str, Any], params: dict[str, Any] | None = None) -> None:
+    used = method(name)
+    used.fit(Data(inputs), used.Params.model_validate(params or {}))
 
 
 def _clusterings() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
@@ -113,12 +145,3 @@ def _classifiers() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
         for name in ("rr-svm", "rr-lr"):
             yield name, {**inputs, "hierarchy": hierarchy}, {}
             yield name, {**inputs, "graph": graph}, {}
-
-
-if __name__ == "__main__":
-    load()
-    compile_graph()
-    compile_common()
-    compile_map()
-    if "--all" in sys.argv[1:]:
-        compile_all()

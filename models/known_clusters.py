@@ -13,7 +13,6 @@ from itertools import count, islice, pairwise
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from models.arrays import Int, Mask
 
@@ -133,6 +132,8 @@ def _graph(groups: Groups, kept: Mask | None = None) -> sp.csr_array:
 
 
 def _components(groups: Groups, kept: Mask | None = None) -> Int:
+    from scipy.sparse.csgraph import connected_components
+
     return np.asarray(connected_components(_graph(groups, kept), directed=False)[1], np.int64)
 
 
@@ -170,6 +171,8 @@ def _chain(
     groups: Groups, graph: sp.csr_array, first: int, second: int, pair: int | None
 ) -> Contradiction:
     """The shortest chain between two groups."""
+    from scipy.sparse.csgraph import breadth_first_order
+
     begin = groups.n_rows
     _, before = breadth_first_order(graph, begin + first, directed=False)
     path = [begin + second]

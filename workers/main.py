@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import logging
 import os
 from collections.abc import Sequence
 
@@ -14,6 +15,7 @@ from pydantic import ValidationError
 
 from workers import logs
 from workers.child import template
+from workers.child.compiling import keep_in
 from workers.errors import FatalError
 from workers.settings import WorkerSettings, wrong_settings
 
@@ -35,8 +37,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         parser.error(str(error))
     # Children that run jobs do not need it.
     os.environ.pop("UMBEL_WEBHOOK_SECRET", None)
-    template.begin(settings.threads_per_job)
+    kept = keep_in(os.environ, settings.scratch_dir)
+    template.begin(settings.threads_per_job, later=True)
     logs.configure(settings.log_level, settings.log_format)
+    if kept is not None:
+        logging.getLogger(__name__).info(kept)
 
     # Modules stay: a tenth of the time of loading them would go to a collector that finds nothing.
     gc.disable()

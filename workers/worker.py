@@ -14,12 +14,15 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import wait as wait_for
 from pathlib import Path
 
 from celery.worker import state
 
 from workers.assembly import assemble
 from workers.broker import WakingPool, make_app, register
+from workers.child import template
+from workers.child.compiling import COMPILING
 from workers.child.pool import ChildPool
 from workers.child.process import Limits
 from workers.child.run import trial
@@ -32,6 +35,9 @@ from workers.telemetry import traces
 from workers.webhooks.sender import Sender
 
 _PRESENT_EVERY_S = 1.0
+_COMPILING_EVERY_S = 0.3
+"""How often a worker that waits for its template looks whether that compiles, and reports it."""
+
 _KILL_S = 1.5
 """How long the children of a stopping worker may take to be killed and their jobs given back."""
 
@@ -42,7 +48,8 @@ _LAST_SPANS_S = 1.0
 """How long a worker that ends tries to send its last spans."""
 
 _WARM_S = 60.0
-"""How long a worker waits for its template and the trial job before it takes jobs anyway."""
+"""How long a worker waits for its template and the trial job before it takes jobs anyway; it waits
+on while the template compiles."""
 
 _log = logging.getLogger(__name__)
 
@@ -120,15 +127,19 @@ class Worker:
             without_heartbeat=True,
         )
         # A job taken earlier could only wait, while another worker may be free.
-        self._warm.wait(_WARM_S)
+        self._wait_warm()
         try:
             controller.start()
         except Exception:
             _log.exception("Celery's worker failed and is restarted")
 
+    def _wait_warm(self) -> None:
+        while not self._warm.wait(_WARM_S) and template.compiling():
+            pass
+
     def _run_quick(self) -> None:
         """Run quick jobs while the slots are taken: nobody then receives their hints."""
-        self._warm.wait(_WARM_S)
+        self._wait_warm()
         while not self._ended.wait(_QUICK_EVERY_S):
             while self._supervisor.run_quick():
                 pass
@@ -160,23 +171,38 @@ class Worker:
     def _report_presence(self) -> None:
         """Warm up, then report periodically that this worker is alive: from the moment at which it
         takes jobs, so that a service that is ready runs its first job at once."""
-        self._filled.result()
+        self._wait_filled()
         try:
             warm(self._pool, self._scratch)
         except Exception:
             _log.exception("the trial job failed")
         self._warm.set()
         self._consuming.wait(_WARM_S)
-        while True:
-            try:
-                self._assembly.ledger.worker_seen(self._name)
-            except TransientError as error:
-                _log.warning("cannot report that this worker is alive: %s", error)
-            except Exception:
-                _log.exception("cannot report that this worker is alive")
+        self._report(self._assembly.ledger.worker_seen)
+        self._pool.complete()
+        while not self._ended.wait(_PRESENT_EVERY_S):
+            self._report(self._assembly.ledger.worker_seen)
             self._pool.drop_idle()
-            if self._ended.wait(_PRESENT_EVERY_S):
-                return
+
+    def _wait_filled(self) -> None:
+        """Wait until children wait for jobs; report meanwhile if that takes so long because what
+        they need is compiled."""
+        announced = False
+        while not wait_for([self._filled], _COMPILING_EVERY_S).done and not self._ended.is_set():
+            if template.compiling():
+                if not announced:
+                    _log.info(COMPILING)
+                announced = True
+                self._report(self._assembly.ledger.worker_compiling)
+        self._filled.result()
+
+    def _report(self, report: Callable[[str], None]) -> None:
+        try:
+            report(self._name)
+        except TransientError as error:
+            _log.warning("cannot report that this worker is alive: %s", error)
+        except Exception:
+            _log.exception("cannot report that this worker is alive")
 
     def _sweep(self) -> None:
         """Handle due jobs periodically, at times that differ between workers."""

@@ -2,5 +2,6 @@
 
 - `keys`: keys of the API in the store.
 - `backup`: `umbel backup` and `umbel restore`, copies of the store.
+- `compiling`: `umbel compile`, which compiles what would be compiled when first used.
 - `removal`: `umbel gc`, which removes what has expired.
 """

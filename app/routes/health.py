@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 from app.http.dependencies import Service, ServiceDep
 from app.http.problems import Refused, responses
 from app.schemas.health import Health
+from workers.child.compiling import COMPILING
 from workers.errors import StoreFull, TransientError
 from workers.stores.redis.client import translated
 from workers.stores.redis.durability import risks
@@ -59,17 +60,21 @@ async def get_readyz(
 ) -> Health:
     """Succeeds if Redis, the object store and a worker can be reached and written.
 
-    `warnings` names settings of Redis that may lose data. 503 names what cannot be reached. 507
-    names what has no room left: what is stored can still be read.
+    `warnings` names settings of Redis that may lose data. 503 names what cannot be reached, or says
+    that the workers still compile what they need. 507 names what has no room left: what is stored
+    can still be read.
     """
     away, full, n_workers = await to_thread.run_sync(_state, service)
     if workers and n_workers == 0 and "redis" not in full:
         # Where Redis is full, workers cannot report that they are alive.
         away.append("workers")
     if away:
+        why = f"{', '.join(away)} cannot be reached"
+        if away == ["workers"] and await to_thread.run_sync(_compiling, service):
+            why = COMPILING
         raise Refused(
             "unavailable",
-            f"Not ready: {', '.join(away)} cannot be reached.",
+            f"Not ready: {why}.",
             headers={"Retry-After": "2"},
             away=away,
         )
@@ -158,3 +163,10 @@ def _n_workers(service: Service) -> int:
         return service.ledger.workers_alive()
     except TransientError:
         return 0
+
+
+def _compiling(service: Service) -> bool:
+    try:
+        return service.ledger.compiling()
+    except TransientError:
+        return False

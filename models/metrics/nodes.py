@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.arrays import Float, Int, Matrix
+from models.arrays import Float, Int, Matrix, read_only
 from models.errors import UsageError
 from models.label_sets import LabelSets
 from models.metrics import flat
@@ -149,13 +149,10 @@ def _exemplars(
     start, end = first[leaves.start], first[leaves.end]
     narrow = features.dtype.itemsize <= 4 and features.dtype.kind == "f"
     chosen = np.empty((tree.n_nodes, n_exemplars), dtype=np.int64)
+    heavy = nodes.heavy_children(tree.parent, start, end)
+    rows = np.ascontiguousarray(features, dtype=np.float32 if narrow else np.float64)
     n_unsure = exemplars.nearest(
-        tree.parent,
-        nodes.heavy_children(tree.parent, start, end),
-        start,
-        end,
-        order,
-        np.ascontiguousarray(features, dtype=np.float32 if narrow else np.float64),
+        *map(read_only, (tree.parent, heavy, start, end, order, rows)),
         max(POOL, 4 * n_exemplars),
         MOST_VALUES // (features.shape[1] + 16),
         chosen,

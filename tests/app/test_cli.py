@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.cli import main
+from app.commands.compiling import compile_each
 from workers.artifacts.keys import Keys, digest_of
 from workers.stores.objects.local import LocalBlobs
 
@@ -43,6 +44,19 @@ def test_invalid_calls(
     capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
     assert message in refused(capsys, *arguments)
+
+
+def test_compiling_names_what_failed(capsys: pytest.CaptureFixture[str]) -> None:
+    def fail() -> None:
+        raise MemoryError("no room")
+
+    assert compile_each([("one", int), ("two", int)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" ... ")[0] for line in lines[:2]] == ["one", "two"]
+    assert compile_each([("one", fail), ("two", int)]) == 1
+    shown = capsys.readouterr()
+    assert "no room" in shown.err
+    assert "two ... " in shown.out, "the others are compiled"
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def test_the_other_methods_run(service: Service) -> None:
 
 
 def test_the_settings_name_all_that_waits(environment: Mapping[str, str]) -> None:
-    command = [sys.executable, "-m", "app.cli", "settings"]
+    command = [sys.executable, "-m", "umbel", "settings"]
     shown = subprocess.run(
         command, env={**os.environ, **environment}, capture_output=True, text=True, check=True
     )

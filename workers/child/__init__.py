@@ -2,7 +2,8 @@
 
 Start with `run`, which does a job; it has access to neither Redis nor the object store.
 
-- `template`, `preload`: the process that children are forked from, and what it has loaded.
+- `template`, `preload`, `compiling`: the process that children are forked from; what it has loaded;
+  compiled code at its start.
 - `pool`, `output`: the worker's side: starts, feeds and stops children; what they print.
 - `process`, `stillness`: the life of a child, and its limits; whether a process still computes.
 - `confinement`, `messages`: what the kernel refuses to a child; what it sends its supervisor.
@@ -12,6 +13,5 @@ Start with `run`, which does a job; it has access to neither Redis nor the objec
 - `support`, `comparison`, `consensus`: bootstrap support; several methods; one tree of several.
 - `apart`, `json_facts`, `json_body`: long JSON documents and bodies, opened for the API.
 - `evaluation`, `placing`, `classification`, `calibration`, `drift`, `names`: rows in a tree.
-- `mapping`, `heatmaps`, `attachment`, `fit_rows`: points and clusters shown; what points are; the
-  rows of the fit.
+- `mapping`, `heatmaps`, `attachment`, `fit_rows`: points, clusters, items; rows of the fit.
 """

@@ -206,6 +206,14 @@ class ChildPool:
         """Start the spare children; returns when they run."""
         return self._starter.submit(self._fill)
 
+    def complete(self) -> Future[None]:
+        """Let the template load what it has left for later, and start spare children anew.
+
+        A child that waits meanwhile can be taken.
+        """
+        template.complete()
+        return self._starter.submit(self._renew)
+
     def begin(self, spec: Spec) -> Child:
         """A child that has been handed its job; one that dies before is replaced.
 
@@ -225,7 +233,7 @@ class ChildPool:
 
     def take(self) -> Child:
         """A child that waits for its job. A dead one is replaced. NoProcess if none can start."""
-        while not (child := self._started(self._starter.submit(self._next))).alive():
+        while not (child := self._next()).alive():
             child.stop()
             self._reaper.submit(child.clear)
         return child
@@ -293,8 +301,21 @@ class ChildPool:
         while len(self._waiting) < self._spares and not self._closed:
             self._waiting.append(self._start())
 
+    def _renew(self) -> None:
+        for old in list(self._waiting):
+            if self._closed:
+                return
+            fresh = self._start()
+            with contextlib.suppress(ValueError):  # It was taken meanwhile.
+                self._waiting.remove(old)
+                self.drop(old)
+            self._waiting.append(fresh)
+
     def _next(self) -> Child:
-        return self._waiting.popleft() if self._waiting else self._start()
+        try:
+            return self._waiting.popleft()
+        except IndexError:
+            return self._started(self._starter.submit(self._start))
 
     def _started(self, starting: Future[Child]) -> Child:
         """The child that is being started; kills a template that stands still over it."""

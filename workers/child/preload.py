@@ -1,5 +1,8 @@
 """The modules loaded by the template of job children; imported there and nowhere else.
 
+What the first job needs is loaded first; the rest then or, where that shall come later, on SIGUSR1,
+when its worker has begun to take jobs.
+
 It must start no threads: a fork copies only the forking thread. So nothing here computes with
 OpenMP, and torch, which is large and starts threads, is left out; a method imports it in its child.
 """
@@ -7,8 +10,10 @@ OpenMP, and torch, which is large and starts threads, is left out; a method impo
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import pkgutil
+import signal
 import sys
 import tempfile
 import traceback
@@ -25,33 +30,42 @@ import workers.formats
 from models import compiled
 from models.registry import methods
 from workers import logs
+from workers.child.compiling import NEWS, alone
 from workers.child.run import run, trial
-from workers.child.template import OWNER
+from workers.child.template import LATER, OWNER
 from workers.errors import FatalError
 from workers.processes import die_with_parent
 
 PID = os.getpid()
 """The template's process id, so that a child can tell whether its parent is still there."""
 
-_LOADED = (
-    "fastcluster",
+# With NumPy and SciPy's linear algebra, whose threads each job sets.
+_FIRST = (
     "numpy",
+    "safetensors.numpy",
+    "scipy.linalg",
+    "threadpoolctl",
+    "models.tree.columns",
+    "workers.child.process",
+)
+
+_REST = (
+    "fastcluster",
     "pyarrow.ipc",
     "pyarrow.parquet",
-    "safetensors.numpy",
     "scipy.cluster.hierarchy",
-    "scipy.linalg",
     "scipy.optimize",
     "scipy.sparse.csgraph",
     "scipy.spatial.distance",
     "scipy.special",
     "sklearn.cluster",
     "sklearn.metrics",
-    "threadpoolctl",
     "models.metrics.catalogue",
-    "models.tree.columns",
-    "workers.child.process",
 )
+
+
+_REST_BYTES = 128 << 20
+"""Memory of the rest, with some to spare: 115 MiB."""
 
 
 class _Hidden(MetaPathFinder):
@@ -78,26 +92,52 @@ def _without(package: str) -> Iterator[None]:
         sys.meta_path.remove(finder)
 
 
-def _load() -> None:
-    # A tenth of the time would go to the collector, which finds nothing.
-    gc.disable()
+def _load_first() -> None:
     # As JSON in any case: the worker reads it, and writes it in its own format.
     logs.configure(LOG_LEVEL)
-    for name in _LOADED:
-        import_module(name)
-    for package in (workers.formats, models.metrics):
-        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-            import_module(module.name)
-    methods()
-    compiled.load()
-    with tempfile.TemporaryDirectory() as folder:
-        outcome = run(trial(Path(folder)), lambda _: None)
+    with _frozen():
+        for name in _FIRST:
+            import_module(name)
+        with tempfile.TemporaryDirectory() as folder, alone(NEWS_FILE):
+            outcome = run(trial(Path(folder)), lambda _: None)
     if outcome.error is not None:
         raise FatalError(f"the trial job failed: {outcome.error['detail']}")
-    # What is there now stays: so no child's collector needs to touch, and copy, its pages. To look
-    # for the few megabytes of it that nothing refers to would take a tenth of the time.
-    gc.freeze()
-    gc.enable()
+
+
+def _load_rest() -> None:
+    global left
+    with _frozen(), _without("pandas"):
+        for name in _REST:
+            import_module(name)
+        for package in (workers.formats, models.metrics):
+            for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+                import_module(module.name)
+        methods()
+        compiled.load_cached()
+    left = 0
+
+
+@contextmanager
+def _frozen() -> Iterator[None]:
+    """What is made within stays: so no child's collector needs to touch, and copy, its pages.
+
+    To look for the few megabytes of it that nothing refers to would take a tenth of the time.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _on_signal(*_: object) -> None:
+    # A child that has just been forked has this handler, too.
+    if os.getpid() == PID and left:
+        try:
+            _load_rest()
+        except Exception:
+            logging.getLogger(__name__).exception("jobs load by themselves what they need")
 
 
 _NICENESS = 5
@@ -120,11 +160,19 @@ def _forget() -> None:
 die_with_parent(int(os.environ[OWNER]))
 os.nice(_NICENESS)
 LOG_LEVEL = os.environ.get("UMBEL_LOG_LEVEL", "INFO")
+NEWS_FILE = Path(os.environ[NEWS])
+left = _REST_BYTES if LATER in os.environ else 0
+"""The bytes of what is left for later, which a child that needs it must load by itself."""
+
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 _forget()
 try:
     # Where it is installed, scikit-learn and Arrow load it for users who pass its frames.
     with _without("pandas"):
-        _load()
+        _load_first()
+    if not left:
+        _load_rest()
+    signal.signal(signal.SIGUSR1, _on_signal)
     BLAS = import_module("threadpoolctl").ThreadpoolController().select(user_api="blas")
 except Exception:
     # The fork server swallows an ImportError and continues without the module.

@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import SimpleQueue
@@ -33,6 +33,9 @@ from workers.model import Advance
 from workers.processes import die_with_parent, die_with_pipe
 
 _PROGRESS_EVERY_S = 0.05
+
+_COMPILING = "compiling, once"
+"""The message of a job while it compiles a function that no earlier one has used."""
 
 _SHORT_S = 1.0
 """The longest job after which its process stays; beside a longer one a new process costs little."""
@@ -62,12 +65,15 @@ def live(pipe: Connection, limits: Limits, output: Connection) -> None:
 
     output : where standard output and error go.
     """
-    # Loaded before the fork; the worker itself must never import it.
+    # Loaded before the fork; the worker itself must never import them.
+    from models.loops import watched
     from workers.child import preload
 
     die_with_parent(preload.PID)
     os.setsid()
     redirect(output)
+    if limits.memory_bytes is not None:
+        limits = replace(limits, memory_bytes=limits.memory_bytes + preload.left)
     _restrict(limits)
     _rehearse(limits)
     link = _SupervisorLink(pipe)
@@ -81,7 +87,9 @@ def live(pipe: Connection, limits: Limits, output: Connection) -> None:
         _forget_peak()
         _bound_memory(limits)
         logs.set_ids(spec.request.id, spec.request.request_id)
-        last = _do(spec, limits, _reporter(pipe), link)
+        reporter = _Reporter(pipe)
+        with watched(reporter.compiling):
+            last = _do(spec, limits, reporter, link)
         fresh.jobs -= 1
         succeeded = last.outcome is not None and last.outcome.error is None
         short = succeeded and time.monotonic() - began < _SHORT_S
@@ -237,19 +245,30 @@ def _input_deleted(role: str) -> UsageError:
     )
 
 
-def _reporter(pipe: Connection) -> Callable[[Advance], None]:
+class _Reporter:
     """Sends progress: each new stage at once, within a stage at most every 50 ms."""
-    last_at, last_stage = 0.0, ""
 
-    def report(advance: Advance) -> None:
-        nonlocal last_at, last_stage
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
+        self._last_at, self._last = 0.0, Advance()
+
+    def __call__(self, advance: Advance) -> None:
         now = time.monotonic()
-        if advance.stage == last_stage and now - last_at < _PROGRESS_EVERY_S:
+        if advance.stage == self._last.stage and now - self._last_at < _PROGRESS_EVERY_S:
             return
-        last_at, last_stage = now, advance.stage
-        pipe.send_bytes(json.dumps({"advance": advance.model_dump()}).encode())
+        self._last_at, self._last = now, advance
+        self._send(advance)
 
-    return report
+    def compiling(self, _: object) -> None:
+        """Show that a function is compiled."""
+        # Other threads may not write to the pipe while the first one does.
+        first = threading.current_thread() is threading.main_thread()
+        if first and self._last.message != _COMPILING:
+            self._last_at, self._last = 0.0, self._last.model_copy(update={"message": _COMPILING})
+            self._send(self._last)
+
+    def _send(self, advance: Advance) -> None:
+        self._pipe.send_bytes(json.dumps({"advance": advance.model_dump()}).encode())
 
 
 def _restrict(limits: Limits) -> None:

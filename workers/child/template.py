@@ -7,8 +7,15 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import secrets
+import signal
+import tempfile
+from contextlib import suppress
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
+from pathlib import Path
+
+from workers.child.compiling import NEWS
 
 OWNER = "UMBEL_TEMPLATE_OWNER"
 """Environment variable with the process id of the template's worker."""
@@ -20,14 +27,41 @@ def pid() -> int | None:
     return forkserver._forkserver._forkserver_pid  # type: ignore[attr-defined,no-any-return]
 
 
-def begin(threads: int) -> ForkServerContext:
+LATER = "UMBEL_TEMPLATE_LATER"
+"""Environment variable that is set for a template that loads at first what the first job needs."""
+
+
+def compiling() -> bool:
+    """Whether the template compiles what the first jobs need: once, as long as a cache is cold."""
+    return NEWS in os.environ and Path(os.environ[NEWS]).exists()
+
+
+def complete() -> None:
+    """Let the template load what it has left for later; children forked then have it, too.
+
+    Returns at once.
+    """
+    if (template := pid()) is not None:
+        with suppress(ProcessLookupError):
+            os.kill(template, signal.SIGUSR1)
+
+
+def begin(threads: int, *, later: bool = False) -> ForkServerContext:
     """Start the template if it does not run, for children that use `threads` threads.
+
+    later : whether it leaves until `complete` what the first job does not need.
 
     OpenBLAS makes its threads when loaded, so it gets one there and more in the child; OpenMP makes
     them when first used; Arrow's allocator needs none. Call this from a thread that lives as long
     as the process: the template ends with that thread.
     """
-    os.environ[OWNER] = str(os.getpid())
+    if os.environ.get(OWNER) != str(os.getpid()):
+        os.environ[OWNER] = str(os.getpid())
+        name = f"umbel-template-{os.getpid()}-{secrets.token_hex(4)}"
+        os.environ[NEWS] = str(Path(tempfile.gettempdir()) / name)
+    os.environ.pop(LATER, None)
+    if later:
+        os.environ[LATER] = "1"
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     # Idle BLAS threads spin for 2^26 cycles by default, which wastes 0.2 s of a core in every job;
     # 2^14 is as fast in matrix products of 64 to 1500 rows.

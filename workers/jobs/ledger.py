@@ -425,6 +425,14 @@ class Ledger:
         """Report that a worker is alive; the report is valid for 15 s."""
         self._records.worker_seen(worker)
 
+    def worker_compiling(self, worker: str) -> None:
+        """Report that a worker compiles what it needs before it takes jobs; valid for 5 s."""
+        self._records.worker_compiling(worker)
+
+    def compiling(self) -> bool:
+        """Whether a worker has lately reported that it compiles."""
+        return self._records.compiling()
+
     def worker_gone(self, worker: str) -> None:
         """Report that a worker has left."""
         self._records.worker_gone(worker)

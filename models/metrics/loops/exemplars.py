@@ -1,23 +1,17 @@
 """The loop that finds the points nearest to the mean of each node, compiled by numba; serial.
 
-It is compiled like those of `trees`, and goes up heavy paths like those of `nodes`. A mean moves
-little from one node to the next, so few points must be measured again: for every point under a node
-the distance to some earlier mean, the centre, is known, or known to be at least `radius`. The
-points closer than that form the pool. The nearest points of the pool are the nearest of all if they
-are closer to the new mean than `radius` minus the distance of that mean from the centre; else all
-points are measured again and the new mean becomes the centre.
+It goes up heavy paths like those of `nodes`. A mean moves little from one node to the next, so few
+points must be measured again: for every point under a node the distance to some earlier mean, the
+centre, is known, or known to be at least `radius`. The points closer than that form the pool. The
+nearest points of the pool are the nearest of all if they are closer to the new mean than `radius`
+minus the distance of that mean from the centre; else all points are measured again and the new mean
+becomes the centre.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
-
-_INTS = types.Array(types.int64, 1, "C", readonly=True)
-_INT32S = types.Array(types.int32, 1, "C", readonly=True)
-_FLOATS = types.Array(types.float64, 2, "C", readonly=True)
-_FLOAT32S = types.Array(types.float32, 2, "C", readonly=True)
-_LISTS = types.int64[:, ::1]
+from numba import njit
 
 _SUMS = {"reassoc", "contract", "nsz", "nnan"}
 """Sums in any order, so that they become vectors; values are finite."""
@@ -54,14 +48,7 @@ def _offer(point, squared, points, distances, n_best):
     return n_best
 
 
-@njit(
-    [
-        types.int64(_INT32S, *(_INTS,) * 4, rows, types.int64, types.int64, _LISTS)
-        for rows in (_FLOAT32S, _FLOATS)
-    ],
-    cache=True,
-    nogil=True,
-)
+@njit(cache=True, nogil=True)
 def nearest(parent, heavy, start, end, order, features, few, most_visits, chosen):
     """Fill `chosen` with the points nearest to each node's mean, nearest first, -1 past the last.
 

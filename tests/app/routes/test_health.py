@@ -24,6 +24,19 @@ def test_ready_needs_a_worker(api: Api) -> None:
     assert api.client.get("/readyz").json() == {"status": "ok"}
 
 
+def test_workers_that_still_compile_are_announced(api: Api) -> None:
+    api.service.ledger.worker_compiling("w")
+    body = problem_of(api.client.get("/readyz"), 503, "unavailable")
+    assert body["detail"] == "Not ready: compiling, about a minute, once."
+    assert body["away"] == ["workers"]
+    api.service.redis.delete(f"{api.settings.key_prefix}compiling")
+    body = problem_of(api.client.get("/readyz"), 503, "unavailable")
+    assert body["detail"] == "Not ready: workers cannot be reached."
+    api.service.ledger.worker_compiling("w")
+    api.service.ledger.worker_seen("other")
+    assert api.client.get("/readyz").json() == {"status": "ok"}
+
+
 def test_whether_requests_may_come_does_not_need_a_worker(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,6 +37,8 @@ IDEMPOTENCY_S = 24 * 3600.0
 WORKER_S = 15.0
 """A worker that has not reported within this time counts as gone."""
 
+_COMPILING_S = 5.0
+
 Released = Literal["lost", "cancelled", "exhausted", "queued"]
 
 
@@ -448,6 +450,14 @@ class Records:
             pipe.zadd(key, {worker: now})
             pipe.zremrangebyscore(key, "-inf", now - 10 * WORKER_S)
             pipe.execute()
+
+    def worker_compiling(self, worker: str) -> None:
+        with translated():
+            self.client.set(f"{self.prefix}compiling", worker, px=_ms(_COMPILING_S))
+
+    def compiling(self) -> bool:
+        with translated():
+            return bool(self.client.exists(f"{self.prefix}compiling"))
 
     def worker_gone(self, worker: str) -> None:
         with translated():

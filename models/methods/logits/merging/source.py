@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from models.arrays import Float, Int
+from models.arrays import Float, Int, read_only
 from models.data import require_finite
 from models.errors import UsageError
 from models.rows import ArrayRows, Rows, widened
@@ -24,7 +24,7 @@ class Source:
     """A (n_points, n_classes) matrix of one kind, at one temperature.
 
     Probabilities are read as their logarithms in float64. Blocks are as stored for float32 and
-    float64, otherwise converted exactly; they must not be written to.
+    float64, otherwise converted exactly; they cannot be written to.
     """
 
     rows: Rows
@@ -88,11 +88,11 @@ class Source:
 
     def block(self, start: int, stop: int) -> npt.NDArray[Any]:
         """Rows [start, stop), (stop - start, n_classes)."""
-        return self._converted(self.rows.read(start, stop))
+        return read_only(self._converted(self.rows.read(start, stop)))
 
     def take(self, rows: Int) -> npt.NDArray[Any]:
         """The rows of ascending numbers, (len(rows), n_classes)."""
-        return self._converted(self.rows.take(rows))
+        return read_only(self._converted(self.rows.take(rows)))
 
     def packed(self, start: int, stop: int) -> npt.NDArray[Any]:
         """As `block`, for the compiled loops: float16 as its bits, uint16, which they widen."""
@@ -111,8 +111,10 @@ class Source:
 
     def _packed(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if self.rows.dtype == np.float16 and self.kind != "probs":
-            return np.ascontiguousarray(values, dtype=np.float16).view(np.uint16)
-        return self._converted(values)
+            values = np.ascontiguousarray(values, dtype=np.float16).view(np.uint16)
+        else:
+            values = self._converted(values)
+        return read_only(values)
 
     def _in_place(self, values: npt.NDArray[Any]) -> bool:
         if values.dtype == np.float16:
@@ -150,7 +152,7 @@ def _widened_halves(values: npt.NDArray[np.float16]) -> npt.NDArray[np.float32]:
 
     wide = np.empty(values.shape, dtype=np.float32)
     bits = np.ascontiguousarray(values, dtype=np.float16).view(np.uint16)
-    row_loops.widen_halves(bits.reshape(-1), wide.reshape(-1))
+    row_loops.widen_halves(read_only(bits.reshape(-1)), wide.reshape(-1))
     return wide
 
 
