@@ -6,13 +6,17 @@ import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import hypothesis
 import pytest
-from xdist.scheduler import LoadScopeScheduling
 
+from tests import turns_kit
 from tests.needs_kit import Unread, lacking, need, needs_of, table
+from tests.turns_kit import (  # noqa: F401
+    pytest_collection_modifyitems,
+    pytest_runtest_protocol,
+    pytest_xdist_make_scheduler,
+)
 
 # Several test processes share the cores: each computes on one thread unless a test requests
 # more, and idle threads do not spin (as in a worker, `workers.child.template`).
@@ -53,40 +57,13 @@ def real_data() -> Callable[[str], Path]:
     return find
 
 
-WHOLE = ("tests/dashboard/", "tests/e2e/one_service/")
-"""Folders whose files share one service, and a browser: a single process runs all of them. They
-take longest; begun last, they would leave the other processes idle."""
-WAITING = ("tests/e2e/", "tests/workers/")
-"""Folders whose tests start processes and wait for them. They are spread over the others, so that
-those that compute have the cores meanwhile, and few services start at the same time."""
-WAITING_END = 0.7
-"""The part of the run within which they begin."""
-
-
-class ByFile(LoadScopeScheduling):
-    """Gives each process a file at a time, or a folder of `WHOLE`, so that fixtures are shared."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        whole = (folder for folder in WHOLE if nodeid.startswith(folder))
-        return next(whole, nodeid.partition("::")[0])
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
-    """`ByFile`, unless another way is chosen by `--dist`."""
-    if config.option.dist != "load":
-        return None
-    config.option.loadscopereorder = False
-    return ByFile(config, log)
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makemodule(
     module_path: Path, parent: pytest.Collector
 ) -> pytest.Module | None:
-    """A file that cannot be imported here, as its `pytestmark` says."""
+    """A file that cannot be imported here, as its `pytestmark` says, or one that waits its turn."""
     if not lacking(needs_of(module_path)):
-        return None
+        return turns_kit.module(module_path, parent)
     unread: pytest.Module = Unread.from_parent(parent, path=module_path)
     return unread
 
@@ -104,16 +81,3 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if lines:
         terminalreporter.section("skipped for lack of")
         terminalreporter.write_line("\n".join(lines))
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    files = dict.fromkeys(file_of(item) for item in items if not file_of(item).startswith(WHOLE))
-    waiting = [file for file in files if file.startswith(WAITING)]
-    others = [file for file in files if not file.startswith(WAITING)]
-    place = {file: WAITING_END * i / len(waiting) for i, file in enumerate(waiting)}
-    place |= {file: i / len(others) for i, file in enumerate(others)}
-    items.sort(key=lambda item: place.get(file_of(item), -1.0))
-
-
-def file_of(item: pytest.Item) -> str:
-    return item.nodeid.partition("::")[0]

@@ -77,6 +77,8 @@ def test_others_keep_theirs(foreign: Path) -> None:
 def test_theirs_imported_first_are_refused_by_name(foreign: Path) -> None:
     code = "import models; import umbel.floors"
     env = {**os.environ, **paths(foreign)}
-    done = subprocess.run([sys.executable, "-P", "-c", code], env=env, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], env=env, capture_output=True, text=True
+    )
     assert done.returncode == 1
     assert f"'models' was imported from {foreign / 'models'}" in done.stderr

@@ -38,7 +38,9 @@ _COMPILING = "compiling, once"
 """The message of a job while it compiles a function that no earlier one has used."""
 
 _SHORT_S = 1.0
-"""The longest job after which its process stays; beside a longer one a new process costs little."""
+"""The most computing time (all threads) of a job after which its process stays: beside more, a new
+process costs little. Time on the clock would end processes, and so start others, where the machine
+is busy and short jobs take long."""
 
 _LEFT_BYTES = 64 << 20
 """The most memory that jobs may leave allocated in a process that stays."""
@@ -83,7 +85,7 @@ def live(pipe: Connection, limits: Limits, output: Connection) -> None:
     sockets = opens_sockets(spec)
     confine(sockets=sockets)
     while True:
-        began = time.monotonic()
+        computed_before = time.process_time()
         _forget_peak()
         _bound_memory(limits)
         logs.set_ids(spec.request.id, spec.request.request_id)
@@ -92,7 +94,7 @@ def live(pipe: Connection, limits: Limits, output: Connection) -> None:
             last = _do(spec, limits, reporter, link)
         fresh.jobs -= 1
         succeeded = last.outcome is not None and last.outcome.error is None
-        short = succeeded and time.monotonic() - began < _SHORT_S
+        short = succeeded and time.process_time() - computed_before < _SHORT_S
         stays = short and not sockets and not link.divided and fresh.still()
         last = last.model_copy(update={"peak_bytes": _peak_bytes(), "stays": stays})
         sys.stderr.flush()

@@ -63,5 +63,10 @@ def outcome(child: Child, within_s: float = 20.0) -> Outcome:
 
 
 def busy(pid: int) -> bool:
+    return computed_s(pid) > 0.5
+
+
+def computed_s(pid: int) -> float:
+    """The processor's time that a process has had."""
     times = psutil.Process(pid).cpu_times()
-    return times.user + times.system > 0.5
+    return float(times.user + times.system)

@@ -13,7 +13,7 @@ import numpy as np
 import psutil
 import pytest
 
-from tests.workers.child.process_kit import busy, child_pool, outcome, spec
+from tests.workers.child.process_kit import busy, child_pool, computed_s, outcome, spec
 from tests.workers.waiting_kit import gone, until
 from workers.child import pool as pools
 from workers.child.pool import Child, ChildPool
@@ -130,6 +130,20 @@ def test_a_long_job_ends_its_process(pool: ChildPool, tmp_path: Path) -> None:
     child = pool.begin(averages(tmp_path / "a", 12_000))
     assert outcome(child, 60.0).error is None
     assert not child.stays
+    child.kill()
+
+
+def test_a_job_that_waits_for_the_machine_is_short_all_the_same(
+    pool: ChildPool, tmp_path: Path
+) -> None:
+    before_s = computed_s(done(pool, small(tmp_path / "a")).pid)
+    child = pool.begin(averages(tmp_path / "b", 2_000))
+    until(lambda: computed_s(child.pid) > before_s + 0.05)
+    child.pause()
+    time.sleep(1.1)
+    child.resume()
+    assert outcome(child).error is None
+    assert child.stays
     child.kill()
 
 

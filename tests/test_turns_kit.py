@@ -1,0 +1,45 @@
+"""Files opened in turns give the counts, the fixtures and the status of an ordinary run."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import ROOT
+
+pytest_plugins = ["pytester"]
+
+CONFTEST = """
+import pytest
+from tests.turns_kit import (
+    pytest_collection_modifyitems, pytest_pycollect_makemodule, pytest_runtest_protocol,
+    pytest_xdist_make_scheduler,
+)
+
+@pytest.fixture(scope="package")
+def shared():
+    yield "shared"
+    raise RuntimeError("the end of what is shared")
+"""
+FILES = {
+    "first/test_a": "def test_one(shared): pass\ndef test_two(shared): assert 0, 'it is wrong'",
+    "first/test_b": "import pytest\n@pytest.mark.slow\ndef test_slow(): pass",
+    "second/test_c": "import pytest\n@pytest.mark.parametrize('n', range(3))\ndef test(n): pass",
+    "second/test_d": "import no_such_module",
+    "second/test_e": "import pytest\ndef test_skipped(): pytest.skip('not here')",
+}
+
+
+def test_each_test_counts_once(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    pytester.makeini("[pytest]\nmarkers = slow\naddopts = -m 'not slow' -p no:cacheprovider\n")
+    pytester.mkpydir("first")
+    pytester.mkpydir("second")
+    pytester.makeconftest(CONFTEST)
+    pytester.makepyfile(**FILES)
+    run = pytester.runpytest_subprocess("-n1", "-rA")
+    run.assert_outcomes(passed=4, failed=1, errors=2, skipped=1)
+    assert run.ret == 1
+    run.stdout.fnmatch_lines(["1 worker [[]5 items[]]"])  # The files.
+    run.stdout.fnmatch_lines_random(
+        ["*it is wrong*", "*no_such_module*", "*the end of what is shared*", "*not here*"]
+    )
