@@ -87,7 +87,7 @@ class _Search:
 
     def __init__(self, points: Array) -> None:
         from models.graphs.spanning.loops import boxes
-        from models.graphs.spanning.loops.tiles import LANES
+        from models.numerics.loops.tiles import LANES
 
         self._points = for_loops(points)
         n_points, n_columns = points.shape

@@ -16,7 +16,8 @@ from numba import njit
 
 from models.graphs.spanning.loops.boxes import point_gap, push_children, slack
 from models.graphs.spanning.loops.neighbours import DEEPEST, distances
-from models.graphs.spanning.loops.tiles import LANES
+from models.numerics.loops.merges import root
+from models.numerics.loops.tiles import LANES
 
 MIXED = -1
 """The group of a node with points of several."""
@@ -28,14 +29,6 @@ def _before(length, apart, other_length, other_apart):
 
 
 @njit(cache=True, nogil=True)
-def _root(link, at):
-    while link[at] != at:
-        link[at] = link[link[at]]
-        at = link[at]
-    return at
-
-
-@njit(cache=True, nogil=True)
 def regroup(link, size, group, span, node_group):
     """Fill the groups of points, which are places, and of nodes.
 
@@ -44,7 +37,7 @@ def regroup(link, size, group, span, node_group):
     size[:] = 0
     n_groups, largest = 0, 0
     for at in range(len(link)):
-        group[at] = _root(link, at)
+        group[at] = root(link, at)
         size[group[at]] += 1
     for at in range(len(link)):
         n_groups += size[at] > 0
@@ -219,27 +212,10 @@ def join(group, largest, best, ends, link, edges, lengths, n_edges):
     for own in range(len(group)):
         if group[own] != own or own == largest or best[own, 0] == np.inf:
             continue
-        one, other = _root(link, ends[own, 0]), _root(link, ends[own, 1])
+        one, other = root(link, ends[own, 0]), root(link, ends[own, 1])
         if one != other:
             link[max(one, other)] = min(one, other)
             edges[n_edges] = ends[own]
             lengths[n_edges] = best[own]
             n_edges += 1
     return n_edges
-
-
-@njit(cache=True, nogil=True)
-def merge(edges, link, node, size, merges):
-    """Fill `merges`, (N - 1, 2), in SciPy's numbering, for the edges of a tree in their order, and
-    `size`, (N - 1,), with the points under each; `link` and `node`, (N,), start as 0 .. N - 1."""
-    n_points = len(link)
-    for number in range(n_points - 1):
-        one, other = _root(link, edges[number, 0]), _root(link, edges[number, 1])
-        merges[number, 0] = min(node[one], node[other])
-        merges[number, 1] = max(node[one], node[other])
-        total = 0
-        for part in (node[one], node[other]):
-            total += 1 if part < n_points else size[part - n_points]
-        size[number] = total
-        link[one] = other
-        node[other] = n_points + number

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from models.graphs.spanning.loops.boxes import point_gap, push_children, slack
-from models.graphs.spanning.loops.tiles import LANES, add_squares
+from models.numerics.loops.tiles import LANES, add_squares
 
 CHUNK = 64
 """Columns after which distances that are all too large are abandoned."""

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from models.graphs.spanning.loops.neighbours import distances
-from models.graphs.spanning.loops.tiles import LANES
+from models.numerics.loops.tiles import LANES
 
 
 @njit(cache=True, nogil=True)
