@@ -44,6 +44,7 @@ def merged(distances: Float, linkage: Rule, progress: Progress = silent) -> Floa
     distances overflow. 'ward', 'centroid' and 'median' take them for Euclidean.
     """
     from models.numerics.loops import agglomeration as loops
+    from models.numerics.loops import tournament
 
     n_points = (1 + round(np.sqrt(8 * distances.size + 1))) // 2
     squares, may_fall = linkage in BY_CENTRE, linkage in ("centroid", "median")
@@ -56,9 +57,10 @@ def merged(distances: Float, linkage: Rule, progress: Progress = silent) -> Floa
     near, least, length = np.empty(n_points, dtype=np.int64), np.empty(n_points), 0
     if may_fall:
         loops.nearest_rows(distances, active, near, least)
+        winner = tournament.start(least, n_points - 1)
     for first, last in _steps(n_points - 1, AT_ONCE // n_points, progress):
         if may_fall:
-            loops.closest(*state, near, least, ends, height, first, last)
+            loops.closest(*state, near, least, winner, ends, height, first, last)
         else:
             length = loops.chain(*state, near, length, ends, height, first, last)
     if squares:
@@ -74,6 +76,7 @@ def merged_points(points: Array, linkage: ByCentre, progress: Progress = silent)
     points : (N, D), N > 1, with squares that do not overflow; not changed.
     """
     from models.numerics.loops import agglomeration as loops
+    from models.numerics.loops import tournament
 
     n_points, rule = len(points), RULES.index(linkage)
     ends, height = np.empty((n_points - 1, 2), dtype=np.int64), np.empty(n_points - 1)
@@ -81,10 +84,13 @@ def merged_points(points: Array, linkage: ByCentre, progress: Progress = silent)
     at_once = AT_ONCE // n_points
     for first, last in _steps(n_points, at_once, subprogress(progress, 0.0, 0.3)):
         loops.nearest_points(*places.for_loops(rule), first, last)
+    # The last place has nothing after it, and so it stays until the last merge.
+    winner = tournament.start(places.least, n_points - 1)
     for first, last in _steps(n_points - 1, at_once, subprogress(progress, 0.3, 1.0)):
         if 2 * (n_points - first) <= number.size:
             places, number = places.left(), number[places.alive]
-        loops.closest_points(*places.for_loops(rule), ends, height, first, last)
+            winner = tournament.start(places.least, number.size - 1)
+        loops.closest_points(*places.for_loops(rule), winner, ends, height, first, last)
         ends[first:last] = number[ends[first:last]]
     if linkage == "ward":
         # Rounding of equal distances may not make a merge lower than one before it.

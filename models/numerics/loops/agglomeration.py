@@ -18,6 +18,7 @@ import numpy as np
 from numba import njit
 
 from models.numerics.loops.tiles import LANES, add_squares
+from models.numerics.loops.tournament import drop, replay
 
 COMPLETE, AVERAGE, WEIGHTED, WARD, CENTROID, MEDIAN = range(6)
 """How the distance to a union follows from those to its two parts; squared for the last three."""
@@ -30,12 +31,18 @@ NONE, GONE = -1, -2
 @njit(cache=True, inline="always")
 def _row(one, n_points):
     """Where a cluster's distances to later ones are: `_row(i) + j` is the place of i < j."""
-    return one * (2 * n_points - 3 - one) // 2 - 1
+    return (one * (2 * n_points - 3 - one) >> 1) - 1
+
+
+@njit(cache=True, inline="always")
+def _at(row, other):
+    """A place, which numba need not count from the end if it has no sign."""
+    return np.uint64(row + other)
 
 
 @njit(cache=True, inline="always")
 def _between(distance, one, other, n_points):
-    return distance[_row(min(one, other), n_points) + max(one, other)]
+    return distance[_at(_row(min(one, other), n_points), max(one, other))]
 
 
 @njit(cache=True, inline="always")
@@ -65,21 +72,24 @@ def _unite(distance, rule, gone, kept, between, size, active, n_active):
     n_gone, n_kept = size[gone], size[kept]
     parts = between, n_gone, n_kept, n_gone / (n_gone + n_kept), n_kept / (n_gone + n_kept)
     row_gone, row_kept, k = _row(gone, n_points), _row(kept, n_points), 0
-    while active[k] < gone:
-        third, row = active[k], _row(active[k], n_points)
-        at = row + kept
-        distance[at] = _united(rule, distance[row + gone], distance[at], size[third], parts)
-        k += 1
+    for k in range(n_active):
+        third = active[k]
+        if third == gone:
+            break
+        row = _row(third, n_points)
+        at = _at(row, kept)
+        distance[at] = _united(rule, distance[_at(row, gone)], distance[at], size[third], parts)
     left = k
-    while active[k + 1] < kept:
-        third = active[k + 1]
-        at = _row(third, n_points) + kept
-        distance[at] = _united(rule, distance[row_gone + third], distance[at], size[third], parts)
-        k += 1
-    for n in range(k + 2, n_active):
+    for k in range(left + 1, n_active):
+        third = active[k]
+        if third == kept:
+            break
+        at = _at(_row(third, n_points), kept)
+        distance[at] = _united(rule, distance[_at(row_gone, third)], distance[at], size[third], parts)
+    for n in range(k + 1, n_active):
         third = active[n]
-        at = row_kept + third
-        distance[at] = _united(rule, distance[row_gone + third], distance[at], size[third], parts)
+        at = _at(row_kept, third)
+        distance[at] = _united(rule, distance[_at(row_gone, third)], distance[at], size[third], parts)
     active[left : n_active - 1] = active[left + 1 : n_active]
     size[kept] = n_gone + n_kept
 
@@ -105,17 +115,19 @@ def chain(distance, rule, size, active, path, length, ends, height, first, last)
         least = _between(distance, tip, nearest, n_points)
         while True:
             k = 0
-            while k < n_active and active[k] < tip:
+            for k in range(n_active):
                 other = active[k]
-                apart = distance[_row(other, n_points) + tip]
+                if other == tip:
+                    break
+                apart = distance[_at(_row(other, n_points), tip)]
                 if apart < least:
                     least, nearest = apart, other
-                k += 1
             row = _row(tip, n_points)
             for n in range(k + 1, n_active):
                 other = active[n]
-                if distance[row + other] < least:
-                    least, nearest = distance[row + other], other
+                apart = distance[_at(row, other)]
+                if apart < least:
+                    least, nearest = apart, other
             if length > 1 and nearest == path[length - 2]:
                 break
             path[length] = nearest
@@ -130,25 +142,15 @@ def chain(distance, rule, size, active, path, length, ends, height, first, last)
 
 
 @njit(cache=True, inline="always")
-def _least_row(least, active, n_active):
-    """The first active cluster, but the last, whose stored distance is the least."""
-    best = active[0]
-    for k in range(1, n_active - 1):
-        if least[active[k]] < least[best]:
-            best = active[k]
-    return best
-
-
-@njit(cache=True, inline="always")
 def _nearest_in_row(distance, row, active, k, n_active, n_points):
     """The nearest of the active clusters after the k-th, which is `row`, and its distance."""
     nearest = active[k + 1]
     start = _row(row, n_points)
-    best = distance[start + nearest]
+    best = distance[_at(start, nearest)]
     for n in range(k + 2, n_active):
-        if distance[start + active[n]] < best:
+        if distance[_at(start, active[n])] < best:
             nearest = active[n]
-            best = distance[start + nearest]
+            best = distance[_at(start, nearest)]
     return nearest, best
 
 
@@ -161,24 +163,27 @@ def nearest_rows(distance, active, near, least):
 
 
 @njit(cache=True, nogil=True)
-def closest(distance, rule, size, active, near, least, ends, height, first, last):
+def closest(distance, rule, size, active, near, least, winner, ends, height, first, last):
     """Merges first .. last - 1 of the two clusters at the least distance, in their order.
 
     As `chain`, for distances that may fall. near, least : (N,) from `nearest_rows`; `least` is at
     most the distance to the nearest of the later clusters, and it is that of `near` if it is exact.
+    winner : the tournament of all `least` but the last cluster's.
     """
     n_points = size.size
     n_active = n_points - first
     for number in range(first, last):
-        gone = _least_row(least, active, n_active)
-        while least[gone] < distance[_row(gone, n_points) + near[gone]]:
+        gone = winner[1]
+        while least[gone] < distance[_at(_row(gone, n_points), near[gone])]:
             k = np.searchsorted(active[:n_active], gone)
             near[gone], least[gone] = _nearest_in_row(
                 distance, gone, active, k, n_active, n_points
             )
-            gone = _least_row(least, active, n_active)
+            replay(winner, least, gone)
+            gone = winner[1]
         kept, between = near[gone], least[gone]
         ends[number, 0], ends[number, 1], height[number] = gone, kept, between
+        drop(winner, least, gone)
         _unite(distance, rule, gone, kept, between, size, active, n_active)
         n_active -= 1
         for k in range(n_active):
@@ -188,10 +193,12 @@ def closest(distance, rule, size, active, near, least, ends, height, first, last
                     near[row], least[row] = _nearest_in_row(
                         distance, row, active, k, n_active, n_points
                     )
+                    replay(winner, least, row)
                 break
-            apart = distance[_row(row, n_points) + kept]
+            apart = distance[_at(_row(row, n_points), kept)]
             if apart < least[row]:
                 near[row], least[row] = kept, apart
+                replay(winner, least, row)
             elif near[row] == gone:
                 near[row] = kept
 
@@ -215,10 +222,9 @@ def _nearest_after(tiles, rule, size, alive, at, row, total):
         add_squares(row, tiles[t], 0, n_columns, total)
         start = t * LANES
         for lane in range(max(0, at + 1 - start), min(LANES, n_places - start)):
-            if alive[start + lane]:
-                apart = _apart(rule, total[lane], size[at], size[start + lane])
-                if apart < best or nearest == NONE:
-                    nearest, best = start + lane, apart
+            apart = _apart(rule, total[lane], size[at], size[start + lane])
+            if (apart < best or nearest == NONE) and alive[start + lane]:
+                nearest, best = start + lane, apart
     return nearest, best
 
 
@@ -231,17 +237,8 @@ def nearest_points(tiles, rule, size, alive, near, least, first, last):
         near[at], least[at] = _nearest_after(tiles, rule, size, alive, at, row, total)
 
 
-@njit(cache=True, inline="always")
-def _least_place(least, alive, near):
-    best = -1
-    for at in range(alive.size):
-        if alive[at] and near[at] != NONE and (best < 0 or least[at] < least[best]):
-            best = at
-    return best
-
-
 @njit(cache=True, nogil=True)
-def closest_points(tiles, rule, size, alive, near, least, ends, height, first, last):
+def closest_points(tiles, rule, size, alive, near, least, winner, ends, height, first, last):
     """Merges first .. last - 1 of the two clusters at the least distance, by their centres.
 
     tiles : (n, D, LANES) the centres by their places, merged in place. size, alive, near, least :
@@ -251,13 +248,16 @@ def closest_points(tiles, rule, size, alive, near, least, ends, height, first, l
     n_columns = tiles.shape[1]
     row, total = np.empty(n_columns), np.empty(LANES)
     for number in range(first, last):
-        gone = _least_place(least, alive, near)
+        gone = winner[1]
         while near[gone] == GONE or not alive[near[gone]]:
             near[gone], least[gone] = _nearest_after(tiles, rule, size, alive, gone, row, total)
-            gone = _least_place(least, alive, near)
+            replay(winner, least, gone)
+            gone = winner[1]
         kept = near[gone]
         ends[number, 0], ends[number, 1], height[number] = gone, kept, least[gone]
-        alive[gone] = False
+        drop(winner, least, gone)
+        # Nothing comes nearer.
+        alive[gone], least[gone] = False, -np.inf
         _centre(tiles, rule, size, gone, kept)
         for d in range(n_columns):
             row[d] = tiles[kept // LANES, d, kept % LANES]
@@ -270,14 +270,15 @@ def closest_points(tiles, rule, size, alive, near, least, ends, height, first, l
             total[:] = 0.0
             add_squares(row, tiles[t], 0, n_columns, total)
             for at in range(max(start, t * LANES), min(kept, (t + 1) * LANES)):
-                if not alive[at]:
-                    continue
                 apart = _apart(rule, total[at - t * LANES], size[at], size[kept])
                 if apart < least[at]:
                     near[at], least[at] = kept, apart
+                    replay(winner, least, at)
                 elif near[at] == kept:
                     near[at] = GONE
         near[kept], least[kept] = _nearest_after(tiles, rule, size, alive, kept, row, total)
+        if near[kept] != NONE:
+            replay(winner, least, kept)
 
 
 @njit(cache=True, inline="always")
