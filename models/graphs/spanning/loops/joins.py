@@ -125,7 +125,7 @@ def drop_unsure(group, largest, floor, best):
 
 
 @njit(cache=True, nogil=True)
-def search(points, order, span, box, tiles, first, last, core, node_core, group, node_group,
+def search(points, order, span, box, tiles, metric, first, last, core, node_core, group, node_group,
            largest, seen, floor, best, ends, below):  # fmt: skip
     """Search from leaves first .. last - 1 for earlier edges than `best`, where there may be any.
 
@@ -176,13 +176,13 @@ def search(points, order, span, box, tiles, first, last, core, node_core, group,
                     own = group[at]
                     if node_group[node] == own:
                         continue
-                    gap = fewer * point_gap(rows[r], box[node])
+                    gap = fewer * point_gap(rows[r], box[node], metric)
                     length = max(gap, core[at], node_core[node])
                     if not _before(length, gap, best[own, 0], best[own, 1]):
                         continue
                     start, n_there = span[node, 0], span[node, 1] - span[node, 0]
                     enough = np.nextafter(best[own, 0], np.inf)
-                    if not distances(rows[r], tiles[node - bottom], n_there, enough, total):
+                    if not distances(rows[r], tiles[node - bottom], n_there, enough, metric, total):
                         continue
                     for lane in range(n_there):
                         other = start + lane
@@ -196,7 +196,7 @@ def search(points, order, span, box, tiles, first, last, core, node_core, group,
                                 best[own] = found[r]
                                 ends[own, 0], ends[own, 1] = at, other
                 continue
-            height = push_children(node, leaf, box, fewer, node_at, gap_at, height)
+            height = push_children(node, leaf, box, fewer, metric, node_at, gap_at, height)
         for r in range(n_active):
             at = active[r]
             own = group[at]
