@@ -85,11 +85,15 @@ def _unite(distance, rule, gone, kept, between, size, active, n_active):
         if third == kept:
             break
         at = _at(_row(third, n_points), kept)
-        distance[at] = _united(rule, distance[_at(row_gone, third)], distance[at], size[third], parts)
+        distance[at] = _united(
+            rule, distance[_at(row_gone, third)], distance[at], size[third], parts
+        )
     for n in range(k + 1, n_active):
         third = active[n]
         at = _at(row_kept, third)
-        distance[at] = _united(rule, distance[_at(row_gone, third)], distance[at], size[third], parts)
+        distance[at] = _united(
+            rule, distance[_at(row_gone, third)], distance[at], size[third], parts
+        )
     active[left : n_active - 1] = active[left + 1 : n_active]
     size[kept] = n_gone + n_kept
 
@@ -176,9 +180,7 @@ def closest(distance, rule, size, active, near, least, winner, ends, height, fir
         gone = winner[1]
         while least[gone] < distance[_at(_row(gone, n_points), near[gone])]:
             k = np.searchsorted(active[:n_active], gone)
-            near[gone], least[gone] = _nearest_in_row(
-                distance, gone, active, k, n_active, n_points
-            )
+            near[gone], least[gone] = _nearest_in_row(distance, gone, active, k, n_active, n_points)
             replay(winner, least, gone)
             gone = winner[1]
         kept, between = near[gone], least[gone]

@@ -91,7 +91,9 @@ def _share(builder: Any, sums: Any, values: Any, points: Any) -> Any:
     whole = builder.fadd(_magnitude(builder, values), _magnitude(builder, points))
     zeros = ir.Constant(_VECTOR, [0.0] * LANES)
     share = builder.fdiv(apart, whole)
-    return builder.fadd(sums, builder.select(builder.fcmp_ordered("==", apart, zeros), zeros, share))
+    return builder.fadd(
+        sums, builder.select(builder.fcmp_ordered("==", apart, zeros), zeros, share)
+    )
 
 
 add_squares = _over_columns(_square)

@@ -36,7 +36,9 @@ def shortest(rows, row_reach, row_core, tiles, reach, core, apart, enough):
             if gap * gap >= length or row_core[r] > length:
                 break
             n_there = min(LANES, n_points - start)
-            if not distances(rows[r], tiles[t], n_there, np.nextafter(length, np.inf), SQUARES, total):
+            if not distances(
+                rows[r], tiles[t], n_there, np.nextafter(length, np.inf), SQUARES, total
+            ):
                 continue
             for lane in range(n_there):
                 here = max(total[lane], row_core[r], core[start + lane])

@@ -21,9 +21,7 @@ def reach(apart, core, point, left, n_left, best, source):
         left[n_kept] = other
         n_kept += 1
         length = max(apart[other], core[other], core[point])
-        if length < best[other, 0] or (
-            length == best[other, 0] and apart[other] < best[other, 1]
-        ):
+        if length < best[other, 0] or (length == best[other, 0] and apart[other] < best[other, 1]):
             best[other, 0], best[other, 1], source[other] = length, apart[other], point
         if (
             nearest < 0
