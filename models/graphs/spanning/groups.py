@@ -114,7 +114,7 @@ class _Between:
     def shortest(self, one: int, other: int) -> Edge:
         """The first edge between two groups."""
         from models.graphs.spanning.loops import pairs
-        from models.graphs.spanning.loops.tiles import LANES
+        from models.numerics.loops.tiles import LANES
 
         way = self._centre[other] - self._centre[one]
         apart = float(np.sqrt(way @ way))

@@ -1,4 +1,4 @@
-"""The minimum spanning tree of all points by Euclidean or mutual reachability distance, exact.
+"""The minimum spanning tree of all points by distance or mutual reachability distance, exact.
 
 The mutual reachability distance of two points is their distance, but at least that of either to its
 `rank`-th neighbour, its core distance. Edges are ordered by this length, those of one length by the
@@ -15,6 +15,7 @@ with Campello, Moulavi, Zimek and Sander (2015), definition 3.2, for the lengths
 Cost: O(N^2 D) time at most, about O(N log N) with few columns; memory 8 N D for the tiles, twice
 that where leaves are half full, as much where groups are joined by pairs, and about 400 N. All
 distances are measured from differences in double precision; the number of threads changes no digit.
+Groups are joined by pairs for Euclidean distances only.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from models.arrays import Array, Float, Int
 from models.checks import for_loops
 from models.graphs.spanning.groups import joining_edges
+from models.numerics.agglomeration import listed
 from models.progress import Progress, subprogress
 
 N_KNOWN = 8
@@ -45,6 +47,10 @@ AT_ONCE = 64
 
 Loop: TypeAlias = Callable[..., Any]
 
+SpanningMetric = Literal["euclidean", "cityblock", "chebyshev", "canberra"]
+METRICS: tuple[SpanningMetric, ...] = ("euclidean", "cityblock", "chebyshev", "canberra")
+"""In the order of their numbers in the loops, where the first is squared."""
+
 
 @dataclass(frozen=True, slots=True)
 class SpanningTree:
@@ -55,13 +61,7 @@ class SpanningTree:
 
     def linkage(self) -> Float:
         """(N - 1, 4) merges of single linkage as SciPy's: two clusters, height, size."""
-        from models.graphs.spanning.loops import joins
-
-        n_edges = len(self.ends)
-        link = np.arange(n_edges + 1)
-        merges, size = np.empty((n_edges, 2), dtype=np.int64), np.empty(n_edges, dtype=np.int64)
-        joins.merge(self.ends, link, link.copy(), size, merges)
-        return np.column_stack([merges, self.length, size]).astype(np.float64)
+        return listed(self.ends, self.length)
 
 
 def bytes_to_span(n_points: int, n_columns: int, rank: int = 0) -> int:
@@ -70,13 +70,19 @@ def bytes_to_span(n_points: int, n_columns: int, rank: int = 0) -> int:
     return n_points * (per_column * n_columns + 380) + 600 * rank
 
 
-def spanning_tree(points: Array, rank: int, threads: int, progress: Progress) -> SpanningTree:
+def spanning_tree(
+    points: Array,
+    rank: int,
+    threads: int,
+    progress: Progress,
+    metric: SpanningMetric = "euclidean",
+) -> SpanningTree:
     """The tree of two points or more.
 
     points : (N, D) finite, with squares that do not overflow.
-    rank : which neighbour gives the core distance, at most N - 1; 0 for Euclidean distances.
+    rank : which neighbour gives the core distance, at most N - 1; 0 for distances as they are.
     """
-    search = _Search(points)
+    search = _Search(points, metric)
     with ThreadPoolExecutor(threads, "spanning") as pool:
         search.find_neighbours(rank, pool, threads, progress)
     return search.grown(progress)
@@ -85,9 +91,9 @@ def spanning_tree(points: Array, rank: int, threads: int, progress: Progress) ->
 class _Search:
     """Points in a search tree, then their known neighbours; numbered by their places in it."""
 
-    def __init__(self, points: Array) -> None:
+    def __init__(self, points: Array, metric: SpanningMetric) -> None:
         from models.graphs.spanning.loops import boxes
-        from models.graphs.spanning.loops.tiles import LANES
+        from models.numerics.loops.tiles import LANES
 
         self._points = for_loops(points)
         n_points, n_columns = points.shape
@@ -99,7 +105,9 @@ class _Search:
         self._tiles = np.zeros((n_leaves, n_columns, LANES))
         boxes.build(self._points, self._order, self._span, self._box)
         boxes.fill(self._points, self._order, self._span, self._tiles)
-        self._tree = self._points, self._order, self._span, self._box, self._tiles
+        self._euclidean = metric == "euclidean"
+        number = METRICS.index(metric)
+        self._tree = self._points, self._order, self._span, self._box, self._tiles, number
 
     def find_neighbours(
         self, rank: int, pool: ThreadPoolExecutor, threads: int, progress: Progress
@@ -159,12 +167,15 @@ class _Search:
                     )  # fmt: skip
             n_edges = joins.join(group, largest, best, ends, link, edges, lengths, n_edges)
         order = np.lexsort((lengths[:, 1], lengths[:, 0]))
-        return SpanningTree(self._order[edges[order]], np.sqrt(lengths[order, 0]))
+        length = lengths[order, 0]
+        if self._euclidean:
+            length = np.sqrt(length)
+        return SpanningTree(self._order[edges[order]], length)
 
     def _by_pairs(self, n_groups: int, largest: int) -> bool:
         n_points, n_columns = self._points.shape
         even = n_groups <= MOST_GROUPS and largest <= MOST_IN_ONE * n_points
-        return even and n_columns > FEW_COLUMNS
+        return self._euclidean and even and n_columns > FEW_COLUMNS
 
     def _placed(self) -> Array:
         """The points in the order of their places."""

@@ -47,16 +47,17 @@ from models.checks import refuse_clusters, require_points, require_squares
 from models.clusters.placing import by_size, reorder
 from models.data import Data, require_finite
 from models.errors import UsageError
-from models.graphs.spanning.tree import bytes_to_span, spanning_tree
+from models.graphs.spanning.rows import condensed_rows, core_distances, tree_by_rows
+from models.graphs.spanning.tree import METRICS, SpanningTree, bytes_to_span, spanning_tree
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.methods.features.density.clustering import Chosen, Clustering, along, library_linkage
-from models.methods.features.density.condensed import Condensed, tree_of
+from models.methods.features.density.clustering import Chosen, Clustering, along
+from models.methods.features.density.condensed import tree_of
 from models.methods.features.density.placing import model_of, place
 from models.naming import POINT_NAMES, by_points
 from models.numerics.distances import FLAT, as_metric, flat_exactly, pairwise
 from models.numerics.distances import condensed as condensed_distances
 from models.parameters import Params
-from models.progress import subprogress
+from models.progress import Progress, subprogress
 from models.tree.parents import under
 from models.tree.tree import Tree
 
@@ -64,13 +65,8 @@ HdbscanMetric = Literal[
     "euclidean", "cityblock", "chebyshev", "canberra", "cosine", "correlation", "braycurtis"
 ]
 
-BY_TREE = ("cityblock", "chebyshev", "canberra")
 FEW_FEATURES = 10
 """Up to this many features, search trees find spanning trees faster than comparing all pairs."""
-FEW_POINTS = 3_000
-MANY_FEATURES = 200
-"""Up to so many points with at least so many features, storing all distances is faster than
-computing them by a search tree and again for the spanning tree; 234 MB at most."""
 
 MOST_POINTS = 200_000
 MOST_POINTS_FEW = 2_000_000
@@ -149,10 +145,8 @@ class Hdbscan(Method[HdbscanParams]):
         if role is None:
             return 0
         n_points, n_columns = shapes[role]
-        by_tree = role == "features" and not _keeps_distances(params.metric, n_points, n_columns)
-        few = by_tree and params.metric != "canberra" and n_columns <= FEW_FEATURES
-        flat_metric = role == "features" and params.metric in FLAT
-        most = MOST_POINTS_FEW if few else MOST_POINTS
+        by_tree = role == "features" and params.metric != "braycurtis"
+        most = MOST_POINTS_FEW if by_tree and n_columns <= FEW_FEATURES else MOST_POINTS
         if n_points > most:
             raise UsageError(
                 f"Method 'hdbscan' accepts at most {most:,} points of {n_columns} features; there "
@@ -160,13 +154,11 @@ class Hdbscan(Method[HdbscanParams]):
                 code="too-large",
                 role=role,
             )
-        if flat_metric:
-            copies = 0 if params.metric == "euclidean" else 16 * n_points * n_columns
+        if by_tree:
+            copies = 16 * n_points * n_columns if params.metric in ("cosine", "correlation") else 0
             min_samples = params.min_samples or params.min_cluster_size
             return copies + bytes_to_span(n_points, n_columns, min_samples) + 200 * n_points
-        if by_tree:
-            return n_points * (24 * n_columns + 600)
-        return 26 * n_points * n_points
+        return 4 * n_points * n_points + n_points * (8 * n_columns + 400)
 
     def _check(self, data: Data, params: HdbscanParams) -> None:
         role = _role(data)
@@ -199,12 +191,11 @@ class Hdbscan(Method[HdbscanParams]):
         role = _role(data)
         values = data.dense(role)
         n_points = len(values)
-        # The library would lower it to this number by itself.
         min_samples = min(params.min_samples or params.min_cluster_size, n_points - 1)
         clustering = _clustering(values, role, params, min_samples, run)
         run.progress(0.9, "building the tree")
         label = _by_size(clustering.label)
-        condensed = Condensed.of(clustering.rows, n_points)
+        condensed = clustering.condensed
         tree = _with_points(tree_of(condensed, label), clustering.probability, clustering.outlier)
         noise = int((label < 0).sum())
         n_clusters = int(label.max(initial=-1)) + 1
@@ -234,14 +225,6 @@ def _role(data: Data) -> str:
     return "features" if "features" in data else "distances"
 
 
-def _keeps_distances(metric: HdbscanMetric, n_points: int, n_columns: int) -> bool:
-    """Whether the distances of all pairs are stored: the result is the same."""
-    if metric in FLAT:
-        return False
-    few = n_points <= FEW_POINTS and n_columns >= MANY_FEATURES
-    return metric not in BY_TREE or few
-
-
 def _clustering(
     values: Array, role: str, params: HdbscanParams, min_samples: int, run: Run
 ) -> Clustering:
@@ -252,34 +235,30 @@ def _clustering(
         params.max_cluster_size or 0,
         params.allow_single_cluster,
     )
+    within = subprogress(run.progress, 0.05, 0.8)
     if role == "features" and params.metric in FLAT:
-        within = subprogress(run.progress, 0.05, 0.8)
         points = flat_exactly(values, params.metric)
-        linkage = spanning_tree(points, min_samples, run.threads, within).linkage()
+        tree = spanning_tree(points, min_samples, run.threads, within)
+    elif role == "features" and params.metric in METRICS:
+        tree = spanning_tree(values, min_samples, run.threads, within, params.metric)
+    else:
+        tree = _tree_of_pairs(values, role, params.metric, min_samples, within)
+    linkage = tree.linkage()
+    if role == "features" and params.metric in FLAT:
         linkage[:, 2] = as_metric(linkage[:, 2], params.metric)
-        run.progress(0.8, "clustering")
-        return along(linkage, chosen)
-    run.progress(0.05, "measuring distances")
-    matrix, metric = _as_expected(values, role, params)
-    algorithm = "prims_balltree" if metric == "canberra" else "prims_kdtree"
-    if metric not in BY_TREE:
-        algorithm = "generic"
-    elif metric != "canberra" and values.shape[1] <= FEW_FEATURES:
-        algorithm = "boruvka_kdtree"
-    run.progress(0.1, "clustering")
-    return along(library_linkage(matrix, metric, algorithm, min_samples), chosen)
+    run.progress(0.8, "clustering")
+    return along(linkage, chosen)
 
 
-def _as_expected(values: Array, role: str, params: HdbscanParams) -> tuple[Array, str]:
-    """Points or a square matrix of distances for the library, and the name of its metric."""
-    from scipy.spatial.distance import squareform
-
-    if role == "distances":
-        return squareform(condensed_distances(values), checks=False), "precomputed"
-    if _keeps_distances(params.metric, *values.shape):
-        return squareform(pairwise(values, params.metric), checks=False), "precomputed"
-    # A copy: the library needs a writable array.
-    return np.array(values, dtype=np.float64, order="C"), params.metric
+def _tree_of_pairs(
+    values: Array, role: str, metric: HdbscanMetric, min_samples: int, progress: Progress
+) -> SpanningTree:
+    """By the distances of all pairs, which are stored."""
+    progress(0.0, "measuring distances")
+    pairs = condensed_distances(values) if role == "distances" else pairwise(values, metric)
+    row_of = condensed_rows(pairs, len(values))
+    core = core_distances(row_of, len(values), min_samples, subprogress(progress, 0.2, 0.5))
+    return tree_by_rows(row_of, core, subprogress(progress, 0.5, 1.0))
 
 
 def _by_size(label: Int) -> Int:

@@ -1,4 +1,7 @@
 """Compiled loops of `models.numerics`; numba types them.
 
+- `agglomeration`: clusters merged by their distances; `tournament`: the least of them.
+- `merges`: merges in SciPy's numbering.
+- `tiles`: distances of a row to 32 points at a time, in vectors.
 - `transport`: exchanges along a balanced assignment.
 """

@@ -12,6 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+SQUARES, CITYBLOCK, CHEBYSHEV, CANBERRA = range(4)
+"""What the distance of two points is: squared Euclidean, or the metric of this name."""
+
 
 @njit(cache=True)
 def _sorted_part(points, order, start, stop, column):
@@ -85,23 +88,50 @@ def fill(points, order, span, tiles):
                 tiles[leaf, d, lane] = row[d]
 
 
+@njit(cache=True, inline="always")
+def _added(total, away, near, metric):
+    """A gap with one more column, where boxes lie `away` from each other; `near` is the sum of the
+    magnitudes of the ends that face each other."""
+    if metric == CITYBLOCK:
+        return total + away
+    if metric == CHEBYSHEV:
+        return max(total, away)
+    return total + away / near if away > 0.0 else total
+
+
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
-def box_gap(box, other):
-    """Smallest squared distance of two boxes, but for rounding."""
+def box_gap(box, other, metric):
+    """Smallest distance of two boxes, but for rounding; squared for `SQUARES`."""
     total = 0.0
+    if metric == SQUARES:
+        for d in range(box.shape[1]):
+            away = max(box[0, d] - other[1, d], other[0, d] - box[1, d], 0.0)
+            total += away * away
+        return total
     for d in range(box.shape[1]):
-        away = max(box[0, d] - other[1, d], other[0, d] - box[1, d], 0.0)
-        total += away * away
+        after, before = other[0, d] - box[1, d], box[0, d] - other[1, d]
+        if after > before:
+            total = _added(total, max(after, 0.0), abs(other[0, d]) + abs(box[1, d]), metric)
+        else:
+            total = _added(total, max(before, 0.0), abs(box[0, d]) + abs(other[1, d]), metric)
     return total
 
 
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
-def point_gap(row, box):
-    """Smallest squared distance of a point to a box, but for rounding."""
+def point_gap(row, box, metric):
+    """Smallest distance of a point to a box, but for rounding; squared for `SQUARES`."""
     total = 0.0
+    if metric == SQUARES:
+        for d in range(row.size):
+            away = max(box[0, d] - row[d], row[d] - box[1, d], 0.0)
+            total += away * away
+        return total
     for d in range(row.size):
-        away = max(box[0, d] - row[d], row[d] - box[1, d], 0.0)
-        total += away * away
+        after, before = box[0, d] - row[d], row[d] - box[1, d]
+        if after > before:
+            total = _added(total, max(after, 0.0), abs(box[0, d]) + abs(row[d]), metric)
+        else:
+            total = _added(total, max(before, 0.0), abs(row[d]) + abs(box[1, d]), metric)
     return total
 
 
@@ -112,12 +142,12 @@ def slack(n_columns):
 
 
 @njit(cache=True, inline="always")
-def push_children(node, own, box, fewer, node_at, gap_at, height):
+def push_children(node, own, box, fewer, metric, node_at, gap_at, height):
     """Put a node's children on a stack, that nearer to the box of `own` on top, with their gaps;
     returns the new height."""
     near, far = 2 * node + 1, 2 * node + 2
-    near_gap = fewer * box_gap(box[own], box[near])
-    far_gap = fewer * box_gap(box[own], box[far])
+    near_gap = fewer * box_gap(box[own], box[near], metric)
+    far_gap = fewer * box_gap(box[own], box[far], metric)
     if near_gap > far_gap:
         near, far, near_gap, far_gap = far, near, far_gap, near_gap
     node_at[height], gap_at[height] = far, far_gap

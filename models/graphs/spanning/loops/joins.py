@@ -16,7 +16,8 @@ from numba import njit
 
 from models.graphs.spanning.loops.boxes import point_gap, push_children, slack
 from models.graphs.spanning.loops.neighbours import DEEPEST, distances
-from models.graphs.spanning.loops.tiles import LANES
+from models.numerics.loops.merges import root
+from models.numerics.loops.tiles import LANES
 
 MIXED = -1
 """The group of a node with points of several."""
@@ -28,14 +29,6 @@ def _before(length, apart, other_length, other_apart):
 
 
 @njit(cache=True, nogil=True)
-def _root(link, at):
-    while link[at] != at:
-        link[at] = link[link[at]]
-        at = link[at]
-    return at
-
-
-@njit(cache=True, nogil=True)
 def regroup(link, size, group, span, node_group):
     """Fill the groups of points, which are places, and of nodes.
 
@@ -44,7 +37,7 @@ def regroup(link, size, group, span, node_group):
     size[:] = 0
     n_groups, largest = 0, 0
     for at in range(len(link)):
-        group[at] = _root(link, at)
+        group[at] = root(link, at)
         size[group[at]] += 1
     for at in range(len(link)):
         n_groups += size[at] > 0
@@ -132,7 +125,7 @@ def drop_unsure(group, largest, floor, best):
 
 
 @njit(cache=True, nogil=True)
-def search(points, order, span, box, tiles, first, last, core, node_core, group, node_group,
+def search(points, order, span, box, tiles, metric, first, last, core, node_core, group, node_group,
            largest, seen, floor, best, ends, below):  # fmt: skip
     """Search from leaves first .. last - 1 for earlier edges than `best`, where there may be any.
 
@@ -183,13 +176,13 @@ def search(points, order, span, box, tiles, first, last, core, node_core, group,
                     own = group[at]
                     if node_group[node] == own:
                         continue
-                    gap = fewer * point_gap(rows[r], box[node])
+                    gap = fewer * point_gap(rows[r], box[node], metric)
                     length = max(gap, core[at], node_core[node])
                     if not _before(length, gap, best[own, 0], best[own, 1]):
                         continue
                     start, n_there = span[node, 0], span[node, 1] - span[node, 0]
                     enough = np.nextafter(best[own, 0], np.inf)
-                    if not distances(rows[r], tiles[node - bottom], n_there, enough, total):
+                    if not distances(rows[r], tiles[node - bottom], n_there, enough, metric, total):
                         continue
                     for lane in range(n_there):
                         other = start + lane
@@ -203,7 +196,7 @@ def search(points, order, span, box, tiles, first, last, core, node_core, group,
                                 best[own] = found[r]
                                 ends[own, 0], ends[own, 1] = at, other
                 continue
-            height = push_children(node, leaf, box, fewer, node_at, gap_at, height)
+            height = push_children(node, leaf, box, fewer, metric, node_at, gap_at, height)
         for r in range(n_active):
             at = active[r]
             own = group[at]
@@ -219,27 +212,10 @@ def join(group, largest, best, ends, link, edges, lengths, n_edges):
     for own in range(len(group)):
         if group[own] != own or own == largest or best[own, 0] == np.inf:
             continue
-        one, other = _root(link, ends[own, 0]), _root(link, ends[own, 1])
+        one, other = root(link, ends[own, 0]), root(link, ends[own, 1])
         if one != other:
             link[max(one, other)] = min(one, other)
             edges[n_edges] = ends[own]
             lengths[n_edges] = best[own]
             n_edges += 1
     return n_edges
-
-
-@njit(cache=True, nogil=True)
-def merge(edges, link, node, size, merges):
-    """Fill `merges`, (N - 1, 2), in SciPy's numbering, for the edges of a tree in their order, and
-    `size`, (N - 1,), with the points under each; `link` and `node`, (N,), start as 0 .. N - 1."""
-    n_points = len(link)
-    for number in range(n_points - 1):
-        one, other = _root(link, edges[number, 0]), _root(link, edges[number, 1])
-        merges[number, 0] = min(node[one], node[other])
-        merges[number, 1] = max(node[one], node[other])
-        total = 0
-        for part in (node[one], node[other]):
-            total += 1 if part < n_points else size[part - n_points]
-        size[number] = total
-        link[one] = other
-        node[other] = n_points + number

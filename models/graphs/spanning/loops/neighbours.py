@@ -11,8 +11,21 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from models.graphs.spanning.loops.boxes import point_gap, push_children, slack
-from models.graphs.spanning.loops.tiles import LANES, add_squares
+from models.graphs.spanning.loops.boxes import (
+    CHEBYSHEV,
+    CITYBLOCK,
+    SQUARES,
+    point_gap,
+    push_children,
+    slack,
+)
+from models.numerics.loops.tiles import (
+    LANES,
+    add_differences,
+    add_shares,
+    add_squares,
+    take_largest,
+)
 
 CHUNK = 64
 """Columns after which distances that are all too large are abandoned."""
@@ -22,14 +35,22 @@ DEEPEST = 64
 
 
 @njit(cache=True)
-def distances(row, tile, n_points, enough, total):
-    """Fill `total` with squared distances to the points of a tile.
+def distances(row, tile, n_points, enough, metric, total):
+    """Fill `total` with distances to the points of a tile.
 
-    Returns whether one may be less than `enough`; if none is, they may be sums of some columns.
+    Returns whether one may be less than `enough`; if none is, they may be those by some columns.
     """
     total[:] = 0.0
     for start in range(0, row.size, CHUNK):
-        add_squares(row, tile, start, min(start + CHUNK, row.size), total)
+        stop = min(start + CHUNK, row.size)
+        if metric == SQUARES:
+            add_squares(row, tile, start, stop, total)
+        elif metric == CITYBLOCK:
+            add_differences(row, tile, start, stop, total)
+        elif metric == CHEBYSHEV:
+            take_largest(row, tile, start, stop, total)
+        else:
+            add_shares(row, tile, start, stop, total)
         least = np.inf
         for lane in range(n_points):
             least = min(least, total[lane])
@@ -64,12 +85,14 @@ def _offer_all(total, start, n_points, but, key, number):
 
 
 @njit(cache=True, nogil=True)
-def nearest(points, order, span, box, tiles, first, last, n_nearest, rank, core, squared, number):
+def nearest(
+    points, order, span, box, tiles, metric, first, last, n_nearest, rank, core, squared, number
+):
     """The nearest neighbours of the points in leaves first .. last - 1.
 
-    rank : which neighbour's squared distance `core`, (N,), gets; 0 for none, at most `n_nearest`.
-    squared, number : (N, n) filled with the first n <= n_nearest squared distances and places, the
-        nearest first.
+    rank : which neighbour's distance `core`, (N,), gets; 0 for none, at most `n_nearest`.
+    squared, number : (N, n) filled with the first n <= n_nearest distances and places, the nearest
+        first. All distances are squared if the metric is `SQUARES`.
     """
     n_leaves, n_columns = tiles.shape[:2]
     bottom, fewer = n_leaves - 1, slack(n_columns)
@@ -83,7 +106,7 @@ def nearest(points, order, span, box, tiles, first, last, n_nearest, rank, core,
         for r in range(n_rows):
             rows[r] = points[order[start + r]]
         for r in range(n_rows):
-            distances(rows[r], tiles[own - bottom], n_rows, np.inf, total)
+            distances(rows[r], tiles[own - bottom], n_rows, np.inf, metric, total)
             _offer_all(total, start, n_rows, r, key[r], place[r])
         height = 1
         node_at[0], gap_at[0] = 0, 0.0
@@ -101,12 +124,12 @@ def nearest(points, order, span, box, tiles, first, last, n_nearest, rank, core,
                 for r in range(n_rows):
                     worst = key[r, 0]
                     if (
-                        fewer * point_gap(rows[r], box[node]) < worst
-                        and distances(rows[r], tile, n_there, worst, total)
+                        fewer * point_gap(rows[r], box[node], metric) < worst
+                        and distances(rows[r], tile, n_there, worst, metric, total)
                     ):  # fmt: skip
                         _offer_all(total, there, n_there, -1, key[r], place[r])
                 continue
-            height = push_children(node, own, box, fewer, node_at, gap_at, height)
+            height = push_children(node, own, box, fewer, metric, node_at, gap_at, height)
         for r in range(n_rows):
             by_distance = np.argsort(key[r])
             if rank:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from models.graphs.spanning.loops.boxes import SQUARES
 from models.graphs.spanning.loops.neighbours import distances
-from models.graphs.spanning.loops.tiles import LANES
+from models.numerics.loops.tiles import LANES
 
 
 @njit(cache=True, nogil=True)
@@ -35,7 +36,9 @@ def shortest(rows, row_reach, row_core, tiles, reach, core, apart, enough):
             if gap * gap >= length or row_core[r] > length:
                 break
             n_there = min(LANES, n_points - start)
-            if not distances(rows[r], tiles[t], n_there, np.nextafter(length, np.inf), total):
+            if not distances(
+                rows[r], tiles[t], n_there, np.nextafter(length, np.inf), SQUARES, total
+            ):
                 continue
             for lane in range(n_there):
                 here = max(total[lane], row_core[r], core[start + lane])

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from models.arrays import Float, Int
 from models.tree.build import from_parents
@@ -30,21 +28,6 @@ class Condensed:
     cluster: Int
     fall: Float
 
-    @classmethod
-    def of(cls, rows: npt.NDArray[Any], n_points: int) -> Condensed:
-        """From the library's rows (parent, child, lambda_val, child_size), points first."""
-        whole = rows["child"] >= n_points
-        clusters, points = rows[whole], rows[~whole]
-        above = np.full(len(clusters) + 1, -1, dtype=np.int64)
-        birth = np.zeros(len(clusters) + 1)
-        above[clusters["child"] - n_points] = clusters["parent"] - n_points
-        birth[clusters["child"] - n_points] = clusters["lambda_val"]
-        cluster = np.zeros(n_points, dtype=np.int64)
-        fall = np.zeros(n_points)
-        cluster[points["child"]] = points["parent"] - n_points
-        fall[points["child"]] = points["lambda_val"]
-        return cls(above, birth, cluster, fall)
-
     @property
     def n_clusters(self) -> int:
         return int(self.above.size)
@@ -63,6 +46,13 @@ class Condensed:
         child = np.arange(1, self.n_clusters)
         total += np.bincount(self.above[child], birth[child] * size[child], self.n_clusters)
         return total - birth * size
+
+    def death(self) -> Float:
+        """(n_clusters,) the largest density at which a point or a cluster leaves each cluster."""
+        death = np.zeros(self.n_clusters)
+        np.maximum.at(death, self.cluster, self.fall)
+        np.maximum.at(death, self.above[1:], self.birth[1:])
+        return death
 
     def split_distance(self) -> Float:
         """(n_clusters,) distance at which a cluster splits into clusters; 0 where it does not."""

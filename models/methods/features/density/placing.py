@@ -52,7 +52,7 @@ def model_of(
         "cluster": condensed.cluster,
         "fall": condensed.fall,
         "label_of_cluster": _labels_below(condensed, label),
-        "densest": _densest(condensed, label),
+        "densest": condensed.death()[condensed.chosen(label)],
         "least": _least(condensed, label),
         "leaf": leaf.astype(np.int64),
     }
@@ -174,14 +174,6 @@ def _labels_below(condensed: Condensed, label: Int) -> Int:
         if own[cluster] < 0:
             own[cluster] = own[condensed.above[cluster]]
     return own
-
-
-def _densest(condensed: Condensed, label: Int) -> Float:
-    """(n_labels,) the largest density at which something leaves each chosen cluster."""
-    densest = np.zeros(condensed.n_clusters)
-    np.maximum.at(densest, condensed.cluster, condensed.fall)
-    np.maximum.at(densest, condensed.above[1:], condensed.birth[1:])
-    return densest[condensed.chosen(label)]
 
 
 def _least(condensed: Condensed, label: Int) -> Float:
