@@ -87,11 +87,14 @@ def _candidates(version: str) -> Iterator[str]:
 
 def tried(python: str, place: Path, *, test: bool) -> bool:
     """Whether the commands succeed; prints what they took."""
-    version = subprocess.run([python, "--version"], capture_output=True, text=True, check=True)
+    # A manager's shim is not on the path of a new user.
+    code = "import platform, sys; print(sys.executable, platform.python_version())"
+    shown = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
+    python, version = shown.stdout.split()
     clone = place / "umbel"
     subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)
     env = environment(place)
-    print(f"{version.stdout.strip()}, {_megabytes(clone)} MB cloned", flush=True)
+    print(f"Python {version}, {_megabytes(clone)} MB cloned", flush=True)
     for command in ("demo", "test") if test else ("demo",):
         log, began = place / f"{command}.log", time.monotonic()
         with log.open("wb") as sink:
@@ -109,7 +112,7 @@ def tried(python: str, place: Path, *, test: bool) -> bool:
             f"make {command}: {'done' if done.returncode == 0 else 'FAILED'} in {seconds:.0f} s; "
             f".venv {_megabytes(clone / '.venv')} MB, cache of pip {_megabytes(place / 'home')} MB"
         )
-        print(shown(text, whole=done.returncode != 0), flush=True)
+        print(excerpt(text, whole=done.returncode != 0), flush=True)
         if done.returncode:
             return False
     return True
@@ -137,7 +140,7 @@ def environment(place: Path) -> dict[str, str]:
     }
 
 
-def shown(log: str, *, whole: bool) -> str:
+def excerpt(log: str, *, whole: bool) -> str:
     """The lines of a log that say what was installed, skipped and counted."""
     lines = log.splitlines()
     if not whole:

@@ -153,6 +153,8 @@ def environment(folder):
                 "apt-get install python3-venv"
             )
         raise Failed(f"no environment could be made in {folder}:\n{made.stdout[-2000:]}")
+    # Python 3.11 puts it there; nothing here needs it.
+    _run([str(python), "-m", "pip", "uninstall", "-q", "-y", "setuptools"])
     return python
 
 
