@@ -34,9 +34,9 @@ def page(open_page: Open, service: Service) -> Page:
     return page
 
 
-def options(page: Page, label: str) -> dict[str, bool]:
-    """The options of a select by their text, and whether each can be chosen."""
-    select = page.get_by_label(label, exact=True)
+def maps(page: Page) -> dict[str, bool]:
+    """The maps that are offered, and whether each can be chosen."""
+    select = page.get_by_role("combobox", name="Map", exact=True)
     select.wait_for()
     texts = select.locator("option").evaluate_all(
         "all => all.map(one => [one.text, !one.disabled])"
@@ -58,7 +58,7 @@ def test_a_value_of_a_parameter(page: Page, service: Service) -> None:
 def test_maps_and_pictures(page: Page, service: Service, blobs: dict[str, Any], axe: Axe) -> None:
     page.goto(f"{service.url}/#/trees/{blobs['tree']}")
     page.reload()
-    assert options(page, "Map") == {
+    assert maps(page) == {
         "None": True,
         "Principal components": True,
         "UMAP: umap-learn is not installed": False,

@@ -65,7 +65,9 @@ def test_new_rows_need_their_task_and_no_target() -> None:
         METHOD.predict(fitted.model, fitted.tree, narrow)
 
 
-@pytest.mark.parametrize("method", ["stl", "mtrl", "ghhc-mtl"])
+@pytest.mark.parametrize(
+    "method", ["stl", "mtrl", pytest.param("ghhc-mtl", marks=pytest.mark.needs("torch"))]
+)
 def test_leaves_are_called_by_the_names_of_tasks(method: str) -> None:
     used = registry.method(method)
     data = lines(n_rows=12)

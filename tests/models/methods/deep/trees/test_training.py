@@ -17,6 +17,8 @@ from models.methods.deep.trees.training import ScaledRows, Trainer, Training
 from models.progress import silent
 from tests.models.methods.deep.nested_kit import nested_points
 
+pytestmark = pytest.mark.needs("torch")
+
 EFFORT = TreeEffort(
     n_clusters=8,
     hidden_sizes=[32],

@@ -38,6 +38,7 @@ def test_triples_are_a_point_a_neighbour_and_any_other() -> None:
         assert np.bincount(of_pair, minlength=5)[left] == pytest.approx(2000 / 3, rel=0.15)
 
 
+@pytest.mark.needs("torch")
 def test_the_only_pool_has_all_points_and_their_neighbours() -> None:
     values = np.random.default_rng(0).normal(size=(40, 3))
     pool = pools_of(values).draw(np.random.default_rng(0), 1, silent)
@@ -47,6 +48,7 @@ def test_the_only_pool_has_all_points_and_their_neighbours() -> None:
     assert pool.points.shape == (40, 3)
 
 
+@pytest.mark.needs("torch")
 def test_points_at_one_place_are_no_neighbours_of_each_other() -> None:
     values = np.repeat(np.random.default_rng(0).normal(size=(5, 2)), 4, axis=0)
     pool = pools_of(values).draw(np.random.default_rng(0), 1, silent)
@@ -58,6 +60,7 @@ def test_points_at_one_place_are_no_neighbours_of_each_other() -> None:
     assert alike.near.shape == (6, 0)
 
 
+@pytest.mark.needs("torch")
 def test_pools_of_a_mapped_file_are_stretches_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,6 +89,7 @@ def test_pools_hold_no_more_values_than_they_may() -> None:
     assert most_points(50, 3) == 50
 
 
+@pytest.mark.needs("torch")
 def test_a_value_that_is_not_finite_in_a_later_pool_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -99,6 +103,7 @@ def test_a_value_that_is_not_finite_in_a_later_pool_is_named(
         several.draw(np.random.default_rng(0), 1, silent)
 
 
+@pytest.mark.needs("torch")
 def test_a_round_draws_the_same_whatever_came_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools, "MOST_POINTS", 50)
     values = np.random.default_rng(0).normal(size=(300, 3))

@@ -19,6 +19,8 @@ from models.metrics.pairs import MatrixPairs
 from models.tree.tree import Tree
 from models.tree.walk import lca
 
+pytestmark = pytest.mark.needs("torch")
+
 N_POINTS = 40
 RNG = np.random.default_rng(5)
 FEATURES = RNG.normal(size=(N_POINTS, 3))
