@@ -3,10 +3,11 @@
     python -m scripts.release all          build, trial, sbom, provenance
     python -m scripts.release trial        what `dist` holds, in an empty environment and folder
 
-The trial installs the wheels, and a wheel made of each sdist has to be the same. It then runs, with
-foreign packages `app`, `workers` and `models` on the path: the demo, `umbel run`, the page, the
-client's README; and imports the foreign packages beside ours. `sbom.cdx.json` says what such an
-installation holds (CycloneDX), `provenance.json` what was built from which commit (in-toto, SLSA).
+The wheels are made of the sdists, and hold what the work tree holds. The trial installs them in an
+empty environment and runs, in an empty folder, with foreign packages `app`, `workers` and `models`
+on the path: the demo, `umbel run`, the page, the client's README; and imports the foreign packages
+beside ours. `sbom.cdx.json` says what a full installation holds (CycloneDX), `provenance.json` what
+was built from which commit (in-toto, SLSA).
 Anything that fails ends with a message and status 1.
 """
 
@@ -66,7 +67,7 @@ def build() -> None:
 
 def trial() -> None:
     """Try what `dist` holds as a user would."""
-    _same_from_sdist()
+    _same_from_tree()
     with tempfile.TemporaryDirectory(prefix="release-") as temporary:
         place = Path(temporary)
         python = _environment(place / "venv")
@@ -77,7 +78,8 @@ def trial() -> None:
         empty = place / "empty"
         empty.mkdir()
         command = str(python.with_name("umbel"))
-        env = {**os.environ, "PYTHONPATH": str(foreign), "HOME": str(place), "UMBEL_URL": ""}
+        env = {**os.environ, "PYTHONPATH": str(foreign), "HOME": str(place)}
+        env.pop("UMBEL_URL", None)
 
         def go(*words: object, **more: str) -> str:
             done = subprocess.run(
@@ -97,7 +99,8 @@ def trial() -> None:
         print(go(command, "--version").strip())
         theirs = "import umbel, app, workers, models; print(app.FOREIGN, models.FOREIGN)"
         assert go(python, "-c", theirs).split() == ["True", "True"]
-        print(go(command, "demo", "--out", empty / "demo").splitlines()[-1])
+        shown = go(command, "demo", "--out", empty / "demo")
+        print("demo:", next(line for line in shown.splitlines() if line.startswith("Done")))
         out = empty / "tree.nwk"
         go(
             command,
@@ -129,41 +132,30 @@ with httpx.Client(base_url=sys.argv[1]) as client:
 """
 
 
-def _same_from_sdist() -> None:
-    """A wheel made of an sdist holds the same files as the one made of the work tree."""
-    with tempfile.TemporaryDirectory(prefix="sdist-") as temporary:
-        for sdist in sorted(DIST.glob("*.tar.gz")):
-            _run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", temporary, sdist)
+def _same_from_tree() -> None:
+    """The wheels, which were made of the sdists, hold what one made of the work tree holds."""
+    with tempfile.TemporaryDirectory(prefix="wheels-") as temporary:
+        pip = (sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", temporary)
+        _run(*pip, *PROJECTS.values())
         for wheel in sorted(Path(temporary).glob("*.whl")):
             first, second = (
                 {info.filename: info.CRC for info in zipfile.ZipFile(path).infolist()}
                 for path in (wheel, DIST / wheel.name)
             )
-            if first != second:
-                sys.exit(
-                    f"{wheel.name} differs when made of the sdist: {first.keys() ^ second.keys()}"
-                )
+            differing = sorted(name for name, _ in first.items() ^ second.items())
+            if set(differing) - {name for name in differing if ".dist-info/" in name}:
+                sys.exit(f"{wheel.name} differs from one of the work tree: {differing[:5]}")
 
 
 def _environment(folder: Path) -> Path:
     """The Python of a new environment with the wheels of `dist`, without PyTorch."""
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
-    wheels = [str(path) for path in sorted(DIST.glob("*.whl"))]
-    umbel = [
-        f"{path}[maps,pdf]" if "client" not in path else f"{path}[all,sklearn]" for path in wheels
-    ]
-    pip = [
-        python,
-        "-m",
-        "pip",
-        "--disable-pip-version-check",
-        "install",
-        "-q",
-        "--only-binary",
-        ":all:",
-    ]
-    _run(*pip, "-c", ROOT / "constraints.txt", *umbel)
+    _run(
+        *(python, "-m", "pip", "--disable-pip-version-check", "install", "-q"),
+        *("--only-binary", ":all:", "-c", ROOT / "constraints.txt", "--find-links", DIST),
+        *(f"umbel[maps,pdf]=={version()}", f"umbel-client[all,sklearn]=={version()}"),
+    )
     return python
 
 
