@@ -34,7 +34,6 @@ PID = os.getpid()
 """The template's process id, so that a child can tell whether its parent is still there."""
 
 _LOADED = (
-    "fastcluster",
     "numpy",
     "pyarrow.ipc",
     "pyarrow.parquet",
