@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Float, Int
+from models.numerics.agglomeration import merged
 from models.rows import Rows
 from models.tree.silhouette import KS, mean_silhouette, sampled_distances
 
@@ -70,13 +71,12 @@ def principal_coordinates(apart: Float) -> Float:
 
 def _silhouettes(points: Float, ks: Sequence[int]) -> list[float]:
     """The better mean silhouette of two partitions into k clusters, for each k."""
-    import fastcluster
     from scipy.cluster.hierarchy import fcluster
     from scipy.spatial.distance import pdist, squareform
 
     distances = pdist(points)
     apart = squareform(distances)
-    merges = fastcluster.linkage(distances, "ward")
+    merges = merged(distances, "ward")
     best = []
     for k in ks:
         cluster = fcluster(merges, k, "maxclust").astype(np.int64) - 1

@@ -50,7 +50,6 @@ _FIRST = (
 )
 
 _REST = (
-    "fastcluster",
     "pyarrow.ipc",
     "pyarrow.parquet",
     "scipy.cluster.hierarchy",

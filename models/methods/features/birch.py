@@ -48,6 +48,7 @@ from models.data import Data, require_finite
 from models.errors import UsageError
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.naming import POINT_NAMES, by_points
+from models.numerics.agglomeration import merged_points
 from models.numerics.softmax import log_softmax
 from models.parameters import Params
 from models.progress import Progress
@@ -359,12 +360,10 @@ def _grouped(sums: _Sums, group: Int | None) -> Float:
 
 def _ward_groups(centres: Float, n_clusters: int) -> Int:
     """(L,) group of each centre by ward linkage, `n_clusters` groups in order of occurrence."""
-    import fastcluster
-
     n_leaves = len(centres)
     group = np.zeros(n_leaves, dtype=np.int64)
     if n_leaves > 1:
-        merges = fastcluster.linkage_vector(centres, method="ward")[: n_leaves - n_clusters, :2]
+        merges = merged_points(centres, "ward")[: n_leaves - n_clusters, :2]
         merged = np.arange(n_leaves, n_leaves + len(merges))
         ends = np.concatenate([merges.ravel().astype(np.int64), np.repeat(merged, 2)])
         pairs = coo_array(

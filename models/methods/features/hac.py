@@ -12,14 +12,13 @@ over all pairs of two groups for 'sqeuclidean', 'cosine' and 'correlation', the 
 squared distance for 'euclidean', and the mean over the graph's edges for the other metrics;
 'single', 'complete' and 'weighted' use the edges. A merge can lie lower than one below it.
 
-Source: fastcluster (Müllner, "fastcluster: Fast Hierarchical, Agglomerative Clustering Routines
-for R and Python", 2013), with SciPy's definitions of the linkages and metrics; single linkage of
-features by 'euclidean', 'sqeuclidean', 'cosine' and 'correlation' along the minimum spanning tree
-(`models.graphs.spanning`); along a graph `linkage.graph_linkage`.
+Source: Müllner, "Modern hierarchical, agglomerative clustering algorithms" (2011), with SciPy's
+definitions of the linkages and metrics (`models.numerics.agglomeration`); single linkage along the
+minimum spanning tree (`models.graphs.spanning`); along a graph `linkage.graph_linkage`.
 
 Cost: O(N^2 D) time, for single linkage often far less; memory O(N D) for single linkage of features
-and for ward, centroid and median, otherwise, and for at most 11,000 points with many features,
-4 N^2 bytes for the distances. Along
+and for ward, centroid and median, otherwise, and for at most 11,000 points with hundreds of
+features, 4 N^2 bytes for the distances. Along
 the graph of k neighbours, O(N k log^2 N) after the neighbours are found
 (`models.graphs.neighbours`), times D where distances follow from centres; O(N (D + k)) memory. A
 run that would not fit is refused before it starts.
@@ -113,9 +112,9 @@ class HAC(Method[HACParams]):
 
     title = "Agglomerative clustering"
     paper = Paper(
-        "fastcluster: Fast Hierarchical, Agglomerative Clustering Routines for R and Python",
-        2013,
-        "Journal of Statistical Software 53(9)",
+        "Modern hierarchical, agglomerative clustering algorithms",
+        2011,
+        "arXiv:1109.2378",
     )
     Params = HACParams
     inputs = {
@@ -165,10 +164,12 @@ class HAC(Method[HACParams]):
         if role != "features":
             return 4 * n_points * (n_points - 1)
         if along_tree:
-            copies = 0 if params.metric == "euclidean" else 16 * n_points * n_columns
+            copied = params.metric in ("sqeuclidean", "cosine", "correlation")
+            copies = 16 * n_points * n_columns if copied else 0
             return copies + bytes_to_span(n_points, n_columns)
         if keeps_no_distances(params.linkage, role, n_points, n_columns):
-            return 8 * n_points * n_columns * (2 if params.linkage == "ward" else 1)
+            # The points in tiles, twice while those that are left move together.
+            return n_points * (16 * n_columns + 150)
         return 4 * n_points * (n_points - 1) + 8 * n_points * n_columns
 
     def _check(self, data: Data, params: HACParams) -> None:
@@ -206,12 +207,9 @@ class HAC(Method[HACParams]):
             if graph.recall is not None:
                 metrics["neighbor_recall"] = graph.recall
         else:
-            try:
-                merges, height = merges_among_all(
-                    values, role, params.linkage, params.metric, run.threads, run.progress
-                )
-            except FloatingPointError:
-                _refuse_overflow(role)
+            merges, height = merges_among_all(
+                values, role, params.linkage, params.metric, run.threads, run.progress
+            )
         run.progress(0.95, "building the tree")
         if not np.isfinite(height).all():
             _refuse_overflow(role)

@@ -1,6 +1,6 @@
 """Agglomerative clustering by linkage, for `hac`; start with `all_pairs`.
 
-- `all_pairs`: distances or similarities between all pairs, merged by fastcluster.
+- `all_pairs`: distances or similarities between all pairs, merged.
 - `graph_linkage`: points joined to their nearest neighbours, merged along the edges of that graph.
 - `loops`: the compiled merging of a graph.
 """

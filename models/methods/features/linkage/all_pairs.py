@@ -1,5 +1,4 @@
-"""Agglomerative clustering that compares all pairs, by fastcluster; single linkage, where it can,
-along the minimum spanning tree.
+"""Agglomerative clustering that compares all pairs; single linkage along a minimum spanning tree.
 
 Similarities become distances: the largest value of the matrix minus each similarity. The most
 similar pairs are then the nearest, whatever the scale: 1 - s where the diagonal is 1. Adding a
@@ -16,7 +15,9 @@ import numpy.typing as npt
 
 from models.arrays import Float, Int, row_blocks
 from models.errors import UsageError
-from models.graphs.spanning.tree import spanning_tree
+from models.graphs.spanning.rows import condensed_rows, tree_by_rows
+from models.graphs.spanning.tree import METRICS, spanning_tree
+from models.numerics.agglomeration import merged, merged_points
 from models.numerics.distances import (
     FLAT,
     TILE,
@@ -27,7 +28,7 @@ from models.numerics.distances import (
     pairwise,
     refuse_distance,
 )
-from models.progress import Progress
+from models.progress import Progress, subprogress
 
 
 def condensed_distances(similarity: npt.NDArray[Any]) -> Float:
@@ -77,7 +78,7 @@ def _require_symmetric(upper: Float, lower: Float, top: int, west: int, slack: f
 FEW_POINTS = 11_000
 """Most points of which distances are stored though the linkage needs none: 484 MB."""
 
-MANY_FEATURES = {"ward": 32, "centroid": 48, "median": 48, "single": 80}
+MANY_FEATURES = {"ward": 256, "centroid": 256, "median": 96}
 """Fewest features from which that is faster, by linkage."""
 
 Linkage = Literal["average", "single", "complete", "weighted", "ward", "centroid", "median"]
@@ -97,27 +98,17 @@ def merges_among_all(
 
     role : what `values` are: 'features', 'distances' or 'similarity'.
 
-    Raises UsageError for distances that are not defined and FloatingPointError where a merge
+    Raises UsageError for distances that are not defined; heights are not finite where a merge
     overflows.
     """
-    import fastcluster
-
     if len(values) == 1:
         return np.empty((0, 2), dtype=np.int64), np.empty(0)
     if follows_tree(linkage, role, metric):
-        points, scale = _scaled(flat_exactly(values, metric))
-        merges = spanning_tree(points, 0, threads, progress).linkage()
-        with np.errstate(over="ignore"):
-            merges[:, 2] = as_metric(merges[:, 2] * scale, metric)
-    elif keeps_no_distances(linkage, role, *values.shape):
-        progress(0.05, "merging")
-        points = np.ascontiguousarray(values, dtype=np.float64)
-        name = {"chebyshev": "chebychev"}.get(metric, metric)
-        try:
-            merges = fastcluster.linkage_vector(points, method=linkage, metric=name)
-        except FloatingPointError:
-            _name_undefined(points, metric)
-            raise
+        merges = _along_tree(values, metric, threads, progress)
+    elif linkage == "single" and role == "features":
+        merges = _along_rows(values, metric, progress)
+    elif linkage in MANY_FEATURES and keeps_no_distances(linkage, role, *values.shape):
+        merges = merged_points(values, linkage, subprogress(progress, 0.05, 0.95))
     else:
         progress(0.05, "measuring distances")
         if role == "features":
@@ -126,14 +117,53 @@ def merges_among_all(
             distances = condensed(values)
         else:
             distances = condensed_distances(values)
-        progress(0.4, "merging")
-        merges = fastcluster.linkage(_HandedOver(distances), method=linkage, preserve_input=False)
+        within = subprogress(progress, 0.4, 0.95)
+        if linkage == "single":
+            row_of = condensed_rows(distances, len(values))
+            merges = tree_by_rows(row_of, np.zeros(len(values)), within).linkage()
+        else:
+            merges = merged(distances, linkage, within)
     return merges[:, :2].astype(np.int64), merges[:, 2]
 
 
 def follows_tree(linkage: Linkage, role: str, metric: DistanceMetric) -> bool:
     """Whether the merges are those along the minimum spanning tree, found without all distances."""
-    return role == "features" and linkage == "single" and metric in FLAT
+    return role == "features" and linkage == "single" and metric != "braycurtis"
+
+
+def _along_tree(
+    values: npt.NDArray[Any], metric: DistanceMetric, threads: int, progress: Progress
+) -> Float:
+    if metric in FLAT:
+        points, scale = _scaled(flat_exactly(values, metric))
+        merges = spanning_tree(points, 0, threads, progress).linkage()
+        with np.errstate(over="ignore"):
+            merges[:, 2] = as_metric(merges[:, 2] * scale, metric)
+        return merges
+    points, scale = _scaled(values)
+    by = METRICS[METRICS.index(metric)]
+    merges = spanning_tree(points, 0, threads, progress, by).linkage()
+    if metric != "canberra":
+        with np.errstate(over="ignore"):
+            merges[:, 2] *= scale
+    return merges
+
+
+def _along_rows(values: npt.NDArray[Any], metric: DistanceMetric, progress: Progress) -> Float:
+    """Raises UsageError for a distance that is not defined."""
+    from scipy.spatial.distance import cdist
+
+    points = np.ascontiguousarray(values, dtype=np.float64)
+
+    def row_of(point: int) -> Float:
+        with np.errstate(all="ignore"):
+            row: Float = cdist(points[point : point + 1], points, metric)[0]
+        row[point] = 0.0
+        if not np.isfinite(row).all():
+            _name_undefined(points, metric)
+        return row
+
+    return tree_by_rows(row_of, np.zeros(len(points)), progress).linkage()
 
 
 def _scaled(points: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], float]:
@@ -146,19 +176,19 @@ def _scaled(points: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], float]:
 
 
 def keeps_no_distances(linkage: Linkage, role: str, n_points: int, n_columns: int) -> bool:
-    """Whether fastcluster computes distances as needed, without storing those of all pairs.
+    """Whether distances are computed as needed, without storing those of all pairs.
 
-    Of few points with many features they are stored, since each is then computed once: ward linkage
-    of 10,000 points with 64 features takes half the time, of 2,000 with 384 a sixth.
+    Of few points with many features they are stored, since each is then computed once.
     """
-    if role != "features" or linkage not in MANY_FEATURES:
+    if role != "features":
         return False
+    if linkage not in MANY_FEATURES:
+        return linkage == "single"
     return n_points > FEW_POINTS or n_columns < MANY_FEATURES[linkage]
 
 
 def _name_undefined(points: Float, metric: DistanceMetric) -> None:
-    """Raises UsageError naming the first two rows whose distance is not a number, if there are
-    any."""
+    """Raises UsageError naming the first two rows whose distance is not a number."""
     from scipy.spatial.distance import cdist
 
     for block in row_blocks(len(points), len(points), 1 << 22):
@@ -170,16 +200,3 @@ def _name_undefined(points: Float, metric: DistanceMetric) -> None:
         if odd.size:
             row, column = int(odd[0, 0]), int(odd[0, 1])
             refuse_distance(metric, row + block.start, column, float(distances[row, column]))
-
-
-class _HandedOver:
-    """An array that NumPy does not copy even on request, so that fastcluster makes no copy of it.
-
-    Distances between all pairs are half of the memory of a fit; they may be overwritten.
-    """
-
-    def __init__(self, array: Float) -> None:
-        self._array = array
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Float:
-        return self._array

@@ -12,7 +12,7 @@ The paper stops at the groups; this is the extraction trick of its §4.2, where 
 leaf of its own below the node that it selected, with a binary tree in place of a star.
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
-Trees in Hyperbolic Space" (2019), §4.2; fastcluster (Müllner 2013).
+Trees in Hyperbolic Space" (2019), §4.2.
 
 Cost: O(n^2 D) time and 8 n^2 bytes for a group of n points.
 """
@@ -26,6 +26,7 @@ import numpy as np
 from models.arrays import Array, Float, Int, Single
 from models.methods.hyperbolic.ball.extraction import BallTree
 from models.numerics import poincare
+from models.numerics.agglomeration import merged
 from models.numerics.distances import pairwise
 from models.progress import Progress
 from models.tree.build import from_parents
@@ -121,10 +122,8 @@ def _merged(points: Single, node: int, n_nodes: int) -> tuple[Int, Float, float]
 
     points : (n, D), n > 1. n_nodes : the number of the first new node.
     """
-    import fastcluster
-
     n_points = len(points)
-    linkage = fastcluster.linkage(half_distances(points), "average", preserve_input=False)
+    linkage = merged(half_distances(points), "average")
     part, height = linkage[:, :2].astype(np.int64), linkage[:, 2]
     # SciPy numbers points from 0, merges from n on.
     number = np.empty(2 * n_points - 1, dtype=np.int64)

@@ -3,7 +3,7 @@
 Seeds are drawn from the distinct points: 'random' uniformly; 'k-means++' and 'afk-mc2' far from
 each other, as initial centres of k-means, the latter by short Markov chains that never visit all
 points. With 'k-means' they are the centres that k-means reaches from such seeds. Average linkage
-(fastcluster) joins the S seeds in S - 1 merges. With 'points' all nodes are random points, without
+joins the S seeds in S - 1 merges. With 'points' all nodes are random points, without
 merges.
 
 Placement of a node in the ball:
@@ -30,6 +30,8 @@ import numpy as np
 
 from models.arrays import Float, Int, Single, row_blocks
 from models.methods.hyperbolic.ball.effort import SeedingEffort
+from models.numerics.agglomeration import merged
+from models.numerics.distances import pairwise
 from models.progress import Progress
 
 CHAIN = 200
@@ -97,11 +99,9 @@ def start_nodes(
 
 def seed_merges(seeds: Float) -> Int:
     """(S - 1, 2) merges of the seeds by average linkage, in SciPy's numbering."""
-    import fastcluster
-
     if len(seeds) < 2:
         return np.empty((0, 2), dtype=np.int64)
-    return np.asarray(fastcluster.linkage(seeds, method="average")[:, :2], dtype=np.int64)
+    return merged(pairwise(seeds, "euclidean"), "average")[:, :2].astype(np.int64)
 
 
 def by_order(seeds: Float, merges: Int) -> Float:

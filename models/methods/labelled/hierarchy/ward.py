@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Array, Float, Int
+from models.numerics.agglomeration import merged_points
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +26,10 @@ class WardTree:
     @classmethod
     def of(cls, points: Array) -> WardTree:
         """points : (n, r), n > 0. O(n^2 r) time, O(n r) memory."""
-        import fastcluster
-
         n_rows, n_columns = points.shape
         children = np.empty((0, 2), dtype=np.int64)
         if n_rows > 1:
-            rows = np.ascontiguousarray(points, dtype=np.float64)
-            children = fastcluster.linkage_vector(rows, method="ward")[:, :2].astype(np.int64)
+            children = merged_points(points, "ward")[:, :2].astype(np.int64)
         n_nodes = 2 * n_rows - 1
         size = np.ones(n_nodes, dtype=np.int64)
         mean = np.empty((n_nodes, n_columns))

@@ -19,6 +19,7 @@ from models.methods.tasks.regression import linear
 from models.methods.tasks.regression.inputs import task_warnings
 from models.methods.tasks.regression.linear import Standardization
 from models.methods.tasks.regression.table import Problem, Table, tasks_of
+from models.numerics.agglomeration import merged
 from models.tree.build import from_merges
 from models.tree.tree import Tree
 from models.tree.walk import paths
@@ -26,11 +27,10 @@ from models.tree.walk import paths
 
 def average_linkage(distances: Float, table: Table) -> Tree:
     """The tree over tasks by average linkage; distances (T, T), symmetric. O(T^2)."""
-    import fastcluster
     from scipy.spatial.distance import squareform
 
     condensed = squareform(distances, checks=False)
-    merges = fastcluster.linkage(condensed, method="average")
+    merges = merged(condensed, "average")
     # Rounding may put a merge slightly below one of its parts.
     height = np.maximum.accumulate(merges[:, 2])
     return from_merges(
