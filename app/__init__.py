@@ -5,7 +5,7 @@ in `routes`, and is turned into a job by `submission` or answered in one of `for
 
 - `main`: `create_app`, the ASGI application.
 - `cli`, `commands`, `serve`, `demo`: the command `umbel`, with those for operators.
-- `settings`: settings of the service, from the environment. `waiting`: what waits for packages.
+- `settings`: settings of the service, from the environment.
 - `openapi`: the OpenAPI document and the page `/docs`; `contract`: parts of the document.
 - `routes`: one module for each kind of resource.
 - `schemas`: bodies and queries as they go over the wire.

@@ -241,7 +241,7 @@ def _settings(arguments: argparse.Namespace) -> int:
     import json
 
     from app.settings import Settings, listed
-    from app.waiting import sentences
+    from app.submission.waiting import sentences
     from workers.settings import wrong_settings
 
     try:

@@ -84,7 +84,7 @@ def by_accept(accept: str | None, forms: Sequence[Form[T]]) -> Form[T]:
     for form in forms:
         quality = _quality(form.media, ranges)
         rank = (not packages.missing(form.needs), quality)
-        if quality and rank > best_rank:
+        if quality > 0 and rank > best_rank:
             best, best_rank = form, rank
     if best is None:
         raise _none_fits(f"Accept: {accept[:200]}", forms)

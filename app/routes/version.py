@@ -12,7 +12,7 @@ from app.http.queries import ONLY_KNOWN
 from app.openapi import VERSION
 from app.schemas.health import Version
 from app.schemas.waiting import waiting_values
-from app.waiting import beside_methods
+from app.submission.waiting import beside_methods
 
 router = APIRouter(tags=["health"], dependencies=ONLY_KNOWN)
 

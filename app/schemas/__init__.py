@@ -12,7 +12,6 @@
   `attachments`: of rows.
 - `models`, `model_evaluations`, `paths`: models, measured classifiers, clusters over time.
 - `transformations`, `stretches`: rows transformed, and the features that are stretched.
-- `pages`, `problems`, `health`: pages of lists, problems, health.
+- `pages`, `problems`, `health`, `waiting`: pages of lists, problems, health, what lacks a package.
 - `usage`, `expiry`, `annotations`: what a caller uses; when it may go; names and tags.
-- `waiting`: what is not accepted for lack of a package.
 """

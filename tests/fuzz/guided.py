@@ -3,7 +3,7 @@
 Atheris (libFuzzer) instruments the readers and what they call of the project, and keeps a file that
 reaches something new; it begins with the valid files and those of earlier runs. Libraries are not
 instrumented. What counts as a finding is that of `trial_kit`; its file is left beside the corpus.
-Needs the package atheris, which has wheels for Linux and some versions of Python:
+Needs the package atheris, which has wheels for Linux on x86 and Python before 3.14: there
 `make fuzz-guided` installs it.
 """
 
@@ -13,6 +13,7 @@ import argparse
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 LONGEST_FILE = 1 << 16
@@ -27,6 +28,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, default=60, help="for each format")
     parser.add_argument("--corpus", type=Path, default=Path("build/fuzz"), help="kept between runs")
     asked = parser.parse_args()
+    if find_spec("atheris") is None:
+        parser.error("atheris is not installed; it has wheels for Linux on x86 before Python 3.14")
     with tempfile.TemporaryDirectory() as name:
         valid = corpus(Path(name))
     if unknown := set(asked.formats) - set(valid):

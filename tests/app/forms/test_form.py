@@ -12,6 +12,8 @@ from app.http import streaming
 from app.http.problems import Refused, install, not_found
 from app.http.streaming import Turn
 from app.routes import assignments, predictions
+from models import packages
+from models.errors import UsageError
 
 
 @pytest.mark.parametrize(
@@ -45,7 +47,23 @@ def test_accept_without_any_known_form(accept: str) -> None:
     assert refused.value.status_code == 406
 
 
-def test_suffixes_and_media_types_are_distinct() -> None:
+def test_a_form_that_waits_for_a_package_is_chosen_last_and_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(packages, "find_spec", lambda module: None)
+    for accept in ("application/pdf, image/svg+xml;q=0.1", "application/pdf, image/*;q=0.1"):
+        assert by_accept(accept, FORMS).suffix == "svg"
+    for choose in (
+        lambda: by_accept("application/pdf, text/html", FORMS),
+        lambda: by_suffix("pdf", FORMS),
+    ):
+        with pytest.raises(UsageError, match=r"'pdf' needs the package typst.*umbel\[pdf\]") as e:
+            choose()
+        assert e.value.code == "not-acceptable"
+
+
+def test_suffixes_and_media_types_are_distinct(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packages, "find_spec", lambda module: module)
     for forms in (FORMS, assignments.FORMS, predictions.FORMS):
         assert len({form.suffix for form in forms}) == len(forms)
         assert len({form.media for form in forms}) == len(forms)

@@ -9,6 +9,7 @@ from importlib.metadata import version
 
 import pytest
 
+from models import packages
 from tests.app.conftest import Api, Start, new_job, problem_of
 from workers.errors import StoreFull, StoreUnavailable
 
@@ -168,4 +169,6 @@ def test_the_version(api: Api) -> None:
     assert body["api"] == api.client.get("/openapi.json").json()["info"]["version"]
     assert body["service"] == version("umbel")
     assert re.fullmatch(r"3\.\d+\.\d+", body["python"])
+    lacking = packages.missing(["umap-learn", "openTSNE", "typst"])
+    assert [name for each in body["waiting"] for name in each["needs"]] == lacking
     problem_of(api.client.get("/v1/version?x=1"), 422, "invalid-request")
