@@ -50,6 +50,8 @@ _FIRST = (
 )
 
 _REST = (
+    "sklearn.cluster",
+    "sklearn.metrics",
     "pyarrow.ipc",
     "pyarrow.parquet",
     "scipy.cluster.hierarchy",
@@ -57,8 +59,6 @@ _REST = (
     "scipy.sparse.csgraph",
     "scipy.spatial.distance",
     "scipy.special",
-    "sklearn.cluster",
-    "sklearn.metrics",
     "models.metrics.catalogue",
 )
 
@@ -81,14 +81,8 @@ class _Hidden(MetaPathFinder):
         return None
 
 
-@contextmanager
-def _without(package: str) -> Iterator[None]:
-    finder = _Hidden(package)
-    sys.meta_path.insert(0, finder)
-    try:
-        yield
-    finally:
-        sys.meta_path.remove(finder)
+# Where it is installed, scikit-learn and Arrow load it for users who pass its frames.
+_HIDDEN = _Hidden("pandas")
 
 
 def _load_first() -> None:
@@ -105,7 +99,7 @@ def _load_first() -> None:
 
 def _load_rest() -> None:
     global left
-    with _frozen(), _without("pandas"):
+    with _frozen():
         for name in _REST:
             import_module(name)
         for package in (workers.formats, models.metrics):
@@ -113,6 +107,7 @@ def _load_rest() -> None:
                 import_module(module.name)
         methods()
         compiled.load_cached()
+    sys.meta_path.remove(_HIDDEN)
     left = 0
 
 
@@ -165,10 +160,9 @@ left = _REST_BYTES if LATER in os.environ else 0
 
 signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 _forget()
+sys.meta_path.insert(0, _HIDDEN)
 try:
-    # Where it is installed, scikit-learn and Arrow load it for users who pass its frames.
-    with _without("pandas"):
-        _load_first()
+    _load_first()
     if not left:
         _load_rest()
     signal.signal(signal.SIGUSR1, _on_signal)
