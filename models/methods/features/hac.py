@@ -153,7 +153,8 @@ class HAC(Method[HACParams]):
                 return held
             return max(held, bytes_to_find(n_points, n_columns, params.n_neighbors))
         along_tree = follows_tree(params.linkage, role, params.metric)
-        most = MOST_POINTS_FEW if along_tree and n_columns <= FEW_FEATURES else MOST_POINTS
+        few = along_tree and params.metric in FLAT and n_columns <= FEW_FEATURES
+        most = MOST_POINTS_FEW if few else MOST_POINTS
         if n_points > most:
             raise UsageError(
                 f"Method 'hac' compares all pairs of {n_points:,} points; it accepts at most "
@@ -168,8 +169,8 @@ class HAC(Method[HACParams]):
             copies = 16 * n_points * n_columns if copied else 0
             return copies + bytes_to_span(n_points, n_columns)
         if keeps_no_distances(params.linkage, role, n_points, n_columns):
-            # The points in tiles, twice while those that are left move together.
-            return n_points * (16 * n_columns + 150)
+            # The points in tiles, and half of them again while those that are left move together.
+            return n_points * (12 * n_columns + 150)
         return 4 * n_points * (n_points - 1) + 8 * n_points * n_columns
 
     def _check(self, data: Data, params: HACParams) -> None:

@@ -146,7 +146,8 @@ class Hdbscan(Method[HdbscanParams]):
             return 0
         n_points, n_columns = shapes[role]
         by_tree = role == "features" and params.metric != "braycurtis"
-        most = MOST_POINTS_FEW if by_tree and n_columns <= FEW_FEATURES else MOST_POINTS
+        few = by_tree and params.metric != "canberra" and n_columns <= FEW_FEATURES
+        most = MOST_POINTS_FEW if few else MOST_POINTS
         if n_points > most:
             raise UsageError(
                 f"Method 'hdbscan' accepts at most {most:,} points of {n_columns} features; there "
