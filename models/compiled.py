@@ -23,7 +23,14 @@ def load() -> None:
     """Load every shared compiled function from the cache, or compile it into the cache."""
     from models.data import Data
     from models.metrics import catalogue, nodes  # noqa: F401
+    from models.numerics.agglomeration import merged, merged_points
+    from models.numerics.distances import pairwise
     from models.registry import method
+
+    points = np.random.default_rng(0).normal(size=(40, 3))
+    for linkage in ("average", "centroid"):
+        merged(pairwise(points, "euclidean"), linkage)
+    merged_points(points, "ward")
 
     l2h = method("l2h")
     # Noise makes l2h read the logits again, equal scores make it decide in float64.
@@ -59,6 +66,8 @@ def compile_common() -> None:
         for features in (few, np.tile(few, 6)):
             method("hdbscan").fit(Data({"features": features}), method("hdbscan").Params())
             method("hac").fit(Data({"features": features}), single)
+    apart = np.abs(np.subtract.outer(few[:, 0], few[:, 0]))
+    method("hdbscan").fit(Data({"distances": apart}), method("hdbscan").Params())
 
 
 def compile_map() -> None:

@@ -18,10 +18,9 @@ minimum spanning tree (`models.graphs.spanning`); along a graph `linkage.graph_l
 
 Cost: O(N^2 D) time, for single linkage often far less; memory O(N D) for single linkage of features
 and for ward, centroid and median, otherwise, and for at most 11,000 points with hundreds of
-features, 4 N^2 bytes for the distances. Along
-the graph of k neighbours, O(N k log^2 N) after the neighbours are found
-(`models.graphs.neighbours`), times D where distances follow from centres; O(N (D + k)) memory. A
-run that would not fit is refused before it starts.
+features, 4 N^2 bytes for the distances. Along the graph of k neighbours, O(N k log^2 N) after the
+neighbours are found (`models.graphs.neighbours`), times D where distances follow from centres;
+O(N (D + k)) memory. A run that would not fit is refused before it starts.
 
 A new row, of which agglomeration says nothing, goes to the leaf of the nearest point of the fit by
 `metric`, at O(N D) (`models.graphs.nearest_points`); with distances or similarities it comes with
