@@ -37,7 +37,7 @@ def load_cached() -> None:
         raise NotCached
 
     with watched(refuse):
-        for _, load in (*_l2h(), _METRICS):
+        for _, load in (*_l2h(), _METRICS, _MERGES):
             with suppress(NotCached):
                 load()
 
@@ -50,6 +50,7 @@ def parts(*, everything: bool) -> Iterator[Part]:
     """
     yield from _l2h()
     yield _METRICS
+    yield _MERGES
     yield from _common()
     if everything:
         yield from _single()
@@ -76,6 +77,19 @@ def _load_metrics() -> None:
 
 _METRICS: Part = ("metrics of trees", _load_metrics)
 
+
+def _merge() -> None:
+    from models.numerics.agglomeration import merged, merged_points
+    from models.numerics.distances import pairwise
+
+    points = np.random.default_rng(0).normal(size=(40, 3))
+    for linkage in ("average", "centroid"):
+        merged(pairwise(points, "euclidean"), linkage)
+    merged_points(points, "ward")
+
+
+_MERGES: Part = ("agglomeration", _merge)
+
 _LINKED: tuple[tuple[str, dict[str, Any]], ...] = (("hdbscan", {}), ("hac", {"linkage": "single"}))
 
 
@@ -90,6 +104,8 @@ def _common() -> Iterator[Part]:
                 what = f"{name}: {features.shape[1]} features, {features.dtype}"
                 yield what, partial(_fit, name, {"features": features}, params)
     points = np.random.default_rng(0).normal(size=(400, 3))
+    apart = np.abs(np.subtract.outer(points[:, 0], points[:, 0]))
+    yield "hdbscan: distances", partial(_fit, "hdbscan", {"distances": apart})
     yield "hac on a graph", partial(_fit, "hac", {"features": points}, {"connectivity": "knn"})
     if not packages.missing(NEEDS["umap"]):
         yield "maps by UMAP", _map

@@ -30,7 +30,7 @@ Rule = Literal["complete", "average", "weighted", "ward", "centroid", "median"]
 RULES: tuple[Rule, ...] = ("complete", "average", "weighted", "ward", "centroid", "median")
 """In the order of their numbers in the loops."""
 
-BY_CENTRE: tuple[Rule, ...] = ("ward", "centroid", "median")
+BY_CENTRE: tuple[ByCentre, ...] = ("ward", "centroid", "median")
 """They follow from squared distances."""
 
 AT_ONCE = 1 << 22
@@ -40,8 +40,9 @@ AT_ONCE = 1 << 22
 def merged(distances: Float, linkage: Rule, progress: Progress = silent) -> Float:
     """(N - 1, 4) merges as SciPy's: two clusters, height, size.
 
-    distances : (N (N - 1) / 2,) condensed, float64, N > 1; overwritten. Heights are not finite where
-    distances overflow. 'ward', 'centroid' and 'median' take them for Euclidean.
+    distances : (N (N - 1) / 2,) condensed, float64, N > 1; overwritten. Heights are not finite
+        where distances overflow. 'ward', 'centroid' and 'median'
+        take them for Euclidean.
     """
     from models.numerics.loops import agglomeration as loops
     from models.numerics.loops import tournament
@@ -124,20 +125,17 @@ class _Places:
     def left(self) -> _Places:
         """The clusters that are alive, moved together."""
         from models.numerics.loops.agglomeration import GONE
+        from models.numerics.loops.tiles import LANES
 
-        n_columns = self.tiles.shape[1]
-        centre = self.tiles.transpose(0, 2, 1).reshape(-1, n_columns)[: self.alive.size]
-        alive = self.alive
-        place = np.where(alive, np.cumsum(alive) - 1, GONE)
-        near = np.where(self.near >= 0, place[self.near], self.near)[alive]
-        n_alive = near.size
-        return _Places(
-            _tiled(centre[alive]),
-            self.size[alive],
-            np.ones(n_alive, dtype=bool),
-            near,
-            self.least[alive],
-        )
+        alive, kept = self.alive, np.flatnonzero(self.alive)
+        tiles = np.zeros((-(-kept.size // LANES), *self.tiles.shape[1:]))
+        for tile, first in enumerate(range(0, kept.size, LANES)):
+            place = kept[first : first + LANES]
+            tiles[tile, :, : place.size] = self.tiles[place // LANES, :, place % LANES].T
+        moved = np.where(alive, np.cumsum(alive) - 1, GONE)
+        near = np.where(self.near >= 0, moved[self.near], self.near)[alive]
+        everyone = np.ones(kept.size, dtype=bool)
+        return _Places(tiles, self.size[alive], everyone, near, self.least[alive])
 
     def for_loops(self, rule: int) -> tuple[Float, int, Float, Mask, Int, Float]:
         return self.tiles, rule, self.size, self.alive, self.near, self.least

@@ -18,10 +18,9 @@ minimum spanning tree (`models.graphs.spanning`); along a graph `linkage.graph_l
 
 Cost: O(N^2 D) time, for single linkage often far less; memory O(N D) for single linkage of features
 and for ward, centroid and median, otherwise, and for at most 11,000 points with hundreds of
-features, 4 N^2 bytes for the distances. Along
-the graph of k neighbours, O(N k log^2 N) after the neighbours are found
-(`models.graphs.neighbours`), times D where distances follow from centres; O(N (D + k)) memory. A
-run that would not fit is refused before it starts.
+features, 4 N^2 bytes for the distances. Along the graph of k neighbours, O(N k log^2 N) after the
+neighbours are found (`models.graphs.neighbours`), times D where distances follow from centres;
+O(N (D + k)) memory. A run that would not fit is refused before it starts.
 
 A new row, of which agglomeration says nothing, goes to the leaf of the nearest point of the fit by
 `metric`, at O(N D) (`models.graphs.nearest_points`); with distances or similarities it comes with
@@ -153,7 +152,8 @@ class HAC(Method[HACParams]):
                 return held
             return max(held, bytes_to_find(n_points, n_columns, params.n_neighbors))
         along_tree = follows_tree(params.linkage, role, params.metric)
-        most = MOST_POINTS_FEW if along_tree and n_columns <= FEW_FEATURES else MOST_POINTS
+        few = along_tree and params.metric in FLAT and n_columns <= FEW_FEATURES
+        most = MOST_POINTS_FEW if few else MOST_POINTS
         if n_points > most:
             raise UsageError(
                 f"Method 'hac' compares all pairs of {n_points:,} points; it accepts at most "
@@ -168,8 +168,8 @@ class HAC(Method[HACParams]):
             copies = 16 * n_points * n_columns if copied else 0
             return copies + bytes_to_span(n_points, n_columns)
         if keeps_no_distances(params.linkage, role, n_points, n_columns):
-            # The points in tiles, twice while those that are left move together.
-            return n_points * (16 * n_columns + 150)
+            # The points in tiles, and half of them again while those that are left move together.
+            return n_points * (12 * n_columns + 150)
         return 4 * n_points * (n_points - 1) + 8 * n_points * n_columns
 
     def _check(self, data: Data, params: HACParams) -> None:

@@ -19,14 +19,13 @@ once, as defined, so the order of the points does not matter (`density.clusterin
 
 Source: Campello, Moulavi, Zimek and Sander, "Hierarchical Density Estimates for Data Clustering,
 Visualization, and Outlier Detection" (2015); the exact minimum spanning tree of
-`models.graphs.spanning` for 'euclidean', 'cosine' and 'correlation', else that of the library
-hdbscan, whose condensed tree and choice of clusters are used for both.
+`models.graphs.spanning`. Details that the paper leaves open are those of the library hdbscan.
 
-Cost: O(N^2 D) time and O(N D) memory; by a spanning tree about O(N log N) time with few features,
-and less than all pairs where points lie in groups. For given distances, for 'braycurtis', which no
-search tree supports, and for few points with many features by the other metrics 26 N^2 bytes.
+Cost: O(N^2 D) time and O(N D) memory; about O(N log N) time with few features, and less than all
+pairs where points lie in groups. For given distances, and for 'braycurtis', which no search tree
+supports, O(N^2) time and 4 N^2 bytes.
 
-New rows are placed as by the library's `approximate_predict` (`density.placing`), at O(N D) each,
+New rows are placed as by that library's `approximate_predict` (`density.placing`), at O(N D) each,
 also for metrics that it leaves out; with distances, each comes with those to all points. The model
 keeps the features as they are: as many bytes again as the input.
 
@@ -136,7 +135,7 @@ class Hdbscan(Method[HdbscanParams]):
     outputs = ("tree", "model")
     placing = (
         "the cluster of the point that it joins by mutual reachability, if it is dense enough "
-        "(`approximate_predict` of the library), else to the leaf of noise"
+        "(`approximate_predict` of the library hdbscan), else to the leaf of noise"
     )
     advice = "The method 'scc', or 'hac' with connectivity 'knn', handles millions of points."
 
@@ -146,7 +145,8 @@ class Hdbscan(Method[HdbscanParams]):
             return 0
         n_points, n_columns = shapes[role]
         by_tree = role == "features" and params.metric != "braycurtis"
-        most = MOST_POINTS_FEW if by_tree and n_columns <= FEW_FEATURES else MOST_POINTS
+        few = by_tree and params.metric != "canberra" and n_columns <= FEW_FEATURES
+        most = MOST_POINTS_FEW if few else MOST_POINTS
         if n_points > most:
             raise UsageError(
                 f"Method 'hdbscan' accepts at most {most:,} points of {n_columns} features; there "

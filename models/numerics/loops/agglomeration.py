@@ -232,8 +232,8 @@ def _nearest_after(tiles, rule, size, alive, at, row, total):
 
 @njit(cache=True, nogil=True)
 def nearest_points(tiles, rule, size, alive, near, least, first, last):
-    """Fill `near` and `least` of places first .. last - 1, all alive: the nearest cluster at a later
-    place and its distance."""
+    """Fill `near` and `least` of places first .. last - 1, all alive: the nearest cluster at a
+    later place and its distance."""
     row, total = np.empty(tiles.shape[1]), np.empty(LANES)
     for at in range(first, last):
         near[at], least[at] = _nearest_after(tiles, rule, size, alive, at, row, total)

@@ -1,8 +1,8 @@
 """Distances of a row to the points of a tile, `LANES` at a time, for any processor.
 
-numba vectorizes a sum only where it can reorder it; these operations are written for LLVM, which maps
-it to the vectors of the machine. Each sum is added up in the order of columns, so a distance has
-the same bits from either end.
+numba vectorizes a sum only where it can reorder it; these operations are written for LLVM, which
+maps them to the vectors of the machine. Each sum is added up in the order of columns, so a distance
+has the same bits from either end.
 """
 
 from __future__ import annotations

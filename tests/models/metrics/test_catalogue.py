@@ -8,12 +8,11 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import fastcluster
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.cluster.hierarchy import fcluster
+from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn import metrics as sk
 
 from models.errors import Cancelled, UsageError
@@ -42,7 +41,7 @@ OF_CLUSTERS = ["silhouette", "davies_bouldin", "calinski_harabasz"]
 
 
 def average_linkage(features: np.ndarray) -> tuple[Tree, np.ndarray]:
-    merges = fastcluster.linkage(features, "average")
+    merges = linkage(features, "average")
     return from_merges(*merges[:, :2].astype(np.int64).T, merges[:, 2]), merges
 
 

@@ -1,6 +1,6 @@
 """What `hdbscan` is made of.
 
 - `condensed`: the condensed tree, and the tree of its chosen clusters; start here.
-- `clustering`: which clusters are chosen; `loops` for merges at one distance.
+- `clustering`: which clusters are chosen; `loops` for merges at one distance and walks in the tree.
 - `placing`: new rows in it.
 """

@@ -64,8 +64,8 @@ def along(linkage: Float, chosen: Chosen) -> Clustering:
 def _picked(condensed: Condensed, size: Int, mass: Float, chosen: Chosen) -> Mask:
     """(n_clusters,) which clusters are chosen.
 
-    size : (n_clusters,) points when a cluster begins. mass : (n_clusters,) its stability, the excess
-        of mass, where densities may be infinite.
+    size : (n_clusters,) points when a cluster begins. mass : (n_clusters,) its stability (excess of
+        mass), where densities may be infinite.
     """
     from models.methods.features.density import loops
 

@@ -1,5 +1,8 @@
-"""Merges at one height, put into the order in which they have no effect on each other; the condensed
-tree along them, and walks in it; compiled. Clusters are numbered with those above them first."""
+"""Merges at one height, put into the order in which they have no effect on each other, the
+condensed tree along them, and walks in it; compiled.
+
+Clusters of the condensed tree are numbered with those above them first.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""New rows in the clusters of HDBSCAN, as the library's `approximate_predict` places them.
+"""New rows in the clusters of HDBSCAN, as `approximate_predict` of the library hdbscan places
+them.
 
 The tree stays as it is. A new row x joins the point y of the fit with the smallest mutual
 reachability distance max(core(y), core(x), d(x, y)) among its 2 `min_samples` nearest points. core

@@ -17,7 +17,7 @@ from models.arrays import Float, Int, row_blocks
 from models.errors import UsageError
 from models.graphs.spanning.rows import condensed_rows, tree_by_rows
 from models.graphs.spanning.tree import METRICS, spanning_tree
-from models.numerics.agglomeration import merged, merged_points
+from models.numerics.agglomeration import BY_CENTRE, merged, merged_points
 from models.numerics.distances import (
     FLAT,
     TILE,
@@ -83,7 +83,7 @@ MANY_FEATURES = {"ward": 256, "centroid": 256, "median": 96}
 
 Linkage = Literal["average", "single", "complete", "weighted", "ward", "centroid", "median"]
 
-EUCLIDEAN_ONLY: tuple[Linkage, ...] = ("ward", "centroid", "median")
+EUCLIDEAN_ONLY = BY_CENTRE
 
 
 def merges_among_all(
@@ -107,7 +107,7 @@ def merges_among_all(
         merges = _along_tree(values, metric, threads, progress)
     elif linkage == "single" and role == "features":
         merges = _along_rows(values, metric, progress)
-    elif linkage in MANY_FEATURES and keeps_no_distances(linkage, role, *values.shape):
+    elif linkage in BY_CENTRE and keeps_no_distances(linkage, role, *values.shape):
         merges = merged_points(values, linkage, subprogress(progress, 0.05, 0.95))
     else:
         progress(0.05, "measuring distances")
@@ -134,18 +134,17 @@ def follows_tree(linkage: Linkage, role: str, metric: DistanceMetric) -> bool:
 def _along_tree(
     values: npt.NDArray[Any], metric: DistanceMetric, threads: int, progress: Progress
 ) -> Float:
-    if metric in FLAT:
+    if metric in METRICS and metric != "euclidean":
+        points, scale = _scaled(values)
+        merges = spanning_tree(points, 0, threads, progress, metric).linkage()
+        # Canberra distances are the same at any scale.
+        scale = 1.0 if metric == "canberra" else scale
+    else:
         points, scale = _scaled(flat_exactly(values, metric))
         merges = spanning_tree(points, 0, threads, progress).linkage()
-        with np.errstate(over="ignore"):
-            merges[:, 2] = as_metric(merges[:, 2] * scale, metric)
-        return merges
-    points, scale = _scaled(values)
-    by = METRICS[METRICS.index(metric)]
-    merges = spanning_tree(points, 0, threads, progress, by).linkage()
-    if metric != "canberra":
-        with np.errstate(over="ignore"):
-            merges[:, 2] *= scale
+    with np.errstate(over="ignore"):
+        height = merges[:, 2] * scale
+        merges[:, 2] = as_metric(height, metric) if metric in FLAT else height
     return merges
 
 

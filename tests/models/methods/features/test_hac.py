@@ -88,19 +88,46 @@ def test_each_metric_is_scipys(metric: str) -> None:
         assert cophenetic(tree) == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("linkage", ["single", "ward", "centroid", "median"])
+@pytest.mark.parametrize("linkage", ["ward", "centroid", "median"])
 def test_stored_distances_give_the_same_tree(linkage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     points = np.random.default_rng(4).normal(size=(120, MANY_FEATURES[linkage])).astype(np.float32)
-    metric = "cityblock" if linkage == "single" else "euclidean"
-    shapes, params = {"features": points.shape}, HACParams(linkage=linkage, metric=metric)
-    stored = fit("features", points, linkage=linkage, metric=metric).tree
+    shapes, params = {"features": points.shape}, HACParams(linkage=linkage)
+    stored = fit("features", points, linkage=linkage).tree
     assert METHOD._memory(shapes, params) == 4 * 120 * 119 + 8 * points.size
     monkeypatch.setattr(all_pairs, "FEW_POINTS", 0)
-    computed = fit("features", points, linkage=linkage, metric=metric).tree
+    computed = fit("features", points, linkage=linkage).tree
     np.testing.assert_array_equal(stored.parent, computed.parent)
     np.testing.assert_array_equal(stored.leaf_of_point, computed.leaf_of_point)
     np.testing.assert_allclose(stored.height, computed.height, rtol=1e-9)
-    assert METHOD._memory(shapes, params) == 8 * points.size * (2 if linkage == "ward" else 1)
+    assert METHOD._memory(shapes, params) == 12 * points.size + 150 * 120
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_single_linkage_stores_no_distances(metric: str) -> None:
+    """That of the features is that of their distances, ties and coinciding points included."""
+    points = np.abs(np.round(3 * np.random.default_rng(4).normal(size=(300, 5)))) + 1.0
+    points[:40] = points[40:80]
+    by_features = fit("features", points + np.arange(5), linkage="single", metric=metric)
+    distances = squareform(pdist(points + np.arange(5), metric))
+    by_distances = fit("distances", distances, linkage="single")
+    np.testing.assert_allclose(
+        cophenetic(by_features.tree), cophenetic(by_distances.tree), rtol=1e-7, atol=1e-7
+    )
+    shapes = {"features": (100_000, 5)}
+    assert METHOD._memory(shapes, HACParams(linkage="single", metric=metric)) < 10**8
+
+
+@pytest.mark.parametrize("metric", ["cityblock", "chebyshev", "canberra", "braycurtis"])
+def test_single_linkage_of_values_near_the_largest(metric: str) -> None:
+    """Sums overflow, the largest differences and shares do not."""
+    points = np.array([[1.0, 1.0], [-1.6e308, 1.6e308], [1.6e308, -1.6e308]])
+    if metric in ("cityblock", "braycurtis"):
+        with pytest.raises(UsageError, match="overflows"):
+            fit("features", points, linkage="single", metric=metric)
+        return
+    tree = fit("features", points, linkage="single", metric=metric).tree
+    height = 1.6e308 if metric == "chebyshev" else 2.0
+    assert tree.height.tolist() == [height, height, 0.0, 0.0, 0.0]
 
 
 @settings(deadline=None)
@@ -409,7 +436,7 @@ def test_the_estimate_is_what_a_fit_takes() -> None:
 import sys, numpy as np
 from models.registry import method
 from models.data import Data
-import fastcluster, scipy.spatial.distance
+import scipy.spatial.distance
 hac = method("hac")
 params = hac.Params(linkage=sys.argv[1])
 n = int(sys.argv[2])

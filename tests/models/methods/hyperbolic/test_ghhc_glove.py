@@ -45,7 +45,7 @@ def topics_of(names: list[str]) -> list[int]:
 
 def by_linkage(documents: list[str], seed: int) -> float:
     """Average linkage by angle of GloVe vectors, word and context added as their authors do."""
-    import fastcluster
+    from scipy.cluster.hierarchy import linkage
 
     from models.methods.hyperbolic.words.pairs import checked, pairs_of
     from models.methods.hyperbolic.words.vectors import learn_vectors
@@ -57,7 +57,7 @@ def by_linkage(documents: list[str], seed: int) -> float:
     vectors = learn_vectors(pairs, 50, 50, 0.05, seed, Checkpoint(), silent)
     both = vectors.words + vectors.contexts
     both /= np.linalg.norm(both, axis=1, keepdims=True)
-    merges = fastcluster.linkage(both, method="average")
+    merges = linkage(both, "average")
     tree = from_merges(*merges[:, :2].T.astype(int), merges[:, 2])
     return purity(tree, topics_of([words[number] for number in pairs.order]))
 
