@@ -179,7 +179,8 @@ class Worker:
         self._warm.set()
         self._consuming.wait(_WARM_S)
         self._report(self._assembly.ledger.worker_seen)
-        self._pool.complete()
+        with contextlib.suppress(RuntimeError):  # After `close`.
+            self._pool.complete()
         while not self._ended.wait(_PRESENT_EVERY_S):
             self._report(self._assembly.ledger.worker_seen)
             self._pool.drop_idle()

@@ -38,6 +38,7 @@ WORKER_S = 15.0
 """A worker that has not reported within this time counts as gone."""
 
 _COMPILING_S = 5.0
+"""A worker that compiles reports it more often than this."""
 
 Released = Literal["lost", "cancelled", "exhausted", "queued"]
 
