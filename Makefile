@@ -135,6 +135,7 @@ release: $(VENV)/.release  ## sdists and wheels in dist, tried in an empty envir
 	$(BIN)/python -m scripts.release all
 
 platforms: dev  ## whether every dependency has wheels for every system and Python (docs/install.md)
+	$(PIP) install -q --upgrade pip
 	$(BIN)/python -m scripts.platforms
 
 fresh:  ## make demo and make test as a new user has them: a clone, no compiler, no Node, an empty HOME
