@@ -203,8 +203,8 @@ class FeaturesMethods(Generic[R]):
 
         Leaves: tree, model. Exactly one of features, distances, similarity must be given.
 
-        Source: fastcluster: Fast Hierarchical, Agglomerative Clustering Routines for R and
-        Python (2013, Journal of Statistical Software 53(9)).
+        Source: Modern hierarchical, agglomerative clustering algorithms (2011,
+        arXiv:1109.2378).
 
         features : optional. One row per point.
         distances : optional. Square symmetric matrix of distances between points, zero

@@ -1,4 +1,4 @@
-"""Compiled loops of `models.numerics`; numba types them.
+"""Compiled loops of `models.numerics`; numba types them. Start with `agglomeration`.
 
 - `agglomeration`: clusters merged by their distances; `tournament`: the least of them.
 - `merges`: merges in SciPy's numbering.
