@@ -120,7 +120,7 @@ class _Places:
     def of(cls, points: Array) -> _Places:
         n_points = len(points)
         near, least = np.empty(n_points, dtype=np.int64), np.empty(n_points)
-        return cls(_tiled(points), np.ones(n_points), np.ones(n_points, dtype=bool), near, least)
+        return cls(tiled(points), np.ones(n_points), np.ones(n_points, dtype=bool), near, least)
 
     def left(self) -> _Places:
         """The clusters that are alive, moved together."""
@@ -141,7 +141,7 @@ class _Places:
         return self.tiles, rule, self.size, self.alive, self.near, self.least
 
 
-def _tiled(points: Array) -> Float:
+def tiled(points: Array) -> Float:
     """(n, D, LANES) the rows in tiles, zeros after the last."""
     from models.numerics.loops.tiles import LANES
 

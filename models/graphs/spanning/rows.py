@@ -9,19 +9,46 @@ Cost: each row once, O(N^2) time besides; O(N) memory.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
-from models.arrays import Float
-from models.graphs.spanning.tree import SpanningTree
+from models.arrays import Array, Float, Int
+from models.numerics.agglomeration import listed, tiled
 from models.progress import Progress
 
 RowOf: TypeAlias = Callable[[int], Float]
-"""The distances of a point to all points, (N,)."""
+"""The distances of a point to all points, (N,), until the next row."""
 
 AT_ONCE = 1 << 20
 """Distances between two reports of progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpanningTree:
+    """The N - 1 edges, shortest first. ends : (N - 1, 2) points. length : (N - 1,)."""
+
+    ends: Int
+    length: Float
+
+    def linkage(self) -> Float:
+        """(N - 1, 4) merges of single linkage as SciPy's: two clusters, height, size."""
+        return listed(self.ends, self.length)
+
+
+def tile_rows(points: Array, metric: int) -> RowOf:
+    """Rows of distances of points, measured as needed. metric : its number in `tree.METRICS`."""
+    from models.graphs.spanning.loops.rows import measure
+
+    tiles = tiled(points)
+    row = np.empty((len(tiles), tiles.shape[2]))
+
+    def row_of(point: int) -> Float:
+        measure(tiles, metric, point, row)
+        return row.ravel()[: len(points)]
+
+    return row_of
 
 
 def condensed_rows(distances: Float, n_points: int) -> RowOf:

@@ -15,14 +15,14 @@ with Campello, Moulavi, Zimek and Sander (2015), definition 3.2, for the lengths
 Cost: O(N^2 D) time at most, about O(N log N) with few columns; memory 8 N D for the tiles, twice
 that where leaves are half full, as much where groups are joined by pairs, and about 400 N. All
 distances are measured from differences in double precision; the number of threads changes no digit.
-Groups are joined by pairs for Euclidean distances only.
+Only Euclidean groups are joined by pairs: by other metrics, trees of points with many columns grow
+point by point.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -30,7 +30,7 @@ import numpy as np
 from models.arrays import Array, Float, Int
 from models.checks import for_loops
 from models.graphs.spanning.groups import joining_edges
-from models.numerics.agglomeration import listed
+from models.graphs.spanning.rows import SpanningTree, tile_rows, tree_by_rows
 from models.progress import Progress, subprogress
 
 N_KNOWN = 8
@@ -39,6 +39,9 @@ N_KNOWN = 8
 FEW_COLUMNS, MOST_GROUPS, MOST_IN_ONE = 8, 1_000, 0.9
 """With more columns, boxes no longer tell groups apart: so few groups, none of them with a larger
 share of the points, are joined by pairs."""
+
+MOST_IN_BOXES = 10
+"""With more columns a tree by another metric than 'euclidean' grows along rows of distances."""
 
 TOP = float(np.finfo(np.float64).max)
 
@@ -50,18 +53,6 @@ Loop: TypeAlias = Callable[..., Any]
 SpanningMetric = Literal["euclidean", "cityblock", "chebyshev", "canberra"]
 METRICS: tuple[SpanningMetric, ...] = ("euclidean", "cityblock", "chebyshev", "canberra")
 """In the order of their numbers in the loops, where the first is squared."""
-
-
-@dataclass(frozen=True, slots=True)
-class SpanningTree:
-    """The N - 1 edges, shortest first. ends : (N - 1, 2) points. length : (N - 1,)."""
-
-    ends: Int
-    length: Float
-
-    def linkage(self) -> Float:
-        """(N - 1, 4) merges of single linkage as SciPy's: two clusters, height, size."""
-        return listed(self.ends, self.length)
 
 
 def bytes_to_span(n_points: int, n_columns: int, rank: int = 0) -> int:
@@ -82,10 +73,17 @@ def spanning_tree(
     points : (N, D) finite, with squares that do not overflow.
     rank : which neighbour gives the core distance, at most N - 1; 0 for distances as they are.
     """
-    search = _Search(points, metric)
-    with ThreadPoolExecutor(threads, "spanning") as pool:
-        search.find_neighbours(rank, pool, threads, progress)
-    return search.grown(progress)
+    by_rows = metric != "euclidean" and points.shape[1] > MOST_IN_BOXES
+    core, joining = np.zeros(len(points)), progress
+    if rank or not by_rows:
+        search = _Search(points, metric)
+        with ThreadPoolExecutor(threads, "spanning") as pool:
+            search.find_neighbours(rank, pool, threads, progress)
+        if not by_rows:
+            return search.grown(progress)
+        core, joining = search.cores(), subprogress(progress, 0.6, 1.0)
+        del search
+    return tree_by_rows(tile_rows(points, METRICS.index(metric)), core, joining)
 
 
 class _Search:
@@ -130,6 +128,12 @@ class _Search:
         starts = range(0, self._n_leaves, AT_ONCE)
         for number, _ in enumerate(pool.map(find, starts)):
             progress(0.6 * number / len(starts), "finding neighbours")
+
+    def cores(self) -> Float:
+        """(N,) core distances of the points in their own order; squared if Euclidean."""
+        core = np.empty(self._order.size)
+        core[self._order] = self._core
+        return core
 
     def grown(self, progress: Progress) -> SpanningTree:
         from models.graphs.spanning.loops import joins

@@ -46,8 +46,8 @@ from models.checks import refuse_clusters, require_points, require_squares
 from models.clusters.placing import by_size, reorder
 from models.data import Data, require_finite
 from models.errors import UsageError
-from models.graphs.spanning.rows import condensed_rows, core_distances, tree_by_rows
-from models.graphs.spanning.tree import METRICS, SpanningTree, bytes_to_span, spanning_tree
+from models.graphs.spanning.rows import SpanningTree, condensed_rows, core_distances, tree_by_rows
+from models.graphs.spanning.tree import METRICS, bytes_to_span, spanning_tree
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.density.clustering import Chosen, Clustering, along
 from models.methods.features.density.condensed import tree_of
@@ -158,7 +158,8 @@ class Hdbscan(Method[HdbscanParams]):
             copies = 16 * n_points * n_columns if params.metric in ("cosine", "correlation") else 0
             min_samples = params.min_samples or params.min_cluster_size
             return copies + bytes_to_span(n_points, n_columns, min_samples) + 200 * n_points
-        return 4 * n_points * n_points + n_points * (8 * n_columns + 400)
+        copied = 8 * n_points * n_columns if role == "features" else 0
+        return 4 * n_points * n_points + copied + 400 * n_points
 
     def _check(self, data: Data, params: HdbscanParams) -> None:
         role = _role(data)

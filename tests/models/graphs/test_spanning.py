@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import linkage as scipy_linkage
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import cdist, pdist, squareform
 
 from models.errors import Cancelled
 from models.graphs.spanning import tree as module
 from models.graphs.spanning.groups import joining_edges
-from models.graphs.spanning.tree import spanning_tree
+from models.graphs.spanning.rows import condensed_rows, core_distances, tree_by_rows
+from models.graphs.spanning.tree import SpanningMetric, spanning_tree
 from models.progress import silent
 
 KINDS = ("scattered", "grid", "copies", "far", "groups", "equal", "tiny")
@@ -37,9 +38,9 @@ def hostile(kind: str, n_points: int, n_columns: int, seed: int) -> np.ndarray:
     return points * 1e-300 if kind == "tiny" else points
 
 
-def lengths(points: np.ndarray, rank: int) -> np.ndarray:
+def lengths(points: np.ndarray, rank: int, metric: str = "euclidean") -> np.ndarray:
     """Merge heights of single linkage by mutual reachability distances of all pairs."""
-    apart = squareform(pdist(points.astype(np.float64)))
+    apart = squareform(pdist(points.astype(np.float64), metric))
     core = np.sort(apart, axis=1)[:, rank] if rank else np.zeros(len(points))
     between = np.maximum(apart, np.maximum.outer(core, core))
     np.fill_diagonal(between, 0.0)
@@ -64,6 +65,58 @@ def test_edges_are_as_long_as_those_of_all_pairs(
     apart = np.linalg.norm(exact[found.ends[:, 0]] - exact[found.ends[:, 1]], axis=1)
     assert (apart <= found.length * (1 + 1e-9)).all()
     assert found.linkage()[-1, 3] == n_points
+
+
+@given(
+    st.sampled_from(["cityblock", "chebyshev", "canberra"]),
+    st.sampled_from(KINDS),
+    st.integers(2, 300),
+    st.sampled_from([1, 2, 3, 10, 11, 17, 70]),
+    st.integers(0, 20),
+    st.integers(0, 10**6),
+)
+def test_other_metrics_have_edges_as_long_as_those_of_all_pairs(
+    metric: SpanningMetric, kind: str, n_points: int, n_columns: int, rank: int, seed: int
+) -> None:
+    points = hostile(kind, n_points, n_columns, seed)
+    rank = min(rank, n_points - 1)
+    found = spanning_tree(points, rank, 1, silent, metric)
+    np.testing.assert_allclose(found.length, lengths(points, rank, metric), rtol=1e-12, atol=1e-300)
+    exact = points.astype(np.float64)
+    pairs = found.ends.tolist()
+    apart = np.array([float(cdist(exact[[a]], exact[[b]], metric)[0, 0]) for a, b in pairs])
+    assert (apart <= found.length * (1 + 1e-12)).all()
+    assert found.linkage()[-1, 3] == n_points
+
+
+@pytest.mark.parametrize("metric", ["cityblock", "chebyshev", "canberra"])
+def test_by_boxes_and_by_rows_are_the_same(
+    metric: SpanningMetric, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = hostile("groups", 1_500, 9, 5)
+    for rank in (0, 6):
+        by_boxes = spanning_tree(points, rank, 1, silent, metric)
+        threaded = spanning_tree(points, rank, 3, silent, metric)
+        with monkeypatch.context() as patched:
+            patched.setattr(module, "MOST_IN_BOXES", 8)
+            by_rows = spanning_tree(points, rank, 1, silent, metric)
+        np.testing.assert_array_equal(by_boxes.length, threaded.length)
+        np.testing.assert_array_equal(by_boxes.length, by_rows.length)
+        edges = [{frozenset(pair) for pair in tree.ends.tolist()} for tree in (by_boxes, by_rows)]
+        assert rank or edges[0] == edges[1]
+
+
+@given(st.sampled_from(KINDS), st.integers(2, 80), st.integers(0, 9), st.integers(0, 10**6))
+def test_a_tree_by_rows_of_given_distances(kind: str, n_points: int, rank: int, seed: int) -> None:
+    points, rank = hostile(kind, n_points, 3, seed), min(rank, n_points - 1)
+    row_of = condensed_rows(pdist(points.astype(np.float64)), n_points)
+    square = squareform(pdist(points.astype(np.float64)))
+    assert all((row_of(point) == square[point]).all() for point in range(n_points))
+    core = np.zeros(n_points)
+    if rank:
+        core = core_distances(row_of, n_points, rank, silent)
+        np.testing.assert_array_equal(core, np.sort(square, axis=1)[:, rank])
+    np.testing.assert_array_equal(tree_by_rows(row_of, core, silent).length, lengths(points, rank))
 
 
 def test_linkage_is_scipys() -> None:
@@ -144,3 +197,5 @@ def test_cancel_is_obeyed() -> None:
 
         with pytest.raises(Cancelled):
             spanning_tree(hostile("groups", 5_000, 20, 0), 5, 2, cancel)
+        with pytest.raises(Cancelled):
+            spanning_tree(hostile("groups", 500, 20, 0), 5, 2, cancel, "cityblock")

@@ -1,8 +1,20 @@
-"""One step of a spanning tree that grows from a point (Prim), compiled by numba."""
+"""Steps of a spanning tree that grows from a point (Prim), compiled by numba."""
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
+
+from models.graphs.spanning.loops.neighbours import distances
+from models.numerics.loops.tiles import LANES
+
+
+@njit(cache=True, nogil=True)
+def measure(tiles, metric, point, row):
+    """Fill `row`, (n, LANES), with the distances of a point to all in `tiles`, (n, D, LANES)."""
+    values = tiles[point // LANES, :, point % LANES].copy()
+    for t in range(len(tiles)):
+        distances(values, tiles[t], LANES, np.inf, metric, row[t])
 
 
 @njit(cache=True, nogil=True)

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Float, Int
-from models.graphs.spanning.tree import SpanningTree, spanning_tree
+from models.graphs.spanning.rows import SpanningTree
+from models.graphs.spanning.tree import spanning_tree
 from models.methods.hyperbolic.leaves.ancestors import Sphere
 from models.progress import silent
 

@@ -17,7 +17,6 @@ from models import registry
 from models.data import Data
 from models.errors import UsageError
 from models.method import Fitted
-from models.methods.features import hdbscan
 
 METHOD = registry.method("hdbscan")
 
@@ -206,40 +205,34 @@ def test_the_order_of_points_is_of_no_account() -> None:
         np.testing.assert_allclose(values[order], mixed.point_columns[column], rtol=1e-9)
 
 
-@pytest.mark.parametrize("metric", ["cityblock", "chebyshev", "canberra"])
-def test_stored_distances_give_the_same_clusters(
-    metric: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Three groups of 60 points with as many features as make storing distances faster."""
-    rng = np.random.default_rng(6)
-    points = rng.normal(size=(180, hdbscan.MANY_FEATURES)) + 3.0 * np.repeat([[0], [1], [2]], 60, 0)
-    stored = fit(points, metric=metric)
-    monkeypatch.setattr(hdbscan, "FEW_POINTS", 0)
-    computed = fit(points, metric=metric)
-    assert labels(stored).max() == 2
-    np.testing.assert_array_equal(labels(stored), labels(computed))
-    for column, values in stored.point_columns.items():
-        np.testing.assert_allclose(values, computed.point_columns[column], rtol=1e-9, atol=1e-12)
-    shapes, params = {"features": (180, hdbscan.MANY_FEATURES)}, METHOD.Params(metric=metric)
-    tree_bytes = METHOD._memory(shapes, params)
-    monkeypatch.undo()
-    assert METHOD._memory(shapes, params) == 26 * 180 * 180 != tree_bytes
+def test_only_given_distances_and_braycurtis_take_the_memory_of_all_pairs() -> None:
+    def memory(role: str, n_points: int, n_columns: int, **params: Any) -> int:
+        return METHOD._memory({role: (n_points, n_columns)}, METHOD.Params(**params))
+
+    for metric in ("euclidean", "cityblock", "chebyshev", "cosine", "correlation", "canberra"):
+        assert memory("features", 50_000, 20, metric=metric) < 2 * 10**8
+    pairs = 4 * 50_000**2
+    assert pairs < memory("features", 50_000, 20, metric="braycurtis") < 1.1 * pairs
+    assert pairs < memory("distances", 50_000, 50_000) < 1.2 * pairs
 
 
-def test_scores_are_those_of_the_library() -> None:
-    from hdbscan import HDBSCAN
+@pytest.mark.parametrize("method", ["eom", "leaf"])
+def test_strengths_are_scikit_learns(method: str) -> None:
+    from sklearn.cluster import HDBSCAN
 
     points = moons()
-    fitted = fit(points, min_cluster_size=10, min_samples=1)
-    known = HDBSCAN(min_cluster_size=10, min_samples=1, approx_min_span_tree=False).fit(points)
-    tree = fitted.tree
-    for leaf in tree.leaves:
-        inside = tree.leaf_of_point == leaf
-        assert tree.extra["probability"][leaf] == pytest.approx(known.probabilities_[inside].mean())
-        assert tree.extra["outlier_score"][leaf] == pytest.approx(
-            known.outlier_scores_[inside].mean()
-        )
-    assert tree.extra["probability"][0] == pytest.approx(known.probabilities_.mean())
+    fitted = fit(points, min_cluster_size=10, min_samples=1, cluster_selection_method=method)
+    # scikit-learn counts the point itself among its neighbours.
+    known = HDBSCAN(
+        copy=True, min_cluster_size=10, min_samples=2, cluster_selection_method=method
+    ).fit(points)
+    strength = fitted.point_columns["probability"]
+    np.testing.assert_allclose(strength, known.probabilities_, rtol=1e-9)
+    for column, values in fitted.point_columns.items():
+        for leaf in fitted.tree.leaves:
+            inside = fitted.tree.leaf_of_point == leaf
+            assert fitted.tree.extra[column][leaf] == pytest.approx(values[inside].mean())
+        assert fitted.tree.extra[column][0] == pytest.approx(values.mean())
 
 
 def test_clusters_are_numbered_from_the_largest() -> None:

@@ -31,20 +31,14 @@ FULL = condensed(
 )
 
 
-def test_rows_of_the_library() -> None:
-    kind = [("parent", "i8"), ("child", "i8"), ("lambda_val", "f8"), ("child_size", "i8")]
-    values = [(3, 4, 1.0, 2), (3, 5, 1.0, 1), (4, 1, 2.0, 1), (4, 0, 3.0, 1), (5, 2, 9.0, 1)]
-    rows = np.array(values, dtype=kind)
-    condensed_tree = Condensed.of(rows, 3)
-    assert condensed_tree.above.tolist() == [-1, 0, 0]
-    assert condensed_tree.birth.tolist() == [0, 1, 1]
-    assert condensed_tree.cluster.tolist() == [1, 1, 2]
-    assert condensed_tree.fall.tolist() == [3, 2, 9]
-
-
 def test_stability_is_its_definition() -> None:
     # Root: 7 points until 1, one until 0.5. Cluster 1: 4 points from 1 to 4, one from 1 to 2.
     assert FULL.stability().tolist() == [7.5, 13, 4, 8, 2]
+
+
+def test_the_last_density_at_which_something_leaves() -> None:
+    # Clusters 3 and 4 begin at 4, where 1 splits.
+    assert FULL.death().tolist() == [1, 4, 3, 8, 5]
 
 
 def test_infinite_densities_count_as_the_largest_finite_one() -> None:
