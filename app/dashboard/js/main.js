@@ -78,15 +78,13 @@ function routeOf(path) {
 /** @type {Promise<void> | null} */
 let learning = null;
 
-/**
- * Read, once, which maps and forms of pictures wait for a package. Where that fails none is known to, and
- * the service refuses those that do.
- */
+/** Read, once, which maps and forms of pictures wait for a package. Throws the Problem of a failure. */
 function learnWaiting() {
   learning ??= get("/v1/version", { quiet: true }).then(
     (version) => keepWaiting(version.waiting ?? []),
-    () => {
+    (error) => {
       learning = null;
+      throw error;
     },
   );
   return learning;

@@ -13,7 +13,6 @@ from app.http.problems import Refused, install, not_found
 from app.http.streaming import Turn
 from app.routes import assignments, predictions
 from models import packages
-from models.errors import UsageError
 
 
 @pytest.mark.parametrize(
@@ -48,22 +47,21 @@ def test_accept_without_any_known_form(accept: str) -> None:
 
 
 def test_a_form_that_waits_for_a_package_is_chosen_last_and_refused(
-    monkeypatch: pytest.MonkeyPatch,
+    counting: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(packages, "find_spec", lambda module: None)
     for accept in ("application/pdf, image/svg+xml;q=0.1", "application/pdf, image/*;q=0.1"):
         assert by_accept(accept, FORMS).suffix == "svg"
-    for choose in (
-        lambda: by_accept("application/pdf, text/html", FORMS),
-        lambda: by_suffix("pdf", FORMS),
-    ):
-        with pytest.raises(UsageError, match=r"'pdf' needs the package typst.*umbel\[pdf\]") as e:
-            choose()
-        assert e.value.code == "not-acceptable"
+    assert by_accept("application/pdf, text/html", FORMS).suffix == "pdf"
+    for path, accept in (("/count/3.rare", "*/*"), ("/count/3", "text/x-rare")):
+        answer = counting.get(path, headers={"Accept": accept})
+        assert answer.status_code == 406
+        assert "'rare' needs the package typst" in answer.json()["detail"]
+        assert "pip install 'umbel[pdf]'" in answer.json()["detail"]
+    assert counting.get("/count/-3.rare").status_code == 406
 
 
-def test_suffixes_and_media_types_are_distinct(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packages, "find_spec", lambda module: module)
+def test_suffixes_and_media_types_are_distinct() -> None:
     for forms in (FORMS, assignments.FORMS, predictions.FORMS):
         assert len({form.suffix for form in forms}) == len(forms)
         assert len({form.media for form in forms}) == len(forms)
@@ -80,6 +78,7 @@ def test_the_problem_shortens_a_long_accept() -> None:
 LINES: tuple[Form[int], ...] = (
     Form("txt", "text/plain", lambda n: (b"%d\n" % number for number in range(n))),
     Form("tab.csv", "text/csv", lambda n: iter([b"n\r\n", b"%d\r\n" % n])),
+    Form("rare", "text/x-rare", lambda n: iter([b"%d" % n]), needs=("typst",)),
 )
 
 

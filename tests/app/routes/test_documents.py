@@ -63,6 +63,7 @@ def leaves(tree: dict[str, Any]) -> list[str]:
     return sorted(node["name"] for node in tree["nodes"] if node["id"] not in parents)
 
 
+@pytest.mark.needs("torch")
 def test_uploaded_and_inline_documents_make_one_tree(
     working: Working, dataset: dict[str, Any]
 ) -> None:
@@ -97,6 +98,7 @@ def test_documents_are_not_features(working: Working, dataset: dict[str, Any]) -
     assert working.client.post("/v1/jobs", json=body).status_code == 422
 
 
+@pytest.mark.needs("torch")
 def test_support_requires_counts_not_documents(working: Working) -> None:
     counts = np.random.default_rng(0).exponential(40, size=(20, 20))
     body = {

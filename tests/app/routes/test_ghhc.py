@@ -10,6 +10,8 @@ from safetensors.numpy import load
 
 from tests.app.conftest import Working, problem_of
 
+pytestmark = pytest.mark.needs("torch")
+
 RNG = np.random.default_rng(0)
 POINTS = np.repeat(20.0 * np.eye(4), 15, axis=0) + RNG.normal(size=(60, 4))
 PARAMS = {"n_internal": 11, "max_iter": 200, "n_init": 2, "batch_size": 20}

@@ -173,6 +173,7 @@ def test_a_map_is_of_what_the_fit_used(working: Working) -> None:
     assert ask(working, logits).json()["result"]["n_columns"] == 3
 
 
+@pytest.mark.needs("torch")
 def test_the_disc_is_where_the_method_placed_the_points(working: Working) -> None:
     params = {"max_iter": 20, "n_init": 1, "batch_size": 64}
     tree = fit(working, "hyphc", {"features": ROWS[1:]}, params=params)
@@ -203,6 +204,7 @@ def uploaded(working: Working) -> str:
     return str(answer.json()["id"])
 
 
+@pytest.mark.needs("torch")
 def test_the_ball_of_ghhc_is_projected(working: Working) -> None:
     params = {"n_internal": 3, "max_iter": 10, "n_init": 1}
     # From a dataset its features are read by rows.

@@ -13,6 +13,7 @@ from app.http.environment_keys import new_key
 from tests.app.conftest import Start, Working, problem_of
 from tests.app.labelled_kit import upload
 from tests.app.tree_kit import NEWICK, fit, get, post, predict
+from tests.needs_kit import need
 
 _rng = np.random.default_rng(0)
 PLANTED = _rng.integers(0, 256, (3, 6, 5)).astype(np.float64)
@@ -29,6 +30,7 @@ PARAMS = {
 
 
 def learn(working: Working, features: Any, **params: Any) -> dict[str, Any]:
+    need("torch")
     return fit(working, "deepect", {"features": features}, params={**PARAMS, **params})
 
 
@@ -98,6 +100,7 @@ def test_trees_without_images_have_none(working: Working) -> None:
         assert "deepect" in problem["detail"]
 
 
+@pytest.mark.needs("torch")
 def test_the_tree_of_another_method_has_none(working: Working) -> None:
     body = {
         "method": "deepect",
@@ -111,23 +114,22 @@ def test_the_tree_of_another_method_has_none(working: Working) -> None:
     problem_of(get(working, tree, "/nodes/0/picture"), 404, "not-found")
 
 
+@pytest.mark.needs("torch")
 def test_other_methods_and_steps_refuse_images(working: Working) -> None:
     images = upload(working, IMAGES)
-    for body, role in (
-        ({"method": "kmeans", "inputs": {"features": images}}, "features"),
-        (
-            {
-                "method": "deepect",
-                "inputs": {"features": images},
-                "preprocess": [{"step": "standardize"}],
-            },
-            "features",
-        ),
+    for body in (
+        {"method": "kmeans", "inputs": {"features": images}},
+        {
+            "method": "deepect",
+            "inputs": {"features": images},
+            "preprocess": [{"step": "standardize"}],
+        },
     ):
         problem = problem_of(working.client.post("/v1/jobs", json=body), 422, "wrong-shape")
-        assert problem["errors"][0]["pointer"] == ["inputs", role]
+        assert problem["errors"][0]["pointer"] == ["inputs", "features"]
 
 
+@pytest.mark.needs("torch")
 def test_images_in_comparisons_and_evaluations(working: Working) -> None:
     images = upload(working, IMAGES)
     labels = (np.arange(60) % 3).tolist()
@@ -154,6 +156,7 @@ def test_images_in_comparisons_and_evaluations(working: Working) -> None:
     assert measured[0] == measured[1]
 
 
+@pytest.mark.needs("torch")
 @pytest.mark.parametrize(
     ("features", "params", "message"),
     [

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load
 
-from app.forms.stretches import FORMS
+from app.forms.form import Form
+from app.forms.stretches import FORMS, StretchesExport
 from app.http.environment_keys import new_key
 from tests.app.conftest import Start, Working, problem_of
 from tests.app.labelled_kit import NAMES, ROWS, learn
@@ -77,12 +78,18 @@ def test_a_table_and_pictures(working: Working, model: str) -> None:
     drawn = get(working, model, ".png", px=300)
     assert drawn.content[:8] == b"\x89PNG\r\n\x1a\n"
     assert struct.unpack(">I", drawn.content[16:20]) == (300,)
-    for form in FORMS:
-        address = f"/v1/models/{model}/features"
-        answer = working.client.get(address, headers={"Accept": form.media})
-        assert answer.headers["content-type"].startswith(form.media)
-        headers = {"Accept": form.media, "If-None-Match": answer.headers["etag"]}
-        assert working.client.get(address, headers=headers).status_code == 304
+
+
+@pytest.mark.parametrize(
+    "form",
+    [pytest.param(form, id=form.suffix, marks=pytest.mark.needs(*form.needs)) for form in FORMS],
+)
+def test_every_form(working: Working, model: str, form: Form[StretchesExport]) -> None:
+    address = f"/v1/models/{model}/features"
+    answer = working.client.get(address, headers={"Accept": form.media})
+    assert answer.headers["content-type"].startswith(form.media)
+    headers = {"Accept": form.media, "If-None-Match": answer.headers["etag"]}
+    assert working.client.get(address, headers=headers).status_code == 304
 
 
 def test_what_is_refused(working: Working, model: str, start: Start) -> None:

@@ -257,7 +257,9 @@ def test_a_second_method_places_rows_by_the_transformation(working: Working) -> 
     assert len({item["leaf"] for item in answer.json()["items"]}) == 48
 
 
-@pytest.mark.parametrize("then", ["fda", "mlr", "ghhc-glove"])
+@pytest.mark.parametrize(
+    "then", ["fda", "mlr", pytest.param("ghhc-glove", marks=pytest.mark.needs("torch"))]
+)
 def test_then_is_refused_before_the_job_is_accepted(working: Working, then: str) -> None:
     inputs = {"features": ROWS.tolist(), "labels": LABELS}
     body = {"method": "fda", "inputs": inputs, "then": then}

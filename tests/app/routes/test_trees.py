@@ -61,7 +61,10 @@ def test_a_tree_of_a_job_names_its_job_and_method(working: Working) -> None:
     assert any("labels=id" in warning for warning in job["warnings"])
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.suffix)
+@pytest.mark.parametrize(
+    "form",
+    [pytest.param(form, id=form.suffix, marks=pytest.mark.needs(*form.needs)) for form in FORMS],
+)
 def test_every_form_by_suffix_and_by_accept(working: Working, form: Any) -> None:
     tree = post(working, "((rose:1,tulip:1)flower:1,oak:2);")
     by_suffix = get(working, tree, f".{form.suffix}")

@@ -464,6 +464,7 @@ def ended(job: Job) -> bool:
     return job.ended
 
 
+@pytest.mark.needs("torch")
 def test_ctrl_c_cancels_the_job(umbel: Umbel) -> None:
     began = threading.Event()
 
@@ -486,6 +487,7 @@ def test_ctrl_c_cancels_the_job(umbel: Umbel) -> None:
         job.wait()
 
 
+@pytest.mark.needs("torch")
 def test_a_wait_that_is_over_says_so(umbel: Umbel) -> None:
     with pytest.raises(WaitTimeout):
         umbel.run(SLOW["method"], features=FEATURES, params=SLOW["params"], wait_s=0.3)
@@ -495,6 +497,7 @@ def test_a_wait_that_is_over_says_so(umbel: Umbel) -> None:
     until(lambda: ended(job))
 
 
+@pytest.mark.needs("torch")
 def test_asyncio_runs_several_at_once_and_cancels(service: Service, umbel: Umbel) -> None:
     async def used() -> None:
         async with AsyncUmbel(service.url) as asynchronous:

@@ -357,7 +357,13 @@ def test_every_operation_has_a_call_or_a_reason() -> None:
     assert not CALLS.keys() & FORMS
 
 
-@pytest.mark.parametrize("operation", sorted({*CALLS, *FORMS}))
+@pytest.mark.parametrize(
+    "operation",
+    [
+        pytest.param(name, marks=pytest.mark.needs(*(["typst"] if name.endswith("_pdf") else [])))
+        for name in sorted({*CALLS, *FORMS})
+    ],
+)
 def test_an_operation_is_reached(
     world: World, operation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
