@@ -16,8 +16,8 @@ import pytest
 from _pytest.runner import runtestprotocol
 from xdist.scheduler import LoadScopeScheduling
 
-WHOLE = ("tests/dashboard/", "tests/e2e/one_service/")
-"""Folders whose files share one service, and a browser: a single process runs all of them. They
+WHOLE = ("tests/dashboard/", "tests/e2e/one_service/", "tests/contract/")
+"""Folders whose files share a service, a browser or fits: a single process runs all of them. They
 take longest; begun last, they would leave the other processes idle."""
 WAITING = ("tests/e2e/", "tests/workers/")
 """Folders whose tests start processes and wait for them. They are spread over the others, so that

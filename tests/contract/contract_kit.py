@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from models.data import Data
 from models.method import Fitted, Method
 from models.tree import paths
 from models.tree.tree import Tree
+from tests.checkpoint_kit import MemoryCheckpoint
 
 N_POINTS = 60
 N_GROUPS = 3
@@ -177,7 +178,41 @@ def fit(method: Method[Any], data: Data, threads: int = 1, **params: Any) -> Fit
     return method.fit(data, method.Params(**{**method.example, **params}), threads=threads)
 
 
+@dataclass(frozen=True)
+class Observed:
+    """A fit on the example, whose arrays could not be written, and what was seen of it.
+
+    data : the inputs afterwards. fractions, stages : of its progress. n_states : how often it saved
+    a checkpoint.
+    """
+
+    fitted: Fitted
+    data: Data
+    fractions: list[float]
+    stages: set[str]
+    n_states: int
+
+
 @functools.cache
+def observed(method: Method[Any], roles: tuple[str, ...]) -> Observed:
+    """Computed once for all tests that only read it."""
+    data = example(method, roles)
+    for value in data.values.values():
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+    fractions: list[float] = []
+    stages: set[str] = set()
+
+    def watch(fraction: float, stage: str, message: str = "") -> None:
+        fractions.append(fraction)
+        stages.add(stage)
+
+    checkpoint = MemoryCheckpoint()
+    params = method.Params(**method.example)
+    fitted = method.fit(data, params, watch, checkpoint=checkpoint)
+    return Observed(fitted, data, fractions, stages, len(checkpoint.states))
+
+
 def fitted_example(method: Method[Any], roles: tuple[str, ...]) -> Fitted:
-    """The fit on the example, computed once for all tests that only read it."""
-    return fit(method, example(method, roles))
+    """The fit on the example."""
+    return observed(method, roles).fitted

@@ -27,6 +27,7 @@ from tests.contract.contract_kit import (
     example,
     fit,
     fitted_example,
+    observed,
     permuted,
     ways,
 )
@@ -59,10 +60,12 @@ def test_the_tree_is_valid_and_holds_every_point(
 def test_the_same_seed_gives_the_same_result_on_any_number_of_threads(
     method: Method[Any], roles: tuple[str, ...]
 ) -> None:
-    assert_same(fit(method, example(method, roles), threads=2), fitted_example(method, roles))
-    if "seed" in method.Params.model_fields:
-        first, second = (fit(method, example(method, roles), seed=77) for _ in range(2))
-        assert_same(first, second)
+    seeded = "seed" in method.Params.model_fields
+    given = {"seed": 77} if seeded else {}
+    first = (
+        fit(method, example(method, roles), **given) if seeded else fitted_example(method, roles)
+    )
+    assert_same(fit(method, example(method, roles), threads=2, **given), first)
 
 
 @every_run
@@ -77,12 +80,8 @@ def test_the_order_of_rows_does_not_matter(method: Method[Any], roles: tuple[str
 
 @every_run
 def test_inputs_are_not_changed(method: Method[Any], roles: tuple[str, ...]) -> None:
-    data, untouched = example(method, roles), example(method, roles)
-    for value in data.values.values():
-        if isinstance(value, np.ndarray):
-            value.flags.writeable = False
-    fit(method, data)
-    for role, value in data.values.items():
+    untouched = example(method, roles)
+    for role, value in observed(method, roles).data.values.items():
         if isinstance(value, np.ndarray):
             np.testing.assert_array_equal(value, untouched.values[role])
 
@@ -91,28 +90,22 @@ def test_inputs_are_not_changed(method: Method[Any], roles: tuple[str, ...]) -> 
 def test_progress_grows_and_cancel_is_obeyed_at_each_call(
     method: Method[Any], roles: tuple[str, ...]
 ) -> None:
-    seen: list[float] = []
-    stages: set[str] = set()
+    watched = observed(method, roles)
+    fractions = watched.fractions
+    assert fractions == sorted(fractions)
+    assert (fractions[0], fractions[-1]) == (0.0, 1.0)
+    assert len(watched.stages) > 2, "no stage is reported between the start and the end"
 
-    def watch(fraction: float, stage: str, message: str = "") -> None:
-        seen.append(fraction)
-        stages.add(stage)
-
-    params = method.Params(**method.example)
-    method.fit(example(method, roles), params, watch)
-    assert seen == sorted(seen)
-    assert (seen[0], seen[-1]) == (0.0, 1.0)
-    assert len(stages) > 2, "no stage is reported between the start and the end"
-
-    for stop in sorted({0, 1, len(seen) // 2, len(seen) - 1}):
-        calls = iter(range(len(seen)))
+    n_calls = len(fractions)
+    for stop in sorted({0, 1, n_calls // 2, n_calls - 1}):
+        calls = iter(range(n_calls))
 
         def cancel(fraction: float, stage: str, message: str = "", stop: int = stop) -> None:
             if next(calls) == stop:  # noqa: B023
                 raise Cancelled
 
         with pytest.raises(Cancelled):
-            method.fit(example(method, roles), params, cancel)
+            method.fit(example(method, roles), method.Params(**method.example), cancel)
 
 
 @every_run
