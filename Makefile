@@ -35,6 +35,7 @@ $(VENV)/.setup: $(INSTALLED)
 
 $(VENV)/.dev: $(VENV)/.setup
 	@$(INSTALL) --dev
+	$(BIN)/umbel compile --all
 	@touch $@
 
 setup: $(VENV)/.setup  ## install into .venv what the service needs
@@ -86,6 +87,10 @@ format: dev node_modules/.package-lock.json  ## mend what the formatters and the
 # Three processes on two cores: tests that wait for a service leave the cores to those that compute.
 test: dev  ## all tests but the slow ones
 	$(BIN)/pytest -n 3
+
+# BASE: a commit to compare with, in place of the merge base with main.
+test-changed: dev  ## the tests that a change can affect, by the import graph
+	$(BIN)/python scripts/changed_tests.py $(BASE)
 
 test-page: node  ## the page's pure modules, by Node alone
 	node --test tests/dashboard/js/*.test.js

@@ -7,8 +7,8 @@ on one thread, in processes of their own, one after the other. The goal is that 
 compute something else: scikit-learn's bisecting k-means starts each split at random points by
 default, its brute-force HDBSCAN takes distances by a formula in which digits cancel, fast_hdbscan's
 tree is approximate with more than 30 columns, and Faiss's k-means makes a fixed number of
-iterations. fastcluster and genieclust are measured where they are installed. The points are float32 in 20 round
-clusters, 64 columns, 8 and 384; counts for `lda`.
+iterations. fastcluster and genieclust are measured where they are installed. The points are float32
+in 20 round clusters, 64 columns, 8 and 384; counts for `lda`.
 """
 
 from __future__ import annotations

@@ -47,6 +47,7 @@ UNTESTED = (
 )
 RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("pyproject.toml", ALL),
+    ("umbel/*", ALL),
     ("constraints.txt", ALL),
     ("tests/conftest.py", ALL),
     ("tests/turns_kit.py", ALL),

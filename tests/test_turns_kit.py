@@ -10,9 +10,9 @@ pytest_plugins = ["pytester"]
 
 CONFTEST = """
 import pytest
+from tests.turns_kit import module as pytest_pycollect_makemodule
 from tests.turns_kit import (
-    pytest_collection_modifyitems, pytest_pycollect_makemodule, pytest_runtest_protocol,
-    pytest_xdist_make_scheduler,
+    pytest_collection_modifyitems, pytest_runtest_protocol, pytest_xdist_make_scheduler,
 )
 
 @pytest.fixture(scope="package")

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from models.errors import UsageError
-from workers import processes
+from umbel import floors
 from workers.child import apart
 from workers.child.json_facts import facts_apart
 from workers.errors import TransientError
@@ -65,5 +65,5 @@ def test_the_process_has_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None
         "import json, os; names = {'AWS_SECRET_ACCESS_KEY', 'UMBEL_API_KEYS', 'PLAIN'}; "
         "print(json.dumps({'shape': [], 'dtype': ' '.join(names & set(os.environ)), 'sparse': 0}))"
     )
-    monkeypatch.setattr(processes, "python", lambda *_: [sys.executable, "-c", code])
+    monkeypatch.setattr(floors, "command", lambda *_: [sys.executable, "-c", code])
     assert facts_apart(b"").dtype == "PLAIN"
