@@ -34,8 +34,12 @@ def parser(*, client: bool = True) -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(metavar="command", required=True)
     if client:
-        from umbel_client.commands import add_commands
-
+        try:
+            from umbel_client.commands import add_commands
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] != "umbel_client":
+                raise
+            parser.error("umbel-client, which it requires, is missing: pip install umbel-client")
         add_commands(parser, commands)
 
     serve = commands.add_parser(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 
 from app.cli import main
 from app.commands.compiling import compile_each
+from tests.conftest import ROOT
 from workers.artifacts.keys import Keys, digest_of
 from workers.stores.objects.local import LocalBlobs
 
@@ -169,3 +172,13 @@ def test_without_a_store_a_key_is_a_line_for_the_settings(
     (tmp_path / "store").mkdir()
     output(capsys, "keys", "new", "acme", "--data-dir", str(tmp_path))
     assert "acme" in output(capsys, "keys", "list", "--data-dir", str(tmp_path))
+
+
+def test_without_the_client_it_says_what_is_missing() -> None:
+    code = (
+        "import sys; sys.modules['umbel_client'] = None; "
+        "from app.cli import main; main(['run', 'l2h', 'x.npy'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "pip install umbel-client" in done.stderr
