@@ -162,11 +162,14 @@ def _environment(folder: Path) -> Path:
 @contextmanager
 def _service(command: str, folder: Path, env: dict[str, str]) -> Iterator[str]:
     url = folder / "umbel-data" / "url"
-    process = subprocess.Popen([command, "serve", "--port", "0"], cwd=folder, env=env)
+    with (folder / "serve.log").open("wb") as log:
+        process = subprocess.Popen(
+            [command, "serve", "--port", "0"], cwd=folder, env=env, stdout=log, stderr=log
+        )
     try:
         while not url.exists():
             if process.poll() is not None:
-                sys.exit(f"umbel serve ended with {process.returncode}")
+                sys.exit((folder / "serve.log").read_text()[-4000:])
             time.sleep(0.05)
         yield url.read_text().strip()
     finally:
