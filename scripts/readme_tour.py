@@ -62,8 +62,8 @@ def main() -> None:
             waiting = eval(compile(tree, "README.md", "exec", ASYNC), scope)
             if waiting is not None:
                 asyncio.run(waiting)
-        except (problems.NotFound, MissingPackage) as error:
-            # It names a node that this tree does not have, or uses a package that has no wheel.
+        except (problems.NotFound, problems.InvalidRequest, MissingPackage) as error:
+            # It names nodes that this tree does not have, or uses a package that has no wheel.
             print(f"the client's README, in part: {str(error)[:100]}")
             continue
         n_run += 1
