@@ -19,10 +19,13 @@ help:  ## this list
 TORCH_INDEX ?=
 # yes: PyTorch for CUDA (2.7 GB).
 CUDA ?= no
+# no: without PyTorch, wherever it is.
+TORCH ?= yes
 # Of maps, cones and pdf, which `make setup` installs; none: EXTRAS=
 EXTRAS ?= maps,cones,pdf
 INSTALL = $(PYTHON) scripts/install.py --venv $(VENV) --extras '$(EXTRAS)' \
-  $(if $(TORCH_INDEX),--torch-index '$(TORCH_INDEX)') $(if $(filter yes,$(CUDA)),--cuda)
+  $(if $(TORCH_INDEX),--torch-index '$(TORCH_INDEX)') $(if $(filter yes,$(CUDA)),--cuda) \
+  $(if $(filter no,$(TORCH)),--without-torch)
 INSTALLED := pyproject.toml client/pyproject.toml constraints.txt scripts/install.py
 # What one of these variables brings is looked for again, and so is an environment that is not whole.
 ifneq ($(TORCH_INDEX)$(filter yes,$(CUDA))$(if $(wildcard $(BIN)/python),,again),)

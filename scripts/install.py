@@ -172,7 +172,9 @@ def _usable(python):
 
 def require_room(arguments):
     """Raises Failed where the disk of the environment has too little room."""
-    parts = ["base", "cuda" if arguments.cuda else "torch", *(["dev"] if arguments.dev else [])]
+    parts = ["base", *["dev"] * arguments.dev]
+    if not arguments.without_torch:
+        parts.append("cuda" if arguments.cuda else "torch")
     needed = sum(NEEDED_MB[part] for part in parts)
     free = shutil.disk_usage(str(arguments.venv)).free // 2**20
     if free + _size_mb(arguments.venv) < needed:
@@ -194,11 +196,14 @@ class Pip:
         options = ["-q", "--no-compile", "--only-binary", ":all:", "-c", str(CONSTRAINTS)]
         return _run([*self._command, "install", *options, *requirements])
 
-    def has_torch(self):
-        """The version of PyTorch that is installed, or an empty text."""
+    def torch(self):
+        """The version of PyTorch that is installed, or an empty text; whether it is for a GPU."""
         shown = _run([*self._command, "show", "torch"]).stdout
-        found = re.search(r"^Version: (\S+)", shown, flags=re.MULTILINE)
-        return found.group(1) if found else ""
+        version = re.search(r"^Version: (\S+)", shown, flags=re.MULTILINE)
+        requires = re.search(r"^Requires: (.*)$", shown, flags=re.MULTILINE)
+        names = requires.group(1).split(", ") if requires else []
+        refused = {line.partition("<")[0] for line in REFUSED}
+        return version.group(1) if version else "", not refused.isdisjoint(names)
 
     def versions(self, package, index=""):
         """The versions of a package that an index has, by default pip's own: none where it cannot
@@ -220,11 +225,13 @@ def choose_torch(pip, arguments):
     """
     if arguments.without_torch:
         return False, "PyTorch was left out"
-    if pip.has_torch():
+    installed, for_gpu = pip.torch()
+    if installed and (for_gpu or not arguments.cuda):
         return True, ""
     version = re.search(r"^torch==(\S+)$", CONSTRAINTS.read_text(), flags=re.MULTILINE).group(1)
     if arguments.cuda:
-        _checked(pip.install("torch==" + version))
+        # Three signs: not the build for the CPU (+cpu), which would count as the newer one.
+        _checked(pip.install("torch===" + version))
         return True, ""
     index = arguments.torch_index or TORCH_INDEX
     with tempfile.TemporaryDirectory() as folder:
@@ -309,8 +316,8 @@ def _requirements(extras, arguments):
 CAUSES = {
     "room": (
         ("No space left on device", "Errno 28"),
-        "there is no room left on the disk (of {venv}, or of temporary files: TMPDIR names another "
-        "folder). Make room, then run the same command again.",
+        "there is no room left on the disk (of the environment, or of temporary files: TMPDIR "
+        "names another folder). Make room, then run the same command again.",
     ),
     "network": (
         (
@@ -335,8 +342,8 @@ CAUSES = {
     ),
     "rights": (
         ("Permission denied", "Read-only file system", "Errno 13", "Errno 30"),
-        "a folder cannot be written (the line above names it). The environment is {venv}; "
-        "VENV=/another/folder names another.",
+        "a folder cannot be written (the line above names it). VENV=/another/folder names another "
+        "one for the environment.",
     ),
 }
 """Kinds of failures: words of pip's output, and what the user can do."""
@@ -349,7 +356,7 @@ def _raise_cause(output, kinds=tuple(CAUSES)):
         named = [line for line in output.splitlines() if any(word in line for word in words)]
         if named:
             print(named[-1][:500], file=sys.stderr)
-            raise Failed(advice.format(venv=ROOT / ".venv"))
+            raise Failed(advice)
 
 
 def _checked(finished):

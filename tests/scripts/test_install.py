@@ -29,28 +29,28 @@ VERSION = next(
 OPTIONS = argparse.Namespace(cuda=False, without_torch=False, torch_index="")
 
 
-def wheel(folder: Path, version: str, *requires: str) -> None:
-    """Write a wheel of a package `torch` that holds nothing."""
+def package_wheel(folder: Path, name: str, version: str, *requires: str) -> None:
+    """Write a wheel that holds nothing."""
     folder.mkdir(parents=True, exist_ok=True)
-    info = f"torch-{version}.dist-info"
-    metadata = ["Metadata-Version: 2.1", "Name: torch", f"Version: {version}"]
+    info = f"{name}-{version}.dist-info"
+    metadata = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
     metadata += [f"Requires-Dist: {requirement}" for requirement in requires]
     files = {
         "METADATA": "\n".join(metadata) + "\n",
         "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         "RECORD": "",
     }
-    with zipfile.ZipFile(folder / f"torch-{version}-py3-none-any.whl", "w") as archive:
-        for name, text in files.items():
-            archive.writestr(f"{info}/{name}", text)
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
+        for file, text in files.items():
+            archive.writestr(f"{info}/{file}", text)
 
 
 def cuda_wheel(folder: Path, version: str = VERSION) -> None:
-    wheel(folder, version, "triton==3.7.1", "nvidia-cublas==13.0.0")
+    package_wheel(folder, "torch", version, "triton==3.7.1", "nvidia-cublas==13.0.0")
 
 
 def cpu_wheel(folder: Path, version: str = f"{VERSION}+cpu") -> None:
-    wheel(folder, version)
+    package_wheel(folder, "torch", version)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,8 @@ def own(environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("PIP_RETRIES", "0")
     monkeypatch.setattr(install, "TORCH_INDEX", "http://127.0.0.1:9/whl/cpu")
-    pip = [str(environment), "-m", "pip", "uninstall", "-q", "-y", "torch"]
+    packages = ("torch", "triton", "nvidia_cublas")
+    pip = [str(environment), "-m", "pip", "uninstall", "-q", "-y", *packages]
     subprocess.run(pip, check=True, capture_output=True)
     return folder
 
@@ -92,7 +93,7 @@ def chosen(environment: Path, **changed: object) -> tuple[bool, str, str]:
     """Whether PyTorch is there, the line for the user, and the version."""
     pip = install.Pip(environment)
     there, line = install.choose_torch(pip, argparse.Namespace(**{**vars(OPTIONS), **changed}))
-    return there, line, pip.has_torch()
+    return there, line, pip.torch()[0]
 
 
 def test_a_cpu_build_of_pips_own_folder_is_taken(environment: Path, own: Path) -> None:
@@ -142,6 +143,20 @@ def test_without_any_build_setup_goes_on_and_says_so(environment: Path, own: Pat
     there, line, version = chosen(environment)
     assert (there, version) == (False, "")
     assert "127.0.0.1:9/whl/cpu was not reached or has no torch" in line
+
+
+def test_cuda_takes_the_build_for_a_gpu_also_in_place_of_another(
+    environment: Path, own: Path
+) -> None:
+    cpu_wheel(own)
+    assert chosen(environment) == (True, "", f"{VERSION}+cpu")
+    cuda_wheel(own)
+    package_wheel(own, "triton", "3.7.1")
+    package_wheel(own, "nvidia_cublas", "13.0.0")
+    assert chosen(environment, cuda=True) == (True, "", VERSION)
+    assert install.Pip(environment).torch() == (VERSION, True)
+    assert chosen(environment, cuda=True) == (True, "", VERSION)
+    assert chosen(environment) == (True, "", VERSION)
 
 
 def test_what_is_installed_stays(environment: Path, own: Path) -> None:
@@ -207,7 +222,7 @@ def test_too_little_room_is_told_before_anything_is_fetched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tmp_path.joinpath("venv").mkdir()
-    arguments = argparse.Namespace(venv=tmp_path / "venv", dev=False, cuda=False)
+    arguments = argparse.Namespace(**vars(OPTIONS), venv=tmp_path / "venv", dev=False)
     install.require_room(arguments)
     usage = install.shutil.disk_usage(tmp_path)._replace(free=300 * 2**20)
     monkeypatch.setattr(install.shutil, "disk_usage", lambda _: usage)
