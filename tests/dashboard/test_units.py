@@ -18,7 +18,9 @@ FILES = sorted((Path(__file__).parent / "js").glob("*.test.js"))
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_the_pages_modules(file: Path) -> None:
-    done = subprocess.run([node(), "--test", str(file)], capture_output=True, text=True)
+    # Which report is the default changes with the version.
+    command = [node(), "--test", "--test-reporter=tap", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
     assert "# fail 0" in done.stdout
     assert "# pass 0" not in done.stdout
