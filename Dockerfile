@@ -25,9 +25,7 @@ COPY umbel umbel
 COPY models models
 COPY workers workers
 COPY app app
-# The environment cannot be written where the service runs: modules are compiled here.
-RUN /opt/umbel/bin/pip install --no-cache-dir --no-deps ./client . \
-    && /opt/umbel/bin/python -m compileall -q -j 0 /opt/umbel/lib
+RUN /opt/umbel/bin/pip install --no-cache-dir --no-deps ./client .
 
 FROM python:3.11-slim
 # Fonts for pictures of names in scripts that the service's own font lacks; installed they take 91 MB

@@ -113,7 +113,8 @@ def install(arguments):
     """Install by the rules above. Raises Failed."""
     began = time.monotonic()
     python = environment(arguments.venv)
-    pip = Pip(python)
+    # Where the image's service runs, its environment cannot be written.
+    pip = Pip(python, bytecode=arguments.requirements)
     require_room(arguments)
     torch, missing = choose_torch(pip, arguments)
     extras = [extra for extra in arguments.extras.split(",") if extra]
@@ -185,16 +186,20 @@ def require_room(arguments):
 
 
 class Pip:
-    """pip of an environment, with the versions of `constraints.txt` and wheels alone."""
+    """pip of an environment, with the versions of `constraints.txt` and wheels alone.
 
-    def __init__(self, python):
+    bytecode : whether modules are compiled now. Otherwise each is when it is first imported: most
+        never are, and all would take a third more room.
+    """
+
+    def __init__(self, python, bytecode=False):
         self._command = [str(python), "-m", "pip", "--disable-pip-version-check"]
+        self._options = ["-q", "--only-binary", ":all:", "-c", str(CONSTRAINTS)]
+        self._options += [] if bytecode else ["--no-compile"]
 
     def install(self, *requirements):
         """The finished process; its output is `stdout`."""
-        # Modules are compiled when first imported: most never are, and all take a third more room.
-        options = ["-q", "--no-compile", "--only-binary", ":all:", "-c", str(CONSTRAINTS)]
-        return _run([*self._command, "install", *options, *requirements])
+        return _run([*self._command, "install", *self._options, *requirements])
 
     def torch(self):
         """The version of PyTorch that is installed, or an empty text; whether it is for a GPU."""
