@@ -234,8 +234,8 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def _openapi(_: argparse.Namespace) -> int:
-    from app import openapi
     from app.main import documented_app
+    from app.openapi import document as openapi
 
     sys.stdout.write(openapi.text(documented_app()))
     return 0
@@ -244,8 +244,8 @@ def _openapi(_: argparse.Namespace) -> int:
 def _settings(arguments: argparse.Namespace) -> int:
     import json
 
+    from app.creation.waiting import sentences
     from app.settings import Settings, listed
-    from app.submission.waiting import sentences
     from workers.settings import wrong_settings
 
     try:

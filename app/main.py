@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
-from app import openapi
+from app.dashboard import routes as dashboard
 from app.http import problems
 from app.http.compression import Compressed
 from app.http.dependencies import Service
@@ -27,47 +27,45 @@ from app.http.rates import Limiter, Rates
 from app.http.security import Gate
 from app.http.service_metrics import ServiceMetrics
 from app.http.sharing import SharedLinks
-from app.routes import (
-    assignments,
-    attachments,
-    calibrations,
-    changes,
-    class_merges,
-    clusters,
-    comparisons,
-    confusions,
-    consensus,
-    dashboard,
-    datasets,
-    drifts,
-    editions,
-    evaluations,
-    features,
-    figures,
-    health,
-    heatmaps,
-    imports,
-    jobs,
-    maps,
-    methods,
-    model_evaluations,
-    models,
-    namings,
-    nodes,
-    paths,
-    predictions,
-    shares,
-    statements,
-    stretches,
-    tangles,
-    transformations,
-    trees,
-    uploads,
-    usage,
-    version,
-    views,
-    webhooks,
-)
+from app.openapi import document as openapi
+from app.resources.annotations import routes as changes
+from app.resources.attachments import routes as attachments
+from app.resources.calibrations import routes as calibrations
+from app.resources.comparisons import routes as comparisons
+from app.resources.confusions import routes as confusions
+from app.resources.confusions.merges import routes as class_merges
+from app.resources.consensus import routes as consensus
+from app.resources.datasets import routes as datasets
+from app.resources.datasets.uploads import routes as uploads
+from app.resources.drifts import routes as drifts
+from app.resources.editions import routes as editions
+from app.resources.evaluations import routes as evaluations
+from app.resources.evaluations.classifiers import routes as model_evaluations
+from app.resources.figures import routes as figures
+from app.resources.heatmaps import routes as heatmaps
+from app.resources.jobs import routes as jobs
+from app.resources.jobs import webhooks
+from app.resources.maps import routes as maps
+from app.resources.methods import routes as methods
+from app.resources.models import routes as models
+from app.resources.models.features import routes as features
+from app.resources.models.paths import routes as paths
+from app.resources.models.stretches import routes as stretches
+from app.resources.models.transformations import routes as transformations
+from app.resources.namings import routes as namings
+from app.resources.predictions import routes as predictions
+from app.resources.service.health import routes as health
+from app.resources.service.usage import routes as usage
+from app.resources.service.version import routes as version
+from app.resources.shares import routes as shares
+from app.resources.statements import routes as statements
+from app.resources.tangles import routes as tangles
+from app.resources.trees import routes as trees
+from app.resources.trees.assignments import routes as assignments
+from app.resources.trees.clusters import routes as clusters
+from app.resources.trees.imports import routes as imports
+from app.resources.trees.nodes import routes as nodes
+from app.resources.trees.views import routes as views
 from app.settings import Settings
 from workers.artifacts.editions import Editions
 from workers.artifacts.keys import Keys
@@ -120,6 +118,7 @@ ROUTERS = (
     stretches.router,
     paths.router,
     predictions.router,
+    predictions.of_models,
     calibrations.router,
     drifts.router,
     heatmaps.router,

@@ -26,7 +26,7 @@ from app.commands.keys import store_of
 from app.http.environment_keys import keys
 from app.http.processes import API_GRACE_S, ApiProcesses, KeptProcess, Wakeup, listen
 from app.settings import Settings
-from models import packages
+from models.running import packages
 from umbel import floors
 from workers import processes
 from workers.artifacts.keys import Keys

@@ -29,7 +29,7 @@ from bench import Size, real_data
 from bench.margins import VARIANTS
 from bench.report import Report
 from models.arrays import Float
-from models.data import Data
+from models.inputs.data import Data
 from models.method import Fitted
 from models.registry import method
 

@@ -36,8 +36,8 @@ from threadpoolctl import threadpool_limits
 from bench import Size, truths
 from bench.report import Report
 from models.arrays import Array, Mask
-from models.data import Data
-from models.label_sets import LabelSets
+from models.inputs.data import Data
+from models.inputs.label_sets import LabelSets
 from models.method import Fitted
 from models.methods.labelled.supervision.preparation import prepare
 from models.registry import method

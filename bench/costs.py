@@ -19,8 +19,8 @@ from bench import Size
 from bench.measure import measured
 from bench.report import Report
 from models.arrays import Array
-from models.data import Data
-from models.label_sets import LabelSets
+from models.inputs.data import Data
+from models.inputs.label_sets import LabelSets
 from models.registry import method
 from models.tree import paths
 

@@ -48,17 +48,17 @@ from bench.deep_vae import latent_means
 from bench.quality import present
 from bench.report import Report
 from models.arrays import Array, Single
-from models.crew import Alone
-from models.data import Data
-from models.device import computing
+from models.inputs.data import Data
 from models.method import Run
 from models.methods.deep.deepect import DeepECT, effort_of
 from models.methods.deep.networks.scaling import measure_scaling
 from models.methods.deep.trees.training import ScaledRows, Trainer
 from models.metrics.catalogue import evaluate
 from models.numerics.row_order import canonical
-from models.progress import silent
 from models.registry import methods
+from models.running.crew import Alone
+from models.running.device import computing
+from models.running.progress import silent
 from models.tree.tree import Tree
 
 N_LEAVES = 20

@@ -15,7 +15,6 @@ def latent_means(images: Array, seed: int) -> Float:
     """(n_points, latent_size) mean embeddings of images, by TreeVAE's default widths and passes."""
     import torch
 
-    from models.device import computing
     from models.methods.deep.treevae import TreeVAEParams, effort_of
     from models.methods.deep.variational.bound import drawn
     from models.methods.deep.variational.densities import (
@@ -27,6 +26,7 @@ def latent_means(images: Array, seed: int) -> Float:
     from models.methods.deep.variational.phases import Schedule
     from models.methods.deep.variational.scaling import Scaling
     from models.numerics.adam import Adam
+    from models.running.device import computing
 
     chosen = TreeVAEParams()
     rows = images.reshape(len(images), -1)

@@ -20,12 +20,12 @@ import torch
 from bench import OUT, Size, gpu_fits, synthetic
 from bench.l2h import Case
 from bench.report import Report
+from models.inputs.rows import ArrayRows
 from models.methods.logits.merging import block_lists, pass_gpu, row_digest
 from models.methods.logits.merging.row_digest import Digest
 from models.methods.logits.merging.source import Source
-from models.progress import silent
 from models.registry import method, methods
-from models.rows import ArrayRows
+from models.running.progress import silent
 
 CASES: dict[Size, tuple[Case, ...]] = {
     "quick": (Case(60_000, 1_000), Case(60_000, 1_000, "float16")),

@@ -20,9 +20,9 @@ import torch
 from bench import Size
 from bench.report import Report
 from models.arrays import Array
-from models.data import Data
-from models.progress import silent
+from models.inputs.data import Data
 from models.registry import method, methods
+from models.running.progress import silent
 
 SMALL = 400
 """Rows of the fit before those that are measured."""

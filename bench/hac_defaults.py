@@ -17,7 +17,7 @@ from bench import Size
 from bench.quality import present
 from bench.report import Report
 from models.arrays import Array
-from models.data import Data
+from models.inputs.data import Data
 from models.metrics.catalogue import evaluate
 from models.registry import method
 

@@ -25,12 +25,12 @@ import numpy as np
 from bench import OUT, Chosen, Size
 from bench.measure import measured
 from bench.report import Report
-from models.data import Data
+from models.inputs.data import Data
+from models.inputs.rows import ArrayRows
 from models.method import Fitted
 from models.methods.hyperbolic.ghhc import GHHCParams
-from models.progress import silent
 from models.registry import method
-from models.rows import ArrayRows
+from models.running.progress import silent
 
 
 class Case(NamedTuple):

@@ -23,7 +23,7 @@ from bench.baselines import as_printed, exact, hoisted, trimmed
 from bench.measure import Measured, measured
 from bench.report import Report
 from models.arrays import Array, Int
-from models.data import Data
+from models.inputs.data import Data
 from models.metrics.hierarchical import dendrogram_purity
 from models.metrics.labels import classes_of
 from models.registry import method

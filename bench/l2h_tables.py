@@ -52,7 +52,7 @@ from bench.labelled import EMBEDDINGS, spread, standardised
 from bench.quality import METRICS, loaded
 from bench.report import Report
 from models.arrays import Array, Int
-from models.data import Data
+from models.inputs.data import Data
 from models.metrics.catalogue import evaluate
 from models.registry import method
 from models.tree.tree import Tree, sizes

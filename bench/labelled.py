@@ -26,7 +26,7 @@ from bench import Size
 from bench.quality import present
 from bench.report import Report
 from models.arrays import Array, Int
-from models.data import Data
+from models.inputs.data import Data
 from models.metrics import flat
 from models.registry import method
 

@@ -6,7 +6,7 @@ is suggested, and those for which others are, which may be levels too: groups li
 distribution puts them, so that some are nearer than others; `apart` is the least distance of two
 centres. "levels_real" lists (k, criterion, p-value) of each suggestion.
 
-Seeds start at `FIRST_SEED`; the constants of `models.tree.height_gaps` were chosen on others.
+Seeds start at `FIRST_SEED`; the constants of `models.levels.height_gaps` were chosen on others.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from bench.hac_defaults import LINKAGES
 from bench.quality import present
 from bench.report import Report
 from models.arrays import Array, Float
-from models.data import Data
+from models.inputs.data import Data
+from models.levels import silhouette, silhouette_valleys
+from models.levels.suggested_cuts import P_VALUE, Level, candidates, levels
 from models.registry import method
-from models.tree import silhouette, silhouette_valleys
-from models.tree.suggested_cuts import P_VALUE, Level, candidates, levels
 from models.tree.tree import Tree
 
 FIRST_SEED = 1_000_000

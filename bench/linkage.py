@@ -26,13 +26,13 @@ from bench.purity import scaled
 from bench.quality import loaded
 from bench.report import Report, interval
 from models.arrays import Int
-from models.data import Data
+from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.hyperbolic.ball.extraction import BallTree
 from models.methods.hyperbolic.ball.leaf_merges import leaf_merges, merged_tree
 from models.metrics.catalogue import evaluate
-from models.progress import silent
 from models.registry import method
+from models.running.progress import silent
 from models.tree.tree import Tree
 from models.tree.walk import lca
 

@@ -23,10 +23,10 @@ from bench.measure import measured
 from bench.report import Report
 from bench.synthetic import Kind
 from models.arrays import Array
-from models.crew import Alone
-from models.data import Data, Earlier
+from models.inputs.data import Data, Earlier
+from models.inputs.rows import ArrayRows
 from models.registry import method
-from models.rows import ArrayRows
+from models.running.crew import Alone
 
 TABLE = "l2h_kinds"
 GOAL = 25

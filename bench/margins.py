@@ -44,7 +44,7 @@ from bench.measure import measured
 from bench.report import Report
 from bench.semantic import parts
 from bench.truths import TrueSet, loaded
-from models.data import Data
+from models.inputs.data import Data
 from models.metrics.catalogue import evaluate
 from models.metrics.hierarchical import upper_part
 from models.registry import method

@@ -28,7 +28,7 @@ from bench import Chosen, Size
 from bench.quality import present
 from bench.report import Report, interval
 from models.arrays import Array
-from models.data import Data
+from models.inputs.data import Data
 from models.metrics.catalogue import evaluate
 from models.registry import method
 

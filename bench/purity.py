@@ -24,12 +24,12 @@ import numpy.typing as npt
 from bench import Size
 from bench.quality import loaded
 from bench.report import Report
-from models.data import Data
+from models.inputs.data import Data
+from models.inputs.rows import ArrayRows
 from models.methods.hyperbolic.ball.scaling import measure_scaling
 from models.metrics.catalogue import evaluate
-from models.progress import silent
 from models.registry import method
-from models.rows import ArrayRows
+from models.running.progress import silent
 
 
 class Contender(NamedTuple):

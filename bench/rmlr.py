@@ -35,7 +35,7 @@ from models.methods.classifiers.softmax.bounds import BOUNDS
 from models.methods.classifiers.softmax.gradient_steps import minimize_jointly
 from models.methods.classifiers.softmax.objective import Effort, Minimum, SoftmaxObjective
 from models.methods.classifiers.softmax.sweeps import Acceleration, descend
-from models.progress import Progress, silent
+from models.running.progress import Progress, silent
 
 SETS: dict[Size, tuple[str, ...]] = {
     "quick": ("glass", "vehicle"),

@@ -29,9 +29,9 @@ import psutil
 from app.demo import service
 from bench import Size, stalls
 from bench.report import Report
-from models.data import Data
-from models.progress import silent
+from models.inputs.data import Data
 from models.registry import method
+from models.running.progress import silent
 
 TRIVIAL = {"method": "l2h", "inputs": {"logits": [[2.0, 0.0, 1.0], [0.0, 2.0, 1.0]]}}
 

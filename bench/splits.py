@@ -21,7 +21,7 @@ from bench import Chosen, Size, real_data
 from bench.report import Report
 from bench.truths import loaded
 from models.arrays import Float
-from models.data import Data
+from models.inputs.data import Data
 from models.methods.margins.hmmc import HMMCParams, regularizer_of
 from models.methods.margins.splitting.alternating import Problem, Weights
 from models.methods.margins.splitting.objective import Ancestors

@@ -17,9 +17,9 @@ import numpy as np
 from bench import Size, real_data
 from bench.report import Report
 from models.arrays import Float, Mask
-from models.data import Value
+from models.inputs.data import Value
 from models.method import Alone, Crew
-from models.progress import Progress, silent
+from models.running.progress import Progress, silent
 from models.tree.sets import random_keys, set_hashes
 from models.tree.tree import Tree
 from workers.child.fit import Plan, run_plan

@@ -17,7 +17,7 @@ import numpy as np
 from bench import Size
 from bench.report import Report
 from models.arrays import Float, Int
-from models.data import Data
+from models.inputs.data import Data
 from models.registry import method
 from models.tree.parents import under
 from models.tree.tree import Tree

@@ -11,9 +11,9 @@ from functools import partial
 
 import numpy as np
 
-from app.forms import tree as forms
-from app.forms.form import Form
-from app.routes import assignments
+from app.http.forms import Form
+from app.resources.trees import forms
+from app.resources.trees.assignments import routes as assignments
 from bench import Size
 from bench.measure import measured
 from bench.report import Report

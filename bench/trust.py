@@ -28,6 +28,7 @@ import numpy as np
 from bench import Size, real_data
 from bench.report import Report
 from bench.trust_pairs import pairs_table
+from models.answers.class_scores import ClassScores
 from models.arrays import Float, Int, Mask
 from models.calibration.calibration import probabilities
 from models.calibration.climbing import (
@@ -43,8 +44,7 @@ from models.calibration.node_sets import class_scores, class_sets, fewest_nodes
 from models.calibration.quantiles import fewest_rows, group_quantiles, quantile
 from models.calibration.risk import RiskCurve, distance_losses
 from models.calibration.temperature import fitted_temperature
-from models.class_scores import ClassScores
-from models.data import Data
+from models.inputs.data import Data
 from models.registry import method
 from models.tree.clusters import clusters
 

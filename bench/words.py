@@ -33,12 +33,12 @@ from scipy import stats
 from bench import Size
 from bench.report import Report, interval
 from models.arrays import Arrays
-from models.data import Data
+from models.inputs.data import Data
 from models.method import Checkpoint
 from models.methods.hyperbolic.words.documents import count_words
 from models.metrics.catalogue import evaluate
-from models.progress import silent
 from models.registry import method
+from models.running.progress import silent
 from models.tree.tree import Tree
 from models.tree.walk import lca
 

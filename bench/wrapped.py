@@ -25,7 +25,7 @@ import numpy as np
 from bench import Size
 from bench.measure import Measured, measured
 from bench.report import Report
-from models.data import Data
+from models.inputs.data import Data
 from models.registry import method
 from workers.child.run import Spec, run
 from workers.child.sources import Source

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from models import packages
-from models.data import Data
+from models.inputs.data import Data
 from models.maps.options import NEEDS
 from models.registry import method
+from models.running import packages
 from models.tree import paths
 
 Part = tuple[str, Callable[[], object]]
@@ -31,7 +31,7 @@ class NotCached(Exception):
 def load_cached() -> None:
     """Load what common jobs need as far as the cache holds it. Starts no threads."""
 
-    from models.loops import watched
+    from models.running.loops import watched
 
     def refuse(_: object) -> None:
         raise NotCached
@@ -115,7 +115,7 @@ def _map() -> None:
     """The functions of umap-learn that maps use, and those that it compiles at import."""
     from models.maps.mapping import mapped
     from models.maps.options import MapTerms
-    from models.progress import silent
+    from models.running.progress import silent
 
     points = np.random.default_rng(0).normal(size=(60, 3))
     mapped(points, MapTerms(by="umap"), 1, silent)

@@ -14,18 +14,18 @@ from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, final, g
 
 import numpy as np
 
-from models import memory, packages
+from models.answers.class_scores import ClassScores
+from models.answers.cluster_paths import ClusterPaths
+from models.answers.confusions import Confusions
+from models.answers.node_pictures import NodePictures
+from models.answers.stretches import FeatureStretches
 from models.arrays import Array, Arrays, Float, Int
-from models.class_scores import ClassScores
-from models.cluster_paths import ClusterPaths
-from models.confusions import Confusions
-from models.crew import Alone, Crew, Piece
-from models.data import Data, doubled, require_two_axes
 from models.errors import UsageError
-from models.node_pictures import NodePictures
+from models.inputs.data import Data, doubled, require_two_axes
 from models.parameters import Params
-from models.progress import Progress, silent
-from models.stretches import FeatureStretches
+from models.running import memory, packages
+from models.running.crew import Alone, Crew, Piece
+from models.running.progress import Progress, silent
 from models.tree.tree import Tree
 
 P = TypeVar("P", bound=Params)
@@ -84,7 +84,7 @@ class Input:
     many : whether there may be several; the method reads them through `Data.spaces`.
     fit_only : whether predictions need none, though a fit may.
     images : whether an array of images, (n, height, width) or (n, height, width, channels), is
-        accepted as well; the method reads it by `models.images`.
+        accepted as well; the method reads it by `models.inputs.images`.
     one_per : what has one value each, "value" each value of the main matrix; another number or
         shape is refused as soon as the shapes are known.
     """
@@ -217,7 +217,7 @@ class Method(ABC, Generic[P]):
         "pictures" of nodes where rows are images, "confusions" of classes, and "ball" where points
         lie in the Poincaré ball.
     queue : "cpu" or "gpu"; `queue_for` gives that of a job's parameters.
-    needs : optional packages (`models.packages`) of a fit.
+    needs : optional packages (`models.running.packages`) of a fit.
     needs_of_values : those of single values of parameters besides, by parameter and value; `device`
         "cuda" has its own.
     advice : what to use instead, for the message that refuses data that are too large.

@@ -17,9 +17,9 @@ from importlib import import_module
 from typing import Any
 
 import models.methods
-from models import packages
 from models.errors import UsageError
 from models.method import Method
+from models.running import packages
 
 
 @cache

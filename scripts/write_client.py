@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from app.http.problems import KINDS, UNUSABLE
-from app.schemas.methods import MethodBody
+from app.resources.methods.schemas import MethodBody
 from models.registry import methods
 
 ROOT = Path(__file__).parent.parent

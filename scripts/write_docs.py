@@ -21,8 +21,8 @@ from app.cli import parser
 from app.http.problems import KINDS
 from app.settings import Settings
 from models.method import Method
-from models.packages import OPTIONAL
 from models.registry import methods
+from models.running.packages import OPTIONAL
 from workers.settings import WorkerSettings
 
 DOCS = Path(__file__).parent.parent / "docs"

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from models import packages
+from models.running import packages
 
 BROWSERS = ("/usr/bin/chromium-headless-shell", "/usr/bin/chromium")
 """The shell has no interface of its own; Chromium draws that of every window, unseen as it is,

@@ -178,8 +178,8 @@ class Request(_Frozen):
         role of the fit's input with names of columns, and `params` are "cut" and
         `models.heatmaps.options.HeatmapTerms`; `name` {"tree": id} and
         `models.node_names.options.NamingTerms`; `attach` {"tree": id, "of_fit", "preprocess",
-        "unranked"}, as `app.submission.attachments` has them; `import` {"format"}, its content
-        lying at `layout.inline(..., "content")`; `inspect` {"dataset": id}.
+        "unranked"}, as `app.resources.attachments.submission` has them; `import` {"format"}, its
+        content lying at `layout.inline(..., "content")`; `inspect` {"dataset": id}.
     webhook : the address to notify when the job has ended; checked by
         `workers.webhooks.addresses.parse`.
     key : the key of the store by which it was submitted. key_running : the most jobs of that key

@@ -178,3 +178,6 @@ AttachmentId = Annotated[str, checked("attachment", "at")]
 NamingId = Annotated[str, checked("naming", "nm")]
 EditionId = Annotated[str, checked("edition", "ed")]
 ShareId = Annotated[str, checked("share", "sh")]
+
+
+NodeId = Annotated[int, Path(ge=0, le=2**31 - 1, description="A node's id.", examples=[0])]

@@ -1,4 +1,4 @@
-"""A job's events as server-sent events: one reader for each job, however many follow it."""
+"""A job's events: one reader for each job, however many follow it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,30 @@ import asyncio
 from bisect import bisect_right
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from dataclasses import dataclass
 
 from anyio import to_thread
-from fastapi.sse import ServerSentEvent
 from redis import Redis
 
 from app.http.job_ends import JobEnds, wait_and_clear
-from app.schemas.jobs import EventBody, JobBody, LogBody
 from workers.jobs.ledger import Ledger
-from workers.model import Advance, Record
+from workers.model import Record
 from workers.stores.redis.events import KEPT, Event, Events, is_id, order
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The end of a job. id : of its last event."""
+
+    record: Record
+    id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Events after this one are missing."""
+
+    after: str
 
 
 class Feeds:
@@ -37,13 +50,13 @@ class Feeds:
 
     async def follow(
         self, tenant: str, job_id: str, after: str | None, refused: Callable[[], bool]
-    ) -> AsyncIterator[ServerSentEvent]:
+    ) -> AsyncIterator[Event | Ended | Lost]:
         """The job's events after `after`, as they arrive, until it has ended or is deleted, or the
         process ends, or the follower may not follow any more.
 
         refused : whether that is so; asked whenever there are events, and after `wake`.
 
-        An event `lost` marks missing events: because the stream keeps only the last hundred,
+        `Lost` marks missing events: because the stream keeps only the last hundred,
         because it has expired, or because `after` is not an event of this job; the events that are
         still kept follow it.
         """
@@ -52,18 +65,18 @@ class Feeds:
             position = after
             if after is not None and not feed.resumes(after):
                 position = None
-                yield _lost(after)
+                yield Lost(after)
             while feed.record is not None and not refused():
                 # Both are of one reading; what is yielded may take long.
                 record, batch, reading = feed.record, feed.after(position), feed.reading
                 if batch and position is not None and not batch[0].follows(position):
-                    yield _lost(position)
+                    yield Lost(position)
                 for event in batch:
                     if event.kind != "done":
-                        yield _server_sent(event)
+                        yield event
                     position = event.id
                 if record.ended:
-                    yield ServerSentEvent(event="done", id=position, data=JobBody.of(record))
+                    yield Ended(record, position)
                     return
                 if self._job_ends.released:
                     return
@@ -231,17 +244,3 @@ class _Signal:
 
     async def wait(self) -> None:
         await self._event.wait()
-
-
-def _server_sent(event: Event) -> ServerSentEvent:
-    body: Any
-    if event.kind == "log":
-        body = LogBody(line=str(event.data.get("line", "")), status=event.status)
-    else:
-        advance = Advance.model_validate(event.data)
-        body = EventBody(**advance.model_dump(), status=event.status)
-    return ServerSentEvent(event=event.kind, id=event.id, data=body)
-
-
-def _lost(after: str) -> ServerSentEvent:
-    return ServerSentEvent(event="lost", data={"after": after})

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Generic, TypeVar
 
 from fastapi import Query, Request
+from pydantic import BaseModel, Field
 
 from app.http.addresses import address, path_of
 
@@ -29,3 +30,15 @@ def next_link(request: Request, cursor: str | None) -> dict[str, str]:
     query = request.url.include_query_params(cursor=cursor).query
     path = address(request, path_of(request.scope))
     return {"Link": f'<{path}?{query}>; rel="next"'}
+
+
+Item = TypeVar("Item")
+
+
+class Page(BaseModel, Generic[Item]):
+    """One page of a list, newest first."""
+
+    items: list[Item]
+    next_cursor: str | None = Field(
+        description="The `cursor` of the next page; null on the last page.", examples=[None]
+    )

@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.routing import compile_path
 
 from app.http.addresses import path_of
-from app.schemas.problems import ProblemBody
+from app.http.problem_schemas import ProblemBody
 from models.errors import UsageError
 from workers.errors import (
     OverLimit,

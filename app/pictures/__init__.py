@@ -1,14 +1,12 @@
-"""Pictures of trees and numbers as SVG, PNG and PDF, and trees as text for a terminal.
+"""What pictures are made of, as SVG, PNG and PDF, and trees as text for a terminal.
 
 Start with `svg`, the picture of a tree, or `stream`, that of clusters over time.
 
 - `svg`: the page of a tree. `circular`, `rectangular`, `icicle`: its shapes.
 - `part`: the folded part of a tree with places, labels and colours; `strips`: items beside it.
 - `stream`, `panels`, `moving`, `timeline`: the picture of clusters over time.
-- `tangle`, `matrix`, `heatmap`, `scatter`: two trees, classes taken for others, clusters by
-  features, a map.
-- `bars`, `selective`, `moves`, `mosaic`: other pictures.
-- `marks`, `lettering`, `palette`, `legend`, `raster`: what pictures are made of.
+- `mosaic`: images in a grid.
+- `marks`, `lettering`, `palette`, `legend`, `raster`: what every picture uses.
 - `paper`: sizes, and a drawn picture as a file.
 - `typefaces`, `typesetting`: fonts of this machine; texts cut by font.
 - `renderer`, `render`: SVG to PNG and PDF, in a separate process.

@@ -27,7 +27,7 @@ _RENDER = Path(__file__).with_name("render.py")
 # The renderer must not get secrets from the environment of the service.
 _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "SYSTEMROOT")
 PDF_NEEDS = ("typst",)
-"""The optional packages (`models.packages`) of `pdf`."""
+"""The optional packages (`models.running.packages`) of `pdf`."""
 TIMEOUT_S = 60.0
 MAX_PX = 4096
 MAX_PIXELS = MAX_PX * MAX_PX * 5 // 4

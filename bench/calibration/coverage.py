@@ -21,7 +21,7 @@ from scipy.special import digamma, polygamma
 from scipy.stats import beta
 
 from bench.calibration.worlds import Float, Int, State, World
-from models.data import Data
+from models.inputs.data import Data
 from models.methods.sphere.bayes.concentrations import Form
 from models.methods.sphere.bayes.variational import Variational
 from models.methods.sphere.gibbs.chain import Chain
@@ -31,7 +31,7 @@ from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.numerics import bessel
 from models.numerics.sphere import draw_cosines, draw_vmf
-from models.progress import silent
+from models.running.progress import silent
 
 How: TypeAlias = Literal["variational-sampling", "variational-bounding", "gibbs"]
 

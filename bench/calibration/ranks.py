@@ -25,7 +25,7 @@ from scipy import stats
 from scipy.special import xlogy
 
 from bench.calibration.worlds import Float, Int, Plan, State, World
-from models.data import Data
+from models.inputs.data import Data
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.gibbs.chain import Chain
 from models.methods.sphere.gibbs.dirichlet_process import DirichletProcess, ProcessChain
@@ -35,7 +35,7 @@ from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.numerics.sphere import draw_vmf
-from models.progress import silent
+from models.running.progress import silent
 
 N_BINS = 8
 """Number of bins for the chi-squared test of ranks."""

@@ -12,8 +12,8 @@ from threadpoolctl import threadpool_limits
 
 from bench.classifiers.sets import Labelled
 from models.arrays import Float, Int
-from models.data import Data
-from models.label_sets import LabelSets
+from models.inputs.data import Data
+from models.inputs.label_sets import LabelSets
 from models.method import PredictionOptions, Predictions
 from models.metrics.classification.bootstrap import INTERVAL, resampled
 from models.metrics.classification.outcomes import outcomes

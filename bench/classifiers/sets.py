@@ -17,7 +17,7 @@ import numpy as np
 from bench import real_data
 from bench.report import Report
 from models.arrays import Array, Float, Int
-from models.data import Data
+from models.inputs.data import Data
 from models.tree import paths
 from models.tree.tree import Tree
 from workers.formats import arff

@@ -27,7 +27,7 @@ from bench.measure import least_cpu_s
 from bench.report import Report
 from bench.rmlr import standardised
 from models.arrays import Float, Int
-from models.data import Data
+from models.inputs.data import Data
 from models.registry import method
 
 REPEATS: dict[Size, int] = {"quick": 1, "default": 3, "full": 3}

@@ -16,7 +16,7 @@ from bench.sphere.orders import Scores
 from bench.sphere.recovery import N_CLUSTERS
 from bench.sphere.sets import FEWER, LabelledSet, prepared
 from models.arrays import Matrix
-from models.data import Data
+from models.inputs.data import Data
 from models.methods.sphere import bvmf, vmf
 
 MODELS = {

@@ -11,7 +11,7 @@ from bench import Size
 from bench.report import Report
 from bench.sphere.fitting import fitted, shown
 from bench.sphere.orders import Scores
-from models.data import Data
+from models.inputs.data import Data
 from models.methods.sphere import bvmf, tvmf, vmf
 from models.numerics.sphere import draw_vmf, uniform
 

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Matrix
-from models.data import Data
+from models.inputs.data import Data
 from models.method import Fitted
 from models.registry import method
 

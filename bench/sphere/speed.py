@@ -17,11 +17,11 @@ from bench.measure import least_cpu_s
 from bench.report import Report
 from bench.sphere.sets import UNIT, prepared
 from models.arrays import Matrix
-from models.data import Data
+from models.inputs.data import Data
 from models.methods.sphere.mixture.mixture import Constraints, Mixture, maximize
 from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows
-from models.progress import silent
+from models.running.progress import silent
 
 _DENSE: dict[Size, int] = {"quick": 50_000, "default": 200_000, "full": 1_000_000}
 _SPARSE: dict[Size, int] = {"quick": 20_000, "default": 50_000, "full": 100_000}

@@ -16,16 +16,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from models.answers.class_scores import ClassScores
 from models.arrays import Array, Float, Int, Mask, row_blocks
 from models.calibration.climbing import ClassTree, Rows, answers, answers_by_class, groups_at
 from models.calibration.node_sets import class_scores, class_sets, fewest_nodes
 from models.calibration.options import CalibrationTerms
 from models.calibration.quantiles import fewest_rows, group_quantiles, quantile
 from models.calibration.risk import RiskCurve
-from models.class_scores import ClassScores
 from models.errors import UsageError
 from models.numerics.softmax import log_softmax
-from models.progress import Progress, silent
+from models.running.progress import Progress, silent
 from models.tree.tree import Tree
 
 BLOCK = 1 << 20

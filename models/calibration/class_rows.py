@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from models import memory
+from models.answers.class_scores import ClassScores, finite
 from models.arrays import Array, Float, Int
-from models.class_scores import ClassScores, finite
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Method, Model, PredictionOptions, Predictions
+from models.running import memory
 from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
 

@@ -12,7 +12,7 @@ from math import ceil
 
 import numpy as np
 
-from models import memory
+from models.answers.class_scores import ClassScores
 from models.arrays import Array, Float, Int
 from models.calibration.calibration import BLOCK, Calibration, probability_blocks
 from models.calibration.climbing import LEAF, ClassTree, Rows, groups_at
@@ -23,10 +23,10 @@ from models.calibration.quantiles import fewest_rows
 from models.calibration.risk import RiskCurve, cost_losses, distance_losses
 from models.calibration.selective import SelectiveCurve, selective_curve
 from models.calibration.temperature import Temperature, fitted_temperature
-from models.class_scores import ClassScores
-from models.data import listed
 from models.errors import UsageError
-from models.progress import Progress, silent
+from models.inputs.data import listed
+from models.running import memory
+from models.running.progress import Progress, silent
 from models.tree.tree import Tree
 
 ADVICE = "Give fewer rows, or a smaller `temperature_share`; of costs and distances fewer classes."

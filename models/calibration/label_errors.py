@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from models.answers.class_scores import ClassScores
 from models.arrays import Float, Int
 from models.calibration.calibration import probability_blocks
 from models.calibration.climbing import ClassTree
-from models.class_scores import ClassScores
 from models.tree.tree import Tree
 from models.tree.walk import lca
 

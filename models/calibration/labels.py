@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from models.arrays import Int
-from models.data import listed
 from models.errors import UsageError
-from models.label_sets import LabelSets
+from models.inputs.data import listed
+from models.inputs.label_sets import LabelSets
 from models.tree.named import SEVERAL, NamedNodes
 from models.tree.tree import Tree
 

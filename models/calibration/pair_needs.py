@@ -31,11 +31,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import betainc, betaincinv
 
+from models.answers.class_scores import ClassScores
 from models.arrays import Float, Int, Mask
 from models.calibration.calibration import probability_blocks
 from models.calibration.climbing import ClassTree, Rows
 from models.calibration.relearning import relearned
-from models.class_scores import ClassScores
 from models.tree.tree import Tree
 from models.tree.walk import lca
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from models import memory
+from models.answers.class_scores import ClassScores
 from models.arrays import Float, Int
 from models.calibration.calibration import probability_blocks
-from models.class_scores import ClassScores
+from models.running import memory
 
 N_FOLDS = 5
 SHRINKAGE = 0.1

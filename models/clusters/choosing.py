@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import Field
 
-from models.checks import Points, count_distinct, refuse_clusters
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.checks import Points, count_distinct, refuse_clusters
+from models.inputs.data import Data
 from models.parameters import Params
 
 MOST_CLUSTERS = 100_000

@@ -10,10 +10,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.arrays import Float, Mask, Matrix, row_blocks
-from models.checks import require_rows, require_squares
 from models.clusters.choosing import Count
-from models.data import Data, require_finite
 from models.errors import UsageError
+from models.inputs.checks import require_rows, require_squares
+from models.inputs.data import Data, require_finite
 
 TOP_TERMS = 10
 """The number of terms of a cluster in the facts of a model."""

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from models.arrays import Float, Int, Matrix
 from models.clusters.choosing import Choice, highest
 from models.clusters.kmeans import TINY, squared_distances
-from models.progress import Progress
+from models.running.progress import Progress
 
 Dispersion = Callable[[npt.NDArray[np.floating], int], float]
 """The inertia of a partition of these points into this many clusters."""

@@ -17,10 +17,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Array, Float, Int, Matrix
-from models.checks import Points, as_floats, blocks, for_loops, require_usable
 from models.clusters.placing import by_size, normalize, permute, reorder
+from models.inputs.checks import Points, as_floats, blocks, for_loops, require_usable
 from models.method import Model
-from models.progress import Progress
+from models.running.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Array, Arrays, Float
-from models.checks import Points, blocks, by_rows, require_usable, take
 from models.clusters.kmeans import KMeansEffort
-from models.crew import SHARED, Crew, Piece
-from models.data import Data
-from models.progress import Progress, silent
-from models.rows import Rows
+from models.inputs.checks import Points, blocks, by_rows, require_usable, take
+from models.inputs.data import Data
+from models.inputs.rows import Rows
+from models.running.crew import SHARED, Crew, Piece
+from models.running.progress import Progress, silent
 
 WHOLE = 1 << 27
 """Values of a matrix that is clustered as a whole, at most: 0.5 GB in single precision."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from models import memory
 from models.arrays import Float, Int, row_blocks
 from models.method import Predictions, Shapes
+from models.running import memory
 from models.tree.tree import Tree
 from models.tree.walk import paths
 

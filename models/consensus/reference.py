@@ -13,7 +13,7 @@ from models.consensus.items import Items
 from models.consensus.loops import transfer
 from models.consensus.options import Support
 from models.consensus.orders import ordered
-from models.progress import Progress, silent
+from models.running.progress import Progress, silent
 from models.tree.sets import random_keys, set_hashes
 from models.tree.tree import Tree, sizes
 

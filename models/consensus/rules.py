@@ -28,7 +28,7 @@ from models.consensus.loops import insertion
 from models.consensus.options import Rule
 from models.consensus.orders import ordered
 from models.errors import UsageError
-from models.progress import Progress, silent
+from models.running.progress import Progress, silent
 from models.tree.build import from_parents
 from models.tree.tree import Tree
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.documents.vocabulary import Tokens
-from models.progress import Progress, silent
+from models.running.progress import Progress, silent
 
 _BLOCK = 1 << 22
 """The number of token pairs counted at once."""

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from models.arrays import Int
 from models.documents.tokens import tokens
 from models.errors import UsageError
-from models.progress import Progress, silent
+from models.running.progress import Progress, silent
 
 Read = Callable[[str], list[str]]
 """Splits a text into words, as the functions of `models.documents.tokens` do."""

@@ -34,7 +34,7 @@ from models.drift.selection import focused, selected
 from models.drift.shares import Tables
 from models.errors import UsageError
 from models.metrics.nodes import report_on_nodes
-from models.progress import Progress, silent
+from models.running.progress import Progress, silent
 from models.tree.leaf_ranges import spans
 from models.tree.rows import over_rows
 from models.tree.tree import Tree, sizes

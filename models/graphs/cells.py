@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 
 from models.arrays import Array, Float, Int, Single, row_blocks
-from models.checks import blocks, scattered, take
 from models.graphs.lengths import Neighbours, lengths, others
+from models.inputs.checks import blocks, scattered, take
+from models.inputs.rows import Rows
 from models.numerics.distances import DistanceMetric
-from models.progress import Progress, subprogress
-from models.rows import Rows
+from models.running.progress import Progress, subprogress
 
 RECALL = 0.98
 """Share of a sample's true neighbours that a search should find; more cells are read until it

@@ -19,13 +19,13 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from models.arrays import Array, Float, Int, Int32, Single, row_blocks
-from models.checks import blocks, distinct, scattered
 from models.graphs.cells import nearest_by_rows
 from models.graphs.lengths import between
 from models.graphs.neighbours import nearest
+from models.inputs.checks import blocks, distinct, scattered
+from models.inputs.rows import ChosenRows, Rows
 from models.numerics.distances import FLAT, DistanceMetric, FlatRows, flat
-from models.progress import Progress, silent, subprogress
-from models.rows import ChosenRows, Rows
+from models.running.progress import Progress, silent, subprogress
 
 MOST_COMPARED = 2 * 10**9
 

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Array, Float, Int, Single, row_blocks
-from models.checks import scattered
+from models.inputs.checks import scattered
+from models.inputs.rows import Rows
 from models.numerics.distances import FLAT, DistanceMetric, as_metric, refuse_distance
-from models.rows import Rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,15 +16,15 @@ from dataclasses import replace
 import numpy as np
 
 from models.arrays import Array, Float, Int, row_blocks
-from models.checks import as_floats, require_role, require_squares, require_width
 from models.clusters import lloyd
 from models.clusters.placing import at_leaves
-from models.data import Data, require_finite
 from models.errors import UsageError
 from models.graphs.lengths import lengths
+from models.inputs.checks import as_floats, require_role, require_squares, require_width
+from models.inputs.data import Data, require_finite
+from models.inputs.rows import ArrayRows, Rows
 from models.method import Model, Predictions
 from models.numerics.distances import FLAT, DistanceMetric, flat, refuse_distance
-from models.rows import ArrayRows, Rows
 from models.tree.tree import Tree
 
 SPARE = 7

@@ -17,9 +17,9 @@ from models.arrays import Array, Int, row_blocks
 from models.errors import UsageError
 from models.graphs.cells import nearest_by_rows
 from models.graphs.lengths import Neighbours, between, others
+from models.inputs.rows import ArrayRows
 from models.numerics.distances import FLAT, DistanceMetric, flat
-from models.progress import Progress
-from models.rows import ArrayRows
+from models.running.progress import Progress
 
 EXACT_POINTS = 10_000
 MOST_POINTS_EXACT = 50_000

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from models import memory
 from models.arrays import Array, Float
-from models.checks import Points, require_columns
 from models.errors import UsageError
 from models.heatmaps.columns import column_tree, most_distinctive
 from models.heatmaps.options import HeatmapTerms
 from models.heatmaps.summaries import means, medians, moments
 from models.heatmaps.tiles import Span, n_levels, tile
 from models.heatmaps.tips import Tips, largest_groups, meetings, tips_of
-from models.progress import Progress
+from models.inputs.checks import Points, require_columns
+from models.running import memory
+from models.running.progress import Progress
 from models.tree.tree import Tree
 
 GROUPS = 20

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Array, Float, Int, Matrix
-from models.checks import Points, blocks, require_usable
+from models.inputs.checks import Points, blocks, require_usable
 
 HELD = 1 << 25
 """Values of all rows that `medians` holds at a time."""

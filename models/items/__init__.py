@@ -1,6 +1,6 @@
 """Items: what the points of a tree are, a table with a row for each point or for each leaf.
 
-`models.item_table` has the table itself: columns of numbers, categories, dates, texts and images.
+`models.inputs.items` has the table itself: columns of numbers, categories, dates, texts and images.
 Start with `placement`.
 
 - `images`: which files are images, and how large they may be.

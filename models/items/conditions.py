@@ -11,7 +11,7 @@ import numpy as np
 
 from models.arrays import Mask
 from models.errors import UsageError
-from models.item_table import ItemColumn
+from models.inputs.items import ItemColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa

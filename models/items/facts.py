@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from models.item_table import ItemColumn
+from models.inputs.items import ItemColumn
 from models.items.images import HEAD, media_type
 
 MOST_CATEGORIES = 1000

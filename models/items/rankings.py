@@ -16,10 +16,10 @@ import scipy.sparse as sp
 
 from models.arrays import Array, Float, Int, Matrix, Single, row_blocks
 from models.errors import UsageError
+from models.inputs.rows import Rows
 from models.items.placement import Placement
 from models.maps.principal import components
-from models.progress import Progress, silent
-from models.rows import Rows
+from models.running.progress import Progress, silent
 from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from models.arrays import Array, Matrix, Single, row_blocks
-from models.rows import Rows
+from models.inputs.rows import Rows
 
 NEIGHBOURS = 10
 SAMPLE = 256

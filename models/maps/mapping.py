@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from models import memory, packages
 from models.arrays import Array, Matrix, Single
-from models.checks import blocks, distinct, require_usable
 from models.errors import UsageError
 from models.graphs.neighbours import nearest
+from models.inputs.checks import blocks, distinct, require_usable
+from models.inputs.rows import Rows
 from models.maps.disc import in_disc
 from models.maps.faithfulness import neighbours_kept
 from models.maps.options import MapTerms
@@ -22,8 +22,8 @@ from models.maps.principal import components
 from models.maps.tsne_layout import tsne_positions
 from models.maps.umap_layout import umap_positions
 from models.numerics.distances import flat
-from models.progress import Progress, subprogress
-from models.rows import Rows
+from models.running import memory, packages
+from models.running.progress import Progress, subprogress
 
 FEWEST = 4
 """Distinct points that a layout by neighbours needs."""

@@ -20,7 +20,7 @@ TERMS_OF: dict[By, frozenset[str]] = {
 """The terms that each map takes."""
 
 NEEDS: dict[By, tuple[str, ...]] = {"umap": ("umap-learn",), "tsne": ("openTSNE",)}
-"""The optional packages (`models.packages`) of a map."""
+"""The optional packages (`models.running.packages`) of a map."""
 
 
 class MapTerms(Exact):

@@ -18,11 +18,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Float, Matrix, Single
-from models.checks import blocks, require_usable
 from models.errors import UsageError
+from models.inputs.checks import blocks, require_usable
+from models.inputs.rows import Rows
 from models.preprocess import pipeline
-from models.progress import Progress
-from models.rows import Rows
+from models.running.progress import Progress
 
 EXACT_COLUMNS = 512
 OVERSAMPLED = 10

@@ -18,7 +18,7 @@ import numpy as np
 
 from models.arrays import Float, Single
 from models.graphs.lengths import Neighbours
-from models.progress import Progress
+from models.running.progress import Progress
 
 EXAGGERATED, PLAIN = 250, 500
 """Steps of the two phases."""

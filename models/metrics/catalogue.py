@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from models.arrays import Matrix
 from models.errors import UsageError
-from models.label_sets import LabelSets
+from models.inputs.label_sets import LabelSets
 from models.metrics import (
     against_features,
     against_hierarchy,
@@ -21,7 +21,7 @@ from models.metrics import (
 from models.metrics.estimate import Estimate
 from models.metrics.evaluation import Evaluation, Kernel, Subject
 from models.metrics.metric import Metric
-from models.progress import Progress, silent
+from models.running.progress import Progress, silent
 from models.tree.tree import Tree
 
 

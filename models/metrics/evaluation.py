@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from models.arrays import Matrix
 from models.errors import UsageError
-from models.label_sets import LabelSets
+from models.inputs.label_sets import LabelSets
 from models.metrics.flat import Contingency, contingency
 from models.metrics.hierarchical import upper_part
 from models.metrics.inputs import distances_of, features_of, similarity_of

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Matrix
-from models.data import require_finite
 from models.errors import UsageError
+from models.inputs.data import require_finite
 from models.metrics.pairs import MatrixPairs, SparsePairs
 
 ASYMMETRY = 1e-5

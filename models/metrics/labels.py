@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import UsageError
-from models.label_sets import LabelSets
+from models.inputs.label_sets import LabelSets
 
 
 @dataclass(frozen=True, slots=True)

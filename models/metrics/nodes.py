@@ -16,13 +16,13 @@ import scipy.sparse as sp
 
 from models.arrays import Float, Int, Matrix, read_only
 from models.errors import UsageError
-from models.label_sets import LabelSets
+from models.inputs.label_sets import LabelSets
 from models.metrics import flat
 from models.metrics.inputs import features_of
 from models.metrics.labels import classes_of
 from models.metrics.lca_order import LeafOrder
 from models.metrics.loops import exemplars, nodes
-from models.progress import Progress, silent
+from models.running.progress import Progress, silent
 from models.tree.tree import Tree
 
 POOL = 64

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from models.arrays import Int
-from models.data import listed
 from models.errors import UsageError
+from models.inputs.data import listed
 from models.metrics.labels import Classes
 from models.tree.named import NamedNodes
 from models.tree.rows import matched

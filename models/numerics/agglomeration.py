@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 
 from models.arrays import Array, Float, Int, Mask
-from models.progress import Progress, silent, subprogress
+from models.running.progress import Progress, silent, subprogress
 
 ByCentre = Literal["ward", "centroid", "median"]
 Rule = Literal["complete", "average", "weighted", "ward", "centroid", "median"]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from models.arrays import Array, Float, Int, row_blocks
 from models.errors import UsageError
-from models.rows import Rows, widened
+from models.inputs.rows import Rows, widened
 
 DistanceMetric = Literal[
     "euclidean",

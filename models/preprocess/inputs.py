@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from models.data import Data, Value
 from models.errors import UsageError
+from models.inputs.data import Data, Value
+from models.inputs.rows import Rows
 from models.preprocess.pipeline import (
     DOCUMENTS,
     ROLE,
@@ -22,7 +23,6 @@ from models.preprocess.pipeline import (
     parsed,
     reads_documents,
 )
-from models.rows import Rows
 
 TERMS = "feature_names"
 """The input that names the columns; not needed if they stand for words."""

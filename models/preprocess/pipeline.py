@@ -16,10 +16,10 @@ import scipy.sparse as sp
 from pydantic import TypeAdapter
 
 from models.arrays import Arrays, Matrix
-from models.data import require_finite, require_two_axes
 from models.errors import UsageError
+from models.inputs.data import require_finite, require_two_axes
+from models.inputs.rows import Rows, widened
 from models.preprocess.steps import Step, Words
-from models.rows import Rows, widened
 
 ROLE = "features"
 """The input that is prepared."""

@@ -4,9 +4,8 @@ Start with `tree`, the frozen table of columns, and `build`, the ways to make on
 
 - Structure: `parents` (operations on the column of parents), `walk` (paths, ancestors, subtrees),
   `leaf_ranges` (the leaves under each node).
-- Cuts: `cut`, `clusters`, `nested_cuts` (all cuts from coarse to fine), `suggested_cuts` (those
-  that stand out), `silhouette` (the curve of cuts by features); `height_gaps`,
-  `silhouette_chance` and `silhouette_valleys` hold both against chance.
+- Cuts: `cut`, `clusters`, `nested_cuts` (all cuts from coarse to fine); `models.levels` has those
+  that stand out.
 - Attributes of nodes: `labels`, `categories`, `cluster_names`, `features`, `search`,
   `named` (the node that a label means).
 - Pictures: `layout`, `window` (a part small enough to draw), `tangle` (two trees side by side).

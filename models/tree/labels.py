@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from models.arrays import Int, Int32
 from models.errors import UsageError
-from models.label_sets import LabelSets
 from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
 
@@ -94,17 +93,6 @@ def labels(tree: Tree, values: npt.NDArray[Any] | Sequence[str | None]) -> Label
         times[order.to_numpy()],
         _inverse(pc.sort_indices(label).to_numpy().astype(np.int64)),
     )
-
-
-def at_most_one(sets: LabelSets) -> npt.NDArray[np.object_]:
-    """(n_rows,) the label of each row, None where there is none.
-
-    Raises UsageError naming the first row that has several.
-    """
-    sets.require_at_most_one()
-    column = np.full(sets.n_rows, None, dtype=object)
-    column[np.diff(sets.start) == 1] = np.array(sets.names, dtype=object)[sets.code]
-    return column
 
 
 def mix(tree: Tree, labels: Labels, node: int, most: int = 20, *, leaves: Int | None = None) -> Mix:

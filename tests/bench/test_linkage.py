@@ -7,7 +7,7 @@ import pytest
 
 from bench import Chosen, linkage
 from bench.report import Report
-from models.data import Data
+from models.inputs.data import Data
 from models.registry import method
 from models.tree.tree import Tree
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bench.support import holding, planted, support_of
-from models.progress import silent
+from models.running.progress import silent
 from workers.child.fit import Plan, run_plan
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from bench.trust_pairs import Ranked, by_means, pairs_tree, world
+from models.answers.class_scores import ClassScores
 from models.calibration.calibration import probabilities
 from models.calibration.pair_needs import pair_needs
-from models.class_scores import ClassScores
 
 
 def test_confusions_of_too_few_rows_come_before_those_that_stay() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import umbel_client
-from app import openapi
 from app.http.problems import KINDS
+from app.openapi import document as openapi
 from models.registry import methods
 from scripts import write_client
 from tests.conftest import ROOT

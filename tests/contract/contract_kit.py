@@ -16,7 +16,7 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 from models import registry
-from models.data import Data
+from models.inputs.data import Data
 from models.method import Fitted, Method
 from models.tree import paths
 from models.tree.tree import Tree

@@ -12,8 +12,8 @@ import pytest
 
 from models.calibration.class_rows import class_scores
 from models.calibration.climbing import ClassTree, Rows
-from models.data import Data
 from models.errors import Cancelled, UsageError
+from models.inputs.data import Data
 from models.method import Method, Model
 from models.numerics.softmax import log_softmax
 from tests.conftest import ROOT

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Method
 from tests.contract.contract_kit import (
     METHODS,

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from app.dashboard.routes import FOLDER, KEPT, MEDIA_TYPES, Files
 from app.http.environment_keys import new_key
 from app.main import create_app, documented_app
-from app.routes.dashboard import FOLDER, KEPT, MEDIA_TYPES, Files
 from app.settings import Settings
 
 PLAIN = {"Accept-Encoding": "identity"}
@@ -96,7 +96,7 @@ def test_text_is_compressed_for_clients_that_accept_it(local: TestClient) -> Non
 def test_a_changed_file_is_read_again(
     local: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.routes.dashboard.PAGE", Files(directory=tmp_path))
+    monkeypatch.setattr("app.dashboard.routes.PAGE", Files(directory=tmp_path))
     (tmp_path / "a.js").write_text("1;")
     assert local.get("/dashboard/a.js").text == "1;"
     (tmp_path / "a.js").write_text("22;")
@@ -126,8 +126,8 @@ def test_a_browser_keeps_what_a_page_names(local: TestClient) -> None:
 def test_a_changed_file_has_another_address(
     local: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.routes.dashboard.PAGE", Files(directory=tmp_path))
-    monkeypatch.setattr("app.routes.dashboard._VERSION_S", 0.0)
+    monkeypatch.setattr("app.dashboard.routes.PAGE", Files(directory=tmp_path))
+    monkeypatch.setattr("app.dashboard.routes._VERSION_S", 0.0)
     (tmp_path / "index.html").write_text('<script src="dashboard/js/a.js"></script>')
     (tmp_path / "js").mkdir()
     addresses: list[str] = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.routes.dashboard import FOLDER
+from app.dashboard.routes import FOLDER
 from scripts.write_metrics import PATH as METRICS
 from scripts.write_metrics import text as metrics_text
 from tests.dashboard.conftest import Axe, Open

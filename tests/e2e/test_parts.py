@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.data import Data
+from models.inputs.data import Data
 from models.registry import method
 from models.tree.newick import write
 from models.tree.tree import Tree

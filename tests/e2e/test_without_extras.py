@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from app.schemas.figures import EXAMPLE
-from models.packages import OPTIONAL
+from app.resources.figures.schemas import EXAMPLE
 from models.registry import methods
+from models.running.packages import OPTIONAL
 from tests.app.conftest import problem_of
 from tests.conftest import ROOT
 from tests.e2e.conftest import Service, running

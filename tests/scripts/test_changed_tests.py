@@ -40,7 +40,7 @@ def test_what_the_contract_tests_use_affects_the_contract_of_all() -> None:
     choice = choose(["models/registry.py"])
     assert choice.whole
     assert not [part for part in choice.arguments() if part.startswith("--methods")]
-    assert "tests/app/routes/test_jobs.py" in choice.tests
+    assert "tests/app/resources/jobs/test_routes.py" in choice.tests
 
 
 def test_a_module_started_by_name_affects_the_tests_of_the_service() -> None:
@@ -62,7 +62,7 @@ def test_a_packages_docstring_affects_the_house_alone() -> None:
     ("path", "test"),
     [
         ("docs/operations.md", "tests/test_docs.py"),
-        ("openapi/openapi.json", "tests/app/test_openapi.py"),
+        ("openapi/openapi.json", "tests/app/openapi/test_document.py"),
         ("app/dashboard/js/main.js", "tests/dashboard"),
         ("tests/dashboard/pictures/tree.png", "tests/dashboard"),
         ("workers/stores/redis/lua/claim.lua", "tests/workers/stores/redis"),

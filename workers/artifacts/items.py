@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Single
-from models.item_table import ItemColumn, ItemTable
+from models.inputs.items import ItemColumn, ItemTable
 from workers.formats.table_writers import save_arrow
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.item_table import ItemColumn, ItemTable
+from models.inputs.items import ItemColumn, ItemTable
 from models.items import aggregates, rankings
 from models.items.facts import facts
 from models.items.placement import Placement, placement
 from models.preprocess.inputs import TERMS
-from models.progress import Progress, subprogress
+from models.running.progress import Progress, subprogress
 from models.tree.tree import Tree
 from workers.artifacts import items as files
 from workers.child.fit_rows import matrix_of, prepared

@@ -17,10 +17,10 @@ from models.calibration.label_errors import LabelErrors, label_errors
 from models.calibration.labels import label_classes
 from models.calibration.options import CalibrationTerms
 from models.calibration.pair_needs import PairNeeds, pair_needs
-from models.data import Data, Value
-from models.label_sets import label_sets
-from models.progress import Progress
+from models.inputs.data import Data, Value
+from models.inputs.label_sets import label_sets
 from models.registry import method
+from models.running.progress import Progress
 from models.tree.cluster_names import cluster_names
 from models.tree.clusters import clusters
 from models.tree.tree import Tree

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.arrays import Int
-from models.data import Data, Value, require_finite
 from models.errors import UsageError
-from models.label_sets import label_sets
+from models.inputs.data import Data, Value, require_finite
+from models.inputs.label_sets import label_sets
 from models.method import PredictionOptions, Predictions
 from models.metrics.classification.evaluation import ClassifierEvaluation, evaluate_classifier
 from models.preprocess.inputs import Preparation
-from models.progress import Progress
 from models.registry import method
+from models.running.progress import Progress
 from models.tree.tree import Tree
 from workers.artifacts.results import FittedModel
 

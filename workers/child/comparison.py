@@ -19,12 +19,12 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from models.arrays import Arrays
-from models.crew import Crew, Piece
-from models.data import Value
 from models.errors import UsageError
-from models.images import as_matrix
-from models.progress import Progress
+from models.inputs.data import Value
+from models.inputs.images import as_matrix
 from models.registry import method
+from models.running.crew import Crew, Piece
+from models.running.progress import Progress
 from workers.child.fit import Plan, PlanResult, run_plan
 from workers.errors import problem_of
 from workers.model import MethodStep

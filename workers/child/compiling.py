@@ -87,7 +87,7 @@ def alone(news: Path | None = None) -> Iterator[None]:
 
     news : a file that is there from then on until the end.
     """
-    from models.loops import watched
+    from models.running.loops import watched
 
     with ExitStack() as stack:
         begun = False

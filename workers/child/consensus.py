@@ -18,7 +18,7 @@ from models.consensus.rules import consensus
 from models.consensus.stopping import agreement_of_halves
 from models.errors import UsageError
 from models.parameters import Exact
-from models.progress import Progress
+from models.running.progress import Progress
 from models.tree.tree import Tree
 
 MOST_NODES = 20_000_000

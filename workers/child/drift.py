@@ -14,8 +14,8 @@ from models.arrays import Int
 from models.drift.drift import Drift, Sample, drift
 from models.drift.options import DriftTerms
 from models.errors import UsageError
-from models.label_sets import LabelSets, label_sets
-from models.progress import Progress
+from models.inputs.label_sets import LabelSets, label_sets
+from models.running.progress import Progress
 from models.tree.cluster_names import cluster_names
 from models.tree.tree import Tree
 from workers.artifacts import results

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from models.images import as_matrix
+from models.inputs.images import as_matrix
 from models.metrics.catalogue import evaluate
-from models.progress import Progress
+from models.running.progress import Progress
 from workers.artifacts import results
 from workers.child.fit import StepProgress
 from workers.child.placing import NewRows

@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from models.crew import Crew
-from models.data import Data, Value
-from models.images import as_matrix
+from models.inputs.data import Data, Value
+from models.inputs.images import as_matrix
+from models.levels import silhouette, silhouette_valleys
+from models.levels.suggested_cuts import P_VALUE, candidates
 from models.method import Checkpoint, Fitted, Method, handed_on
 from models.parameters import Params
 from models.preprocess.inputs import TERMS, Preparation, feature_matrix, fit_inputs
 from models.preprocess.pipeline import ROLE
-from models.progress import Progress
 from models.registry import method
-from models.tree import silhouette, silhouette_valleys
-from models.tree.suggested_cuts import P_VALUE, candidates
+from models.running.crew import Crew
+from models.running.progress import Progress
 from workers.artifacts.results import Stage
 from workers.model import MethodStep
 

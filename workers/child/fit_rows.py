@@ -9,11 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Matrix
-from models.data import Data, Value
-from models.images import as_matrix
+from models.inputs.data import Data, Value
+from models.inputs.images import as_matrix
+from models.inputs.rows import Rows
 from models.preprocess.inputs import Preparation, fit_inputs
 from models.preprocess.pipeline import ROLE
-from models.rows import Rows
 from workers.artifacts import results
 from workers.child.sources import Source, values_of
 from workers.model import Request

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from models.data import Data
 from models.heatmaps.drawing import Heatmap, heatmap
 from models.heatmaps.options import HeatmapTerms
 from models.heatmaps.tiles import TILE
+from models.inputs.data import Data
 from models.preprocess.inputs import TERMS
-from models.progress import Progress, subprogress
+from models.running.progress import Progress, subprogress
 from workers.child.fit_rows import matrix_of, prepared
 from workers.child.sources import Source, of_role, tree_of
 from workers.model import Request

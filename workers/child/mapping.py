@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from models.arrays import Single
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.maps.mapping import disc_map, mapped
 from models.maps.options import MapTerms
 from models.preprocess.inputs import TERMS
 from models.preprocess.pipeline import ROLE
-from models.progress import Progress
 from models.registry import method
+from models.running.progress import Progress
 from workers.artifacts import results
 from workers.child.fit_rows import matrix_of, prepared
 from workers.child.sources import Source, of_role, tree_of

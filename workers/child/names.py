@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from models.data import Value
+from models.inputs.data import Value
 from models.node_names.evidence import evidence
 from models.node_names.options import NamingTerms
 from models.tree.tree import Tree

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from models.data import Data, Value
 from models.errors import UsageError
+from models.inputs.data import Data, Value
 from models.method import PredictionOptions, Predictions, handed_on
 from models.preprocess.inputs import Preparation
 from models.registry import method

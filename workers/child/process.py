@@ -20,8 +20,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from models.crew import Piece
 from models.errors import UsageError
+from models.running.crew import Piece
 from workers import logs
 from workers.child.confinement import confine
 from workers.child.crew import Assignment, Coordinator
@@ -68,7 +68,7 @@ def live(pipe: Connection, limits: Limits, output: Connection) -> None:
     output : where standard output and error go.
     """
     # Loaded before the fork; the worker itself must never import them.
-    from models.loops import watched
+    from models.running.loops import watched
     from workers.child import preload
 
     die_with_parent(preload.PID)

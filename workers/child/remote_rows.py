@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import UsageError
-from models.rows import Rows
+from models.inputs.rows import Rows
 from workers.errors import FatalError, StoreUnavailable
 from workers.formats import roles
 from workers.formats.catalogue import locate

@@ -16,18 +16,18 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from models.arrays import Arrays
-from models.crew import SHARED, Piece
-from models.data import Data, Value, doubled
 from models.errors import UsageError
-from models.images import as_matrix
-from models.label_sets import LabelSets
+from models.inputs.data import Data, Value, doubled
+from models.inputs.images import as_matrix
+from models.inputs.label_sets import LabelSets
+from models.inputs.rows import Rows
 from models.method import Method
-from models.naming import by_labels, by_terms
+from models.node_names.by_input import by_labels, by_terms
 from models.parameters import Params
 from models.preprocess.inputs import Preparation
-from models.progress import Progress, silent
 from models.registry import method
-from models.rows import Rows
+from models.running.crew import SHARED, Piece
+from models.running.progress import Progress, silent
 from models.tree.cluster_names import has_names
 from models.tree.clusters import CUTS, clusters
 from models.tree.tree import Tree

@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from models.data import Data, Earlier, Value
 from models.errors import UsageError
+from models.inputs.data import Data, Earlier, Value
 from models.registry import method
 from models.tree.tree import Tree
 from workers.artifacts import results

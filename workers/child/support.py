@@ -14,18 +14,18 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from pydantic import ConfigDict, Field, model_validator
 
-from models import memory
 from models.arrays import Arrays, Float
 from models.consensus import options
 from models.consensus.stopping import ENOUGH
-from models.crew import Crew, Piece
-from models.data import Data, Value
 from models.errors import UsageError
-from models.label_sets import LabelSets
+from models.inputs.data import Data, Value
+from models.inputs.label_sets import LabelSets
+from models.inputs.rows import Rows, widened
 from models.parameters import Exact
-from models.progress import Progress, subprogress
 from models.registry import method
-from models.rows import Rows, widened
+from models.running import memory
+from models.running.crew import Crew, Piece
+from models.running.progress import Progress, subprogress
 from models.tree.tree import Tree, sizes
 from workers.child.fit import Plan, run_plan
 from workers.model import MethodStep

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.data import Value
 from models.errors import UsageError
+from models.inputs.data import Value
 from workers.formats import (
     arff,
     arrow,

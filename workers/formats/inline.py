@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from workers.formats import roles
 from workers.formats.tables import Lists
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from models.arrays import Int, Mask
 from models.errors import UsageError
-from models.label_sets import LabelSets
+from models.inputs.label_sets import LabelSets
 from workers.formats import columns
 from workers.formats.columns import NUMBERS
 from workers.formats.refusals import described, refused

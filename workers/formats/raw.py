@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from models.rows import ArrayRows, Rows
+from models.inputs.rows import ArrayRows, Rows
 from workers.formats import roles
 from workers.formats.facts import Facts, Member
 from workers.formats.tables import dtype_name

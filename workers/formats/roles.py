@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.data import Value
 from models.errors import UsageError
-from models.item_table import ItemTable
-from models.label_sets import LabelSets
+from models.inputs.data import Value
+from models.inputs.items import ItemTable
+from models.inputs.label_sets import LabelSets
 from models.tree.tree import Tree
 from workers.formats import columns, edges, items, labels
 from workers.formats.columns import NUMBERS, as_float

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from models.errors import UsageError
-from models.rows import widened
+from models.inputs.rows import widened
 from workers.formats.facts import DEFAULT, Bounds, Facts, Member, choose
 from workers.formats.raw import Content, Layout, LocalContent, mapped
 from workers.formats.refusals import broken, shown, unsupported

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.errors import UsageError
-from models.item_table import MOST_COLUMNS
+from models.inputs.items import MOST_COLUMNS
 from workers.formats.refusals import missing, shown, unsupported
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from models.data import Data
 from models.errors import InvalidTree
+from models.inputs.data import Data
 from models.tree.tree import Tree
 
 FORMATS: dict[str, str] = {

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from models.crew import Piece
+from models.running.crew import Piece
 from workers.child.crew import Assignment
 from workers.errors import FatalError, TransientError
 from workers.jobs.pieces import NextPiece, Pieces, piece_lease_s

@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from models.crew import SHARED
 from models.errors import UsageError
+from models.running.crew import SHARED
 from workers import logs
 from workers.artifacts.checkpoints import FOLDER, Checkpoints
 from workers.assembly import Assembly

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Array, Float, Int, row_blocks
-from models.progress import Progress
+from models.running.progress import Progress
 
 EPSILON = float(np.finfo(np.float64).eps)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from models.arrays import Array, Float, Int
 from models.numerics.agglomeration import listed, tiled
-from models.progress import Progress
+from models.running.progress import Progress
 
 RowOf: TypeAlias = Callable[[int], Float]
 """The distances of a point to all points, (N,), until the next row."""

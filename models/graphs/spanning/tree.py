@@ -28,10 +28,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from models.arrays import Array, Float, Int
-from models.checks import for_loops
 from models.graphs.spanning.groups import joining_edges
 from models.graphs.spanning.rows import SpanningTree, tile_rows, tree_by_rows
-from models.progress import Progress, subprogress
+from models.inputs.checks import for_loops
+from models.running.progress import Progress, subprogress
 
 N_KNOWN = 8
 """Neighbours that are kept for each point."""

@@ -75,7 +75,7 @@ from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import ClassifierParams
 from models.methods.classifiers.classes.problem import Problem
 from models.parameters import MaxIter
-from models.progress import subprogress
+from models.running.progress import subprogress
 from models.tree.parents import along
 
 

@@ -32,7 +32,7 @@ from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.inputs import HingeParams
 from models.methods.classifiers.recursive.penalty import Penalty
-from models.progress import subprogress
+from models.running.progress import subprogress
 
 
 class TDSVM(Classifier[HingeParams]):

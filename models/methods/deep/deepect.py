@@ -42,19 +42,19 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from models import device
+from models.answers.node_pictures import NodePictures
 from models.arrays import Array, Float
-from models.checks import require_distinct, require_squares
 from models.clusters.placing import bytes_of_logits
-from models.data import Data, require_finite
 from models.errors import UsageError
-from models.images import image_rows, size_of
+from models.inputs.checks import require_distinct, require_squares
+from models.inputs.data import Data, require_finite
+from models.inputs.images import image_rows, size_of
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.deep.networks.autoencoder import n_parameters
 from models.methods.deep.trees.effort import TreeEffort
 from models.methods.deep.trees.pictures import CAPTION
-from models.node_pictures import NodePictures
 from models.parameters import Device, HiddenSizes, ImageShape, Params, Seed
+from models.running import device
 from models.tree.tree import Tree
 
 

@@ -68,18 +68,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from models import device
+from models.answers.node_pictures import NodePictures
 from models.arrays import Array, Float, Int
-from models.checks import require_distinct, require_squares, require_width
-from models.data import Data, require_finite
 from models.errors import UsageError
-from models.images import ImageSize, image_rows
+from models.inputs.checks import require_distinct, require_squares, require_width
+from models.inputs.data import Data, require_finite
+from models.inputs.images import ImageSize, image_rows
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.deep.variational.scaling import Scaling
-from models.node_pictures import NodePictures
 from models.numerics.row_order import canonical
 from models.parameters import Device, HiddenSizes, ImageShape, Params, Seed
-from models.progress import subprogress
+from models.running import device
+from models.running.progress import subprogress
 from models.tree.tree import Tree
 
 if TYPE_CHECKING:

@@ -42,16 +42,16 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from models.arrays import Array, Float, Int, row_blocks
-from models.checks import refuse_clusters, require_points, require_squares, require_width
 from models.clusters.kmeans import squared_distances
-from models.data import Data, require_finite
 from models.errors import UsageError
+from models.inputs.checks import refuse_clusters, require_points, require_squares, require_width
+from models.inputs.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.naming import POINT_NAMES, by_points
+from models.node_names.by_input import POINT_NAMES, by_points
 from models.numerics.agglomeration import merged_points
 from models.numerics.softmax import log_softmax
 from models.parameters import Params
-from models.progress import Progress
+from models.running.progress import Progress
 from models.tree.build import from_parents, levels_below
 from models.tree.parents import places
 from models.tree.tree import Tree

@@ -39,14 +39,14 @@ import numpy.typing as npt
 from pydantic import Field
 
 from models.arrays import Float, Int
-from models.checks import require_points, require_squares
-from models.data import Data, require_finite
 from models.errors import UsageError
 from models.graphs.cells import bytes_to_find
 from models.graphs.graph import Graph, neighbour_graph
 from models.graphs.nearest_points import model_of, place_nearest
 from models.graphs.neighbours import EXACT_POINTS, require_index
 from models.graphs.spanning.tree import bytes_to_span
+from models.inputs.checks import require_points, require_squares
+from models.inputs.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.linkage.all_pairs import (
     EUCLIDEAN_ONLY,
@@ -63,7 +63,7 @@ from models.methods.features.linkage.graph_linkage import (
 )
 from models.numerics.distances import FLAT, DistanceMetric, as_metric, flat
 from models.parameters import Params
-from models.progress import subprogress
+from models.running.progress import subprogress
 from models.tree.build import from_merges
 from models.tree.tree import Tree
 

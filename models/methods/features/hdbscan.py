@@ -42,21 +42,21 @@ import numpy as np
 from pydantic import Field
 
 from models.arrays import Array, Float, Int
-from models.checks import refuse_clusters, require_points, require_squares
 from models.clusters.placing import by_size, reorder
-from models.data import Data, require_finite
 from models.errors import UsageError
 from models.graphs.spanning.rows import SpanningTree, condensed_rows, core_distances, tree_by_rows
 from models.graphs.spanning.tree import METRICS, bytes_to_span, spanning_tree
+from models.inputs.checks import refuse_clusters, require_points, require_squares
+from models.inputs.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.density.clustering import Chosen, Clustering, along
 from models.methods.features.density.condensed import tree_of
 from models.methods.features.density.placing import model_of, place
-from models.naming import POINT_NAMES, by_points
+from models.node_names.by_input import POINT_NAMES, by_points
 from models.numerics.distances import FLAT, as_metric, flat_exactly, pairwise
 from models.numerics.distances import condensed as condensed_distances
 from models.parameters import Params
-from models.progress import Progress, subprogress
+from models.running.progress import Progress, subprogress
 from models.tree.parents import under
 from models.tree.tree import Tree
 

@@ -24,13 +24,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from models.checks import require_point_rows
 from models.clusters.kmeans import KMeansEffort
 from models.clusters.lloyd import require_usable_points
-from models.data import Data
+from models.inputs.checks import require_point_rows
+from models.inputs.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.growing.means import bytes_to_grow, descend, grow_by_means, model_of
-from models.naming import POINT_NAMES, by_points
+from models.node_names.by_input import POINT_NAMES, by_points
 from models.parameters import MaxIter, Params, Seed
 from models.tree.tree import Tree
 

@@ -26,16 +26,16 @@ from typing import Literal
 
 from pydantic import Field
 
-from models.checks import require_points, require_squares
 from models.clusters.kmeans import KMeansEffort
-from models.data import Data, require_finite
+from models.inputs.checks import require_points, require_squares
+from models.inputs.data import Data, require_finite
+from models.inputs.rows import ArrayRows
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.growing.frontier import grow
 from models.methods.features.growing.spectral import Spectral, place_nearby
-from models.naming import POINT_NAMES, by_points
+from models.node_names.by_input import POINT_NAMES, by_points
 from models.parameters import Params, Seed
-from models.progress import held_progress, subprogress
-from models.rows import ArrayRows
+from models.running.progress import held_progress, subprogress
 from models.tree.tree import Tree
 
 

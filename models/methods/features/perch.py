@@ -46,13 +46,13 @@ import numpy.typing as npt
 from pydantic import Field
 
 from models.arrays import Int, row_blocks
-from models.checks import require_points, require_squares, require_width
 from models.clusters.placing import at_leaves
-from models.data import Data, Earlier, require_finite
 from models.errors import UsageError
+from models.inputs.checks import require_points, require_squares, require_width
+from models.inputs.data import Data, Earlier, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.parameters import Params, Seed
-from models.progress import subprogress
+from models.running.progress import subprogress
 from models.tree.tree import Tree
 
 

@@ -40,18 +40,18 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from models.arrays import Array, Float, Int, Int32, Mask, Single, row_blocks
-from models.checks import require_point_rows
 from models.clusters import lloyd
-from models.data import Data
 from models.graphs.cells import bytes_to_find
 from models.graphs.graph import Graph, neighbour_graph
 from models.graphs.nearest_points import model_of, place_nearest
 from models.graphs.neighbours import EXACT_POINTS, require_index
+from models.inputs.checks import require_point_rows
+from models.inputs.data import Data
+from models.inputs.rows import Rows
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.numerics.distances import FLAT, DistanceMetric
 from models.parameters import Params
-from models.progress import Progress, subprogress
-from models.rows import Rows
+from models.running.progress import Progress, subprogress
 from models.tree.build import from_parents
 from models.tree.tree import Tree
 

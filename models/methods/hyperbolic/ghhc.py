@@ -54,15 +54,15 @@ import numpy as np
 from pydantic import Field
 
 from models.arrays import Array
-from models.checks import require_columns, require_rows, require_width
-from models.data import Data, Earlier
-from models.device import computing, require
 from models.errors import UsageError
+from models.inputs.checks import require_columns, require_rows, require_width
+from models.inputs.data import Data, Earlier
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.hyperbolic.ball.effort import GHHCEffort, step_bytes
 from models.methods.hyperbolic.ball.parameters import BallParams, seeding_of, training_of
-from models.naming import POINT_NAMES, by_points
+from models.node_names.by_input import POINT_NAMES, by_points
 from models.parameters import Seed
+from models.running.device import computing, require
 from models.tree.tree import Tree
 
 

@@ -35,16 +35,16 @@ from typing import Any, Literal
 import scipy.sparse as sp
 from pydantic import Field
 
-from models import memory
-from models.data import Data
-from models.device import computing, require
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.hyperbolic.ball.effort import step_bytes
 from models.methods.hyperbolic.ball.parameters import BallParams, seeding_of, training_of
 from models.methods.hyperbolic.words.effort import GloveEffort
 from models.parameters import Params, Seed
-from models.progress import subprogress
+from models.running import memory
+from models.running.device import computing, require
+from models.running.progress import subprogress
 from models.tree.tree import Tree
 
 _PAIR_BYTES = 90

@@ -34,13 +34,13 @@ import numpy as np
 from pydantic import Field
 
 from models.arrays import Array
-from models.checks import require_points, require_squares, require_symmetric
-from models.data import Data, require_finite
-from models.device import computing, require
 from models.errors import UsageError
+from models.inputs.checks import require_points, require_squares, require_symmetric
+from models.inputs.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.hyperbolic.leaves.effort import LeafEffort, steps_of_round, triples_of_step
 from models.parameters import Device, Params, Seed
+from models.running.device import computing, require
 from models.tree.tree import Tree
 
 

@@ -28,7 +28,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from models.checks import require_distinct
+from models.inputs.checks import require_distinct
 from models.method import Paper, Run
 from models.methods.labelled.discovery.bayes import PriorFit, Sample, climb
 from models.methods.labelled.discovery.finding import (
@@ -43,7 +43,7 @@ from models.methods.labelled.discovery.mixture import Mixture
 from models.methods.labelled.supervision.inputs import DiscoveryParams
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
 from models.methods.labelled.supervision.transformation import factor
-from models.progress import Progress
+from models.running.progress import Progress
 
 
 class BPParams(DiscoveryParams):

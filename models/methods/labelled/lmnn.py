@@ -39,7 +39,7 @@ from models.methods.labelled.supervision.known import KnownClusters
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
 from models.methods.labelled.supervision.transformation import factor
 from models.parameters import MaxIter
-from models.progress import Progress
+from models.running.progress import Progress
 
 MOST_ROWS = 2000
 BYTES_OF_PAIR = 60

@@ -30,7 +30,7 @@ from models.methods.labelled.metric.scatter import pair_scatter
 from models.methods.labelled.supervision.inputs import DiscoveryParams
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
 from models.methods.labelled.supervision.transformation import factor
-from models.progress import Progress
+from models.running.progress import Progress
 
 
 class PCCParams(DiscoveryParams):

@@ -50,8 +50,8 @@ import numpy as np
 from pydantic import Field
 
 from models.arrays import Array, Float, Matrix
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Checkpoint, Paper, Run, Shapes
 from models.methods.labelled.choosing.choice import choose
 from models.methods.labelled.choosing.validation import Candidate, Learner
@@ -70,7 +70,7 @@ from models.methods.labelled.supervision.method import LabelledMethod, Learned, 
 from models.methods.labelled.supervision.preparation import Preparation, prepare
 from models.methods.labelled.supervision.transformation import factor
 from models.parameters import MaxIter
-from models.progress import Progress, silent, subprogress
+from models.running.progress import Progress, silent, subprogress
 
 GAMMAS = (1.0, 1e-1, 1e-2, 1e-3)
 """What 'auto' tries, in shares of the number of known rows."""

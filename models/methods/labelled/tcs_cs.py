@@ -44,7 +44,7 @@ from models.methods.labelled.supervision.known import KnownClusters
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
 from models.methods.labelled.supervision.preparation import n_kept
 from models.methods.labelled.supervision.span import Span
-from models.progress import Progress, silent, subprogress
+from models.running.progress import Progress, silent, subprogress
 
 MOST_STEPS_ROUGHLY = 300
 """Of the dual, in validation."""

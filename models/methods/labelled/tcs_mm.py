@@ -42,7 +42,7 @@ from models.methods.labelled.supervision.method import LabelledMethod, Learned, 
 from models.methods.labelled.supervision.preparation import n_kept
 from models.methods.labelled.supervision.span import Span
 from models.methods.labelled.supervision.transformation import factor
-from models.progress import Progress, silent, subprogress
+from models.running.progress import Progress, silent, subprogress
 
 GAMMAS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 """What 'auto' tries; the first where nothing can be validated.

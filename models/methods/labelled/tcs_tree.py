@@ -47,9 +47,9 @@ import numpy as np
 from pydantic import Field
 
 from models.arrays import Array, Float, Int
-from models.checks import require_columns, require_rows, require_squares, require_width
-from models.data import Data, require_finite
 from models.errors import UsageError
+from models.inputs.checks import require_columns, require_rows, require_squares, require_width
+from models.inputs.data import Data, require_finite
 from models.method import (
     Checkpoint,
     Fitted,
@@ -76,7 +76,7 @@ from models.methods.labelled.supervision.inputs import CUT_TO, INPUTS, WIDE
 from models.methods.labelled.supervision.preparation import n_kept, prepare
 from models.methods.labelled.supervision.transformation import Transformation, factor
 from models.parameters import MaxIter, Params, Seed
-from models.progress import Progress, subprogress
+from models.running.progress import Progress, subprogress
 from models.tree.build import from_parents, levels_below
 from models.tree.tree import Tree
 

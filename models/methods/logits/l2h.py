@@ -31,19 +31,19 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field
 
+from models.answers.class_scores import ClassScores, finite
+from models.answers.confusions import Confusions, ordered
 from models.arrays import Arrays, Float, Int, row_blocks
-from models.class_scores import ClassScores, finite
-from models.confusions import Confusions, ordered
-from models.crew import Piece
-from models.data import Data, Earlier, listed
 from models.errors import UsageError
+from models.inputs.data import Data, Earlier, listed
+from models.levels.suggested_cuts import MOST_CLUSTERS
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.logits.merging.reference import Merges, exponentials
 from models.methods.logits.merging.source import Source
 from models.parameters import Params
-from models.progress import Progress, subprogress
+from models.running.crew import Piece
+from models.running.progress import Progress, subprogress
 from models.tree.build import from_merges
-from models.tree.suggested_cuts import MOST_CLUSTERS
 from models.tree.tree import Tree
 from models.tree.walk import paths
 

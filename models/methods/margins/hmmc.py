@@ -39,9 +39,9 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from models.checks import require_width
 from models.clusters.counts import term_names
-from models.data import Data, require_finite
+from models.inputs.checks import require_width
+from models.inputs.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.margins.splitting.explanation import columns, metrics
 from models.methods.margins.splitting.growth import grow
@@ -58,8 +58,8 @@ from models.methods.margins.splitting.objective import Kind, Regularizer
 from models.methods.margins.splitting.placing import place
 from models.methods.margins.splitting.result import Limits, MarginTree
 from models.methods.margins.splitting.split import stacked
-from models.naming import POINT_NAMES, by_points
-from models.progress import subprogress
+from models.node_names.by_input import POINT_NAMES, by_points
+from models.running.progress import subprogress
 from models.tree.build import from_parents
 from models.tree.tree import Tree
 

@@ -31,10 +31,10 @@ import numpy as np
 from pydantic import Field
 
 from models.arrays import Float, Int
-from models.checks import require_width
 from models.clusters.counts import term_names
 from models.clusters.placing import by_size, placed, reorder
-from models.data import Data, require_finite
+from models.inputs.checks import require_width
+from models.inputs.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.margins.splitting.explanation import metrics, node_features
 from models.methods.margins.splitting.inputs import (
@@ -50,7 +50,7 @@ from models.methods.margins.splitting.inputs import (
 from models.methods.margins.splitting.objective import Ancestors, Regularizer
 from models.methods.margins.splitting.placing import PlacementRule
 from models.methods.margins.splitting.split import MarginSplit, NodeToSplit, split_all
-from models.progress import subprogress
+from models.running.progress import subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 

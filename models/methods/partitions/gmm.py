@@ -23,15 +23,6 @@ import numpy as np
 from pydantic import Field
 
 from models.arrays import Float
-from models.checks import (
-    as_floats,
-    refuse_clusters,
-    require_columns,
-    require_distinct,
-    require_rows,
-    require_squares,
-    require_width,
-)
 from models.clusters.choosing import Choice, Count, check_count
 from models.clusters.placing import (
     by_size,
@@ -42,7 +33,16 @@ from models.clusters.placing import (
     placed,
     reorder,
 )
-from models.data import Data, require_finite
+from models.inputs.checks import (
+    as_floats,
+    refuse_clusters,
+    require_columns,
+    require_distinct,
+    require_rows,
+    require_squares,
+    require_width,
+)
+from models.inputs.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.mixtures.gaussian import (
     Covariance,
@@ -52,7 +52,7 @@ from models.methods.partitions.mixtures.gaussian import (
     choose_mixture,
 )
 from models.parameters import MaxIter, NInit, Seed
-from models.progress import subprogress
+from models.running.progress import subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 

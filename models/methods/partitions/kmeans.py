@@ -32,13 +32,6 @@ import numpy as np
 from pydantic import Field
 
 from models.arrays import Arrays, Float, Int, Matrix
-from models.checks import (
-    by_rows,
-    require_columns,
-    require_distinct,
-    require_rows,
-    require_width,
-)
 from models.clusters import lloyd
 from models.clusters.choosing import Choice, Count, check_count
 from models.clusters.kmeans import (
@@ -51,13 +44,20 @@ from models.clusters.kmeans import (
 )
 from models.clusters.lloyd import require_usable_points, whole_or_rows
 from models.clusters.placing import bytes_of_logits, empty_cluster_warnings, placed
-from models.crew import Piece
-from models.data import Data
+from models.inputs.checks import (
+    by_rows,
+    require_columns,
+    require_distinct,
+    require_rows,
+    require_width,
+)
+from models.inputs.data import Data
+from models.inputs.rows import Rows
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.means.by_criterion import choose_number, require_dense_for_gap
 from models.parameters import MaxIter, NInit, Seed
-from models.progress import Progress, subprogress
-from models.rows import Rows
+from models.running.crew import Piece
+from models.running.progress import Progress, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 

@@ -27,7 +27,6 @@ import numpy as np
 from pydantic import Field
 
 from models.arrays import Float, Mask, Matrix
-from models.checks import as_floats, require_columns, require_distinct, require_width
 from models.clusters.choosing import Choice, Count, candidates, check_count, highest
 from models.clusters.counts import (
     check_held_out,
@@ -41,7 +40,8 @@ from models.clusters.counts import (
     zero_rows,
 )
 from models.clusters.placing import by_size, bytes_of_logits, empty_cluster_warnings, placed
-from models.data import Data
+from models.inputs.checks import as_floats, require_columns, require_distinct, require_width
+from models.inputs.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.mixtures.topics import (
     LDAEffort,
@@ -52,7 +52,7 @@ from models.methods.partitions.mixtures.topics import (
     mixtures,
 )
 from models.parameters import HeldOut, NInit, Seed
-from models.progress import Progress, progress_parts, subprogress
+from models.running.progress import Progress, progress_parts, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 

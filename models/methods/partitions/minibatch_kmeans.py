@@ -26,7 +26,10 @@ import scipy.sparse as sp
 from pydantic import Field
 
 from models.arrays import Float, Int, Matrix
-from models.checks import (
+from models.clusters.choosing import Choice, Count, check_count
+from models.clusters.kmeans import KMeansEffort, nearest, spherical, total_inertia
+from models.clusters.placing import bytes_of_logits, empty_cluster_warnings, placed
+from models.inputs.checks import (
     Points,
     as_floats,
     by_rows,
@@ -36,15 +39,12 @@ from models.checks import (
     require_squares,
     require_width,
 )
-from models.clusters.choosing import Choice, Count, check_count
-from models.clusters.kmeans import KMeansEffort, nearest, spherical, total_inertia
-from models.clusters.placing import bytes_of_logits, empty_cluster_warnings, placed
-from models.data import Data, require_finite
+from models.inputs.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.means.batches import sample, shuffled
 from models.methods.partitions.means.by_criterion import choose_number, require_dense_for_gap
 from models.parameters import Seed
-from models.progress import Progress, subprogress
+from models.running.progress import Progress, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 

@@ -28,7 +28,6 @@ import numpy as np
 from pydantic import Field
 
 from models.arrays import Float, Mask, Matrix
-from models.checks import require_columns, require_distinct, require_width
 from models.clusters.choosing import Choice, Count, candidates, check_count, highest, lowest
 from models.clusters.counts import (
     check_held_out,
@@ -51,7 +50,8 @@ from models.clusters.placing import (
     placed,
     reorder,
 )
-from models.data import Data
+from models.inputs.checks import require_columns, require_distinct, require_width
+from models.inputs.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.mixtures.multinomial import (
     MultinomialEffort,
@@ -60,7 +60,7 @@ from models.methods.partitions.mixtures.multinomial import (
     best_run,
 )
 from models.parameters import HeldOut, MaxIter, NInit, Seed
-from models.progress import Progress, progress_parts, subprogress
+from models.running.progress import Progress, progress_parts, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 

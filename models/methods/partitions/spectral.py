@@ -31,7 +31,13 @@ import numpy as np
 from pydantic import Field
 
 from models.arrays import Float, Int
-from models.checks import (
+from models.clusters.choosing import Choice, Count, check_count, highest
+from models.clusters.criteria import silhouettes
+from models.clusters.kmeans import KMeansEffort, best_run, nearest, spherical, unconverged_warnings
+from models.clusters.placing import empty_cluster_warnings, placed
+from models.errors import UsageError
+from models.graphs.spectra import Spectrum
+from models.inputs.checks import (
     as_floats,
     refuse_clusters,
     require_columns,
@@ -39,13 +45,7 @@ from models.checks import (
     require_rows,
     require_squares,
 )
-from models.clusters.choosing import Choice, Count, check_count, highest
-from models.clusters.criteria import silhouettes
-from models.clusters.kmeans import KMeansEffort, best_run, nearest, spherical, unconverged_warnings
-from models.clusters.placing import empty_cluster_warnings, placed
-from models.data import Data, require_finite
-from models.errors import UsageError
-from models.graphs.spectra import Spectrum
+from models.inputs.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.means.affinity import (
     AffinityGraph,
@@ -55,7 +55,7 @@ from models.methods.partitions.means.affinity import (
     of_similarity,
 )
 from models.parameters import Seed
-from models.progress import progress_parts, subprogress
+from models.running.progress import progress_parts, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 

@@ -33,18 +33,18 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from models import device
 from models.arrays import Float
 from models.clusters.placing import bytes_of_logits, empty_cluster_warnings, placed
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.heads.bilevel import LearnedHeads, TurtleEffort, train
 from models.methods.partitions.heads.labels import labelled, placed_by
 from models.methods.partitions.heads.source import Source, bytes_held, require_spaces
 from models.methods.partitions.heads.validation import accuracy
 from models.parameters import Device, Params, Seed
-from models.progress import subprogress
+from models.running import device
+from models.running.progress import subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 

@@ -68,12 +68,12 @@ import numpy as np
 from pydantic import Field
 
 from models.arrays import Float, Int, Mask, Matrix
-from models.checks import require_distinct, require_width
 from models.clusters.choosing import MOST_CLUSTERS, Choice, Count, check_count
 from models.clusters.counts import check_held_out, held_out, term_names
 from models.clusters.placing import bytes_of_logits, placed
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.checks import require_distinct, require_width
+from models.inputs.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.sphere.bayes.merging import Merging
 from models.methods.sphere.bayes.occupied import occupied, with_credible_number
@@ -119,7 +119,7 @@ from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts, bytes_beside
 from models.methods.sphere.mixture.stochastic import SampledRestarts, Steps, by_epoch
 from models.parameters import MaxIter, Params, Seed
-from models.progress import Progress, subprogress
+from models.running.progress import Progress, subprogress
 from models.tree.tree import Tree
 
 

@@ -30,12 +30,11 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from models import memory
 from models.arrays import Arrays, Float, Int, Mask, Matrix
-from models.checks import count_distinct, require_width
 from models.clusters.counts import NAMED_BY, held_out, term_names
 from models.clusters.placing import empty_cluster_warnings, permute
-from models.data import Data
+from models.inputs.checks import count_distinct, require_width
+from models.inputs.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.sphere.bayes.predictive import log_predictive
 from models.methods.sphere.bayes.priors import Priors
@@ -65,7 +64,8 @@ from models.methods.sphere.mixture.runs import EACH, Restarts, bytes_beside
 from models.methods.sphere.nested.hierarchical import Hierarchical, HierarchyPosterior
 from models.methods.sphere.nested.hierarchy import RequestedHierarchy
 from models.parameters import MaxIter, Params, Seed
-from models.progress import subprogress
+from models.running import memory
+from models.running.progress import subprogress
 from models.tree.build import from_parents
 from models.tree.parents import under
 from models.tree.tree import Tree

@@ -37,14 +37,13 @@ import numpy as np
 import scipy.sparse as sp
 from pydantic import Field
 
-from models import memory
+from models.answers.cluster_paths import ClusterPaths, TopFeatures
 from models.arrays import Array, Arrays, Float, Int, Mask, Matrix
-from models.checks import require_distinct, require_width
-from models.cluster_paths import ClusterPaths, TopFeatures
 from models.clusters.choosing import MOST_CLUSTERS, Choice, Count, check_count
 from models.clusters.counts import check_held_out, held_out, term_names
 from models.clusters.placing import bytes_of_logits, placed
-from models.data import Data
+from models.inputs.checks import require_distinct, require_width
+from models.inputs.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.mixture.climb import Climb
@@ -94,7 +93,8 @@ from models.methods.sphere.time.timed_rows import TimedRows, log_predictive_in_t
 from models.numerics import bessel
 from models.numerics.sphere import unit
 from models.parameters import MaxIter, Params, Seed
-from models.progress import subprogress
+from models.running import memory
+from models.running.progress import subprogress
 from models.tree.tree import Tree
 
 USUAL_TURN = 15.0

@@ -39,11 +39,11 @@ import numpy as np
 from pydantic import Field
 
 from models.arrays import Float, Mask, Matrix
-from models.checks import require_distinct, require_width
 from models.clusters.choosing import Choice, Count, check_count
 from models.clusters.counts import check_held_out, held_out, term_names
 from models.clusters.placing import bytes_of_logits, placed
-from models.data import Data
+from models.inputs.checks import require_distinct, require_width
+from models.inputs.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.sphere.em.em import EM, choose_n_clusters
 from models.methods.sphere.em.stepwise import StepwiseEM
@@ -71,7 +71,7 @@ from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts, bytes_beside
 from models.methods.sphere.mixture.stochastic import SampledRestarts, Steps, by_epoch
 from models.parameters import MaxIter, NInit, Seed
-from models.progress import subprogress
+from models.running.progress import subprogress
 from models.tree.tree import Tree
 
 

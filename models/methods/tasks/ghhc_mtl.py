@@ -40,13 +40,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from models.data import Data
-from models.device import computing
+from models.inputs.data import Data
 from models.method import Fitted, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.tasks.regression.effort import GHHCMTLEffort, JointEffort
 from models.methods.tasks.regression.inputs import INPUTS, TaskParams, bytes_of_table
 from models.methods.tasks.regression.result import place
 from models.methods.tasks.regression.table import check
+from models.running.device import computing
 from models.tree.tree import Tree
 
 

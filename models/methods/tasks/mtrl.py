@@ -27,8 +27,8 @@ import numpy as np
 from pydantic import Field
 
 from models.arrays import Float, Int
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Fitted, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.tasks.regression import linear, relationship
 from models.methods.tasks.regression.inputs import INPUTS, TaskParams, bytes_of_table
@@ -37,7 +37,7 @@ from models.methods.tasks.regression.relationship import TaskMoments
 from models.methods.tasks.regression.result import average_linkage, place, result
 from models.methods.tasks.regression.splits import folds, held_out
 from models.methods.tasks.regression.table import Table, check, table_of
-from models.progress import Progress, subprogress
+from models.running.progress import Progress, subprogress
 from models.tree.tree import Tree
 
 MOST_TASKS = 2_000

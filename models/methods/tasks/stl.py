@@ -29,7 +29,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from models.data import Data
+from models.inputs.data import Data
 from models.method import Fitted, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.tasks.regression import single
 from models.methods.tasks.regression.inputs import INPUTS, TaskParams, bytes_of_table
@@ -37,7 +37,7 @@ from models.methods.tasks.regression.linear import Standardization
 from models.methods.tasks.regression.result import average_linkage, place, result, weight_distances
 from models.methods.tasks.regression.splits import folds, held_out
 from models.methods.tasks.regression.table import check, table_of
-from models.progress import subprogress
+from models.running.progress import subprogress
 from models.tree.tree import Tree
 
 

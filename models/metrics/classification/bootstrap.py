@@ -8,7 +8,7 @@ import numpy as np
 
 from models.arrays import Float
 from models.metrics.classification.scores import METRICS, MetricId, Statistics
-from models.progress import Progress, silent
+from models.running.progress import Progress, silent
 
 VALUES = 1 << 22
 """Weights of rows that are held at a time (32 MiB)."""

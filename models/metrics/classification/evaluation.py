@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from models.errors import UsageError
-from models.label_sets import LabelSets
+from models.inputs.label_sets import LabelSets
 from models.method import PredictionOptions
 from models.metrics.classification.bootstrap import INTERVAL, resampled
 from models.metrics.classification.outcomes import Outcomes, Predict, outcomes
 from models.metrics.classification.scores import METRIC_IDS, METRICS, MetricId, statistics
 from models.metrics.classification.tables import DEFAULT_TABLES, Rows, TableId, table
 from models.metrics.classification.true_labels import true_labels
-from models.progress import Progress, silent, subprogress
+from models.running.progress import Progress, silent, subprogress
 from models.tree.tree import Tree
 
 

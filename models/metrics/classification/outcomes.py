@@ -11,7 +11,7 @@ from models.arrays import Float, Int, Mask, row_blocks
 from models.method import ClassAnswers, PredictionOptions, Predictions
 from models.metrics.classification.node_sets import NodeSets
 from models.metrics.classification.true_labels import TrueLabels
-from models.progress import Progress, silent
+from models.running.progress import Progress, silent
 
 VALUES = 1 << 24
 """Probabilities that are held at a time (128 MiB)."""

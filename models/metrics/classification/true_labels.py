@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Int
-from models.data import listed
 from models.errors import UsageError
-from models.label_sets import LabelSets
+from models.inputs.data import listed
+from models.inputs.label_sets import LabelSets
 from models.metrics.classification.node_sets import NodeSets
 from models.tree.named import NONE, SEVERAL, NamedNodes
 from models.tree.tree import Tree

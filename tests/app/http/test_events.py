@@ -17,6 +17,7 @@ from fastapi.sse import ServerSentEvent
 from starlette.types import Message, Receive, Scope, Send
 
 from app.http.observability import Metrics, Observed
+from app.resources.jobs.events import server_sent
 from tests.app.conftest import Api, Live, new_job
 from workers.model import Advance
 
@@ -173,7 +174,7 @@ def test_a_follower_catches_up_with_what_others_have_read(api: Api) -> None:
         events: list[ServerSentEvent] = []
         collected.append(events)
         async for event in api.service.feeds.follow("local", job_id, after, lambda: False):
-            events.append(event)
+            events.append(server_sent(event))
             if len(events) == n_events:
                 joined.set()
 

@@ -12,7 +12,9 @@ import pyarrow as pa
 import pytest
 
 from app.http import streaming
-from app.routes import nodes, predictions, views
+from app.resources.predictions import routes as predictions
+from app.resources.trees.nodes import routes as nodes
+from app.resources.trees.views import routes as views
 from models.method import Predictions
 from tests.app.conftest import Working
 from workers.artifacts import results

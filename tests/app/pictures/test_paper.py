@@ -18,14 +18,16 @@ import pytest
 from fontTools.ttLib import TTFont
 from PIL import Image
 
-from app.pictures import bars, moves, selective
-from app.pictures.bars import Bars
 from app.pictures.lettering import width, wrapped
-from app.pictures.moves import Move, Moves
 from app.pictures.paper import FONT_PT, MM, PT, Paper
-from app.pictures.selective import Selective
 from app.pictures.svg import svg
 from app.pictures.typefaces import Typefaces
+from app.resources.calibrations import picture as selective
+from app.resources.calibrations.picture import Selective
+from app.resources.drifts import picture as moves
+from app.resources.drifts.picture import Move, Moves
+from app.resources.models.stretches import picture as bars
+from app.resources.models.stretches.picture import Bars
 from models.errors import UsageError
 from models.tree.build import from_partition
 from tests.app.pictures.font_kit import make_font

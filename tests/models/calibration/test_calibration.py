@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from models.answers.class_scores import ClassScores, finite
 from models.arrays import Float, Int
 from models.calibration.calibration import Calibration
 from models.calibration.climbing import ClassTree
 from models.calibration.fit import FittedCalibration, fitted_calibration
 from models.calibration.options import CalibrationTerms
-from models.class_scores import ClassScores, finite
 from models.errors import UsageError
 from models.tree.newick import read
 from tests.models.calibration.calibration_kit import drawn, under, up

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from models.arrays import Float
 from models.calibration.class_rows import class_scores
 from models.calibration.climbing import ClassTree, Rows
-from models.data import Data
 from models.errors import UsageError
-from models.label_sets import LabelSets
+from models.inputs.data import Data
+from models.inputs.label_sets import LabelSets
 from models.method import Method, Model, Predictions
 from models.numerics.softmax import log_softmax
 from models.registry import method
@@ -111,7 +111,7 @@ def test_classes_that_do_not_fit_in_memory_are_refused(monkeypatch: pytest.Monke
     fitted = used.fit(data, used.Params())
     assert fitted.model is not None
     assert class_scores(used, fitted.model, fitted.tree, Data({"features": points})).n_rows == 4
-    monkeypatch.setattr("models.memory.available", lambda: 100)
+    monkeypatch.setattr("models.running.memory.available", lambda: 100)
     with pytest.raises(UsageError, match="'calibration' would need") as error:
         class_scores(used, fitted.model, fitted.tree, Data({"features": points}))
     assert error.value.code == "too-large"

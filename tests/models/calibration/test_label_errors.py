@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from models.answers.class_scores import ClassScores, finite
 from models.arrays import Float
 from models.calibration.climbing import ClassTree
 from models.calibration.label_errors import label_errors
-from models.class_scores import ClassScores, finite
 from tests.models.calibration.calibration_kit import drawn, under, up
 
 

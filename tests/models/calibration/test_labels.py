@@ -7,7 +7,7 @@ import pytest
 
 from models.calibration.labels import label_classes
 from models.errors import UsageError
-from models.label_sets import LabelSets
+from models.inputs.label_sets import LabelSets
 from models.tree.newick import read
 
 # A root r with a leaf "7" and a node "pet" over "cat" and "dog".

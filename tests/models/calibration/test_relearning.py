@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+from models.answers.class_scores import ClassScores
 from models.arrays import Float
 from models.calibration import relearning
 from models.calibration.relearning import N_FOLDS, SHRINKAGE, relearned
-from models.class_scores import ClassScores
 
 
 def scores_of(logits: Float) -> ClassScores:

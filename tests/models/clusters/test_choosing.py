@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from models.clusters.choosing import Choice, candidates, check_count, highest, lowest
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.methods.partitions.kmeans import KMeansParams
-from models.progress import subprogress
+from models.running.progress import subprogress
 
 
 def chosen(**params: Any) -> KMeansParams:

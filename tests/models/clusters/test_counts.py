@@ -18,8 +18,8 @@ from models.clusters.counts import (
     top_terms,
     zero_rows,
 )
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from tests.pairwise_kit import pairwise
 
 

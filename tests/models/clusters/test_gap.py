@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models.clusters.criteria import GapReference, by_gap, first_within
-from models.progress import silent
+from models.running.progress import silent
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from models.clusters import lloyd
 from models.clusters.kmeans import KMeansEffort
 from models.clusters.lloyd import in_pieces, in_process, settle, sums_of
-from models.crew import SHARED, Alone
-from models.progress import silent
-from models.rows import ArrayRows, ChosenRows
+from models.inputs.rows import ArrayRows, ChosenRows
+from models.running.crew import SHARED, Alone
+from models.running.progress import silent
 
 
 def points(seed: int = 0, n_points: int = 500, n_features: int = 5) -> np.ndarray:

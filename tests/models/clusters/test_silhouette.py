@@ -11,7 +11,7 @@ from sklearn.metrics import silhouette_score
 
 from models.clusters import criteria
 from models.clusters.criteria import silhouettes
-from models.progress import silent
+from models.running.progress import silent
 
 
 def silhouettes_of(features: np.ndarray, *partitions: np.ndarray, seed: int = 0) -> list[float]:

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from scipy.stats import multivariate_normal
 
 from models.clusters.kmeans import bic, nearest, spherical, squared_distances
+from models.inputs.rows import ArrayRows
 from models.method import Model
-from models.rows import ArrayRows
 
 
 def points(seed: int = 0, n_points: int = 40, n_features: int = 3) -> np.ndarray:

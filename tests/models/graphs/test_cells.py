@@ -11,9 +11,9 @@ from models.graphs import cells
 from models.graphs.cells import nearest_by_rows
 from models.graphs.lengths import Neighbours
 from models.graphs.neighbours import nearest
+from models.inputs.rows import ArrayRows
 from models.numerics.distances import DistanceMetric, FlatRows
-from models.progress import silent
-from models.rows import ArrayRows
+from models.running.progress import silent
 
 FLAT_METRICS: tuple[DistanceMetric, ...] = ("euclidean", "sqeuclidean", "cosine", "correlation")
 

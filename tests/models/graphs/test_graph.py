@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from models.graphs.graph import Graph, neighbour_graph
-from models.progress import silent
+from models.running.progress import silent
 
 
 def graph(points: np.ndarray, k: int, metric: str = "euclidean") -> Graph:

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.spatial.distance import cdist
 
-from models import memory, registry
-from models.data import Data
+from models import registry
 from models.errors import UsageError
 from models.graphs.nearest_points import PointSearch
+from models.inputs.data import Data
 from models.numerics.distances import DistanceMetric
+from models.running import memory
 
 METRICS = get_args(DistanceMetric)
 

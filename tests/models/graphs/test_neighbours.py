@@ -12,7 +12,7 @@ from models.errors import Cancelled, UsageError
 from models.graphs import cells, neighbours
 from models.graphs.neighbours import nearest, require_index
 from models.numerics.distances import DistanceMetric
-from models.progress import silent
+from models.running.progress import silent
 
 
 def clusters(n_points: int, n_columns: int = 8, seed: int = 0) -> np.ndarray:

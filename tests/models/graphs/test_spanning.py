@@ -16,7 +16,7 @@ from models.graphs.spanning import tree as module
 from models.graphs.spanning.groups import joining_edges
 from models.graphs.spanning.rows import condensed_rows, core_distances, tree_by_rows
 from models.graphs.spanning.tree import SpanningMetric, spanning_tree
-from models.progress import silent
+from models.running.progress import silent
 
 KINDS = ("scattered", "grid", "copies", "far", "groups", "equal", "tiny")
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from models.errors import UsageError
-from models.item_table import ItemColumn, Kind, ranked
+from models.inputs.items import ItemColumn, Kind, ranked
 from models.items import aggregates, rankings
 from models.items.conditions import MOST_CONDITIONS, Condition, meeting, meeting_all
 from models.items.images import MOST_BYTES, media_type, require_image

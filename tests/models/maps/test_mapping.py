@@ -11,14 +11,14 @@ from pydantic import ValidationError
 
 from models.arrays import Array
 from models.errors import UsageError
+from models.inputs.rows import ArrayRows
 from models.maps import faithfulness, mapping
 from models.maps.disc import in_disc
 from models.maps.faithfulness import neighbours_kept
 from models.maps.mapping import disc_map, mapped
 from models.maps.options import NEEDS, MapTerms
 from models.numerics import poincare
-from models.progress import silent
-from models.rows import ArrayRows
+from models.running.progress import silent
 
 
 def groups(n_each: int = 25) -> tuple[Array, Array]:

@@ -8,10 +8,10 @@ import scipy.sparse as sp
 
 from models.arrays import Array, Float
 from models.errors import UsageError
+from models.inputs.rows import ArrayRows
 from models.maps import principal
 from models.maps.principal import components
-from models.progress import silent
-from models.rows import ArrayRows
+from models.running.progress import silent
 
 
 def literal(rows: Array, n: int) -> tuple[Float, float]:

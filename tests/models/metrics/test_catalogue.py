@@ -20,7 +20,7 @@ from models.metrics import costs, triples
 from models.metrics.catalogue import METRICS, evaluate
 from models.metrics.hierarchical import upper_part
 from models.metrics.pairs import Gaussian
-from models.progress import silent
+from models.running.progress import silent
 from models.tree.build import from_merges, from_partition
 from models.tree.cut import cut
 from models.tree.rows import over_rows

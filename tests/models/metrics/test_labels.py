@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import UsageError
-from models.label_sets import LabelSets
+from models.inputs.label_sets import LabelSets
 from models.metrics.labels import classes_of
 
 

@@ -12,9 +12,9 @@ from sklearn import decomposition, preprocessing
 
 from models.arrays import Float
 from models.errors import UsageError
+from models.inputs.rows import ArrayRows
 from models.preprocess import pipeline as pipelines
 from models.preprocess.pipeline import Pipeline, PreparedRows, fit, parsed
-from models.rows import ArrayRows
 from tests.pairwise_kit import pairwise
 
 COUNTS = np.random.default_rng(0).poisson(0.7, (120, 15)).astype(np.float64)

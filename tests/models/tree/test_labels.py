@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import UsageError
-from models.label_sets import LabelSets
+from models.inputs.label_sets import LabelSets, at_most_one
 from models.tree.build import from_partition
-from models.tree.labels import Labels, at_most_one, labels, leaf_codes, mix
+from models.tree.labels import Labels, labels, leaf_codes, mix
 from models.tree.tree import Tree
 from models.tree.walk import path
 from tests.models.tree.strategies_kit import random_tree

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.arrays import Arrays
-from models.crew import SHARED, Piece
-from models.progress import Progress, silent
+from models.running.crew import SHARED, Piece
+from models.running.progress import Progress, silent
 from workers.artifacts.results import mapped_arrays, save_arrays
 from workers.child.crew import LARGEST_POST, Assignment, Crew
 from workers.model import MOST_PIECES

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 
 from models import registry
-from models.data import Data
+from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.features.hac import HAC
 from models.tree.walk import path

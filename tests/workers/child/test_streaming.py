@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
+from models.inputs.rows import Rows
 from models.methods.logits.l2h import L2H
 from models.registry import methods
-from models.rows import Rows
 from tests.workers.child.process_kit import child_pool
 from tests.workers.conftest import Server
 from tests.workers.formats.files_kit import bfloat16, bfloat16_file

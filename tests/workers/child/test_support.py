@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from models.crew import Alone
-from models.data import Earlier
 from models.errors import UsageError
-from models.label_sets import LabelSets
-from models.progress import silent
-from models.rows import ArrayRows, Rows
+from models.inputs.data import Earlier
+from models.inputs.label_sets import LabelSets
+from models.inputs.rows import ArrayRows, Rows
+from models.running.crew import Alone
+from models.running.progress import silent
 from models.tree.build import from_parents
 from workers.child import support
 from workers.child.fit import Plan

@@ -19,7 +19,7 @@ from safetensors.numpy import save_file
 from sklearn.datasets import dump_svmlight_file
 
 from models.errors import UsageError
-from models.label_sets import LabelSets
+from models.inputs.label_sets import LabelSets
 
 MATRICES = [
     *(("npy", dtype) for dtype in ("?", "u1", "i4", "i8", "f2", "f4", "f8", ">f4", ">f8")),

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.label_sets import LabelSets
+from models.inputs.label_sets import LabelSets
 from models.tree.tree import Tree
 from tests.workers.formats.files_kit import (
     MATRIX,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.data import Value
+from models.inputs.data import Value
 from models.tree.tree import Tree
 from tests.workers.formats.files_kit import refused
 from workers.formats import roles

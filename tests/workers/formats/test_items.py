@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from models.errors import UsageError
-from models.item_table import MOST_COLUMNS, ItemTable
+from models.inputs.items import MOST_COLUMNS, ItemTable
 from tests.workers.formats.files_kit import image_bytes, write_images
 from workers.formats import image_zip
 from workers.formats.catalogue import format_of, inspect, load

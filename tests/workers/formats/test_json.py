@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.data import Value
+from models.inputs.data import Value
 from tests.workers.formats.files_kit import refused, survives
 from workers.formats import catalogue, json, roles
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.data import Value
-from models.label_sets import LabelSets
+from models.inputs.data import Value
+from models.inputs.label_sets import LabelSets
 from tests.workers.formats.files_kit import refused, rows_of
 from workers.formats import json as json_format
 from workers.formats import roles

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.errors import UsageError
-from models.label_sets import LabelSets
+from models.inputs.label_sets import LabelSets
 from tests.workers.formats.files_kit import npy_bytes, refused, rows_of, survives
 from workers.formats import catalogue, labels, npz
 from workers.formats.facts import Bounds

@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from models.errors import UsageError
-from models.rows import ArrayRows, Rows
+from models.inputs.rows import ArrayRows, Rows
 from tests.workers.formats.files_kit import MATRICES, SHAPE, refused, same_rows, write, write_matrix
 from workers.formats import catalogue, raw, safetensors
 from workers.formats.raw import LocalContent, MappedRows, runs

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.data import Data, Value
 from models.errors import UsageError
+from models.inputs.data import Data, Value
 from models.tree.tree import Tree
 from tests.workers.formats.files_kit import refused
 from workers.formats import roles

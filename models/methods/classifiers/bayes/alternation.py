@@ -9,7 +9,7 @@ import numpy as np
 
 from models.arrays import Arrays
 from models.method import Checkpoint
-from models.progress import Progress, held_progress
+from models.running.progress import Progress, held_progress
 
 S = TypeVar("S")
 

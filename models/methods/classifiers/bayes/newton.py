@@ -16,7 +16,7 @@ from models.arrays import Float
 from models.methods.classifiers.bayes.design import Design
 from models.methods.classifiers.bayes.elimination import Elimination
 from models.methods.classifiers.bayes.likelihood import Expansion, Likelihood
-from models.progress import Progress
+from models.running.progress import Progress
 
 LARGEST_BLOCK = 512
 """Number of columns up to which the preconditioner has blocks."""

@@ -23,7 +23,7 @@ from models.methods.classifiers.bayes.likelihood import Likelihood
 from models.methods.classifiers.bayes.newton import Mode, climbed
 from models.methods.classifiers.bayes.precisions import Precisions, information_of, spread_of
 from models.methods.classifiers.classes.class_tree import ClassTree
-from models.progress import Progress
+from models.running.progress import Progress
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -31,7 +31,7 @@ from models.methods.classifiers.bayes.quadratic_bound import (
     slope,
 )
 from models.methods.classifiers.classes.class_tree import ClassTree
-from models.progress import Progress
+from models.running.progress import Progress
 
 
 @dataclass(frozen=True, slots=True, eq=False)

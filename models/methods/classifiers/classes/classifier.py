@@ -13,12 +13,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from models import memory
 from models.arrays import Array, Arrays, Int, Matrix, row_blocks
-from models.checks import blocks, require_columns, require_squares, require_width
-from models.crew import Alone, Piece
-from models.data import Data, require_finite
 from models.errors import UsageError
+from models.inputs.checks import blocks, require_columns, require_squares, require_width
+from models.inputs.data import Data, require_finite
 from models.method import Fitted, Method, Model, PredictionOptions, Predictions, Run, Shapes
 from models.methods.classifiers.classes.answers import BLOCK, Link, Rule, answers
 from models.methods.classifiers.classes.arrangement import Arrangement
@@ -42,7 +40,9 @@ from models.methods.classifiers.classes.validation import (
     tally,
     tuning_of,
 )
-from models.progress import Progress, subprogress
+from models.running import memory
+from models.running.crew import Alone, Piece
+from models.running.progress import Progress, subprogress
 from models.tree.tree import Tree, sizes
 
 VALIDATED = 0.8

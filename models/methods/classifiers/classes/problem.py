@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Float, Int, Mask, Matrix
-from models.checks import as_floats
-from models.data import Data, require_finite
 from models.errors import UsageError
-from models.label_sets import LabelSets, label_sets
+from models.inputs.checks import as_floats
+from models.inputs.data import Data, require_finite
+from models.inputs.label_sets import LabelSets, label_sets
 from models.methods.classifiers.classes.arrangement import Arrangement, arranged, flat
 from models.methods.classifiers.classes.class_graph import ClassGraph
 from models.methods.classifiers.classes.class_tree import ClassTree
@@ -79,7 +79,7 @@ class Problem:
 
 
 def label_sets_of(data: Data) -> LabelSets:
-    """The labels by row; see `models.label_sets.label_sets`."""
+    """The labels by row; see `models.inputs.label_sets.label_sets`."""
     return label_sets(data.values["labels"], data.matrix("features").shape[0], data.names())
 
 

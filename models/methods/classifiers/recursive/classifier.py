@@ -6,7 +6,6 @@ from abc import abstractmethod
 from typing import TypeVar
 
 from models.arrays import Arrays
-from models.crew import Piece
 from models.method import Run
 from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.problem import Problem
@@ -17,6 +16,7 @@ from models.methods.classifiers.recursive.inputs import (
     penalty_of,
 )
 from models.methods.classifiers.recursive.penalty import Penalty
+from models.running.crew import Piece
 
 P = TypeVar("P", bound=RecursiveParams)
 

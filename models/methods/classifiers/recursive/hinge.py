@@ -25,7 +25,7 @@ from models.methods.classifiers.classes.dual_fit import DualFit
 from models.methods.classifiers.classes.problem import Problem, has_constant
 from models.methods.classifiers.recursive.inputs import Effort
 from models.methods.classifiers.recursive.penalty import Penalty
-from models.progress import Progress
+from models.running.progress import Progress
 
 EPOCHS = 1000
 """The most passes over a class's rows before the next class takes its turn."""

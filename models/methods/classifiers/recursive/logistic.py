@@ -27,7 +27,7 @@ from models.methods.classifiers.recursive.penalty import (
     DiagonalElimination,
     Penalty,
 )
-from models.progress import Progress
+from models.running.progress import Progress
 
 MOST_BLOCK_VALUES = 1 << 25
 """The most values in the nodes' Hessian matrices (256 MiB)."""

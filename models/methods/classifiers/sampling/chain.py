@@ -16,7 +16,7 @@ from models.arrays import Arrays, Float
 from models.method import Checkpoint
 from models.methods.classifiers.sampling.branches import BranchModel
 from models.methods.classifiers.sampling.hamiltonian import StepSize, moved
-from models.progress import Progress
+from models.running.progress import Progress
 
 FIRST_STEP = 0.1
 MASSES_AT = (0.1, 0.25, 0.5, 0.75)

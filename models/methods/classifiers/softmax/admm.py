@@ -29,7 +29,7 @@ from models.methods.classifiers.softmax.objective import (
     log_sums,
 )
 from models.numerics.softmax import log_softmax
-from models.progress import Progress
+from models.running.progress import Progress
 
 BALANCING = 200
 """Sweeps in which `rho` may change; it converges for any that stays."""

@@ -20,7 +20,7 @@ from models.methods.classifiers.softmax.objective import (
     SoftmaxObjective,
     gap,
 )
-from models.progress import Progress
+from models.running.progress import Progress
 
 DEPTH = 10
 """Steps that are remembered; 10 take 5 to 15 per cent fewer steps than 5."""

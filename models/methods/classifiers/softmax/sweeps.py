@@ -46,7 +46,7 @@ from models.methods.classifiers.softmax.objective import (
     SoftmaxObjective,
     gap,
 )
-from models.progress import Progress
+from models.running.progress import Progress
 
 Acceleration: TypeAlias = Literal["none", "centering", "anderson"]
 

@@ -26,7 +26,7 @@ from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.dual_fit import DualFit
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.structured.penalty import Orthogonal, Plain
-from models.progress import Progress
+from models.running.progress import Progress
 
 EPOCHS = 30
 """The most passes over rows that are not settled, and the candidates that mattered so far, before

@@ -25,7 +25,7 @@ from models.clusters.kmeans import KMeansEffort, best_run, squared_distances
 from models.methods.deep.trees.losses import TreeLosses, tree_losses
 from models.methods.deep.trees.shape import TreeShape
 from models.numerics.adam import Adam
-from models.progress import Progress
+from models.running.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Tensor

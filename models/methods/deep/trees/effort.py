@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from models.device import Device
+from models.running.device import Device
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import numpy as np
 from models.arrays import Array, Float, Int, Single
 from models.clusters.kmeans import SMALLEST_VARIANCE, squared_distances
 from models.clusters.placing import by_size
-from models.images import ImageSize
+from models.inputs.images import ImageSize
 from models.method import Fitted, Model, Run
 from models.methods.deep.networks.augmentation import Augmentation
 from models.methods.deep.networks.scaling import measure_scaling
@@ -27,7 +27,7 @@ MOST_LATE_FALL = 0.1
 def fit(
     rows: Array, size: ImageSize | None, names: list[str], effort: TreeEffort, run: Run
 ) -> Fitted:
-    """The whole fit. To be called within `models.device.computing`.
+    """The whole fit. To be called within `models.running.device.computing`.
 
     rows : (n_points, n_features), finite. size : of the images that they are.
     names : of the leaves, the largest first.

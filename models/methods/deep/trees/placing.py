@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 
 from models.arrays import Array, Arrays, Float, Int, Single, row_blocks
-from models.checks import require_width
 from models.clusters.kmeans import log_posterior, squared_distances
-from models.data import require_finite
 from models.errors import UsageError
+from models.inputs.checks import require_width
+from models.inputs.data import require_finite
 from models.method import Model, Predictions
 from models.methods.deep.networks.layers import forward, widths_of
 from models.methods.deep.networks.scaling import BLOCK, RowScaling

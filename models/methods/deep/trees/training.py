@@ -28,7 +28,7 @@ from models.methods.deep.networks.scaling import BLOCK, RowScaling
 from models.methods.deep.trees.cluster_tree import ClusterTree
 from models.methods.deep.trees.effort import TreeEffort
 from models.numerics.adam import Adam
-from models.progress import Progress, held_progress, subprogress
+from models.running.progress import Progress, held_progress, subprogress
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -73,7 +73,7 @@ class Training:
 
 
 class Trainer:
-    """Trains on given rows. To be used within `models.device.computing`."""
+    """Trains on given rows. To be used within `models.running.device.computing`."""
 
     def __init__(
         self,

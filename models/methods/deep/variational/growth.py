@@ -43,7 +43,7 @@ from models.methods.deep.variational.phases import (
     points_of_leaves,
 )
 from models.methods.deep.variational.topology import NONE, Topology
-from models.progress import Progress
+from models.running.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor

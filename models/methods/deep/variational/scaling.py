@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from models.arrays import Array, Float, Int, Single, row_blocks
-from models.data import require_finite
 from models.errors import UsageError
+from models.inputs.data import require_finite
 from models.methods.deep.networks.scaling import BLOCK, RowScaling, measure_scaling
 from models.methods.deep.variational.densities import Likelihood
 

@@ -31,7 +31,7 @@ from models.methods.features.boxes.loops.layout import (
 )
 from models.methods.features.boxes.loops.rotation import Rule, wrap_all
 from models.methods.features.boxes.loops.search import scan, search
-from models.progress import Progress
+from models.running.progress import Progress
 
 BLOCK = 256
 """Number of points inserted at a time."""

@@ -22,8 +22,8 @@ import numpy as np
 
 from models.arrays import Array, Float, Int, row_blocks
 from models.clusters.placing import at_leaves
-from models.data import Data
 from models.graphs.nearest_points import PointSearch, new_features, new_pairs
+from models.inputs.data import Data
 from models.method import Model, Predictions
 from models.methods.features.density.condensed import Condensed
 from models.numerics.distances import DistanceMetric

@@ -24,8 +24,8 @@ import numpy as np
 
 from models.arrays import Array, Float, Int, row_blocks
 from models.clusters.placing import by_size
-from models.progress import Progress
-from models.rows import ChosenRows, Rows
+from models.inputs.rows import ChosenRows, Rows
+from models.running.progress import Progress
 from models.tree.build import from_parents
 from models.tree.parents import under
 from models.tree.tree import Tree

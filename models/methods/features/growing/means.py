@@ -18,15 +18,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Array, Float, Int, row_blocks
-from models.checks import for_loops, require_width
 from models.clusters import lloyd
 from models.clusters.kmeans import KMeansEffort, seeds
-from models.data import Data
+from models.inputs.checks import for_loops, require_width
+from models.inputs.data import Data
+from models.inputs.rows import ChosenRows, Rows
 from models.method import Model, Predictions, Run, Shapes
 from models.methods.features.growing.frontier import Choice, GrownTree, Split, grow
 from models.numerics.softmax import log_softmax
-from models.progress import Progress, held_progress, subprogress
-from models.rows import ChosenRows, Rows
+from models.running.progress import Progress, held_progress, subprogress
 from models.tree.tree import Tree
 from models.tree.walk import paths
 

@@ -22,16 +22,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Array, Float, Int, row_blocks
-from models.checks import count_distinct
 from models.clusters.kmeans import KMeansEffort, best_run
-from models.data import Data
 from models.graphs.graph import Graph, neighbour_graph
 from models.graphs.nearest_points import PointSearch, new_features
 from models.graphs.spectra import Spectrum, Unresolved
+from models.inputs.checks import count_distinct
+from models.inputs.data import Data
+from models.inputs.rows import Rows
 from models.method import Model, Predictions
 from models.methods.features.growing.frontier import Split
-from models.progress import Progress
-from models.rows import Rows
+from models.running.progress import Progress
 from models.tree.parents import places
 from models.tree.tree import Tree
 from models.tree.walk import paths

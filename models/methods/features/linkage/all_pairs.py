@@ -28,7 +28,7 @@ from models.numerics.distances import (
     pairwise,
     refuse_distance,
 )
-from models.progress import Progress, subprogress
+from models.running.progress import Progress, subprogress
 
 
 def condensed_distances(similarity: npt.NDArray[Any]) -> Float:

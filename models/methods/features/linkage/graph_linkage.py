@@ -17,7 +17,7 @@ import numpy as np
 
 from models.arrays import Array, Float, Int
 from models.graphs.graph import Graph
-from models.progress import Progress
+from models.running.progress import Progress
 
 GraphRule = Literal[
     "single", "complete", "average", "weighted", "ward", "centroid", "median", "spread"

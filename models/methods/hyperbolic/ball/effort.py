@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from models.device import Device
+from models.running.device import Device
 
 TreeLoss = Literal["expected", "sigmoid", "softplus"]
 StructureForm = Literal["distance", "norms"]

@@ -28,11 +28,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from models.arrays import Float, Int, Single, row_blocks
+from models.inputs.rows import Rows
 from models.methods.hyperbolic.ball import decoding
 from models.methods.hyperbolic.ball.scaling import BallScaling
 from models.numerics import poincare
-from models.progress import Progress, subprogress
-from models.rows import Rows
+from models.running.progress import Progress, subprogress
 from models.tree.build import from_parents
 from models.tree.parents import under
 from models.tree.tree import Tree

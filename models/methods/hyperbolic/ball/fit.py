@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from models.arrays import Array
-from models.data import Earlier
 from models.errors import UsageError
+from models.inputs.data import Earlier
+from models.inputs.rows import Rows
 from models.method import Fitted, Run
 from models.methods.hyperbolic.ball.all_reduce import SINGLE, AllReduce
 from models.methods.hyperbolic.ball.effort import BallEffort, GHHCEffort, SeedingEffort
@@ -31,8 +32,7 @@ from models.methods.hyperbolic.ball.seeding import start_nodes
 from models.methods.hyperbolic.ball.training import TrainedNodes, train
 from models.methods.hyperbolic.ball.tree_cost import PoolTreeCost, TreeCost
 from models.methods.hyperbolic.ball.triples import PoolTriples, pool_rng
-from models.progress import Progress, subprogress
-from models.rows import Rows
+from models.running.progress import Progress, subprogress
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,7 +44,7 @@ MOST_POOLS = 4
 def fit(rows: Rows, earlier: Earlier | None, effort: GHHCEffort, run: Run) -> Fitted:
     """The whole fit.
 
-    To be called within `models.device.computing`.
+    To be called within `models.running.device.computing`.
     earlier : a job of `ghhc` from whose nodes and scaling the fit starts.
     """
     scaling = measure_scaling(

@@ -30,7 +30,7 @@ from models.methods.hyperbolic.ball.all_reduce import AllReduce, DistributedAllR
 from models.methods.hyperbolic.ball.descent import Descent
 from models.methods.hyperbolic.ball.effort import BallEffort, BallObjective
 from models.methods.hyperbolic.ball.triples import batch_rng, draw_triples
-from models.progress import Progress
+from models.running.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Tensor

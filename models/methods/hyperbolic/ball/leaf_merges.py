@@ -28,7 +28,7 @@ from models.methods.hyperbolic.ball.extraction import BallTree
 from models.numerics import poincare
 from models.numerics.agglomeration import merged
 from models.numerics.distances import pairwise
-from models.progress import Progress
+from models.running.progress import Progress
 from models.tree.build import from_parents
 from models.tree.tree import Tree
 

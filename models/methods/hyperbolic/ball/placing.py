@@ -18,13 +18,13 @@ from typing import TypeAlias
 import numpy as np
 
 from models.arrays import Array, Float, Int, Int32, Single, row_blocks
-from models.checks import require_usable, require_width
+from models.inputs.checks import require_usable, require_width
+from models.inputs.rows import Rows
 from models.method import Model, Predictions
 from models.methods.hyperbolic.ball import decoding
 from models.methods.hyperbolic.ball.extraction import BallTree
 from models.methods.hyperbolic.ball.scaling import BallScaling, from_model
 from models.numerics import poincare
-from models.rows import Rows
 from models.tree.tree import Tree
 from models.tree.walk import paths
 

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from models.arrays import Int, Int32, Single, row_blocks
-from models.checks import distinct
-from models.data import require_finite
 from models.graphs.neighbours import nearest
+from models.inputs.checks import distinct
+from models.inputs.data import require_finite
+from models.inputs.rows import Rows
 from models.methods.hyperbolic.ball.scaling import BallScaling
-from models.progress import Progress, subprogress
-from models.rows import Rows
+from models.running.progress import Progress, subprogress
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -38,14 +38,14 @@ from models.methods.hyperbolic.ball.all_reduce import DistributedAllReduce, join
 from models.methods.hyperbolic.ball.descent import Descent
 from models.methods.hyperbolic.ball.effort import BallEffort
 from models.methods.hyperbolic.ball.follower_process import NO_GPU_MEMORY, NO_MEMORY
-from models.progress import Progress
+from models.running.progress import Progress
 from umbel import floors
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from models.device import Device
     from models.methods.hyperbolic.ball.pools import Pool
+    from models.running.device import Device
 
 PROCESS_BYTES = 300 << 20
 """The memory of a process besides its part of a step."""

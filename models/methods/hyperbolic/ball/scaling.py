@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 
 from models.arrays import Array, Arrays, Float, Mask, Single, row_blocks
-from models.checks import require_usable
 from models.errors import UsageError
+from models.inputs.checks import require_usable
+from models.inputs.rows import Rows
 from models.methods.hyperbolic.ball.effort import ScalingKind
-from models.progress import Progress
-from models.rows import Rows
+from models.running.progress import Progress
 
 FAR = 1e5
 """How many times as far as half of a sample a row lies that is left out of the mean."""

@@ -32,7 +32,7 @@ from models.arrays import Float, Int, Single, row_blocks
 from models.methods.hyperbolic.ball.effort import SeedingEffort
 from models.numerics.agglomeration import merged
 from models.numerics.distances import pairwise
-from models.progress import Progress
+from models.running.progress import Progress
 
 CHAIN = 200
 """Steps of a chain of 'afk-mc2'."""

@@ -38,7 +38,7 @@ from models.methods.hyperbolic.ball.effort import BallEffort
 from models.methods.hyperbolic.ball.noise import NoiseStream
 from models.methods.hyperbolic.ball.tree_cost import TreeCost
 from models.methods.hyperbolic.ball.triples import TripleSource
-from models.progress import Progress, held_progress
+from models.running.progress import Progress, held_progress
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -19,7 +19,7 @@ import numpy as np
 from models.arrays import Arrays, Int, Int32
 from models.methods.hyperbolic.ball.all_reduce import SINGLE, AllReduce
 from models.methods.hyperbolic.ball.pools import Pool, Pools
-from models.progress import Progress
+from models.running.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -23,7 +23,7 @@ from models.arrays import Float, Int
 from models.graphs.spanning.rows import SpanningTree
 from models.graphs.spanning.tree import spanning_tree
 from models.methods.hyperbolic.leaves.ancestors import Sphere
-from models.progress import silent
+from models.running.progress import silent
 
 EXACT_POINTS = 20_000
 """Up to this many leaves the spanning tree is that of all pairs, in three dimensions or more."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from models.device import Device
 from models.methods.hyperbolic.leaves.ancestors import Sphere
+from models.running.device import Device
 
 START = 0.1
 """Radius of the sphere at the start."""

@@ -28,7 +28,7 @@ FEW_TIMES = 3_000
 
 
 def fit(similarity: Similarity, names: list[str], effort: LeafEffort, run: Run) -> Fitted:
-    """The fit, once similarities are known. To be called within `models.device.computing`.
+    """The fit, once similarities are known. To be called within `models.running.device.computing`.
 
     names : names of the points, in the order of the input.
     """

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from models.arrays import Array, Float, Int, row_blocks
-from models.checks import require_squares, require_width
-from models.data import Data, require_finite
 from models.errors import UsageError
+from models.inputs.checks import require_squares, require_width
+from models.inputs.data import Data, require_finite
 from models.method import Model, Predictions
 from models.methods.hyperbolic.ball.placing import BlockPaths, predictions_of
 from models.methods.hyperbolic.leaves.similarity import of_squares, rows_of

@@ -42,7 +42,7 @@ from models.methods.hyperbolic.leaves.objective import relaxed_cost
 from models.methods.hyperbolic.leaves.similarity import Similarity
 from models.methods.hyperbolic.leaves.tree_cost import DasguptaCost
 from models.methods.hyperbolic.leaves.triples import draw_triples
-from models.progress import Progress, subprogress
+from models.running.progress import Progress, subprogress
 from models.tree.build import from_merges
 from models.tree.tree import Tree
 
@@ -173,7 +173,7 @@ def train(
 ) -> BestLeaves:
     """The best leaves of all runs, in canonical order.
 
-    To be called within `models.device.computing`.
+    To be called within `models.running.device.computing`.
     """
     n_points = len(similarity.order)
     leaf_run = LeafRun(n_points, effort, seed, 0)

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from models.documents.counts import cooccurrences
 from models.documents.vocabulary import numbered, vocabulary
 from models.errors import UsageError
-from models.progress import Progress, subprogress
+from models.running.progress import Progress, subprogress
 
 
 def count_words(

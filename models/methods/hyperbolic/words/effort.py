@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from models.device import Device
 from models.methods.hyperbolic.ball.effort import BallEffort, Below, SeedingEffort
+from models.running.device import Device
 
 WordScaling = Literal["largest", "unit"]
 

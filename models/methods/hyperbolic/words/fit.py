@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Int
+from models.inputs.rows import ArrayRows
 from models.method import Fitted, Model, Run
 from models.methods.hyperbolic.ball.extraction import BallTree, extract
 from models.methods.hyperbolic.ball.fit import best_start, metrics_of, training_warnings
@@ -26,8 +27,7 @@ from models.methods.hyperbolic.words.placing import digests
 from models.methods.hyperbolic.words.tree import joined_word_tree, word_tree
 from models.methods.hyperbolic.words.vectors import WordVectors
 from models.methods.hyperbolic.words.words_torch import LearnedWords, WordTreeCost
-from models.progress import subprogress
-from models.rows import ArrayRows
+from models.running.progress import subprogress
 
 
 def fit(
@@ -38,7 +38,7 @@ def fit(
     facts: dict[str, Any],
     warnings: tuple[str, ...],
 ) -> Fitted:
-    """The whole fit. To be called within `models.device.computing`.
+    """The whole fit. To be called within `models.running.device.computing`.
 
     counts : in the form of `words.pairs.checked`. facts : further ones of the model.
     warnings : earlier ones.

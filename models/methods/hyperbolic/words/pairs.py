@@ -20,8 +20,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Float, Int, Int32, Mask, Matrix
-from models.data import require_finite
 from models.errors import UsageError
+from models.inputs.data import require_finite
 
 _TOLERANCE = 1e-6
 MOST = 1e30

@@ -26,8 +26,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Float, Int, Matrix, row_blocks
-from models.data import require_finite
 from models.errors import UsageError
+from models.inputs.data import require_finite
 from models.method import Model, Predictions
 from models.methods.hyperbolic.ball import decoding
 from models.methods.hyperbolic.ball.placing import block_paths, predictions_of

@@ -29,7 +29,7 @@ from models.errors import UsageError
 from models.method import Checkpoint
 from models.methods.hyperbolic.words.effort import WordScaling
 from models.methods.hyperbolic.words.pairs import WordPairs
-from models.progress import Progress
+from models.running.progress import Progress
 
 _AT_ONCE = 1 << 20
 """The number of pairs between two progress reports."""

@@ -23,8 +23,8 @@ import numpy as np
 import torch
 
 from models.arrays import Array, Arrays, Float, Int, Int32
-from models.checks import distinct
 from models.graphs.neighbours import nearest
+from models.inputs.checks import distinct
 from models.methods.hyperbolic.ball.checkpoint_arrays import prefixed, unprefixed
 from models.methods.hyperbolic.ball.descent import Descent
 from models.methods.hyperbolic.ball.pools import Pool
@@ -32,7 +32,7 @@ from models.methods.hyperbolic.ball.tree_cost import PoolTreeCost
 from models.methods.hyperbolic.ball.triples import draw_triples
 from models.methods.hyperbolic.words.pairs import WordPairs
 from models.methods.hyperbolic.words.vectors import WordVectors
-from models.progress import Progress, silent
+from models.running.progress import Progress, silent
 
 if TYPE_CHECKING:
     from torch import Tensor

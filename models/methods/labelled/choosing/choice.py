@@ -10,7 +10,7 @@ import numpy as np
 from models.methods.labelled.choosing.validation import FEWEST, Candidate, validate
 from models.methods.labelled.discovery.mixture import Clusterer
 from models.methods.labelled.supervision.known import KnownClusters
-from models.progress import Progress
+from models.running.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from models.methods.labelled.discovery.finding import find
 from models.methods.labelled.discovery.mixture import Clusterer
 from models.methods.labelled.supervision.known import KnownClusters
 from models.metrics.flat import contingency, nmi
-from models.progress import Progress, silent
+from models.running.progress import Progress, silent
 
 FEWEST = 4
 """With fewer known clusters, two to learn from and two to compare on cannot be had."""

@@ -25,7 +25,7 @@ from models.errors import UsageError
 from models.methods.labelled.densities.minimum import Effort, LocalMinimum, local_minimum
 from models.methods.labelled.densities.penalties import identity, penalized
 from models.methods.labelled.supervision.known import KnownClusters
-from models.progress import Progress
+from models.running.progress import Progress
 
 LARGEST_SHAPE = 1e4
 """A cluster whose rows hardly differ in a column is taken to have this shape there: a standard

@@ -18,7 +18,7 @@ from models.errors import UsageError
 from models.methods.labelled.densities.minimum import Effort, LocalMinimum, local_minimum
 from models.methods.labelled.metric.likelihood import ConditionalLikelihood
 from models.methods.labelled.supervision.known import KnownClusters
-from models.progress import Progress, subprogress
+from models.running.progress import Progress, subprogress
 
 N_STARTS = 3
 """From the directions in which known means differ most, filled up by those in which rows do; then

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Array, Float
-from models.progress import Progress
+from models.running.progress import Progress
 
 SHARE_OF_TOL = 1e-3
 """Steps end where one lowers the objective by less than this share of `tol`: a single step tells

@@ -18,7 +18,7 @@ from models.errors import UsageError
 from models.methods.labelled.densities.minimum import Effort, LocalMinimum, local_minimum
 from models.methods.labelled.densities.penalties import PENALTIES, penalized
 from models.methods.labelled.supervision.known import KnownClusters
-from models.progress import Progress
+from models.running.progress import Progress
 
 LEAST_RESULTANT = 1e-12
 """The mean of a cluster's directions that counts as none."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Array, Float, Int
-from models.checks import require_distinct
 from models.clusters.placing import by_size, normalize
+from models.inputs.checks import require_distinct
 from models.methods.labelled.discovery.mixture import (
     Clusterer,
     Mixture,
@@ -18,7 +18,7 @@ from models.methods.labelled.discovery.mixture import (
     climb,
     clustered,
 )
-from models.progress import Progress
+from models.running.progress import Progress
 
 MAX_ITER = 300
 """E-steps of a run."""

@@ -16,7 +16,7 @@ from models.methods.labelled.discovery.mixture import Mixture
 from models.methods.labelled.hierarchy.known_tree import KnownTree
 from models.methods.labelled.hierarchy.new_nodes import NewNode, NewNodes
 from models.methods.labelled.hierarchy.novelty import novel
-from models.progress import Progress
+from models.running.progress import Progress
 
 
 @dataclass(slots=True)

@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from models.arrays import Int, Mask
-from models.data import Data, listed
 from models.errors import UsageError
-from models.label_nodes import label_nodes, with_own_leaves
-from models.label_sets import LabelSets
+from models.inputs.data import Data, listed
+from models.inputs.label_nodes import label_nodes, with_own_leaves
+from models.inputs.label_sets import LabelSets
 from models.methods.labelled.supervision.known import read_single
 from models.tree import parents, paths
 from models.tree.build import levels_below

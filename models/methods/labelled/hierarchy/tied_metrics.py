@@ -28,7 +28,7 @@ from models.methods.labelled.hierarchy.known_tree import KnownTree
 from models.methods.labelled.metric.descent import Direct, minimize
 from models.methods.labelled.metric.holds import Hold
 from models.methods.labelled.metric.likelihood import ConditionalLikelihood
-from models.progress import Progress
+from models.running.progress import Progress
 
 Anchor: TypeAlias = Literal["identity", "l2"]
 

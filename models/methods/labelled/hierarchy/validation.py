@@ -16,7 +16,7 @@ import numpy as np
 from models.arrays import Array, Float, Int, Mask
 from models.methods.labelled.hierarchy.completion import CompletedTree
 from models.methods.labelled.hierarchy.known_tree import KnownTree
-from models.progress import Progress, subprogress
+from models.running.progress import Progress, subprogress
 
 HELD_OUT = 1 / 5
 UNLABELLED = 1 / 4

@@ -24,7 +24,7 @@ import numpy as np
 from models.arrays import Float
 from models.methods.labelled.margin.clusterings import Plane
 from models.methods.labelled.metric.cone import on_cone
-from models.progress import Progress
+from models.running.progress import Progress
 
 PRECISE = 1e-15
 """The change of the dual at which steps end: the gap is of the order of its root."""

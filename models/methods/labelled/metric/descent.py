@@ -16,7 +16,7 @@ import numpy as np
 from models.arrays import Float
 from models.method import Checkpoint
 from models.methods.labelled.metric.holds import Hold
-from models.progress import Progress
+from models.running.progress import Progress
 
 SHRINK = 0.9
 """The curvature assumed falls by this factor a step, and doubles where it was too small."""

@@ -23,7 +23,7 @@ from models.methods.labelled.discovery.mixture import Clusterer
 from models.methods.labelled.metric.descent import Loss, MetricFit
 from models.methods.labelled.metric.likelihood import ConditionalLikelihood
 from models.metrics.flat import ari, contingency
-from models.progress import Progress, subprogress
+from models.running.progress import Progress, subprogress
 
 RISING_ROUNDS = 5
 """The weight is whole from this round on; before, it grows by the same amount each round."""

@@ -25,7 +25,7 @@ from models.arrays import Float, Int
 from models.errors import UsageError
 from models.methods.labelled.metric.cone import on_cone
 from models.methods.labelled.separability.pairs import Pairs
-from models.progress import Progress
+from models.running.progress import Progress
 
 Solver: TypeAlias = Literal["dual", "clarabel", "scs"]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from models.arrays import Array, Float, Int
-from models.data import Data, listed
 from models.errors import UsageError
-from models.known_clusters import Known
-from models.label_sets import LabelSets, label_sets
+from models.inputs.data import Data, listed
+from models.inputs.known_clusters import Known
+from models.inputs.label_sets import LabelSets, label_sets
 from models.methods.labelled.supervision.pairs import CANNOT, MUST, join, read_pairs
 
 

@@ -10,13 +10,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from models.answers.stretches import FeatureStretches
 from models.arrays import Array, Arrays, Float, Matrix
-from models.checks import require_columns, require_rows, require_squares, require_width
 from models.clusters.choosing import Choice, check_count, highest, lowest
 from models.clusters.counts import term_names
 from models.clusters.placing import empty_cluster_warnings, normalize, placed
-from models.data import Data, require_finite
 from models.errors import UsageError
+from models.inputs.checks import require_columns, require_rows, require_squares, require_width
+from models.inputs.data import Data, require_finite
 from models.method import Fitted, Method, Model, Predictions, Run, Shapes
 from models.methods.labelled.discovery.finding import Discovery, find
 from models.methods.labelled.discovery.mixture import Clusterer, Mixture, clustered
@@ -24,8 +25,7 @@ from models.methods.labelled.supervision.inputs import INPUTS, SOME_OF, Discover
 from models.methods.labelled.supervision.known import KnownClusters, Labels, read_labels
 from models.methods.labelled.supervision.preparation import Preparation, prepare, spreads
 from models.methods.labelled.supervision.transformation import Transformation
-from models.progress import Progress, subprogress
-from models.stretches import FeatureStretches
+from models.running.progress import Progress, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 
 from models.arrays import Int
-from models.data import Data
 from models.errors import UsageError
-from models.known_clusters import Contradiction, Groups, Known, contradictions, known
+from models.inputs.data import Data
+from models.inputs.known_clusters import Contradiction, Groups, Known, contradictions, known
 
 MUST, CANNOT = "must_link", "cannot_link"
 _LISTED = 3

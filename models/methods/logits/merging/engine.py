@@ -16,12 +16,12 @@ from typing import Any, Literal
 import numpy as np
 
 from models.arrays import Arrays, Float, Int
-from models.crew import Crew, Piece
 from models.methods.logits.merging.empty_classes import TABLE_BYTES, Masses, class_masses, hosts
 from models.methods.logits.merging.merging import KnownBounds
 from models.methods.logits.merging.row_digest import Digest, from_arrays, joined, scan, segment_rows
 from models.methods.logits.merging.source import Source
-from models.progress import Progress
+from models.running.crew import Crew, Piece
+from models.running.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from models.methods.logits.merging.loops import rows as row_loops
 from models.methods.logits.merging.reference import TIE, Aggregation, Merges
 from models.methods.logits.merging.row_digest import Digest
 from models.methods.logits.merging.source import Source
-from models.progress import Progress
+from models.running.progress import Progress
 
 T = TypeVar("T")
 

@@ -28,7 +28,7 @@ from models.methods.logits.merging.block_lists import BlockLists, listed
 from models.methods.logits.merging.loops.rows import TAIL_ERROR
 from models.methods.logits.merging.row_digest import Digest, joined, segment_rows
 from models.methods.logits.merging.source import Source
-from models.progress import Progress
+from models.running.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -15,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Arrays, Int
-from models.crew import Crew
-from models.data import Earlier
+from models.inputs.data import Earlier
+from models.inputs.rows import Rows, widened
 from models.methods.logits.merging.empty_classes import Masses, hosts
 from models.methods.logits.merging.engine import LogitsRead, digested, masses
 from models.methods.logits.merging.merging import KnownBounds
 from models.methods.logits.merging.row_digest import Digest, from_arrays, joined
 from models.methods.logits.merging.source import Source
-from models.rows import Rows, widened
+from models.running.crew import Crew
 
 
 def packed(seen: LogitsRead, learned: Mapping[bytes, KnownBounds]) -> Arrays:

@@ -14,7 +14,7 @@ from models.arrays import Arrays, Float, Int
 from models.methods.logits.merging.loops import few
 from models.methods.logits.merging.loops import rows as row_loops
 from models.methods.logits.merging.source import Source
-from models.progress import Progress
+from models.running.progress import Progress
 
 LISTED = 8
 """Classes kept for each row. More would cost more time than the repeated reads they save."""

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Float, Int, read_only
-from models.data import require_finite
 from models.errors import UsageError
-from models.rows import ArrayRows, Rows, widened
+from models.inputs.data import require_finite
+from models.inputs.rows import ArrayRows, Rows, widened
 
 Kind = Literal["logits", "log_probs", "probs"]
 

@@ -34,7 +34,7 @@ from models.methods.margins.splitting.split import (
     unstacked,
 )
 from models.methods.margins.splitting.tasks import Tick
-from models.progress import Progress, held_progress
+from models.running.progress import Progress, held_progress
 
 NOT_TRIED = -1
 """In a checkpoint: a leaf not tried yet; lower numbers are obstacles, higher ones splits."""

@@ -12,10 +12,10 @@ import numpy.typing as npt
 from pydantic import Field
 
 from models.arrays import Int
-from models.checks import distinct, require_distinct, require_points
 from models.clusters.counts import term_names
-from models.data import Data, require_finite
 from models.errors import UsageError
+from models.inputs.checks import distinct, require_distinct, require_points
+from models.inputs.data import Data, require_finite
 from models.method import Shapes
 from models.methods.margins.splitting.alternating import Terms
 from models.methods.margins.splitting.objective import Regularizer

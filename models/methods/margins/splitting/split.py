@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from models.arrays import Array, Arrays, Float, Int
-from models.checks import count_distinct
+from models.inputs.checks import count_distinct
 from models.methods.margins.splitting import objective
 from models.methods.margins.splitting.alternating import (
     Alternation,

@@ -17,12 +17,12 @@ from typing import Literal
 import numpy as np
 
 from models.arrays import Float, Int
-from models.checks import count_distinct
 from models.clusters.kmeans import KMeansEffort, squared_distances
+from models.inputs.checks import count_distinct
 from models.methods.features.growing.spectral import Spectral
 from models.methods.margins.splitting.alternating import Problem, Weights
 from models.numerics.transport import share_out
-from models.progress import silent
+from models.running.progress import silent
 
 Start = Literal["k-means", "spectral", "random", "features", "gaps"]
 STARTS: tuple[Start, ...] = ("k-means", "spectral", "random", "features", "gaps")

@@ -32,7 +32,7 @@ import numpy as np
 from models.methods.partitions.heads.labels import Linear, gather, scores
 from models.methods.partitions.heads.source import Source
 from models.numerics.adam import Adam
-from models.progress import Progress
+from models.running.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor

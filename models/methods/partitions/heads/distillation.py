@@ -31,7 +31,7 @@ from models.methods.partitions.heads.labels import Linear, gather, scores
 from models.methods.partitions.heads.source import Source
 from models.numerics.adam import Adam
 from models.parameters import Device
-from models.progress import Progress
+from models.running.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -15,11 +15,11 @@ import numpy.typing as npt
 
 from models.arrays import Float, Int, row_blocks
 from models.clusters.placing import by_size, permute, reorder
-from models.data import require_finite
+from models.inputs.data import require_finite
+from models.inputs.rows import Rows
 from models.method import Model
 from models.methods.partitions.heads.source import naming, require_widths
 from models.numerics.softmax import log_softmax
-from models.rows import Rows
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from models.errors import UsageError
 from models.methods.partitions.heads import source as sources
 from models.methods.partitions.heads.source import ROLE, Source
-from models.progress import Progress
+from models.running.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Tensor

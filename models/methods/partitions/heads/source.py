@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import row_blocks
-from models.checks import count_up_to, refuse_clusters, require_squares, row_bytes
-from models.data import Data, require_finite
-from models.device import Device
 from models.errors import UsageError
-from models.progress import Progress
-from models.rows import Rows, widened
+from models.inputs.checks import count_up_to, refuse_clusters, require_squares, row_bytes
+from models.inputs.data import Data, require_finite
+from models.inputs.rows import Rows, widened
+from models.running.device import Device
+from models.running.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Tensor

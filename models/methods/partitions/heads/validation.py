@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from models.arrays import Float, Int
-from models.progress import Progress
+from models.running.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -19,9 +19,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models import memory
 from models.arrays import Arrays, Float, Matrix, row_blocks
-from models.checks import (
+from models.clusters.kmeans import squared_distances
+from models.errors import UsageError
+from models.inputs.checks import (
     as_floats,
     require_role,
     require_square,
@@ -29,10 +30,9 @@ from models.checks import (
     require_usable,
     require_width,
 )
-from models.clusters.kmeans import squared_distances
-from models.data import Data, require_finite
-from models.errors import UsageError
+from models.inputs.data import Data, require_finite
 from models.numerics.softmax import log_softmax
+from models.running import memory
 
 TILE = 1 << 21
 """Values of a block of affinities."""

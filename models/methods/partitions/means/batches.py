@@ -13,9 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Int, Matrix
-from models.checks import Points, require_usable, take
 from models.errors import UsageError
-from models.rows import Rows
+from models.inputs.checks import Points, require_usable, take
+from models.inputs.rows import Rows
 
 POOL = 1 << 25
 """Values of a pool."""

@@ -9,13 +9,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.arrays import Matrix
-from models.checks import as_floats
 from models.clusters.choosing import Choice, Count, candidates, lowest
 from models.clusters.criteria import by_gap, by_silhouette
 from models.clusters.kmeans import KMeansEffort, KMeansRun, best_run, bic
-from models.data import Data
 from models.errors import UsageError
-from models.progress import Progress, progress_parts, silent, subprogress
+from models.inputs.checks import as_floats
+from models.inputs.data import Data
+from models.running.progress import Progress, progress_parts, silent, subprogress
 
 
 def require_dense_for_gap(data: Data, params: Count) -> None:

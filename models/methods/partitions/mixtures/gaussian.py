@@ -17,14 +17,14 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dtrmm
 
 from models.arrays import Arrays, Float, Int
-from models.checks import blocks, require_usable
 from models.clusters.choosing import Choice, Count, candidates, lowest
 from models.clusters.criteria import by_silhouette
 from models.clusters.kmeans import squared_distances
 from models.clusters.placing import normalize
 from models.errors import UsageError
+from models.inputs.checks import blocks, require_usable
 from models.method import Run
-from models.progress import Progress, progress_parts, subprogress
+from models.running.progress import Progress, progress_parts, subprogress
 
 Covariance = Literal["full", "tied", "diag", "spherical"]
 

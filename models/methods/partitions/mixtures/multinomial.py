@@ -18,10 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Float, Int, Matrix
-from models.checks import blocks
 from models.clusters.counts import totals
 from models.clusters.placing import normalize
-from models.progress import Progress, subprogress
+from models.inputs.checks import blocks
+from models.running.progress import Progress, subprogress
 
 SMALLEST = 1e-300
 """The log share of a cluster that has lost all its rows."""

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from scipy.special import digamma, gammaln, logsumexp
 
 from models.arrays import IN_CACHE, Arrays, Float, Int, Matrix, row_blocks
-from models.progress import Progress
+from models.running.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def best_topics(
 ) -> Topics:
     """The run with the lowest perplexity, of `effort.n_init`.
 
-    features : counts as `models.checks.as_floats` gives them.
+    features : counts as `models.inputs.checks.as_floats` gives them.
     """
     from sklearn import config_context
     from sklearn.decomposition import LatentDirichletAllocation

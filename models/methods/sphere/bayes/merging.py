@@ -27,7 +27,7 @@ from models.methods.sphere.bayes.variational import Posterior, Variational, dire
 from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.passes import Sums, log_joint
 from models.numerics import bessel
-from models.progress import Progress, subprogress
+from models.running.progress import Progress, subprogress
 
 PARTNERS = 10
 """Each cluster is paired with this many of its most similar clusters."""

@@ -16,7 +16,7 @@ from models.methods.sphere.mixture.stochastic import (
     StochasticAscent,
     restored_by_batches,
 )
-from models.progress import Progress
+from models.running.progress import Progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from models.methods.sphere.mixture.climb import Climb, alternating, climb, resto
 from models.methods.sphere.mixture.mixture import Constraints, Mixture, Spread, maximize
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.numerics import bessel
-from models.progress import Progress
+from models.running.progress import Progress
 
 TURNS = 2
 """The number of alternating updates of q(mu) and q(kappa) after each pass."""

@@ -24,7 +24,7 @@ from models.methods.sphere.mixture.mixture import EMPTIED, Constraints, Mixture,
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.runs import Restarts
 from models.numerics.sphere import unit
-from models.progress import Progress, progress_parts, silent
+from models.running.progress import Progress, progress_parts, silent
 
 
 @dataclass(frozen=True, slots=True)

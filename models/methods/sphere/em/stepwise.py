@@ -20,7 +20,7 @@ from models.methods.sphere.mixture.stochastic import (
     restored_by_batches,
 )
 from models.numerics import bessel
-from models.progress import Progress
+from models.running.progress import Progress
 
 NEW_SHARE = 0.1
 """The weight of a re-seeded cluster, as a share of a mean cluster's rows; it fades unless kept."""

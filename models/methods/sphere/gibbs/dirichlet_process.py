@@ -45,7 +45,7 @@ from models.methods.sphere.gibbs.gibbs import Gibbs, expected_means, matched
 from models.methods.sphere.gibbs.move_scores import MoveScores
 from models.methods.sphere.gibbs.split_merge import Partition, SplitMerge
 from models.methods.sphere.mixture.passes import Sums
-from models.progress import Progress, silent
+from models.running.progress import Progress, silent
 
 MOST_KEPT = 500
 

@@ -29,7 +29,7 @@ from models.methods.sphere.gibbs.chain import Chain
 from models.methods.sphere.mixture.mixture import Spread
 from models.methods.sphere.mixture.passes import Passes, Sums, log_joint
 from models.numerics import bessel
-from models.progress import Progress, silent
+from models.running.progress import Progress, silent
 
 STEPS = 10
 """Metropolis steps for each log kappa in a sweep."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Float, Int, Matrix
+from models.inputs.rows import ArrayRows, Rows
 from models.method import Shapes
 from models.methods.sphere.mixture.rows import UnitRows
-from models.rows import ArrayRows, Rows
 
 POOL_BYTES = 1 << 27
 """Bytes of the rows in a pool.

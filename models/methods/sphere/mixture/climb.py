@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from models.arrays import Arrays, Float
-from models.progress import Progress, subprogress
+from models.running.progress import Progress, subprogress
 
 
 class Estimate(Protocol):

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models import device as devices
 from models.arrays import Float
-from models.device import Device
 from models.errors import UsageError
 from models.methods.sphere.mixture.passes import Passes, Sums, precision
 from models.methods.sphere.mixture.rows import UnitRows
-from models.progress import Progress
+from models.running import device as devices
+from models.running.device import Device
+from models.running.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Tensor

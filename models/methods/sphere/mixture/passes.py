@@ -27,7 +27,7 @@ import scipy.sparse as sp
 from models.arrays import Float, Matrix
 from models.methods.sphere.mixture.rows import UnitRows
 from models.numerics.sphere import unit
-from models.progress import Progress
+from models.running.progress import Progress
 
 SHARES = 16
 """The number of shares of the rows; independent of the number of threads, so that sums are too."""

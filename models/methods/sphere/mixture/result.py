@@ -12,7 +12,7 @@ from models.arrays import Arrays, Float, Int, Mask, row_blocks
 from models.clusters.choosing import Choice
 from models.clusters.counts import cluster_names, term_names
 from models.clusters.placing import by_size, empty_cluster_warnings, permute, reorder
-from models.data import Data
+from models.inputs.data import Data
 from models.method import Fitted, Model, Predictions
 from models.methods.sphere.mixture.distinctive_features import top_features
 from models.methods.sphere.mixture.in_sample import InSample

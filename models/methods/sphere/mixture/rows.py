@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Float, Int, Matrix
-from models.checks import as_floats, by_rows, take
-from models.data import Data, require_finite
 from models.errors import UsageError
-from models.rows import ArrayRows, Rows
+from models.inputs.checks import as_floats, by_rows, take
+from models.inputs.data import Data, require_finite
+from models.inputs.rows import ArrayRows, Rows
 
 SLACK = 1e-5
 """The largest accepted difference of a row's length from 1."""

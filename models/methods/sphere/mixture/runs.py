@@ -19,7 +19,7 @@ from models.errors import Cancelled
 from models.method import Checkpoint
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.numerics.sphere import seed_rows, unit
-from models.progress import Progress, silent, subprogress
+from models.running.progress import Progress, silent, subprogress
 
 SEEDING_ROWS = 20_000
 """Seeds are drawn from at most this many rows, or `SEEDING_EACH` per cluster if that is more."""

@@ -40,7 +40,7 @@ from models.methods.sphere.mixture.mixture import EMPTIED
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import SEEDING_EACH, SEEDING_ROWS, Restarts
-from models.progress import Progress, silent, subprogress
+from models.running.progress import Progress, silent, subprogress
 
 LEAST = 4
 """A step is at least about this many times the share of the rows in a batch."""

@@ -33,7 +33,7 @@ from models.methods.sphere.mixture.mixture import Constraints, Mixture, maximize
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.nested.hierarchy import Hierarchy
 from models.numerics import bessel
-from models.progress import Progress
+from models.running.progress import Progress
 
 TURNS = 2
 """The number of updates of q(mu), up and down the tree, and then of q(kappa), after each pass."""

@@ -16,8 +16,8 @@ import scipy.sparse as sp
 from models.arrays import Float, Int
 from models.clusters.choosing import MOST_CLUSTERS
 from models.clusters.placing import by_size
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.tree.build import levels_below
 from models.tree.parents import along, under
 from models.tree.tree import Tree

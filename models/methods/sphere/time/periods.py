@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Array, Int
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Model
 
 ROLE = "timestamps"

@@ -39,7 +39,7 @@ from models.arrays import Float
 from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.time.temporal import Temporal, TemporalPosterior
 from models.numerics import bessel
-from models.progress import Progress, subprogress
+from models.running.progress import Progress, subprogress
 
 MOST_ROUNDS = 30
 LEAST_CHANGE = 0.005

@@ -32,7 +32,7 @@ from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.time.weight_paths import WeightPaths
 from models.numerics import bessel
 from models.numerics.sphere import unit
-from models.progress import Progress, silent, subprogress
+from models.running.progress import Progress, silent, subprogress
 
 TURNS, SWEEPS = 2, 4
 """Updates of q(mu) and q(kappa) after each pass; and sweeps of q(mu) in each update.

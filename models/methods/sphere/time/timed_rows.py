@@ -8,10 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Arrays, Float, Int
+from models.inputs.rows import ArrayRows
 from models.methods.sphere.bayes.predictive import log_predictive
 from models.methods.sphere.mixture.rows import UnitRows
 from models.numerics import bessel
-from models.rows import ArrayRows
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from models.arrays import Arrays, Float
-from models.data import Data
+from models.inputs.data import Data
 from models.method import Checkpoint, Fitted, Run
 from models.methods.hyperbolic.ball.training import TrainedNodes
 from models.methods.tasks.regression import hierarchy, joint
@@ -19,14 +19,14 @@ from models.methods.tasks.regression.linear import Standardization
 from models.methods.tasks.regression.result import result
 from models.methods.tasks.regression.splits import folds, held_out
 from models.methods.tasks.regression.table import table_of
-from models.progress import subprogress
+from models.running.progress import subprogress
 
 SHARINGS = [10.0, 30.0, 100.0]
 """Values of `sharing` to choose from."""
 
 
 def fit(data: Data, effort: GHHCMTLEffort, run: Run) -> Fitted:
-    """The whole fit. To be called within `models.device.computing`."""
+    """The whole fit. To be called within `models.running.device.computing`."""
     run.progress(0.02, "ordering rows")
     table = table_of(data, effort.problem)
     out = held_out(table, effort.held_out, run.rng)

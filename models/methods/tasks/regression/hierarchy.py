@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from models.arrays import Single
+from models.inputs.rows import ArrayRows
 from models.methods.hyperbolic.ball.extraction import BallTree, extract
 from models.methods.hyperbolic.ball.point_leaves import point_leaves
 from models.methods.hyperbolic.ball.scaling import BallScaling
 from models.methods.tasks.regression.table import Table
 from models.numerics import poincare
-from models.progress import silent
-from models.rows import ArrayRows
+from models.running.progress import silent
 from models.tree.build import from_parents
 from models.tree.tree import Tree
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from models.arrays import Float, Int, Single
-from models.checks import distinct
+from models.inputs.checks import distinct
 from models.method import Checkpoint
 from models.methods.hyperbolic.ball.effort import BallEffort, BallObjective, SeedingEffort
 from models.methods.hyperbolic.ball.seeding import start_nodes
@@ -39,7 +39,7 @@ from models.methods.tasks.regression.points import (
     TaskTreeCost,
 )
 from models.methods.tasks.regression.table import Problem, Table
-from models.progress import Progress, silent, subprogress
+from models.running.progress import Progress, silent, subprogress
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -28,15 +28,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from models.arrays import Arrays, Float, Int, Int32, Single
-from models.checks import distinct
 from models.graphs.neighbours import nearest
+from models.inputs.checks import distinct
 from models.methods.hyperbolic.ball import decoding
 from models.methods.hyperbolic.ball.checkpoint_arrays import prefixed, unprefixed
 from models.methods.hyperbolic.ball.descent import Descent
 from models.methods.hyperbolic.ball.tree_cost import cost_of_choices
 from models.methods.hyperbolic.ball.triples import draw_triples
 from models.methods.tasks.regression.table import Problem
-from models.progress import Progress, silent
+from models.running.progress import Progress, silent
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from models.arrays import Float, Int
-from models.progress import Progress
+from models.running.progress import Progress
 
 _STEPS_TOL = 1e-7
 _MOST_STEPS = 1000

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from models.arrays import Arrays, Float
-from models.checks import require_width
-from models.data import Data, require_finite
+from models.inputs.checks import require_width
+from models.inputs.data import Data, require_finite
 from models.method import Fitted, Model, Predictions
 from models.methods.tasks.regression import linear
 from models.methods.tasks.regression.inputs import task_warnings

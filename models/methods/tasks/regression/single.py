@@ -24,7 +24,7 @@ import numpy as np
 from models.arrays import Float, Int
 from models.methods.tasks.regression.linear import loss, n_outputs
 from models.methods.tasks.regression.table import Table
-from models.progress import Progress
+from models.running.progress import Progress
 
 PENALTIES = np.logspace(-2, 4, 13)
 """Penalties to choose from."""

@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 
 from models.arrays import Array, Float, Int, Mask
-from models.checks import require_columns, require_squares
-from models.data import Data, Value, require_finite
 from models.errors import UsageError
+from models.inputs.checks import require_columns, require_squares
+from models.inputs.data import Data, Value, require_finite
 
 Problem = Literal["regression", "classification"]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
-from models.data import Data
-from models.label_sets import LabelSets
+from models.inputs.data import Data
+from models.inputs.label_sets import LabelSets
 from models.method import Fitted
 from models.registry import method
 

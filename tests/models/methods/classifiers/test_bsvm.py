@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
-from models.data import Data
+from models.inputs.data import Data
 from models.method import PredictionOptions
 from models.registry import method
 from tests.models.methods.classifiers.flat_kit import fit, objective, rows

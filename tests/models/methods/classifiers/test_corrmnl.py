@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import PredictionOptions
 from models.registry import method
 from tests.models.methods.classifiers.tree_kit import fit, rows

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from models.data import Data
 from models.errors import UsageError
-from models.label_sets import LabelSets
+from models.inputs.data import Data
+from models.inputs.label_sets import LabelSets
 from models.method import Fitted
 from models.registry import method
 from models.tree.paths import read

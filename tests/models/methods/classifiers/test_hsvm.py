@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.registry import method
 from tests.models.methods.classifiers import flat_kit
 from tests.models.methods.classifiers.tree_kit import fit, rows

@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from models import memory
-from models.crew import SHARED, Alone
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Checkpoint, Run
 from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.problem import Problem
@@ -24,8 +22,10 @@ from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedC
 from models.methods.classifiers.recursive.blocks.sweeps import State
 from models.methods.classifiers.recursive.inputs import Effort
 from models.methods.classifiers.recursive.penalty import Penalty
-from models.progress import silent
 from models.registry import method
+from models.running import memory
+from models.running.crew import SHARED, Alone
+from models.running.progress import silent
 
 SIZES = {"columns": (40, 6000), "rows": (4000, 30)}
 """Rows and columns; which of them there are more of."""

@@ -8,12 +8,12 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from models.crew import Alone
-from models.data import Data
+from models.inputs.data import Data
 from models.method import Run
 from models.methods.classifiers.classes.problem import Problem
-from models.progress import silent
 from models.registry import method
+from models.running.crew import Alone
+from models.running.progress import silent
 
 
 def objective(weights: np.ndarray, design: np.ndarray, code: np.ndarray, C: float) -> float:

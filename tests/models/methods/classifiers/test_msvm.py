@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.crew import Alone
 from models.method import Checkpoint, Run
 from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.structured.dual import minimize
 from models.methods.classifiers.structured.penalty import Plain
-from models.progress import silent
 from models.registry import method
+from models.running.crew import Alone
+from models.running.progress import silent
 from tests.models.methods.classifiers.flat_kit import fit, rows
 
 

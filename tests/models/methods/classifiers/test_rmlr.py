@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from models import memory
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Checkpoint, Fitted
 from models.methods.classifiers.softmax import gradient_steps
 from models.methods.classifiers.softmax import objective as objective_module
@@ -20,8 +19,9 @@ from models.methods.classifiers.softmax.anderson import Anderson
 from models.methods.classifiers.softmax.bounds import BOUNDS
 from models.methods.classifiers.softmax.objective import Effort, Minimum, SoftmaxObjective
 from models.methods.classifiers.softmax.sweeps import Acceleration, descend
-from models.progress import silent
 from models.registry import method
+from models.running import memory
+from models.running.progress import silent
 from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.contract.contract_kit import assert_same
 from tests.models.methods.classifiers.softmax.softmax_kit import (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
-from models.data import Data
+from models.inputs.data import Data
 from models.method import PredictionOptions
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.td_svm import siblings

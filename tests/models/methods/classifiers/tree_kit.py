@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from models.data import Data
-from models.label_sets import LabelSets
+from models.inputs.data import Data
+from models.inputs.label_sets import LabelSets
 from models.method import Fitted
 from models.registry import method
 from models.tree import paths

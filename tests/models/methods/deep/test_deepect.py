@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.deep.deepect import DeepECT, batch_size_of
 from models.methods.deep.networks.augmentation import Augmentation

@@ -10,8 +10,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from models import registry
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.deep import treevae
 from models.methods.deep.treevae import TreeVAEParams, effort_of

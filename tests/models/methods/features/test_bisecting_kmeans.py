@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from models import registry
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Fitted
 from models.tree.cut import cut
 

@@ -16,14 +16,15 @@ from scipy.cluster.hierarchy import cophenet
 from scipy.cluster.hierarchy import linkage as scipy_linkage
 from scipy.spatial.distance import pdist, squareform
 
-from models import memory, registry
-from models.data import Data
+from models import registry
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.features.hac import HACParams
 from models.methods.features.linkage import all_pairs
 from models.methods.features.linkage.all_pairs import MANY_FEATURES
 from models.numerics.distances import DistanceMetric
+from models.running import memory
 from models.tree.tree import Tree
 from models.tree.walk import lca
 from tests.conftest import ROOT
@@ -435,7 +436,7 @@ def test_the_estimate_is_what_a_fit_takes() -> None:
     code = """
 import sys, numpy as np
 from models.registry import method
-from models.data import Data
+from models.inputs.data import Data
 import scipy.spatial.distance
 hac = method("hac")
 params = hac.Params(linkage=sys.argv[1])

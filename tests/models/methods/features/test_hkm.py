@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from models import registry
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Fitted
 from models.metrics.hierarchical import dendrogram_purity
 from models.metrics.labels import classes_of

@@ -11,14 +11,14 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from models import registry
-from models.crew import Crew
-from models.data import Data, Earlier
 from models.errors import Cancelled, UsageError
+from models.inputs.data import Data, Earlier
 from models.method import Fitted, Run
 from models.methods.features.perch import PerchParams
 from models.metrics.hierarchical import dendrogram_purity
 from models.metrics.labels import classes_of
-from models.progress import silent
+from models.running.crew import Crew
+from models.running.progress import silent
 from models.tree.cut import cut
 from models.tree.tree import Tree
 from models.tree.walk import path

@@ -15,15 +15,15 @@ from scipy.spatial.distance import cdist
 from bench.measure import measured
 from models import registry
 from models.clusters import lloyd
-from models.data import Data
 from models.errors import UsageError
 from models.graphs import cells, graph
+from models.inputs.data import Data
+from models.inputs.rows import ArrayRows, Rows, widened
 from models.method import Fitted
 from models.metrics.hierarchical import dendrogram_purity
 from models.metrics.labels import classes_of
 from models.numerics.distances import FLAT
-from models.progress import Progress, silent
-from models.rows import ArrayRows, Rows, widened
+from models.running.progress import Progress, silent
 from models.tree.tree import Tree
 
 METHOD = registry.method("scc")

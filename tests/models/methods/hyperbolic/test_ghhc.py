@@ -11,14 +11,14 @@ import pytest
 import torch
 
 from models import registry
-from models.data import Data, Earlier
 from models.errors import UsageError
+from models.inputs.data import Data, Earlier
+from models.inputs.rows import ArrayRows
 from models.method import Fitted
 from models.methods.hyperbolic.ball import extraction, parameters, pools, scaling
 from models.methods.hyperbolic.ghhc import GHHCParams, effort_of
 from models.metrics.hierarchical import dendrogram_purity
 from models.metrics.labels import classes_of
-from models.rows import ArrayRows
 from models.tree.walk import lca
 from tests.checkpoint_kit import MemoryCheckpoint
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from models.data import Data
 from models.documents.counts import cooccurrences
 from models.documents.vocabulary import numbered, vocabulary
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Checkpoint, Fitted
 from models.registry import method
 from models.tree.build import from_merges
@@ -49,7 +49,7 @@ def by_linkage(documents: list[str], seed: int) -> float:
 
     from models.methods.hyperbolic.words.pairs import checked, pairs_of
     from models.methods.hyperbolic.words.vectors import learn_vectors
-    from models.progress import silent
+    from models.running.progress import silent
 
     words = vocabulary(documents).words
     counts = cooccurrences(numbered(documents, words), len(words), 10)
@@ -239,7 +239,7 @@ def test_invalid_counts_are_refused() -> None:
 
 
 def test_more_pairs_than_memory_has_room_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from models import memory
+    from models.running import memory
 
     counts = np.random.default_rng(0).exponential(30, size=(40, 40))
     monkeypatch.setattr(memory, "available", lambda: 100_000)

@@ -11,8 +11,8 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris
 
 from models import registry
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.hyperbolic.hyphc import HypHCParams, effort_of
 from models.methods.hyperbolic.leaves import decoding, tree_cost

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from models.arrays import Float, Int
-from models.data import Data
+from models.inputs.data import Data
 
 
 def bimodal(seed: int, n_clusters: int = 6, n_rows: int = 60) -> tuple[Float, Int]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from models.data import Data
+from models.inputs.data import Data
 from models.method import Fitted
 from models.metrics.flat import ari, contingency
 from models.registry import method

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.metrics import flat
 from models.registry import method
 from tests.models.methods.labelled.bimodal_kit import half_known

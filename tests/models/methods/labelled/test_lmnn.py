@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Checkpoint, Fitted
 from models.methods.labelled import lmnn
 from models.methods.labelled.metric.descent import Direct, minimize
 from models.methods.labelled.metric.holds import hold
 from models.methods.labelled.metric.neighbours import LargeMargin, target_neighbours
 from models.metrics.flat import ari, contingency
-from models.progress import silent
 from models.registry import method
+from models.running.progress import silent
 from tests.models.methods.labelled.bimodal_kit import half_known
 
 METHOD = method("lmnn")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from models.arrays import Float
-from models.data import Data
+from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.labelled.metric.scatter import pair_scatter
 from models.methods.labelled.supervision.known import KnownClusters

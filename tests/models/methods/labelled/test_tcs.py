@@ -9,12 +9,12 @@ import pytest
 
 from models import registry
 from models.arrays import Float, Int
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.labelled.discovery.finding import find
 from models.metrics.flat import ari, contingency
-from models.progress import silent
+from models.running.progress import silent
 from tests.models.methods.labelled.bimodal_kit import bimodal, half_known
 
 METHOD = registry.method("tcs")

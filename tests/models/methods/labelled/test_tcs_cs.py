@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.labelled.tcs_cs import TCSCS, TCSCSParams
 from tests.models.methods.labelled.bimodal_kit import bimodal, half_known

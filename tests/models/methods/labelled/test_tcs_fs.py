@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.data import Data
+from models.inputs.data import Data
 from models.registry import method
 
 

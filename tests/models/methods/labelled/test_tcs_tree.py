@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.data import Data
 from models.errors import UsageError
-from models.label_sets import LabelSets
+from models.inputs.data import Data
+from models.inputs.label_sets import LabelSets
 from models.method import Fitted
 from models.methods.labelled.tcs_tree import TCSTree, TCSTreeParams
 from models.tree import paths

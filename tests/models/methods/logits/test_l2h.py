@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 
 from models import registry
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
+from models.inputs.rows import ArrayRows
 from models.method import Fitted
 from models.methods.logits.l2h import MOST_LISTED, TABLE_BYTES, L2HParams
 from models.methods.logits.merging import empty_classes, row_digest
 from models.methods.logits.merging.reference import assign, merge
 from models.methods.logits.merging.source import Source
-from models.rows import ArrayRows
 
 METHOD = registry.method("l2h")
 AGGREGATIONS = ("mean-sum", "sum", "mean", "size")

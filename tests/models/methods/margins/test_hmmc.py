@@ -10,8 +10,8 @@ import pytest
 from pydantic import ValidationError
 
 from models import registry
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.margins.splitting.objective import group
 from models.tree import columns

@@ -10,8 +10,8 @@ import pytest
 from scipy.optimize import minimize
 
 from models import registry
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Fitted
 
 METHOD = registry.method("mmc")

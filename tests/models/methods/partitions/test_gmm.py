@@ -12,8 +12,8 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
 from models import registry
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.partitions.gmm import GMMParams
 from models.methods.partitions.mixtures.gaussian import Covariance

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from models import registry
 from models.clusters import lloyd
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
+from models.inputs.rows import ArrayRows
 from models.method import Fitted
 from models.methods.partitions.kmeans import KMeansParams
-from models.rows import ArrayRows
 
 METHOD = registry.method("kmeans")
 

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
 from models import registry
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.partitions.lda import LDAParams
 from models.methods.partitions.mixtures.topics import bounds, mixtures

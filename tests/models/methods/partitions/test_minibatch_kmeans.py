@@ -11,13 +11,13 @@ import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
 from models import registry
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
+from models.inputs.rows import ArrayRows
 from models.method import Fitted
 from models.methods.partitions import minibatch_kmeans
 from models.methods.partitions.means import batches
 from models.methods.partitions.minibatch_kmeans import MiniBatchKMeansParams
-from models.rows import ArrayRows
 
 METHOD = registry.method("minibatch-kmeans")
 

@@ -11,8 +11,8 @@ from scipy.special import logsumexp
 from sklearn.metrics import adjusted_rand_score
 
 from models import registry
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.partitions.multinomial import MultinomialParams
 from tests.models.methods.partitions.texts_kit import texts

@@ -11,11 +11,12 @@ from sklearn.cluster import SpectralClustering
 from sklearn.datasets import make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from models import memory, registry
-from models.data import Data
+from models import registry
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.partitions.spectral import SpectralParams
+from models.running import memory
 
 METHOD = registry.method("spectral")
 

@@ -11,13 +11,13 @@ import torch
 from sklearn.metrics import adjusted_rand_score
 
 from models import registry
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
+from models.inputs.rows import ArrayRows
 from models.method import Fitted
 from models.methods.partitions import temi
 from models.methods.partitions.heads import source
 from models.methods.partitions.temi import TemiParams
-from models.rows import ArrayRows
 from tests.models.methods.partitions.blobs_kit import blobs, together
 
 pytestmark = pytest.mark.needs("torch")

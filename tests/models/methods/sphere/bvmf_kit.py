@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from models import registry
-from models.data import Data
+from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.sphere.bvmf import BVMFParams
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from models.data import Data
+from models.inputs.data import Data
+from models.inputs.rows import ArrayRows, Rows
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.nested.hierarchy import Hierarchy
 from models.numerics.sphere import draw_vmf, uniform
-from models.rows import ArrayRows, Rows
 
 
 def mixture(

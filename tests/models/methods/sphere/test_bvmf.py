@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 
 from models import registry
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.methods.sphere.bvmf import BVMFParams, in_sample
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform

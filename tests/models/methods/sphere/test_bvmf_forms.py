@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from models.clusters.choosing import Choice
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.methods.sphere.bayes.occupied import with_credible_number
 from models.methods.sphere.bvmf import BVMFParams, in_sample
 from tests.models.methods.sphere.bvmf_kit import INFERENCES, METHOD, each_inference, fit

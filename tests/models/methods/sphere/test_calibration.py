@@ -10,7 +10,7 @@ from bench.calibration.coverage import judged
 from bench.calibration.ranks import Maker, calibrated, chi_squared, envelope, sampler
 from bench.calibration.slips import Literal, slips
 from bench.calibration.worlds import Plan, World
-from models.data import Data
+from models.inputs.data import Data
 from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows
 from models.numerics import bessel

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 
 from models import registry
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.sphere.hvmf import HVMFParams, in_sample
 from models.numerics import bessel
@@ -292,7 +292,7 @@ def test_unusable_input_is_named(
 def test_inputs_too_large_for_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match=r"GiB.*Ask for fewer leaves"):
         METHOD.check_size({"features": (10**6, 4)}, HVMFParams(height=3, branching=10), 1 << 30)
-    monkeypatch.setattr("models.memory.available", lambda: 10_000)
+    monkeypatch.setattr("models.running.memory.available", lambda: 10_000)
     with pytest.raises(UsageError, match=r"GiB.*Ask for fewer leaves"):
         METHOD._check(Data({"features": np.eye(9), "hierarchy": LARGE}), HVMFParams())
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import gammaln, logsumexp
 
-from models.data import Data
+from models.inputs.data import Data
 from models.methods.sphere.bayes.concentrations import Concentrations, by_grid
 from models.methods.sphere.bayes.merging import Merging
 from models.methods.sphere.bayes.priors import LEAST_SIGMA, Priors
@@ -25,7 +25,7 @@ from models.methods.sphere.mixture.runs import Restarts
 from models.methods.sphere.mixture.stochastic import Steps
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
-from models.progress import silent
+from models.running.progress import silent
 from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.exact_kit import log_partitions
 from tests.models.methods.sphere.sphere_kit import mixture

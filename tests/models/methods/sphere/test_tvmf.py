@@ -12,8 +12,8 @@ from scipy.special import logsumexp, softmax
 
 from models import registry
 from models.clusters.counts import held_out
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.sphere.tvmf import TVMFParams, in_sample, usual_c0
 from models.numerics import bessel
@@ -242,7 +242,7 @@ def test_inputs_too_large_for_memory_are_refused(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(UsageError, match=r"GiB.*Ask for fewer clusters or periods"):
         METHOD.check_size({"features": (10**6, 4)}, TVMFParams(n_clusters=1000), 1 << 30)
     # Only the stamps determine the number of periods.
-    monkeypatch.setattr("models.memory.available", lambda: 100_000)
+    monkeypatch.setattr("models.running.memory.available", lambda: 100_000)
     data = Data({"features": np.eye(99), "timestamps": np.arange(99)})
     with pytest.raises(UsageError, match=r"GiB.*Ask for fewer clusters or periods"):
         METHOD._check(data, TVMFParams())

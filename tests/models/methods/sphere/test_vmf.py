@@ -11,12 +11,12 @@ from pydantic import ValidationError
 from scipy.special import ive, logsumexp
 
 from models import registry
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
+from models.inputs.rows import ArrayRows
 from models.method import Fitted
 from models.methods.sphere.vmf import VMFParams, in_sample
 from models.numerics.sphere import draw_vmf, uniform
-from models.rows import ArrayRows
 from tests.models.methods.sphere.sphere_kit import mixture
 
 METHOD = registry.method("vmf")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.data import Data
+from models.inputs.data import Data
 
 
 def lines(n_rows: int = 20, noise: float = 0.1, seed: int = 0) -> Data:

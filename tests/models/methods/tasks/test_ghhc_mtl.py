@@ -9,8 +9,8 @@ import pytest
 
 from bench.tasks import Planted, explained, planted, recovered
 from models import registry
-from models.data import Data
 from models.errors import Cancelled, UsageError
+from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.tasks.ghhc_mtl import GHHCMTLParams
 from models.methods.tasks.regression import fit as fitting

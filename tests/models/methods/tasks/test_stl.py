@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from models import registry
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.tasks.stl import STLParams
 from tests.models.methods.tasks.lines_kit import lines

@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from models.arrays import Float, Int
-from models.label_sets import LabelSets
+from models.inputs.label_sets import LabelSets
 from models.method import ClassAnswers, PredictionOptions, Predictions
 from models.metrics.classification.evaluation import ClassifierEvaluation, evaluate_classifier
 from models.tree.tree import Tree

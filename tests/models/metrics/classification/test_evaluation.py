@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from models.data import Data
 from models.errors import Cancelled, UsageError
-from models.label_sets import LabelSets
+from models.inputs.data import Data
+from models.inputs.label_sets import LabelSets
 from models.method import PredictionOptions, Predictions
 from models.metrics.classification import outcomes
 from models.metrics.classification.evaluation import ClassifierEvaluation, evaluate_classifier

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.data import Data
-from models.label_sets import LabelSets
+from models.inputs.data import Data
+from models.inputs.label_sets import LabelSets
 from models.method import PredictionOptions, Predictions
 from models.metrics.classification.evaluation import evaluate_classifier
 from models.registry import method

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from models.data import Data
+from models.inputs.data import Data
 from models.method import Fitted, Input, Method, Paper, Run
 from models.parameters import Params
 from models.tree.build import from_partition

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from models.arrays import Arrays
-from models.crew import Piece
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Fitted, Input, Method, Paper, Run
 from models.parameters import Params
-from models.progress import Progress
+from models.running.crew import Piece
+from models.running.progress import Progress
 from models.tree.build import from_partition
 
 

@@ -8,7 +8,6 @@ from functools import lru_cache
 import numpy as np
 
 from models.arrays import Arrays, Float, Int
-from models.crew import SHARED, Piece
 from models.methods.classifiers.classes.compressed import CompressedRows
 from models.methods.classifiers.classes.path_sums import PathSums
 from models.methods.classifiers.classes.problem import Problem, has_constant
@@ -16,6 +15,7 @@ from models.methods.classifiers.recursive import hinge, logistic
 from models.methods.classifiers.recursive.blocks import newton
 from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
 from models.methods.classifiers.recursive.inputs import LossName
+from models.running.crew import SHARED, Piece
 
 ROUNDS = 8
 """How often at most a class looks for the rows that matter to it in one sweep."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Arrays
-from models.crew import Crew, Piece
 from models.method import Checkpoint, Run
 from models.methods.classifiers.classes.classifier import Trained
 from models.methods.classifiers.classes.compressed import CompressedRows
@@ -22,7 +21,8 @@ from models.methods.classifiers.recursive.blocks.block import dual_sum, first_ro
 from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
 from models.methods.classifiers.recursive.blocks.inner_nodes import InnerNodes
 from models.methods.classifiers.recursive.inputs import Effort, LossName
-from models.progress import Progress
+from models.running.crew import Crew, Piece
+from models.running.progress import Progress
 
 FIRST_TOL = {"hinge": 0.1, "logistic": 1e-3}
 """How exactly the classes of the first sweep are trained, as a share of their objectives."""

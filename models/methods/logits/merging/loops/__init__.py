@@ -1,7 +1,7 @@
 """The compiled loops of `l2h`; start with `rows`.
 
 - `rows`: passes over rows: the list of each row, and exact sums for rows read again.
-- `simd`: what they do with 64 numbers at a time, written for LLVM.
+  They take 64 numbers at a time, by `models.simd`.
 - `few`: the list of each row where classes are few; `columns`: its operations, for several rows.
 - `pairs`: which classes the rows of each class give probability to.
 - `merges`: the decision of each merge, and groups joined.

@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from models.methods.logits.merging.loops import simd
+from models.simd import loops as simd
 
 SLOTS = 9
 """The best numbers of each row that are kept in order."""

@@ -18,8 +18,8 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
-from models.methods.logits.merging.loops import simd
-from models.methods.logits.merging.loops.simd import LANES, RANKED
+from models.simd import loops as simd
+from models.simd.loops import LANES, RANKED
 
 LEAST = np.float32(1e-26)
 """A lower weight is not trusted: later terms may have underflowed.

@@ -15,7 +15,7 @@ from models.methods.classifiers.bayes.elimination import Elimination, Levels
 from models.methods.classifiers.bayes.likelihood import LikelihoodKind, likelihood_of
 from models.methods.classifiers.bayes.partial_map import PartialMap
 from models.methods.classifiers.bayes.precisions import Covariance, Precisions
-from models.progress import silent
+from models.running.progress import silent
 from tests.models.methods.classifiers.bayes.bayes_kit import TREE, Small, objective, small
 
 PROBLEM = small(2)

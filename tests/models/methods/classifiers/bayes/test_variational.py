@@ -15,7 +15,7 @@ from models.methods.classifiers.bayes.likelihood import LikelihoodKind
 from models.methods.classifiers.bayes.precisions import Covariance, information_of
 from models.methods.classifiers.bayes.variational import Variational, VariationalState
 from models.methods.classifiers.classes.class_tree import ClassTree
-from models.progress import silent
+from models.running.progress import silent
 from tests.models.methods.classifiers.bayes.bayes_kit import (
     Posterior,
     Small,

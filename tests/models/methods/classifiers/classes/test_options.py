@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models import memory
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Fitted, PredictionOptions
 from models.registry import method
+from models.running import memory
 from models.tree import paths
 
 FEATURES = np.random.default_rng(4).normal(size=(30, 3)) + 3.0 * np.eye(3)[np.arange(30) % 3]

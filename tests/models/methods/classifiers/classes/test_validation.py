@@ -13,8 +13,8 @@ from scipy.special import expit, log_softmax
 from sklearn.metrics import f1_score
 
 from models.arrays import Arrays
-from models.data import Data
-from models.label_sets import LabelSets
+from models.inputs.data import Data
+from models.inputs.label_sets import LabelSets
 from models.method import PredictionOptions
 from models.methods.classifiers.classes import classifier, validation
 from models.methods.classifiers.classes.answers import Link

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models import memory
-from models.crew import Alone
-from models.data import Data
+from models.inputs.data import Data
 from models.method import Checkpoint, PredictionOptions
 from models.methods.classifiers.classes.class_graph import ClassGraph
 from models.methods.classifiers.classes.class_tree import ClassTree
@@ -21,8 +19,10 @@ from models.methods.classifiers.recursive.blocks.block import piece
 from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
 from models.methods.classifiers.recursive.blocks.sweeps import BlockFit, State, minimize, sweep
 from models.methods.classifiers.recursive.inputs import Effort, penalty_of
-from models.progress import silent
 from models.registry import method
+from models.running import memory
+from models.running.crew import Alone
+from models.running.progress import silent
 from models.tree.tree import Tree
 from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.classifiers.problem_kit import TREE, margins, problem

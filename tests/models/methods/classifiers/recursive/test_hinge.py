@@ -18,7 +18,7 @@ from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive import hinge
 from models.methods.classifiers.recursive.inputs import Effort
 from models.methods.classifiers.recursive.penalty import Penalty
-from models.progress import silent
+from models.running.progress import silent
 from tests.models.methods.classifiers.problem_kit import (
     GRAPH,
     TREE,

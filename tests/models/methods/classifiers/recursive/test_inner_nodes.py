@@ -9,7 +9,6 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import expit
 
-from models.crew import Alone
 from models.method import Checkpoint
 from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.compressed import CompressedRows
@@ -23,7 +22,8 @@ from models.methods.classifiers.recursive.blocks.inner_nodes import InnerNodes
 from models.methods.classifiers.recursive.blocks.sweeps import minimize
 from models.methods.classifiers.recursive.inputs import Effort
 from models.methods.classifiers.recursive.penalty import Penalty
-from models.progress import silent
+from models.running.crew import Alone
+from models.running.progress import silent
 
 
 def families(n_rows: int = 120, n_columns: int = 12, n_classes: int = 24) -> Problem:

@@ -15,7 +15,7 @@ from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive import logistic
 from models.methods.classifiers.recursive.inputs import Effort
 from models.methods.classifiers.recursive.penalty import Penalty
-from models.progress import silent
+from models.running.progress import silent
 from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.classifiers.problem_kit import (
     GRAPH,

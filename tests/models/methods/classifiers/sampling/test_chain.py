@@ -14,7 +14,7 @@ from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.sampling.branches import BranchModel
 from models.methods.classifiers.sampling.chain import Draws, sample
 from models.methods.classifiers.sampling.diagnostics import effective_sample_size
-from models.progress import silent
+from models.running.progress import silent
 from tests.models.methods.classifiers.problem_kit import TREE
 
 STAR = ClassTree(np.array([-1, 0, 0]), np.array([1, 2]))

@@ -19,7 +19,7 @@ from models.methods.classifiers.classes.dual_fit import DualFit
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.structured import dual
 from models.methods.classifiers.structured.penalty import Orthogonal, Plain
-from models.progress import silent
+from models.running.progress import silent
 from tests.models.methods.classifiers.problem_kit import TREE, problem
 
 Kind = Literal["paths", "siblings"]

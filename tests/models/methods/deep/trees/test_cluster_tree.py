@@ -8,7 +8,7 @@ import torch
 
 from models.methods.deep.trees import cluster_tree
 from models.methods.deep.trees.cluster_tree import ClusterTree
-from models.progress import silent
+from models.running.progress import silent
 
 pytestmark = pytest.mark.needs("torch")
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from models.crew import Alone
-from models.device import computing
 from models.errors import UsageError
 from models.method import Run
 from models.methods.deep.networks.scaling import measure_scaling
 from models.methods.deep.trees.effort import TreeEffort
 from models.methods.deep.trees.training import ScaledRows, Trainer, Training
-from models.progress import silent
+from models.running.crew import Alone
+from models.running.device import computing
+from models.running.progress import silent
 from tests.models.methods.deep.nested_kit import nested_points
 
 pytestmark = pytest.mark.needs("torch")

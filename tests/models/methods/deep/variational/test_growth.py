@@ -18,7 +18,7 @@ from models.methods.deep.variational.growth import (
     reconstruction_losses,
 )
 from models.methods.deep.variational.network import Architecture, TreeNetwork
-from models.progress import silent
+from models.running.progress import silent
 from tests.models.methods.deep.variational.literal_kit import Literal, small_network
 
 pytestmark = pytest.mark.needs("torch")

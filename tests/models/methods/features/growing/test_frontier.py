@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import Cancelled
+from models.inputs.rows import ArrayRows
 from models.methods.features.growing.frontier import Choice, GrownTree, Split, grow
-from models.progress import Progress, silent
-from models.rows import ArrayRows
+from models.running.progress import Progress, silent
 from models.tree.cut import cut
 
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from models import registry
 from models.clusters import loops as seeding
-from models.data import Data
 from models.errors import Cancelled
+from models.inputs.data import Data
+from models.inputs.rows import ArrayRows
 from models.method import Fitted
 from models.methods.features.growing import loops, means
-from models.rows import ArrayRows
 
 NO_SQUARES, NO_SUMS = np.empty((0, 0)), np.empty(0)
 KINDS = ("float32", "float64")

@@ -10,8 +10,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from models import registry
 from models.clusters import lloyd
-from models.data import Data
-from models.rows import ArrayRows
+from models.inputs.data import Data
+from models.inputs.rows import ArrayRows
 
 
 @pytest.mark.parametrize(

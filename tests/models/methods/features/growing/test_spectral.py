@@ -13,7 +13,7 @@ from models.errors import Cancelled
 from models.graphs import spectra
 from models.methods.features.growing.frontier import Split
 from models.methods.features.growing.spectral import Spectral
-from models.progress import silent
+from models.running.progress import silent
 
 
 def split(points: np.ndarray, k: int, n_neighbors: int = 5) -> tuple[Split | None, Spectral]:

@@ -16,7 +16,7 @@ from scipy.spatial.distance import pdist
 from models.errors import Cancelled
 from models.graphs.graph import Graph, neighbour_graph
 from models.methods.features.linkage.graph_linkage import GRAPH_RULES, GraphRule, agglomerate
-from models.progress import silent
+from models.running.progress import silent
 
 
 def knn(points: np.ndarray, k: int) -> Graph:

@@ -9,10 +9,10 @@ import numpy as np
 import psutil
 import torch
 
-from models.data import Data
+from models.inputs.data import Data
 from models.method import Checkpoint, Fitted
 from models.methods.hyperbolic.ghhc import GHHC, GHHCParams
-from models.progress import Progress, silent
+from models.running.progress import Progress, silent
 
 PARAMS: dict[str, Any] = {"n_internal": 15, "n_init": 1, "batch_size": 41, "keep": "last"}
 

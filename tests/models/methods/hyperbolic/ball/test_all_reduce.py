@@ -15,7 +15,7 @@ from models.methods.hyperbolic.ball.descent import Descent
 from models.methods.hyperbolic.ball.effort import BallEffort, BallObjective
 from models.methods.hyperbolic.ball.training import take_steps
 from models.methods.hyperbolic.ball.triples import PoolTriples
-from models.progress import silent
+from models.running.progress import silent
 from tests.models.methods.hyperbolic.ball.points_kit import scattered
 from tests.models.methods.hyperbolic.ball.training_kit import EFFORT, source_and_cost
 

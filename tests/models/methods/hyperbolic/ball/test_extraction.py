@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from models.inputs.rows import ArrayRows
 from models.methods.hyperbolic.ball.extraction import extract
 from models.methods.hyperbolic.ball.scaling import BallScaling
-from models.progress import silent
-from models.rows import ArrayRows
+from models.running.progress import silent
 from tests.models.methods.hyperbolic.ball import equations_kit as equations
 from tests.models.methods.hyperbolic.ball.points_kit import scattered, sphere
 

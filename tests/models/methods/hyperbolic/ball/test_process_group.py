@@ -15,11 +15,11 @@ import numpy as np
 import psutil
 import pytest
 
-from models.data import Data
 from models.errors import Cancelled
+from models.inputs.data import Data
+from models.inputs.rows import ArrayRows
 from models.methods.hyperbolic.ball import parameters, pools
 from models.methods.hyperbolic.ghhc import GHHC, GHHCParams
-from models.rows import ArrayRows
 from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.hyperbolic.ball.processes_kit import PARAMS, fit, followers, points
 

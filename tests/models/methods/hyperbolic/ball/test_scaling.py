@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from models.errors import UsageError
+from models.inputs.rows import ArrayRows
 from models.methods.hyperbolic.ball import scaling
 from models.methods.hyperbolic.ball.effort import ScalingKind
 from models.methods.hyperbolic.ball.scaling import from_model, measure_scaling
-from models.progress import silent
-from models.rows import ArrayRows
+from models.running.progress import silent
 
 VALUES = np.random.default_rng(0).normal(size=(50, 4)) * 30 + 5
 

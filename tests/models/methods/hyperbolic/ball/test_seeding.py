@@ -16,7 +16,7 @@ from models.methods.hyperbolic.ball.seeding import (
     seed_merges,
     start_nodes,
 )
-from models.progress import silent
+from models.running.progress import silent
 from tests.models.methods.hyperbolic.ball import equations_kit as equations
 
 DRAWS: tuple[SeedDraw, ...] = ("k-means", "k-means++", "afk-mc2", "random", "points")

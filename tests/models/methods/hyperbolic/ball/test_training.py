@@ -17,7 +17,7 @@ from models.methods.hyperbolic.ball.effort import BallEffort, BallObjective
 from models.methods.hyperbolic.ball.training import TrainedNodes, train
 from models.methods.hyperbolic.ball.tree_cost import PoolTreeCost
 from models.methods.hyperbolic.ball.triples import PoolTriples
-from models.progress import Progress, silent
+from models.running.progress import Progress, silent
 from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.hyperbolic.ball.points_kit import scattered
 from tests.models.methods.hyperbolic.ball.training_kit import EFFORT, source_and_cost

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from models.errors import UsageError
+from models.inputs.rows import ArrayRows
 from models.methods.hyperbolic.ball import pools
 from models.methods.hyperbolic.ball.pools import Pools, most_points
 from models.methods.hyperbolic.ball.scaling import measure_scaling
 from models.methods.hyperbolic.ball.triples import PoolTriples, draw_triples
-from models.progress import silent
-from models.rows import ArrayRows
+from models.running.progress import silent
 
 
 def pools_of(values: np.ndarray, n_neighbors: int = 3) -> Pools:

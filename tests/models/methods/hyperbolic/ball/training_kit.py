@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from models.inputs.rows import ArrayRows
 from models.methods.hyperbolic.ball.effort import BallEffort, BallObjective
 from models.methods.hyperbolic.ball.pools import Pools
 from models.methods.hyperbolic.ball.scaling import measure_scaling
 from models.methods.hyperbolic.ball.tree_cost import PoolTreeCost
 from models.methods.hyperbolic.ball.triples import PoolTriples
-from models.progress import silent
-from models.rows import ArrayRows
+from models.running.progress import silent
 
 EFFORT = BallEffort(
     max_iter=60,

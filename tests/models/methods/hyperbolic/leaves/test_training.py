@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from models.crew import Alone
-from models.device import computing
 from models.method import Checkpoint, Run
 from models.methods.hyperbolic.leaves import effort as effort_module
 from models.methods.hyperbolic.leaves import training
@@ -17,7 +15,9 @@ from models.methods.hyperbolic.leaves.effort import LeafEffort
 from models.methods.hyperbolic.leaves.similarity import FeatureSimilarity
 from models.methods.hyperbolic.leaves.training import BestLeaves, LeafRun, train
 from models.methods.hyperbolic.leaves.tree_cost import DasguptaCost
-from models.progress import silent
+from models.running.crew import Alone
+from models.running.device import computing
+from models.running.progress import silent
 from tests.checkpoint_kit import MemoryCheckpoint
 
 pytestmark = pytest.mark.needs("torch")

@@ -10,7 +10,7 @@ from models.method import Checkpoint
 from models.methods.hyperbolic.words.loops import sweep
 from models.methods.hyperbolic.words.pairs import WordPairs, checked, pairs_of
 from models.methods.hyperbolic.words.vectors import WordVectors, into_ball, learn_vectors, loss
-from models.progress import silent
+from models.running.progress import silent
 from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.hyperbolic.words.vectors_kit import some_counts, some_vectors
 

@@ -13,7 +13,7 @@ from models.methods.hyperbolic.ball.effort import BallObjective
 from models.methods.hyperbolic.words.pairs import WordPairs, checked, pairs_of
 from models.methods.hyperbolic.words.vectors import WordVectors, into_ball, loss
 from models.methods.hyperbolic.words.words_torch import LearnedWords, WordTreeCost
-from models.progress import silent
+from models.running.progress import silent
 from tests.models.methods.hyperbolic.words.vectors_kit import some_counts, some_vectors
 
 pytestmark = pytest.mark.needs("torch")

@@ -7,7 +7,7 @@ import numpy as np
 from models.methods.labelled.choosing.choice import choose
 from models.methods.labelled.choosing.validation import Candidate
 from models.methods.labelled.supervision.known import KnownClusters
-from models.progress import silent
+from models.running.progress import silent
 from tests.models.methods.labelled.bimodal_kit import bimodal
 
 

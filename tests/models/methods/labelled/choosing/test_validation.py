@@ -14,7 +14,7 @@ from models.methods.labelled.choosing.validation import (
     validate,
 )
 from models.methods.labelled.supervision.known import KnownClusters
-from models.progress import silent
+from models.running.progress import silent
 from tests.models.methods.labelled.bimodal_kit import bimodal
 
 

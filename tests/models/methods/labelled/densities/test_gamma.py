@@ -22,7 +22,7 @@ from models.methods.labelled.densities.gamma import (
 )
 from models.methods.labelled.densities.minimum import Effort
 from models.methods.labelled.supervision.known import KnownClusters
-from models.progress import silent
+from models.running.progress import silent
 from tests.models.methods.labelled.gradient_kit import clusters, numeric_gradient
 
 

@@ -12,7 +12,7 @@ from models.methods.labelled.densities.minimum import Effort
 from models.methods.labelled.metric.descent import minimize
 from models.methods.labelled.metric.holds import RegularizerName, hold
 from models.methods.labelled.metric.likelihood import ConditionalLikelihood
-from models.progress import silent
+from models.running.progress import silent
 from tests.models.methods.labelled.gradient_kit import clusters, numeric_gradient
 
 EFFORT = Effort(1e-9, 2000)

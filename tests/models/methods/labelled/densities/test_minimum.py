@@ -8,7 +8,7 @@ import pytest
 from models.arrays import Float
 from models.errors import Cancelled
 from models.methods.labelled.densities.minimum import Effort, local_minimum
-from models.progress import silent
+from models.running.progress import silent
 
 START = np.array([[-1.2, 1.0], [-1.0, 2.0]])
 

@@ -9,7 +9,7 @@ import pytest
 
 from models.errors import UsageError
 from models.methods.labelled.discovery.finding import CERTAIN, Discovery, find
-from models.progress import silent
+from models.running.progress import silent
 
 CENTERS = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0], [10.0, 10.0]])
 

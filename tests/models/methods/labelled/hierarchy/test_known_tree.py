@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.data import Data
-from models.label_sets import LabelSets
+from models.inputs.data import Data
+from models.inputs.label_sets import LabelSets
 from models.methods.labelled.hierarchy.known_tree import KnownTree, read_known_tree
 from tests.models.methods.labelled.hierarchy.tree_kit import LEAVES, known_tree
 

@@ -17,7 +17,7 @@ from models.methods.labelled.hierarchy.tied_metrics import (
 from models.methods.labelled.metric.descent import minimize
 from models.methods.labelled.metric.holds import hold
 from models.methods.labelled.metric.likelihood import ConditionalLikelihood
-from models.progress import silent
+from models.running.progress import silent
 from tests.models.methods.labelled.gradient_kit import clusters, numeric_gradient
 from tests.models.methods.labelled.hierarchy.tree_kit import known_tree
 

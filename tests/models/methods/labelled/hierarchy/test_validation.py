@@ -7,7 +7,7 @@ import numpy as np
 from models.methods.labelled.hierarchy.completion import CompletedTree
 from models.methods.labelled.hierarchy.known_tree import KnownTree
 from models.methods.labelled.hierarchy.validation import candidates_for_hold_out, scores
-from models.progress import Progress, silent
+from models.running.progress import Progress, silent
 from tests.models.methods.labelled.hierarchy.tree_kit import known_tree
 
 

@@ -8,7 +8,7 @@ import pytest
 from models.errors import Cancelled
 from models.methods.labelled.margin.clusterings import Plane
 from models.methods.labelled.margin.planes import Search, separate, solve
-from models.progress import silent
+from models.running.progress import silent
 
 
 def planes(seed: int, n_planes: int, n_columns: int = 4) -> list[Plane]:

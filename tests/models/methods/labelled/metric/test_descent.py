@@ -11,7 +11,7 @@ from models.methods.labelled.metric.descent import MetricFit, minimize
 from models.methods.labelled.metric.holds import RegularizerName, hold
 from models.methods.labelled.metric.likelihood import ConditionalLikelihood
 from models.methods.labelled.supervision.known import KnownClusters
-from models.progress import silent
+from models.running.progress import silent
 from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.labelled.gradient_kit import clusters
 

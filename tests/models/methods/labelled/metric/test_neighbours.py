@@ -21,7 +21,7 @@ from models.methods.labelled.metric.neighbours import (
     bounds,
     target_neighbours,
 )
-from models.progress import silent
+from models.running.progress import silent
 
 
 def hinge(z: float) -> float:

@@ -21,7 +21,7 @@ from models.methods.labelled.metric.unlabelled import (
     learn_by_rounds,
 )
 from models.methods.labelled.supervision.transformation import factor
-from models.progress import Progress, silent
+from models.running.progress import Progress, silent
 from tests.models.methods.labelled.gradient_kit import clusters, numeric_gradient
 
 

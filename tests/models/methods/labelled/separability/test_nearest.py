@@ -11,7 +11,7 @@ from models.methods.labelled.separability import nearest as module
 from models.methods.labelled.separability.nearest import Solver, nearest
 from models.methods.labelled.separability.pairs import Moments, Pairs
 from models.methods.labelled.tcs_cs import TCSCS
-from models.progress import silent
+from models.running.progress import silent
 from tests.models.methods.labelled.separability.separability_kit import drawn, literal
 
 CONES = TCSCS.needs_of_values["solver"]

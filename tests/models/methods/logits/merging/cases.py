@@ -12,15 +12,15 @@ import pytest
 from hypothesis import strategies as st
 
 from models.arrays import Arrays, Float
-from models.crew import Alone, Piece
+from models.inputs.rows import ArrayRows
 from models.methods.logits.merging import engine, merging, reference, row_digest
 from models.methods.logits.merging.engine import LogitsRead
 from models.methods.logits.merging.merging import MergeEffort, Merger
 from models.methods.logits.merging.reference import Merges
 from models.methods.logits.merging.row_digest import Digest
 from models.methods.logits.merging.source import Kind, Source
-from models.progress import Progress, silent
-from models.rows import ArrayRows
+from models.running.crew import Alone, Piece
+from models.running.progress import Progress, silent
 
 AGGREGATIONS = ("mean-sum", "sum", "mean", "size")
 

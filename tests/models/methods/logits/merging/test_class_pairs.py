@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models import registry
+from models.answers.confusions import Confusions
 from models.arrays import Arrays, Float
-from models.confusions import Confusions
-from models.data import Data, Earlier
+from models.inputs.data import Data, Earlier
+from models.inputs.rows import ArrayRows
 from models.methods.logits.merging import class_pairs, row_digest
 from models.methods.logits.merging.class_pairs import ClassPairs
 from models.methods.logits.merging.row_digest import Digest
 from models.methods.logits.merging.source import Source
-from models.progress import silent
-from models.rows import ArrayRows
+from models.running.progress import silent
 from models.tree.tree import Tree
 from tests.models.methods.logits.merging.cases import SHAPES, probabilities, stored
 

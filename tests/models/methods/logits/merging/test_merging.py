@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.inputs.rows import ArrayRows
 from models.methods.logits.merging import reference
 from models.methods.logits.merging.loops import rows as row_loops
 from models.methods.logits.merging.merging import MergeEffort, Merger
 from models.methods.logits.merging.row_digest import Digest
 from models.methods.logits.merging.source import Source
-from models.progress import silent
-from models.rows import ArrayRows
+from models.running.progress import silent
 from tests.models.methods.logits.merging.cases import (
     AGGREGATIONS,
     SHAPES,

@@ -8,16 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench import synthetic
-from models.data import Data
+from models.inputs.data import Data
+from models.inputs.rows import ArrayRows
+from models.levels.suggested_cuts import levels
 from models.methods.logits.merging import modularity
 from models.methods.logits.merging.merging import Merger
 from models.methods.logits.merging.reference import Merges
 from models.methods.logits.merging.row_digest import Digest, scan
 from models.methods.logits.merging.source import Source
-from models.progress import silent
 from models.registry import method
-from models.rows import ArrayRows
-from models.tree.suggested_cuts import levels
+from models.running.progress import silent
 
 
 def merged(logits: np.ndarray) -> tuple[Merges, Digest]:

@@ -20,15 +20,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models import registry
-from models.data import Data
 from models.errors import Cancelled, UsageError
+from models.inputs.data import Data
+from models.inputs.rows import ArrayRows
 from models.methods.logits.merging import block_lists, engine, pass_gpu, row_digest
 from models.methods.logits.merging.loops.rows import TAIL_ERROR, WEIGHT_ERROR
 from models.methods.logits.merging.reference import assign, merge
 from models.methods.logits.merging.row_digest import Digest
 from models.methods.logits.merging.source import Source
-from models.progress import silent
-from models.rows import ArrayRows
+from models.running.progress import silent
 from models.tree.build import from_merges
 from tests.pairwise_kit import pairwise
 

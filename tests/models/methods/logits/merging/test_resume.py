@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.data import Data, Earlier
 from models.errors import UsageError
+from models.inputs.data import Data, Earlier
+from models.inputs.rows import ArrayRows, Rows
 from models.method import Fitted
 from models.methods.logits.l2h import L2H, L2HParams
-from models.rows import ArrayRows, Rows
 
 METHOD = L2H()
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.errors import UsageError
+from models.inputs.rows import ArrayRows
 from models.methods.logits.merging import reference, row_digest, source
 from models.methods.logits.merging.source import Kind, Source
-from models.progress import silent
-from models.rows import ArrayRows
+from models.running.progress import silent
 from tests.models.methods.logits.merging.cases import (
     STORED,
     Case,

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
+from models.inputs.rows import ArrayRows
 from models.methods.logits.l2h import L2H, L2HParams
 from models.methods.logits.merging import reference, topk
 from models.methods.logits.merging.merging import Merger
 from models.methods.logits.merging.reference import Merges
 from models.methods.logits.merging.source import Source
-from models.progress import silent
-from models.rows import ArrayRows
+from models.running.progress import silent
 from tests.models.methods.logits.merging.cases import Case, cases, gaussian, stored
 
 

@@ -15,7 +15,7 @@ from models.methods.margins.splitting.growth import grow
 from models.methods.margins.splitting.objective import Ancestors, Regularizer
 from models.methods.margins.splitting.result import Limits, MarginTree
 from models.methods.margins.splitting.split import Search
-from models.progress import silent
+from models.running.progress import silent
 
 REGULARIZER = Regularizer("group+exclusive", 0.1, 1.0)
 

@@ -22,7 +22,7 @@ from models.methods.margins.splitting.split import (
     stacked,
     unstacked,
 )
-from models.progress import silent
+from models.running.progress import silent
 from tests.checkpoint_kit import MemoryCheckpoint
 
 SEARCH = Search(("k-means", "random"), n_swaps=1)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from models.inputs.rows import ArrayRows
 from models.methods.partitions.heads.bilevel import (
     Heads,
     TurtleEffort,
@@ -22,8 +23,7 @@ from models.methods.partitions.heads.bilevel import (
 from models.methods.partitions.heads.labels import Linear, gather, scores
 from models.methods.partitions.heads.source import Source
 from models.numerics.adam import Adam
-from models.progress import silent
-from models.rows import ArrayRows
+from models.running.progress import silent
 
 pytestmark = pytest.mark.needs("torch")
 

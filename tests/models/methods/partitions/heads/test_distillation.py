@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.inputs.rows import ArrayRows
 from models.methods.partitions.heads.distillation import (
     LateFall,
     TemiEffort,
@@ -19,8 +20,7 @@ from models.methods.partitions.heads.distillation import (
     train,
 )
 from models.methods.partitions.heads.source import Source
-from models.progress import silent
-from models.rows import ArrayRows
+from models.running.progress import silent
 
 pytestmark = pytest.mark.needs("torch")
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from models.errors import UsageError
+from models.inputs.rows import ArrayRows
 from models.method import Model
 from models.methods.partitions.heads.labels import labelled, placed_by
-from models.rows import ArrayRows
 
 RNG = np.random.default_rng(6)
 SPACES = [RNG.normal(size=(40, 3)).astype(np.float16), RNG.normal(size=(40, 2))]

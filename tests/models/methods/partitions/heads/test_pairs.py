@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from models.errors import UsageError
+from models.inputs.rows import ArrayRows
 from models.methods.partitions.heads import pairs
 from models.methods.partitions.heads import source as sources
 from models.methods.partitions.heads.pairs import neighbours
 from models.methods.partitions.heads.source import Source
-from models.progress import silent
-from models.rows import ArrayRows
+from models.running.progress import silent
 from tests.pairwise_kit import pairwise
 
 pytestmark = pytest.mark.needs("torch")

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
+from models.inputs.rows import ArrayRows
 from models.methods.partitions.heads import source as module
 from models.methods.partitions.heads.source import Source, require_spaces, require_widths
-from models.progress import silent
-from models.rows import ArrayRows
+from models.running.progress import silent
 
 pytestmark = pytest.mark.needs("torch")
 

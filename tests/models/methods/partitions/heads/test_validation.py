@@ -8,7 +8,7 @@ import torch
 from sklearn.linear_model import LogisticRegression
 
 from models.methods.partitions.heads.validation import accuracy, fitted, folds
-from models.progress import silent
+from models.running.progress import silent
 
 pytestmark = pytest.mark.needs("torch")
 

@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 from models.errors import UsageError
+from models.inputs.rows import ArrayRows, Rows
 from models.methods.partitions.means import batches
 from models.methods.partitions.means.batches import sample, shuffled
-from models.rows import ArrayRows, Rows
 
 
 class Counted(ArrayRows):

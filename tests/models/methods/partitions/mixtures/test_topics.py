@@ -16,7 +16,7 @@ from models.methods.partitions.mixtures.topics import (
     log_proportions,
     mixtures,
 )
-from models.progress import silent
+from models.running.progress import silent
 from tests.models.methods.partitions.texts_kit import texts
 
 

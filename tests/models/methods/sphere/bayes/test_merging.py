@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import betaln, gammaln, logsumexp
 
-from models.data import Data
+from models.inputs.data import Data
 from models.methods.sphere.bayes.merging import Merging
 from models.methods.sphere.bayes.proportions import Sticks
 from models.methods.sphere.bayes.variational import Variational
@@ -22,7 +22,7 @@ from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.numerics import bessel
 from models.numerics.sphere import uniform
-from models.progress import silent
+from models.running.progress import silent
 from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.exact_kit import log_joints
 from tests.models.methods.sphere.sphere_kit import mixture, priors

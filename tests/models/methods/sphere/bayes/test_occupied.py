@@ -9,7 +9,7 @@ from models.methods.sphere.bayes.occupied import occupied
 from models.methods.sphere.bayes.proportions import Sticks
 from models.methods.sphere.bayes.variational import Variational
 from models.methods.sphere.mixture.runs import Restarts
-from models.progress import silent
+from models.running.progress import silent
 from tests.models.methods.sphere.sphere_kit import mixture, passes_of, priors
 
 

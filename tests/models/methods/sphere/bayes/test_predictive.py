@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from models.data import Data
+from models.inputs.data import Data
 from models.methods.sphere.bayes.predictive import log_predictive
 from models.methods.sphere.mixture.rows import UnitRows
 from models.numerics import bessel

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import gammaln, logsumexp
 
-from models.data import Data
+from models.inputs.data import Data
 from models.methods.sphere.bayes.variational import Variational
 from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.passes import Passes
@@ -18,7 +18,7 @@ from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.numerics import bessel
 from models.numerics.sphere import uniform
-from models.progress import silent
+from models.running.progress import silent
 from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.exact_kit import log_joints
 from tests.models.methods.sphere.sphere_kit import (

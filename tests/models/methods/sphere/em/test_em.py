@@ -20,7 +20,7 @@ from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.runs import Restarts
 from models.numerics import bessel
 from models.numerics.sphere import uniform
-from models.progress import silent
+from models.running.progress import silent
 from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.sphere_kit import (
     mixture,

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy.special import digamma, gammaln, logsumexp
 from sklearn.metrics import adjusted_rand_score
 
-from models.data import Data
+from models.inputs.data import Data
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.gibbs.dirichlet_process import (
     DirichletProcess,
@@ -25,7 +25,7 @@ from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.numerics.sphere import draw_vmf
-from models.progress import silent
+from models.running.progress import silent
 from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.exact_kit import log_partitions
 from tests.models.methods.sphere.sphere_kit import mixture

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy import stats
 from scipy.special import logsumexp
 
-from models.data import Data
+from models.inputs.data import Data
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.gibbs import loops
 from models.methods.sphere.gibbs.gibbs import Gibbs
@@ -20,7 +20,7 @@ from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
-from models.progress import silent
+from models.running.progress import silent
 from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.exact_kit import log_joints
 from tests.models.methods.sphere.sphere_kit import mixture

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from models.inputs.rows import ArrayRows
 from models.methods.sphere.mixture import batches as module
 from models.methods.sphere.mixture.batches import Batches
 from models.methods.sphere.mixture.rows import UnitRows
-from models.rows import ArrayRows
 from tests.models.methods.sphere.sphere_kit import unit_rows
 
 

@@ -7,14 +7,14 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.methods.sphere.mixture import pass_gpu as module
 from models.methods.sphere.mixture.pass_gpu import DevicePasses, passes, require
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.rows import UnitRows
-from models.progress import silent
 from models.registry import method
+from models.running.progress import silent
 from tests.models.methods.sphere.sphere_kit import FarRows, mixture
 from tests.pairwise_kit import pairwise
 

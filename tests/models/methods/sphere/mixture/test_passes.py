@@ -8,13 +8,13 @@ import scipy.sparse as sp
 from numba import njit
 from scipy.special import logsumexp
 
-from models.data import Data
+from models.inputs.data import Data
+from models.inputs.rows import ArrayRows
 from models.methods.sphere.mixture import passes as module
 from models.methods.sphere.mixture.loops import sweeps
 from models.methods.sphere.mixture.passes import Passes, Sums, log_joint
 from models.methods.sphere.mixture.rows import UnitRows
-from models.progress import silent
-from models.rows import ArrayRows
+from models.running.progress import silent
 from tests.models.methods.sphere.sphere_kit import mixture
 from tests.pairwise_kit import pairwise
 

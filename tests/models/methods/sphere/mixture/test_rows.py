@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from models.errors import UsageError
-from models.rows import ArrayRows
+from models.inputs.rows import ArrayRows
 from tests.models.methods.sphere.sphere_kit import FarRows, mixture, unit_rows
 
 X = mixture((30, 20), 6, 20.0)[0]

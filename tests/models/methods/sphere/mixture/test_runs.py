@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from models.arrays import Arrays, Float
-from models.data import Data
 from models.errors import Cancelled
+from models.inputs.data import Data
 from models.method import Checkpoint
 from models.methods.sphere.mixture import runs
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts, bytes_beside
-from models.progress import Progress, silent
+from models.running.progress import Progress, silent
 from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.sphere.sphere_kit import mixture
 

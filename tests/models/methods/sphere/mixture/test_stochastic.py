@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from models.data import Data
 from models.errors import Cancelled
+from models.inputs.data import Data
+from models.inputs.rows import ArrayRows
 from models.method import Checkpoint
 from models.methods.sphere.bayes.stochastic import StochasticVariational
 from models.methods.sphere.bayes.variational import Variational
@@ -25,8 +26,7 @@ from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.methods.sphere.mixture.stochastic import BatchClimb, BatchState, SampledRestarts, Steps
-from models.progress import silent
-from models.rows import ArrayRows
+from models.running.progress import silent
 from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.sphere_kit import (
     mixture,

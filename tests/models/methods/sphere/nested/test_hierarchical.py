@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import digamma, gammaln, logsumexp
 
-from models.data import Data
+from models.inputs.data import Data
 from models.methods.sphere.bayes.concentrations import Concentrations, by_grid
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.bayes.variational import Variational
@@ -25,7 +25,7 @@ from models.methods.sphere.nested.hierarchy import Hierarchy
 from models.methods.sphere.nested.top_down import first_means, leaf_means
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
-from models.progress import silent
+from models.running.progress import silent
 from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.sphere_kit import (
     mixture,

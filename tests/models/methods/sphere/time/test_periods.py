@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.method import Model
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.time.periods import Periods, stamps_of

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.data import Data
+from models.inputs.data import Data
 from models.methods.sphere.bayes.concentrations import Concentrations
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.time.step_concentration import (

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
-from models.data import Data
+from models.inputs.data import Data
 from models.methods.sphere.bayes.concentrations import Concentrations, by_grid
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.bayes.variational import Variational
@@ -24,7 +24,7 @@ from models.methods.sphere.time.timed_rows import TimedRows
 from models.methods.sphere.time.weight_paths import WeightPaths
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
-from models.progress import silent
+from models.running.progress import silent
 from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.sphere_kit import mixture
 

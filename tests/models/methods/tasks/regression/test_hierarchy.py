@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.data import Data
+from models.inputs.data import Data
 from models.methods.tasks.regression import hierarchy
 from models.methods.tasks.regression.table import Table, table_of
 

@@ -14,7 +14,7 @@ from models.methods.tasks.regression.points import (
     TaskRows,
     TaskTreeCost,
 )
-from models.progress import silent
+from models.running.progress import silent
 
 pytestmark = pytest.mark.needs("torch")
 

@@ -8,7 +8,7 @@ import pytest
 from models.arrays import Float, Int
 from models.methods.tasks.regression import relationship
 from models.methods.tasks.regression.relationship import TaskMoments, relate
-from models.progress import silent
+from models.running.progress import silent
 
 PENALTY, SHARING = 0.03, 0.2
 

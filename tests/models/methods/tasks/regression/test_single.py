@@ -7,12 +7,12 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from models.arrays import Float
-from models.data import Data
+from models.inputs.data import Data
 from models.methods.tasks.regression import single
 from models.methods.tasks.regression.linear import log_probabilities
 from models.methods.tasks.regression.splits import folds
 from models.methods.tasks.regression.table import table_of
-from models.progress import silent
+from models.running.progress import silent
 
 RNG = np.random.default_rng(0)
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.data import Data
 from models.errors import UsageError
+from models.inputs.data import Data
 from models.methods.tasks.regression.splits import folds, held_out
 from models.methods.tasks.regression.table import table_of
 

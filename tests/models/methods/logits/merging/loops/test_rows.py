@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.inputs.rows import ArrayRows
 from models.methods.logits.merging import row_digest
 from models.methods.logits.merging.loops import few, merges
 from models.methods.logits.merging.loops import rows as row_loops
 from models.methods.logits.merging.reference import TIE
 from models.methods.logits.merging.row_digest import Digest
 from models.methods.logits.merging.source import Source
-from models.progress import silent
-from models.rows import ArrayRows
+from models.running.progress import silent
 from tests.models.methods.logits.merging.cases import Case, Float, cases
 from tests.pairwise_kit import pairwise
 

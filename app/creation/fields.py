@@ -1,0 +1,115 @@
+"""The fields that requests for work share: inputs, name, webhook."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import PydanticCustomError
+
+from workers.formats.inline import LongList
+from workers.webhooks.addresses import LONGEST, parse
+
+
+def _webhook_address(text: str) -> str:
+    try:
+        parse(text)
+    except ValueError as error:
+        raise PydanticCustomError("webhook_address", "{why}", {"why": str(error)}) from None
+    return text
+
+
+WebhookAddress = Annotated[
+    str,
+    AfterValidator(_webhook_address),
+    WithJsonSchema({"type": "string", "format": "uri", "maxLength": LONGEST}),
+]
+
+
+Name = Annotated[
+    str | None, Field(max_length=1000, description="Any text; stored, never interpreted.")
+]
+
+
+Role = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[a-z_]+$")]
+
+
+def _id_or_list(value: object) -> object:
+    if not isinstance(value, (str, list, LongList)):
+        raise PydanticCustomError("input_type", "Input should be an id or a list")
+    return value
+
+
+def _input_or_none(value: object) -> object:
+    return value if value is None else _id_or_list(value)
+
+
+Given = Annotated[str | list[Any] | SkipJsonSchema[LongList], BeforeValidator(_id_or_list)]
+"""An id or a list."""
+
+
+MaybeGiven = Annotated[
+    str | list[Any] | SkipJsonSchema[LongList] | None, BeforeValidator(_input_or_none)
+]
+
+
+Inputs = Annotated[
+    dict[Role, Given],
+    Field(
+        max_length=100,
+        description="For each role an id (`ds_...`, `tr_...`) or an inline list: of rows for a "
+        "matrix, of values for labels and names, of ids if the method takes several inputs. A row "
+        "of `labels` may be a list of several or none, or null where they are unknown; a "
+        "`hierarchy` may be a list of class paths such as `animal/dog`, a `graph` of pairs of "
+        "labels.",
+        examples=[{"logits": "ds_01kamjx5w0n5zr4v8cqe2t7h3f"}],
+    ),
+]
+
+
+Webhook = Annotated[
+    WebhookAddress | None,
+    Field(
+        description="An https:// or http:// address that receives a signed POST when the job has "
+        "ended (see the callback): at least once, and again over three days until the answer is "
+        "2xx. It has no user name, password or fragment; private addresses are refused unless the "
+        "service allows them.",
+        examples=["https://example.org/hooks/umbel"],
+    ),
+]
+
+
+class CutBody(BaseModel):
+    """The flat clusters to evaluate: exactly one of the three."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, json_schema_extra={"examples": [{"k": 10}]}
+    )
+
+    k: int | None = Field(None, ge=1, description="The number of clusters.")
+    height: float | None = Field(
+        None, description="The clusters are the highest nodes that are no higher than this."
+    )
+    level: int | None = Field(
+        None, ge=0, description="The clusters are the nodes this many edges below the root."
+    )
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> CutBody:
+        if sum(value is not None for value in (self.k, self.height, self.level)) != 1:
+            raise ValueError("give exactly one of k, height and level")
+        return self
+
+
+MOST_BEST = 1000
+"""The largest `top_k`."""

@@ -1,0 +1,123 @@
+"""Jobs over the wire."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+)
+
+from app.creation.annotation_schemas import Description, Tags
+from app.creation.result_schemas import ProblemDict, ResultDict
+from app.creation.step_schemas import StepBody
+from workers.jobs.public import public
+from workers.model import Record, Status
+
+ID = "job_01kamjx5w0n5zr4v8cqe2t7h3f"
+EXAMPLE: dict[str, Any] = {
+    "id": ID,
+    "kind": "fit",
+    "method": "l2h",
+    "name": "pets",
+    "description": None,
+    "tags": ["thesis"],
+    "status": "succeeded",
+    "attempt": 1,
+    "progress": {"fraction": 1.0, "stage": "done", "message": "", "eta_s": 0.0},
+    "inputs": {"logits": "ds_01kamjx5w0n5zr4v8cqe2t7h3f", "names": "inline"},
+    "params": {"aggregation": "mean-sum"},
+    "preprocess": [],
+    "then": None,
+    "support": None,
+    "name_by": None,
+    "result": {
+        "tree": "tr_01kamjx5w0n5zr4v8cqe2t7h3f",
+        "model": "md_01kamjx5w0n5zr4v8cqe2t7h3f",
+        "metrics": {},
+    },
+    "warnings": [],
+    "error": None,
+    "webhook": None,
+    "expires_at": None,
+    "created_at": "2026-11-21T17:00:00.000000Z",
+    "started_at": "2026-11-21T17:00:00.008000Z",
+    "finished_at": "2026-11-21T17:00:00.020000Z",
+}
+QUEUED_EXAMPLE: dict[str, Any] = {
+    **EXAMPLE,
+    "status": "queued",
+    "attempt": 0,
+    "progress": {"fraction": 0.0, "stage": "", "message": "", "eta_s": None},
+    "result": None,
+    "started_at": None,
+    "finished_at": None,
+}
+
+
+class WebhookBody(BaseModel):
+    """The state of a job's webhook."""
+
+    model_config = ConfigDict(title="Webhook")
+
+    url: str
+    status: Literal["waiting", "pending", "delivered", "failed"] = Field(
+        description="`waiting` for the job's end; then `pending` until it is `delivered` or has "
+        "`failed` for good."
+    )
+    attempts: int = Field(description="How many times it was sent.")
+    next_at: str | None = Field(description="When it is sent next, as RFC 3339 in UTC.")
+    reason: str | None = Field(description="Why it failed last time.")
+
+
+class AdvanceBody(BaseModel):
+    """The progress of a job."""
+
+    model_config = ConfigDict(title="Progress")
+
+    fraction: float = Field(description="Between 0 and 1.")
+    stage: str
+    message: str
+    eta_s: float | None = Field(description="Estimated seconds left; null until known.")
+
+
+class JobBody(BaseModel):
+    """A job: the request and its state."""
+
+    model_config = ConfigDict(title="Job")
+
+    id: str
+    kind: str = Field(
+        description="`fit`, `predict`, `transform`, `evaluate`, `compare`, `consensus`, "
+        "`calibrate`, `drift`, `map`, `heatmap`, `name` or `import`."
+    )
+    method: str
+    name: str | None
+    description: Description
+    tags: Tags
+    status: Status
+    attempt: int = Field(description="How many times it was started.")
+    progress: AdvanceBody
+    inputs: dict[str, str | list[str]] = Field(description="For each role an id, or `inline`.")
+    params: dict[str, Any] = Field(description="With defaults filled in.")
+    preprocess: list[dict[str, Any]] = Field(description="With defaults filled in.")
+    then: StepBody | None
+    support: dict[str, Any] | None = Field(description="With defaults filled in.")
+    name_by: str | None
+    result: ResultDict | None = Field(description="Null until the job has succeeded.")
+    warnings: list[str]
+    error: ProblemDict | None = Field(description="The problem, if it failed.")
+    webhook: WebhookBody | None = Field(description="Null if none was requested.")
+    expires_at: str | None = Field(
+        description="When it is removed with its tree and model, as RFC 3339 in UTC; null if that "
+        "was not requested."
+    )
+    created_at: str = Field(description="As RFC 3339 in UTC.")
+    started_at: str | None
+    finished_at: str | None
+
+    @classmethod
+    def of(cls, record: Record) -> JobBody:
+        return cls.model_validate(public(record))

@@ -1,0 +1,260 @@
+"""Attachments, calibrations, comparisons, drifts, heatmaps, maps, namings: jobs with ids and lists
+of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from app.creation.annotation_schemas import NameFilter, SearchFilter, TagFilter, words_of
+from app.creation.creation import Headers, Present, Submission, presented
+from app.creation.named_schemas import NamedJobBody
+from app.http import problems
+from app.http.dependencies import Service, ServiceDep, Tenant, checked, is_id
+from app.http.etags import IfMatch, body_etag, etag_of, require_match
+from app.http.forms import Form, respond
+from app.http.paging import LINK_HEADER, Cursor, Limit, Page, next_link
+from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
+from app.http.streaming import Turn
+from app.http.tables import mapped
+from workers.model import Kind, Record, Status, sibling
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Body = TypeVar("Body", bound=NamedJobBody)
+
+LOCATION = {"Location": {"description": "Its address.", "schema": {"type": "string"}}}
+
+
+@dataclass(frozen=True, slots=True)
+class _Filters:
+    """The query of a list."""
+
+    status: Status | None
+    name: str | None
+    tags: tuple[str, ...]
+    words: tuple[str, ...]
+    limit: int
+    cursor: str | None
+    tree: str | None = None
+
+
+async def _filters(
+    status: Annotated[Status | None, Query(description="Only those with this status.")] = None,
+    name: NameFilter = None,
+    tags: TagFilter = (),
+    search: SearchFilter = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> _Filters:
+    return _Filters(status, name, tags, words_of(search), limit, cursor)
+
+
+async def _filters_with_tree(
+    filters: Annotated[_Filters, Depends(_filters)],
+    tree: Annotated[
+        str | None,
+        Query(
+            max_length=100,
+            description="Only those of this tree, also of one that has been removed.",
+            examples=["tr_01kamjx5w0ahwbcuvh3mqsx4fb"],
+        ),
+    ] = None,
+) -> _Filters:
+    """Raises Refused `invalid-request` for what is no id of a tree."""
+    if tree is not None and not is_id(tree, "tr"):
+        raise refused_at("invalid-request", f"tree {tree!r} is not the id of a tree.", "tree")
+    return replace(filters, tree=tree)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedJobs(Generic[Body]):
+    """One kind of them.
+
+    kind : of the job, which is also what the job has as its method. noun : what one is called; its
+    list is at `/v1/<noun>s`. body : its state over the wire. of_tree : whether each is of one tree,
+    by which the list is filtered.
+    """
+
+    kind: Kind
+    noun: str
+    body: type[Body]
+    of_tree: bool = True
+
+    @property
+    def path(self) -> str:
+        return f"/v1/{self.noun}s"
+
+    def record(self, service: Service, tenant: str, own_id: str) -> Record | None:
+        """The job of one; None if there is none. Blocks."""
+        if not is_id(own_id, self.body.prefix):
+            return None
+        record = service.ledger.get(tenant, sibling(own_id, "job"))
+        return record if record is not None and record.kind == self.kind else None
+
+    async def find(self, service: Service, tenant: str, own_id: str) -> Record:
+        """Raises Refused `not-found`."""
+        record = await to_thread.run_sync(self.record, service, tenant, own_id)
+        if record is None:
+            raise not_found(self.noun, own_id)
+        return record
+
+    async def succeeded(self, service: Service, tenant: str, own_id: str) -> Record:
+        """Raises Refused `not-found`, and `conflict` for one without results."""
+        record = await self.find(service, tenant, own_id)
+        if record.status != "succeeded":
+            raise Refused(
+                "conflict",
+                f"{self.noun.capitalize()} {own_id!r} is {record.status}; it has no results.",
+            )
+        return record
+
+    def file(self, service: Service, tenant: str, own_id: str, name: str) -> Path:
+        """A file that it left. Blocks. Raises Refused `not-found`."""
+        path = service.trees.file(tenant, own_id, name)
+        if path is None:
+            raise not_found(self.noun, own_id)
+        return path
+
+    def require_of_tree(
+        self, service: Service, tenant: str, own_id: str, tree_id: str, *pointer: str
+    ) -> None:
+        """Blocks. Raises Refused, with the pointer, for one that is not there, has not succeeded,
+        or is of another tree."""
+        record, noun = self.record(service, tenant, own_id), self.noun
+        if record is None:
+            raise refused_at("unknown-input", f"There is no {noun} {own_id!r}.", *pointer)
+        if record.status != "succeeded" or record.result is None:
+            raise refused_at(
+                "wrong-input",
+                f"{noun.capitalize()} {own_id!r} is {record.status}; it must have succeeded.",
+                *pointer,
+            )
+        made_for = record.result["tree"]
+        if made_for != tree_id:
+            raise refused_at(
+                "wrong-input",
+                f"{noun.capitalize()} {own_id!r} is of tree {made_for!r}, not of {tree_id!r}.",
+                *pointer,
+            )
+
+    async def table(
+        self,
+        request: Request,
+        service: Service,
+        tenant: str,
+        own_id: str,
+        form: Form[pa.Table],
+        name: str,
+    ) -> Response:
+        """A table that it left, which never changes. Raises Refused as `succeeded` and `file`."""
+        await self.succeeded(service, tenant, own_id)
+
+        def load() -> tuple[pa.Table, dict[str, str]]:
+            return mapped(self.file(service, tenant, own_id, name)), {}
+
+        etag = etag_of(f"{own_id} {name} {form.suffix}".encode())
+        return await respond(request, form, load, Turn("export", waits=False), etag=etag)
+
+    def present(self, submission: Submission, *, problem: bool = False) -> Present:
+        """How `submitted` answers with one.
+
+        problem : one that has failed is answered by its problem, not by its state.
+        """
+
+        async def present(status: Literal[201, 202], record: Record, headers: Headers) -> Response:
+            if problem and record.status == "failed" and record.error is not None:
+                return problems.respond(submission.request_id, record.error)
+            body = self.body.of(record)
+            return presented(submission, body, f"{self.path}/{body.id}", status, headers)
+
+        return present
+
+    def mount(
+        self,
+        router: APIRouter,
+        example: dict[str, Any],
+        etags: Callable[[Body], list[str]] = lambda body: [body_etag(body)],
+    ) -> None:
+        """Add the routes of the list and of removal.
+
+        etags : those that one has now, in its forms.
+        """
+        own_id_of = checked(self.noun, self.body.prefix)
+        page = {"items": [example], "next_cursor": None}
+        filters_of = Depends(_filters_with_tree if self.of_tree else _filters)
+
+        @router.get(
+            self.path.removeprefix(router.prefix),
+            operation_id=f"list_{self.noun}s",
+            summary=f"{self.noun.capitalize()}s, newest first",
+            description=f"One page of the caller's {self.noun}s. Their names and tags are those of "
+            "their jobs (`PATCH /v1/jobs/{job_id}`).",
+            response_model=Page[self.body],  # type: ignore[name-defined]
+            responses={
+                200: {
+                    "headers": LINK_HEADER,
+                    "content": {"application/json": {"example": page}},
+                },
+                **responses(*ANYWHERE),
+            },
+        )
+        async def listed(
+            request: Request,
+            response: Response,
+            service: ServiceDep,
+            tenant: Tenant,
+            filters: _Filters = filters_of,
+        ) -> Page[Body]:
+            records, following = await to_thread.run_sync(
+                lambda: service.ledger.page(
+                    tenant,
+                    status=filters.status,
+                    method=self.kind,
+                    name=filters.name,
+                    tags=filters.tags,
+                    words=filters.words,
+                    tree=filters.tree,
+                    limit=filters.limit,
+                    cursor=filters.cursor,
+                )
+            )
+            response.headers.update(next_link(request, following))
+            items = [self.body.of(record) for record in records]
+            return Page(items=items, next_cursor=following)
+
+        @router.delete(
+            f"{self.path}/{{{self.noun}_id}}".removeprefix(router.prefix),
+            operation_id=f"delete_{self.noun}",
+            summary=f"Remove a {self.noun}",
+            description=f"Removes the {self.noun} and its job, which is cancelled first if it is "
+            "running. What was made with it stays.",
+            status_code=204,
+            responses={
+                204: {"description": f"The {self.noun} was removed."},
+                **responses(
+                    "unauthenticated",
+                    "forbidden",
+                    "not-found",
+                    "precondition-failed",
+                    "unavailable",
+                ),
+            },
+        )
+        async def delete(
+            service: ServiceDep,
+            tenant: Tenant,
+            own_id: str = own_id_of,
+            if_match: IfMatch = None,
+        ) -> Response:
+            body = self.body.of(await self.find(service, tenant, own_id))
+            if if_match is not None:
+                require_match(if_match, *etags(body))
+            await to_thread.run_sync(service.ledger.delete, tenant, body.job)
+            return Response(status_code=204)

@@ -1,0 +1,8 @@
+"""The OpenAPI document: generated from the routes, kept in `openapi/openapi.json`.
+
+Start with `document`.
+
+- `document`: the document made, tidied, served.
+- `operations`: its operations, made exact; `method_schemas`: a schema for each method.
+- `documented`: schemas for what is sent as it was stored.
+"""

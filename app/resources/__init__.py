@@ -1,0 +1,14 @@
+"""What a client sees: a folder for each resource, with its routes, schemas, forms and picture.
+
+Start with `jobs`, and with `drifts` for a kind of work on a tree. Resources know nothing of each
+other, but for `trees`; what two need stands in `app.creation`, `app.http` or `app.pictures`.
+
+- `jobs`, `methods`, `comparisons`: runs of methods and the catalogue.
+- `datasets`, `statements`: data, uploaded or stated of a tree.
+- `trees`, `consensus`, `namings`, `editions`, `tangles`, `shares`: trees, made, named, changed,
+  compared, shown.
+- `attachments`, `maps`, `heatmaps`, `figures`: items and pictures of a tree.
+- `models`, `predictions`, `evaluations`, `calibrations`, `drifts`, `confusions`: models, and what
+  they do on rows.
+- `annotations`, `service`: names and tags of all; health, version, usage.
+"""

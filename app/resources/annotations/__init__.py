@@ -1,0 +1,4 @@
+"""Names, descriptions and tags of datasets, jobs, trees and models, changed afterwards.
+
+`routes`: the operations.
+"""

@@ -1,0 +1,27 @@
+"""What items are ranked by: a row of the tree's fit for each of its points, if it is still there.
+
+Blocks (Redis, the store); call it in a thread.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.creation.fit_rows import fit_rows
+from app.http.dependencies import Service
+from workers.artifacts.trees import TreeRecord
+
+
+def ranked_by(service: Service, tree: TreeRecord) -> dict[str, Any]:
+    """Options of the job: `of_fit` the role, None where there is none, with `unranked` the reason
+    as a sentence; `preprocess` the steps of the fit."""
+    fit = fit_rows(service, tree)
+    role, why = fit.role, ""
+    if role is None:
+        why = "the tree was made without features, documents or logits with a row for each point."
+    elif any(
+        each != "inline" and service.datasets.get(tree.tenant, each) is None for each in fit.inputs
+    ):
+        role, why = None, f"the {role} of the fit were deleted."
+    steps = [] if role in (None, "logits") else fit.preprocess
+    return {"of_fit": role, "preprocess": steps, "unranked": why}

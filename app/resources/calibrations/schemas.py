@@ -1,0 +1,310 @@
+"""Calibrations over the wire."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from app.creation.annotation_schemas import NewDescription, NewTags
+from app.creation.expiry import ExpiresAtField
+from app.creation.fields import CutBody, Given, Inputs, MaybeGiven, Name
+from app.creation.named_schemas import EXAMPLE as SHARED
+from app.creation.named_schemas import NamedJobBody
+from models.calibration.node_sets import SetScore
+from models.calibration.options import Answer, CalibrationTerms, Loss, Per
+from workers.model import Record
+
+_REQUEST: dict[str, Any] = {
+    "inputs": {"logits": "ds_01kamjx5w0n5zr4v8cqe2t7h3f"},
+    "labels": "ds_01kamjx5w0n5zr4v8cqe2t7h3g",
+    "alpha": 0.05,
+}
+EXAMPLE: dict[str, Any] = {
+    **SHARED,
+    "id": "cal_01kamjx5w0n5zr4v8cqe2t7h3f",
+    "job": "job_01kamjx5w0n5zr4v8cqe2t7h3f",
+    "tree": "tr_01kamjx5w0ahwbcuvh3mqsx4fb",
+    "result": {
+        "loss": "miss",
+        "per": "all",
+        "answer": "node",
+        "score": None,
+        "alpha": 0.05,
+        "seed": 0,
+        "n_rows": 800,
+        "n_temperature": 200,
+        "n_unlabelled": 0,
+        "n_groups": 1,
+        "n_promised": 1,
+        "threshold": 0.62,
+        "temperature": 1.4,
+        "likelihood": {"before": -0.41, "after": -0.37},
+        "area": 0.011,
+        "error": 0.12,
+        "n_suspects": 14,
+        "n_pairs": 6,
+    },
+    "warnings": [],
+}
+CURVE_EXAMPLE: dict[str, Any] = {
+    "area": 0.011,
+    "threshold": 0.62,
+    "steps": [
+        {"threshold": -1.0, "coverage": 1.0, "error": 0.12, "depth": 6.2},
+        {"threshold": 0.62, "coverage": 0.91, "error": 0.05, "depth": 5.5},
+    ],
+}
+GROUPS_EXAMPLE: dict[str, Any] = {
+    "items": [{"node": 3, "name": "rose", "n_rows": 40, "threshold": 0.71, "promised": True}]
+}
+
+SUSPECTS_EXAMPLE: dict[str, Any] = {
+    "items": [
+        {
+            "row": 17,
+            "label": 3,
+            "label_name": "rose",
+            "likely": 4,
+            "likely_name": "tulip",
+            "meet": 1,
+            "meet_name": "rose, tulip",
+            "of_label": 0.02,
+            "of_likely": 0.95,
+            "n_classes": 2,
+        }
+    ]
+}
+
+PAIRS_EXAMPLE: dict[str, Any] = {
+    "items": [
+        {
+            "of": "classes",
+            "node": 3,
+            "node_name": "rose",
+            "other": 4,
+            "other_name": "tulip",
+            "meet": 1,
+            "meet_name": "rose, tulip",
+            "n_rows": 60,
+            "n_confused": 15,
+            "rate": 0.25,
+            "low": 0.154,
+            "high": 0.37,
+            "expected": 0.08,
+            "learned": 0.1,
+            "gain": 0.167,
+            "sure": 0.9999,
+        }
+    ]
+}
+
+
+class CalibrationRequest(CalibrationTerms):
+    """Rows with known classes that the model has not seen, and what is to be promised."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        json_schema_extra={"examples": [_REQUEST]},
+    )
+
+    inputs: Inputs
+    labels: Given = Field(
+        description="The class of each row, by the name of its leaf or its path of names, or by "
+        "number from 0 where no leaf is named so; null or -1 where it is unknown."
+    )
+    costs: MaybeGiven = Field(
+        None,
+        description="With `loss` cost: a matrix with a row for each true class and a column for "
+        "the class that it is taken for, in the order of the model's classes; 0 on the diagonal.",
+    )
+    cut: CutBody | None = Field(
+        None,
+        description="With `per` subtree: the subtrees, as clusters of the tree; the children of "
+        "the root by default.",
+    )
+    name: Name = None
+    description: NewDescription = None
+    tags: NewTags = []
+    expires_at: ExpiresAtField = None
+
+    @model_validator(mode="after")
+    def _members_of_others(self) -> CalibrationRequest:
+        if (self.costs is not None) != (self.loss == "cost"):
+            raise ValueError("costs are those of the loss cost, which needs them")
+        if self.cut is not None and self.per != "subtree":
+            raise ValueError("cut is that of `per` subtree")
+        return self
+
+
+class Likelihood(BaseModel):
+    """Mean log likelihood of the rows that fitted the temperature, in nats."""
+
+    before: float = Field(description="At the temperature 1.")
+    after: float
+
+
+class CalibrationResult(BaseModel):
+    """What a calibration learned."""
+
+    loss: Loss
+    per: Per
+    answer: Answer
+    score: SetScore | None = Field(description="Null for single nodes.")
+    alpha: float
+    seed: int
+    n_rows: int = Field(description="Rows that set thresholds.")
+    n_temperature: int = Field(description="Other rows, which fitted the temperature.")
+    n_unlabelled: int = Field(description="Rows without a label, left out.")
+    n_groups: int = Field(description="Groups with thresholds: one, subtrees or classes.")
+    n_promised: int = Field(description="Those with rows enough for a promise of their own.")
+    threshold: float | None = Field(
+        description="At `alpha`. Of single nodes: an answer has more mass than this. Of sets: the "
+        "largest score of a class in them. -1: the most probable class alone. Null with several "
+        "groups."
+    )
+    temperature: float
+    likelihood: Likelihood | None = Field(description="Null where the temperature was given.")
+    area: float = Field(description="Under the selective curve; smaller is better.")
+    error: float = Field(description="Share of rows whose most probable class is wrong.")
+    n_suspects: int = Field(description="Labelled rows whose label looks wrong.")
+    n_pairs: int = Field(description="Pairs of classes and of subtrees with confused rows.")
+
+
+class CalibrationBody(NamedJobBody):
+    """The state of a calibration, and what it learned once it has succeeded."""
+
+    model_config = ConfigDict(title="Calibration", json_schema_extra={"examples": [EXAMPLE]})
+    prefix: ClassVar[Literal["cal"]] = "cal"
+
+    tree: str | None = Field(description="Null until it has succeeded.")
+    result: CalibrationResult | None = Field(description="Null until it has succeeded.")
+    warnings: list[str] = Field(description="What is not promised, and why.")
+
+    @classmethod
+    def left(cls, record: Record) -> dict[str, Any]:
+        result = record.result or {}
+        return {
+            "tree": result.get("tree"),
+            "result": result.get("calibration"),
+            "warnings": record.warnings,
+        }
+
+
+class CurveStep(BaseModel):
+    """What a threshold would answer."""
+
+    threshold: float = Field(description="-1: every row is answered by a leaf.")
+    coverage: float = Field(
+        description="Mean share of the information that answers give: 1 for a leaf, 0 for the "
+        "root, else 1 - log(classes under the node) / log(classes)."
+    )
+    error: float = Field(description="Share of rows whose answer does not hold their class.")
+    depth: float = Field(description="Mean depth of answers.")
+
+
+class CurveBody(BaseModel):
+    """What every threshold would answer, and how often that is wrong."""
+
+    model_config = ConfigDict(
+        title="SelectiveCurve", json_schema_extra={"examples": [CURVE_EXAMPLE]}
+    )
+
+    area: float = Field(description="Under the error as a function of the coverage.")
+    threshold: float | None = Field(description="That of the calibration; null with several.")
+    steps: list[CurveStep] = Field(description="At most 1000 of the thresholds, rising.")
+
+
+class GroupBody(BaseModel):
+    """A group of rows with a threshold."""
+
+    model_config = ConfigDict(title="CalibrationGroup")
+
+    node: int = Field(description="The class, the subtree, or the root for all rows.")
+    name: str | None
+    n_rows: int = Field(description="Calibration rows.")
+    threshold: float | None = Field(
+        description="At the calibration's `alpha`; null: its rows are answered by the root."
+    )
+    promised: bool = Field(description="Whether it has rows enough for a promise of its own.")
+
+
+class GroupsBody(BaseModel):
+    """The groups of a calibration."""
+
+    model_config = ConfigDict(
+        title="CalibrationGroups", json_schema_extra={"examples": [GROUPS_EXAMPLE]}
+    )
+
+    items: list[GroupBody]
+
+
+class SuspectBody(BaseModel):
+    """A row whose label looks wrong."""
+
+    model_config = ConfigDict(title="SuspectedLabel")
+
+    row: int = Field(description="Of the calibration's rows, from 0.")
+    label: int = Field(description="The node of the class that it is labelled.")
+    label_name: str | None
+    likely: int = Field(description="The node of the class that it likely is.")
+    likely_name: str | None
+    meet: int = Field(description="The node where the two classes part.")
+    meet_name: str | None
+    of_label: float = Field(description="The probability of the label.")
+    of_likely: float = Field(description="That of the likely class.")
+    n_classes: int = Field(description="Classes under `meet`: 2 for two that are siblings alone.")
+
+
+class SuspectsBody(BaseModel):
+    """Rows whose labels look wrong, siblings first."""
+
+    model_config = ConfigDict(
+        title="SuspectedLabels", json_schema_extra={"examples": [SUSPECTS_EXAMPLE]}
+    )
+
+    items: list[SuspectBody]
+
+
+class PairBody(BaseModel):
+    """Two classes, or two sibling subtrees, of which rows are taken for the other."""
+
+    model_config = ConfigDict(title="ConfusedPairNeed")
+
+    of: Literal["classes", "subtrees"]
+    node: int
+    node_name: str | None
+    other: int
+    other_name: str | None
+    meet: int = Field(description="The node where the two part.")
+    meet_name: str | None
+    n_rows: int = Field(description="Rows labelled as one of the two.")
+    n_confused: int = Field(description="Those whose most probable class is of the other.")
+    rate: float = Field(description="Their share.")
+    low: float = Field(description="The lower end of its 95 % interval (Jeffreys).")
+    high: float
+    expected: float | None = Field(
+        description="The share that the model's own probabilities expect: what overlaps by nature "
+        "as far as the model knows. Null for methods without probabilities."
+    )
+    learned: float | None = Field(
+        description="The share that is left where a linear classifier learns from the other rows, "
+        "over the model's probabilities. Null with more than 1024 classes or very few rows."
+    )
+    gain: float = Field(
+        description="The mean excess of the share over the smaller of both, given these rows: how "
+        "much more data could take away."
+    )
+    sure: float = Field(description="The probability that there is an excess.")
+
+
+class PairsBody(BaseModel):
+    """Pairs that more data would tell apart better, by falling `gain`."""
+
+    model_config = ConfigDict(
+        title="PairsNeedingData", json_schema_extra={"examples": [PAIRS_EXAMPLE]}
+    )
+
+    items: list[PairBody]

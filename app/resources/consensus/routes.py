@@ -1,0 +1,129 @@
+"""One tree from several, and which trees agree on a node of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anyio import to_thread
+from fastapi import APIRouter, Response
+
+from app.creation.creation import Draft, Headers, SubmissionDep
+from app.creation.job_schemas import JobBody
+from app.creation.of_trees import REFUSALS, result_of
+from app.http.addresses import address
+from app.http.bodies import StrictRoute
+from app.http.dependencies import NodeId, Service, ServiceDep, Tenant, TreeId, is_id
+from app.http.etags import answer
+from app.http.problems import ANYWHERE, Refused, refused_at, responses
+from app.http.queries import ONLY_KNOWN
+from app.http.stored import record_of, tree_of
+from app.http.waiting import Prefer
+from app.resources.consensus.schemas import EXAMPLE, AgreementBody, ConsensusBody, ConsensusRequest
+from models.tree.walk import require_node
+from workers.artifacts import results
+from workers.model import Record
+
+router = APIRouter(prefix="/v1", tags=["trees"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
+
+_OPTIONS = {"rule", "threshold", "match", "common", "support", "seed"}
+
+
+@router.post(
+    "/consensus",
+    status_code=201,
+    operation_id="make_consensus",
+    summary="One tree from several",
+    response_model=ConsensusBody,
+    responses={
+        201: {
+            "content": {"application/json": {"example": EXAMPLE}},
+            "headers": {
+                "Location": {"description": "Address of the tree.", "schema": {"type": "string"}}
+            },
+        },
+        202: {"model": JobBody, "description": "It takes longer; follow the job."},
+        **responses(*REFUSALS),
+    },
+)
+async def make_consensus(
+    submission: SubmissionDep, body: ConsensusRequest, prefer: Prefer = None
+) -> Response:
+    """The consensus of several trees over the same leaves or rows, as a tree like any other: each
+    node has the share of the trees that agree on it (`support`, also in Newick), and the mean
+    height at which its rows meet in the trees. With `reference`, a copy of that tree with the
+    support of its nodes instead. Trees are compared as rooted ones: by the rows under nodes.
+    """
+    service, tenant, request = submission.service, submission.tenant, submission.request
+
+    def draft() -> Draft:
+        _require(service, tenant, body.trees, "trees")
+        inputs: dict[str, Any] = {"trees": body.trees}
+        options = body.model_dump(include=_OPTIONS)
+        if body.reference is not None:
+            _require(service, tenant, [body.reference], "reference")
+            inputs["reference"] = body.reference
+            options["rule"] = "reference"
+        fields = {
+            "method": "consensus",
+            "inputs": inputs,
+            "options": options,
+            "name": body.name,
+            "expires_at": body.expires_at,
+            "description": body.description,
+            "tags": tuple(body.tags),
+        }
+        return Draft(fields, {})
+
+    async def result(done: Record, headers: Headers) -> Response:
+        consensus = ConsensusBody.of(done, body.trees)
+        own = {"Location": address(request, f"/v1/trees/{consensus.tree}")}
+        return answer(request, consensus, status=201, headers={**own, **headers})
+
+    content = await request.body()
+    return await result_of("consensus", submission, content, draft, result, prefer=prefer)
+
+
+@router.get(
+    "/trees/{tree_id}/nodes/{node}/agreement",
+    operation_id="get_agreement",
+    summary="Which trees have a node",
+    response_model=AgreementBody,
+    responses=responses(*ANYWHERE, "not-found", "invalid-request"),
+)
+async def get_agreement(
+    service: ServiceDep, tenant: Tenant, tree_id: TreeId, node: NodeId
+) -> AgreementBody:
+    """Of a tree made by `POST /v1/consensus`: which of the trees given have a node of the same
+    rows. They are told by id, whether they still exist or not.
+    """
+    record = await record_of(service, tenant, tree_id)
+
+    def load() -> AgreementBody:
+        require_node(tree_of(service, tenant, tree_id), node)
+        path = service.trees.file(tenant, tree_id, results.AGREEMENT)
+        job = None if record.job is None else service.ledger.get(tenant, record.job)
+        if path is None or job is None:
+            raise Refused(
+                "not-found",
+                f"Tree {tree_id!r} was not made from others by POST /v1/consensus.",
+            )
+        trees = job.inputs["trees"]
+        has = results.load_agreement(path, node, len(trees))
+        return AgreementBody(
+            node=node,
+            having=[tree for tree, each in zip(trees, has, strict=True) if each],
+            lacking=[tree for tree, each in zip(trees, has, strict=True) if not each],
+        )
+
+    return await to_thread.run_sync(load)
+
+
+def _require(service: Service, tenant: str, trees: list[str], member: str) -> None:
+    """Raises Refused `unknown-input` for a tree that is not there."""
+    known: set[str] = set()
+    for tree_id in trees:
+        if tree_id in known:
+            continue
+        if not is_id(tree_id, "tr") or service.trees.record(tenant, tree_id) is None:
+            raise refused_at("unknown-input", f"There is no tree {tree_id!r}.", member)
+        known.add(tree_id)

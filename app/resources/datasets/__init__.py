@@ -1,0 +1,10 @@
+"""Datasets: upload, list, read, download, remove.
+
+Start with `routes`.
+
+- `routes`: the operations.
+- `schemas`: what goes over the wire.
+- `duplicates`: uploads of what is there already.
+- `submission`: a new dataset on its way into the store.
+- `uploads`: datasets uploaded in parts.
+"""

@@ -1,0 +1,195 @@
+"""A new dataset on its way into the store: bounded, recognised, streamed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from anyio import to_thread
+from fastapi import Request
+
+from app.creation.allowances import Allowance
+from app.http.bodies import content_length
+from app.http.dependencies import Service
+from app.http.problems import Refused
+from app.http.streaming import Turn, in_turn
+from workers.artifacts.datasets import Dataset
+from workers.child.json_facts import facts_apart
+from workers.formats import catalogue, roles
+from workers.formats import json as json_format
+from workers.formats.facts import Facts
+from workers.model import now
+
+HEAD_BYTES = 64 << 10
+"""Enough to recognise a format, and to hold a whole npy header."""
+
+PARSED_HERE_BYTES = 128 << 10
+"""A longer JSON document is parsed in a process of its own: in this one it would hold up others."""
+
+CHECK_ROOM_EVERY = 64 << 20
+
+
+@dataclass(frozen=True)
+class NewDataset:
+    """A dataset that is about to be stored, as the request describes it."""
+
+    tenant: str
+    dataset_id: str
+    name: str | None
+    role: str | None
+    member: str | None
+    media_type: str | None
+    n_features: int | None = None
+    key: str | None = None
+    expires_at: str | None = None
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+async def receive(
+    service: Service, request: Request, new: NewDataset, allowance: Allowance
+) -> Dataset:
+    """Stream the body into the store; the dataset, which does not exist yet (see `create`).
+
+    Its status is `ready` if npy or small JSON shows its shape at once, else `inspecting`. Nothing
+    is left if this raises: Refused `too-large`, `full`, `empty`; OverLimit; UsageError for a format
+    that is not read or content that is not in its format.
+    """
+    stated = content_length(request)
+    return await store(service, new, bounded_body(service, request, allowance), stated)
+
+
+async def store(
+    service: Service, new: NewDataset, chunks: AsyncIterator[bytes], stated: int | None
+) -> Dataset:
+    """As `receive`, from chunks with `stated` bytes in total, if that is known."""
+    head, rest = await _head(chunks)
+    if not head:
+        raise Refused("empty", "The body is empty; send the file itself as the body.")
+    file_format = catalogue.format_of(new.media_type, head[:HEAD_BYTES])
+    if new.n_features is not None and file_format != "libsvm":
+        raise Refused(
+            "invalid-request",
+            f"n_features declares the width of libsvm files; this file is {file_format}, which "
+            "has a width of its own.",
+        )
+    if stated is not None:
+        # Refuse a broken or pickled npy before gigabytes of it are stored.
+        catalogue.peek(file_format, head[:HEAD_BYTES], stated)
+    stored = await service.datasets.receive(new.tenant, new.dataset_id, rest)
+    try:
+        facts = catalogue.peek(file_format, stored.head, stored.length)
+        if facts is None and file_format == "json" and stored.length <= _parsed_at_once(service):
+            facts = await _open_json(service, new, stored.length)
+    except BaseException:
+        await to_thread.run_sync(service.datasets.discard, new.tenant, new.dataset_id)
+        raise
+    return Dataset(
+        id=new.dataset_id,
+        tenant=new.tenant,
+        name=new.name,
+        role=new.role,
+        status="inspecting" if facts is None else "ready",
+        format=file_format,
+        member=new.member,
+        shape=None if facts is None else facts.shape,
+        dtype=None if facts is None else facts.dtype,
+        bytes=stored.length,
+        sha256=stored.sha256,
+        created_at=now(),
+        problem=None,
+        n_features=new.n_features,
+        key=new.key,
+        expires_at=new.expires_at,
+        description=new.description,
+        tags=new.tags,
+    )
+
+
+def create(service: Service, dataset: Dataset, request_id: str) -> None:
+    """Create the dataset, and let a worker open it if needed; blocks."""
+    if dataset.status == "inspecting":
+        service.ledger.inspections.create(dataset, request_id)
+    else:
+        service.datasets.create(dataset)
+
+
+def bounded_body(service: Service, request: Request, allowance: Allowance) -> AsyncIterator[bytes]:
+    """The body of a request in chunks, as long as it is not too large, the store has room, and the
+    caller may keep it.
+
+    Raises Refused `too-large` or `full`, before the first chunk if its length is declared.
+    """
+    stated = content_length(request)
+    limit = service.settings.max_upload_bytes
+    if stated is not None and stated > limit:
+        raise _past_one_request(limit)
+    require_room(service, stated or 0)
+    return _bounded(service, request, limit, allowance)
+
+
+def _parsed_at_once(service: Service) -> int:
+    return service.settings.max_parsed_json_bytes
+
+
+async def _open_json(service: Service, new: NewDataset, length: int) -> Facts:
+    key = service.datasets.content_key(new.tenant, new.dataset_id)
+    role = new.role if new.role in roles.READ_BY_ROLE else None
+    if length <= PARSED_HERE_BYTES:
+        return await to_thread.run_sync(lambda: json_format.facts(service.blobs.get(key), role))
+    apart = Turn("json", waits=True)
+    return await in_turn(lambda: facts_apart(service.blobs.get(key), role), apart)
+
+
+async def _bounded(
+    service: Service, request: Request, limit: int, allowance: Allowance
+) -> AsyncIterator[bytes]:
+    size = checked = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > limit:
+            raise _past_one_request(limit)
+        await allowance.grow(size)
+        if size - checked >= CHECK_ROOM_EVERY:
+            checked = size
+            await to_thread.run_sync(require_room, service, 0)
+        if chunk:
+            yield chunk
+
+
+async def _head(chunks: AsyncIterator[bytes]) -> tuple[bytes, AsyncIterator[bytes]]:
+    """The first 64 KiB or more (all of a shorter one), and everything from the start."""
+    pieces = []
+    size = 0
+    async for chunk in chunks:
+        pieces.append(chunk)
+        size += len(chunk)
+        if size >= HEAD_BYTES:
+            break
+    head = b"".join(pieces)
+
+    async def everything() -> AsyncIterator[bytes]:
+        yield head
+        async for chunk in chunks:
+            yield chunk
+
+    return head, everything()
+
+
+def _past_one_request(limit: int) -> Refused:
+    detail = (
+        f"One request may have at most {limit} bytes; send a larger file in parts: /v1/uploads."
+    )
+    return Refused("too-large", detail, limit=limit)
+
+
+def require_room(service: Service, needed: int) -> None:
+    """Raise Refused `full` where the store has no room for this many more bytes."""
+    free = service.blobs.free_bytes()
+    if free is not None and free - service.settings.min_free_bytes < max(needed, 1):
+        left = max(0, free - service.settings.min_free_bytes)
+        raise Refused(
+            "full",
+            f"The store has room for {left} bytes, too little for this upload; delete datasets, "
+            "jobs or trees that are no longer needed.",
+        )

@@ -1,0 +1,4 @@
+"""Datasets uploaded in parts: in any order, each checked by its sha256, resumable.
+
+`routes`: the operations; `schemas`: what goes over the wire.
+"""

@@ -1,0 +1,277 @@
+"""Heatmaps: clusters by features, or by their distances, in the order of the tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from anyio import to_thread
+from fastapi import APIRouter, Path, Query, Request, Response
+
+from app.creation.creation import (
+    Draft,
+    SubmissionDep,
+    submitted,
+)
+from app.creation.fit_rows import fit_rows, require_fit_rows, require_n_rows
+from app.creation.inputs import resolve
+from app.creation.named import LOCATION, NamedJobs
+from app.creation.of_trees import REFUSALS
+from app.http.bodies import StrictRoute
+from app.http.dependencies import HeatmapId, Service, ServiceDep, Tenant, TreeId
+from app.http.etags import etag_of
+from app.http.forms import Form, mount, respond, warning
+from app.http.picture_forms import DOCUMENTED
+from app.http.picture_queries import SizedPictureQuery
+from app.http.problems import ANYWHERE, not_found, refused_at, responses
+from app.http.queries import ONLY_KNOWN
+from app.http.stored import record_of, tree_of
+from app.http.streaming import Turn
+from app.http.waiting import Prefer
+from app.resources.heatmaps.forms import FORMS, Cells, HeatmapExport
+from app.resources.heatmaps.schemas import (
+    AXES_EXAMPLE,
+    EXAMPLE,
+    AxesBody,
+    HeatmapBody,
+    HeatmapRequest,
+    HeatmapsBody,
+)
+from models.heatmaps.tiles import quantised, span_of, tile
+from workers.artifacts import results
+from workers.model import sibling
+
+if TYPE_CHECKING:
+    pass
+
+router = APIRouter(
+    prefix="/v1", tags=["heatmaps"], route_class=StrictRoute, dependencies=ONLY_KNOWN
+)
+HEATMAPS = NamedJobs("heatmap", "heatmap", HeatmapBody)
+
+_AXES: Form[bytes] = Form("json", "application/json", lambda content: iter([content]))
+_TILE: Form[bytes] = Form("bin", "application/octet-stream", lambda content: iter([content]))
+_UNCHANGED: dict[int | str, dict[str, Any]] = {
+    304: {"description": "Unchanged since the ETag in If-None-Match."}
+}
+
+
+@router.post(
+    "/trees/{tree_id}/heatmaps",
+    operation_id="create_heatmap",
+    summary="Clusters of a tree as a matrix",
+    status_code=201,
+    response_model=HeatmapBody,
+    responses={
+        201: {"headers": LOCATION, "content": {"application/json": {"example": EXAMPLE}}},
+        202: {
+            "model": HeatmapBody,
+            "description": "It takes longer; ask for it again, or follow its job.",
+            "headers": LOCATION,
+        },
+        **responses(*REFUSALS),
+    },
+)
+async def create_heatmap(
+    submission: SubmissionDep, tree_id: TreeId, body: HeatmapRequest, prefer: Prefer = None
+) -> Response:
+    """A matrix with a row for each cluster or leaf in the order of the tree: of `features`, the
+    columns ordered by a tree of their own, or of the `distances` between the rows. It is read in
+    tiles. The heatmap is removed with its tree; it expires with it unless `expires_at` says
+    otherwise.
+    """
+    service, tenant = submission.service, submission.tenant
+    tree = await record_of(service, tenant, tree_id)
+
+    def draft() -> Draft:
+        given = {str(role): value for role, value in body.inputs.items()}
+        rows = fit_rows(service, tree)
+        needs_rows = body.metric != "cophenetic"
+        if given and not needs_rows:
+            raise refused_at(
+                "wrong-input", "Cophenetic distances are of the tree: leave out `inputs`.", "inputs"
+            )
+        if needs_rows and "features" not in given:
+            require_fit_rows(rows, tree)
+        inputs = resolve(service, tenant, given)
+        require_n_rows(tree, inputs.shapes.get("features"))
+        of_fit = needs_rows and "features" not in given
+        of_names = of_fit and "feature_names" not in given and body.what == "features"
+        cut = None if body.cut is None else body.cut.model_dump(exclude_none=True)
+        fields = {
+            "method": HEATMAPS.kind,
+            "inputs": inputs.refs,
+            "params": {**body.own(), "cut": cut},
+            "options": {
+                "tree": tree_id,
+                "of_fit": rows.role if of_fit else None,
+                "names_of_fit": rows.names if of_names else None,
+                "preprocess": rows.preprocess if of_fit else [],
+            },
+            "name": body.name,
+            "description": body.description,
+            "tags": tuple(body.tags),
+            "expires_at": body.expires_at or rows.expires_at,
+        }
+        return Draft(fields, inputs.inline)
+
+    return await submitted(
+        "heatmap",
+        submission,
+        await submission.request.body(),
+        draft,
+        HEATMAPS.present(submission, problem=True),
+        prefer=prefer,
+        default_wait_s=service.settings.default_wait_s,
+    )
+
+
+@router.get(
+    "/trees/{tree_id}/heatmaps",
+    operation_id="list_heatmaps_of_tree",
+    summary="The heatmaps of a tree",
+    response_model=HeatmapsBody,
+    responses=responses(*ANYWHERE, "not-found"),
+)
+async def list_heatmaps_of_tree(
+    service: ServiceDep, tenant: Tenant, tree_id: TreeId
+) -> HeatmapsBody:
+    """The heatmaps of the tree, the newest first, with those that are being made and that failed.
+    Their names and tags are those of their jobs (`PATCH /v1/jobs/{job_id}`).
+    """
+    await record_of(service, tenant, tree_id)
+    job_id = sibling(tree_id, "job")
+    records = await to_thread.run_sync(service.ledger.made_of, tenant, job_id, "heatmap")
+    return HeatmapsBody(items=[HeatmapBody.of(record) for record in records])
+
+
+HEATMAPS.mount(router, EXAMPLE)
+
+
+@mount(
+    router,
+    "/heatmaps/{heatmap_id}",
+    FORMS,
+    summary="One heatmap",
+    responses={
+        200: {
+            "model": HeatmapBody,
+            "description": "The state of the heatmap, or its picture.",
+            "headers": {
+                "ETag": {"description": "ETag of this form.", "schema": {"type": "string"}}
+            },
+            "content": {"application/json": {"example": EXAMPLE}, **DOCUMENTED},
+        },
+        **_UNCHANGED,
+        **responses(*ANYWHERE, "not-found", "not-acceptable", "conflict"),
+    },
+)
+async def get_heatmap(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    heatmap_id: HeatmapId,
+    form: Form[HeatmapExport],
+    query: Annotated[SizedPictureQuery, Query()],
+) -> Response:
+    """The state of a heatmap, and what it shows once it has succeeded. As a picture its cells with
+    the trees over rows and columns, and names where there is room; of more than 256 rows or columns
+    cells are averages, as a `Warning` says.
+    """
+    find = HEATMAPS.succeeded if form.drawn else HEATMAPS.find
+    body = HeatmapBody.of(await find(service, tenant, heatmap_id))
+
+    def load() -> tuple[HeatmapExport, dict[str, str]]:
+        cells = _cells(service, tenant, body) if form.drawn else None
+        export = HeatmapExport(body, cells, query, query.paper(service.settings.fonts))
+        return export, warning(None if cells is None else cells.warning())
+
+    asked = f"{form.suffix} {query.model_dump_json(exclude_defaults=True)}"
+    content = body.model_dump_json()
+    etag = etag_of((f"{content} {asked}" if form.drawn else content).encode())
+    return await respond(request, form, load, Turn("look", waits=form.drawn), etag=etag)
+
+
+def _cells(service: Service, tenant: str, body: HeatmapBody) -> Cells:
+    """The cells of a heatmap that has succeeded, for a picture. Blocks."""
+    assert body.result is not None
+    values, axes = (
+        HEATMAPS.file(service, tenant, body.id, name) for name in (results.HEATMAP, results.AXES)
+    )
+    return Cells.of(
+        np.load(values, mmap_mode="r", allow_pickle=False),
+        body.result,
+        AxesBody.model_validate_json(axes.read_bytes()),
+        tree_of(service, tenant, body.tree or ""),
+    )
+
+
+@router.get(
+    "/heatmaps/{heatmap_id}/axes",
+    operation_id="get_heatmap_axes",
+    summary="The rows and columns of a heatmap",
+    response_model=AxesBody,
+    responses={
+        200: {"content": {"application/json": {"example": AXES_EXAMPLE}}},
+        **_UNCHANGED,
+        **responses(*ANYWHERE, "not-found", "conflict"),
+    },
+)
+async def get_heatmap_axes(
+    request: Request, service: ServiceDep, tenant: Tenant, heatmap_id: HeatmapId
+) -> Response:
+    """The nodes that are rows, and the features that are columns, with the tree over them."""
+    await HEATMAPS.succeeded(service, tenant, heatmap_id)
+    path = await to_thread.run_sync(HEATMAPS.file, service, tenant, heatmap_id, results.AXES)
+    etag = etag_of(f"{heatmap_id} axes".encode())
+    waits = Turn("json", waits=False)
+    return await respond(request, _AXES, lambda: (path.read_bytes(), {}), waits, etag=etag)
+
+
+@router.get(
+    "/heatmaps/{heatmap_id}/tiles/{level}/{row}/{column}",
+    operation_id="get_heatmap_tile",
+    summary="A tile of a heatmap",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "Cells by rows, each two bytes, the lower one first.",
+            "content": {
+                "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}
+            },
+        },
+        **_UNCHANGED,
+        **responses(*ANYWHERE, "not-found", "conflict"),
+    },
+)
+async def get_heatmap_tile(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    heatmap_id: HeatmapId,
+    level: Annotated[int, Path(ge=0, le=31, description="The level of detail, from 0.")],
+    row: Annotated[int, Path(ge=0, le=2**31 - 1, description="The tile's row of tiles.")],
+    column: Annotated[int, Path(ge=0, le=2**31 - 1, description="Its column of tiles.")],
+) -> Response:
+    """A tile of up to 256 x 256 cells. At the last level a cell is one value; at each level above
+    it averages twice as many rows and columns, if there are more than fit: mean values, mean
+    cosine and cophenetic distances, root mean square Euclidean ones. A cell `q`, an unsigned
+    number of 16 bits, stands for `low + q / 65535 * (high - low)`.
+    """
+    record = await HEATMAPS.succeeded(service, tenant, heatmap_id)
+    body = HeatmapBody.of(record)
+    shape = body.result
+    assert shape is not None
+    spans = [span_of(shape.n_rows, level, row), span_of(shape.n_columns, level, column)]
+    if level >= shape.n_levels or spans[0] is None or spans[1] is None:
+        raise not_found("tile", f"{level}/{row}/{column}")
+    rows, columns = spans[0], spans[1]
+    path = await to_thread.run_sync(HEATMAPS.file, service, tenant, heatmap_id, results.HEATMAP)
+
+    def load() -> tuple[bytes, dict[str, str]]:
+        values = np.load(path, mmap_mode="r", allow_pickle=False)
+        averages = tile(values, shape.what, shape.metric, rows, columns)
+        return quantised(averages, shape.low, shape.high).tobytes(), {}
+
+    etag = etag_of(f"{heatmap_id} {level} {row} {column}".encode())
+    return await respond(request, _TILE, load, Turn("look", waits=True), etag=etag)

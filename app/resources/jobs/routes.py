@@ -1,0 +1,310 @@
+"""Jobs: submit, list, poll, follow, cancel, remove."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable
+from typing import Annotated, Any, Literal
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+
+from app.creation import webhooks
+from app.creation.annotation_schemas import NameFilter, SearchFilter, TagFilter, words_of
+from app.creation.creation import REFUSALS, Draft, Headers, SubmissionDep, presented_job, submitted
+from app.creation.inputs import resolve
+from app.creation.job_schemas import EXAMPLE, QUEUED_EXAMPLE, JobBody
+from app.creation.step_schemas import MethodId
+from app.creation.steps import check_shapes, check_webhook, image_roles, queue_of
+from app.http import waiting
+from app.http.bodies import StrictRoute
+from app.http.dependencies import Caller, JobId, OnceDep, Service, ServiceDep, Tenant
+from app.http.etags import IfMatch, answer, body_etag, require_match
+from app.http.paging import LINK_HEADER, Cursor, Limit, Page, next_link
+from app.http.problems import not_found, responses
+from app.http.queries import ONLY_KNOWN
+from app.resources.jobs.events import server_sent
+from app.resources.jobs.schemas import NewJob
+from app.resources.jobs.steps import check_steps
+from workers.model import Record
+
+router = APIRouter(
+    prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute, dependencies=ONLY_KNOWN
+)
+
+_STATUSES = Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
+_ETAG = {"ETag": {"description": "ETag, which changes with the job.", "schema": {"type": "string"}}}
+_LOCATION = {"Location": {"description": "Address of the job.", "schema": {"type": "string"}}}
+_RETRY: dict[str, Any] = {
+    "Retry-After": {
+        "description": "Seconds to wait before asking again.",
+        "schema": {"type": "integer"},
+    }
+}
+_APPLIED: dict[str, Any] = {
+    "Preference-Applied": {
+        "description": "The wait that was applied.",
+        "schema": {"type": "string"},
+    }
+}
+_JOB = {"application/json": {"example": EXAMPLE}}
+
+
+@router.post(
+    "",
+    operation_id="create_job",
+    summary="Run a method",
+    status_code=202,
+    response_model=JobBody,
+    responses={
+        201: {
+            "description": "The job has ended within the wait that `Prefer` requests.",
+            "model": JobBody,
+            "headers": {**_LOCATION, **_APPLIED},
+            "content": _JOB,
+        },
+        202: {
+            "description": "The job was accepted.",
+            "headers": {**_LOCATION, **_RETRY},
+            "content": {"application/json": {"example": QUEUED_EXAMPLE}},
+        },
+        **responses(*REFUSALS),
+    },
+    callbacks=webhooks.callbacks("job_ended"),
+)
+async def create_job(
+    body: NewJob, submission: SubmissionDep, prefer: waiting.Prefer = None
+) -> Response:
+    """One run of one method and, with `then`, of a second method on the logits of the first or
+    on the rows that it transformed.
+
+    An accepted job always ends: `succeeded`, `failed` or `cancelled`, whatever process dies.
+    """
+
+    def draft() -> Draft:
+        return _draft(submission.service, submission.tenant, body)
+
+    async def present(status: Literal[201, 202], record: Record, headers: Headers) -> Response:
+        return presented_job(submission, status, record, headers)
+
+    content = await submission.request.body()
+    return await submitted("fit", submission, content, draft, present, prefer=prefer)
+
+
+@router.get(
+    "",
+    operation_id="list_jobs",
+    summary="Jobs, newest first",
+    response_model=Page[JobBody],
+    responses={
+        200: {
+            "headers": LINK_HEADER,
+            "content": {"application/json": {"example": {"items": [EXAMPLE], "next_cursor": None}}},
+        },
+        **responses("unauthenticated", "forbidden", "invalid-request", "unavailable"),
+    },
+)
+async def list_jobs(
+    request: Request,
+    response: Response,
+    service: ServiceDep,
+    tenant: Tenant,
+    status: Annotated[_STATUSES | None, Query(description="Only jobs with this status.")] = None,
+    method: Annotated[MethodId | None, Query(description="Only jobs of this method.")] = None,
+    name: NameFilter = None,
+    tags: TagFilter = (),
+    search: SearchFilter = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[JobBody]:
+    """One page of the caller's jobs."""
+    records, following = await to_thread.run_sync(
+        lambda: service.ledger.page(
+            tenant,
+            status=status,
+            method=method,
+            name=name,
+            tags=tags,
+            words=words_of(search),
+            limit=limit,
+            cursor=cursor,
+        )
+    )
+    response.headers.update(next_link(request, following))
+    return Page(items=[JobBody.of(record) for record in records], next_cursor=following)
+
+
+@router.get(
+    "/{job_id}",
+    operation_id="get_job",
+    summary="One job",
+    response_model=JobBody,
+    responses={
+        200: {"headers": {**_ETAG, **_RETRY}, "content": _JOB},
+        304: {"description": "Unchanged since the ETag in If-None-Match."},
+        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
+    },
+)
+async def get_job(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    job_id: JobId,
+    if_none_match: Annotated[
+        str | None, Header(description="The ETag of the version that the client has.")
+    ] = None,
+) -> Response:
+    """The state of a job, with its result or its problem once it has ended."""
+    record = await _find(service, tenant, job_id)
+    headers = {} if record.ended else {"Retry-After": str(service.settings.retry_after_s)}
+    return answer(request, JobBody.of(record), headers=headers)
+
+
+async def _followed(service: ServiceDep, tenant: Tenant, job_id: JobId) -> Record:
+    return await _find(service, tenant, job_id)
+
+
+@router.get(
+    "/{job_id}/events",
+    operation_id="follow_job",
+    summary="Follow a job",
+    response_class=EventSourceResponse,
+    responses={
+        200: {
+            "description": "Events `progress`, `log` and `done`, and `lost` where a resumed stream "
+            "has a gap. `done` carries the whole job and ends the stream.",
+            "content": {
+                "text/event-stream": {
+                    "schema": {},
+                    "example": "event: progress\nid: 1-1\n"
+                    'data: {"fraction": 0.4, "stage": "merging", "message": "", "eta_s": 1.5, '
+                    '"status": "running"}\n\n',
+                }
+            },
+        },
+        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
+    },
+)
+async def follow_job(
+    service: ServiceDep,
+    caller: Caller,
+    record: Annotated[Record, Depends(_followed)],
+    last_event_id: Annotated[
+        str | None,
+        Header(max_length=100, description="Resume after this event.", examples=["1-1"]),
+    ] = None,
+) -> AsyncIterable[ServerSentEvent]:
+    """Server-sent events from the start of the job, or those after `Last-Event-ID`.
+
+    The stream also ends, without `done`, a few seconds after its key was revoked or has expired.
+    """
+
+    def refused() -> bool:
+        return service.keyring.ended(caller)
+
+    async for event in service.feeds.follow(caller.tenant, record.id, last_event_id, refused):
+        yield server_sent(event)
+
+
+@router.post(
+    "/{job_id}/cancel",
+    operation_id="cancel_job",
+    summary="Cancel a job",
+    response_model=JobBody,
+    responses={
+        200: {"content": {"application/json": {"example": {**QUEUED_EXAMPLE,
+                                                           "status": "cancelled"}}}},
+        **responses(
+            "unauthenticated",
+            "forbidden",
+            "not-found",
+            "conflict",
+            "precondition-failed",
+            "idempotency-mismatch",
+            "unavailable",
+        ),
+    },
+)  # fmt: skip
+async def cancel_job(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    job_id: JobId,
+    once: OnceDep,
+    if_match: IfMatch = None,
+) -> Response:
+    """A queued job is cancelled at once, a running one within seconds; an ended one stays."""
+
+    async def make() -> Response:
+        if if_match is not None:
+            await _require_match(service, tenant, job_id, if_match)
+        record = await to_thread.run_sync(service.ledger.cancel, tenant, job_id)
+        if record is None:
+            raise not_found("job", job_id)
+        return answer(request, JobBody.of(record))
+
+    async def again(_: str) -> Response | None:
+        return await make()
+
+    return await once.answer(job_id, b"", make, again)
+
+
+@router.delete(
+    "/{job_id}",
+    operation_id="delete_job",
+    summary="Remove a job",
+    status_code=204,
+    responses={
+        204: {"description": "The job was removed."},
+        **responses(
+            "unauthenticated", "forbidden", "not-found", "precondition-failed", "unavailable"
+        ),
+    },
+)
+async def delete_job(
+    service: ServiceDep, tenant: Tenant, job_id: JobId, if_match: IfMatch = None
+) -> Response:
+    """Removes the job with its tree, model and files; a running job is cancelled first."""
+    if if_match is not None:
+        await _require_match(service, tenant, job_id, if_match)
+    if not await to_thread.run_sync(service.ledger.delete, tenant, job_id):
+        raise not_found("job", job_id)
+    return Response(status_code=204)
+
+
+async def _require_match(service: Service, tenant: str, job_id: str, if_match: str) -> None:
+    record = await _find(service, tenant, job_id)
+    require_match(if_match, body_etag(JobBody.of(record)))
+
+
+async def _find(service: Service, tenant: str, job_id: str) -> Record:
+    record = await to_thread.run_sync(service.ledger.get, tenant, job_id)
+    if record is None:
+        raise not_found("job", job_id)
+    return record
+
+
+def _draft(service: Service, tenant: str, body: NewJob) -> Draft:
+    """The job, after everything that can be checked now. Raises Refused and UsageError."""
+    check_webhook(service, body.webhook)
+    step, then = check_steps(body)
+    images = frozenset() if body.preprocess else image_roles(step.method)
+    inputs = resolve(service, tenant, body.inputs, images)
+    preprocess = tuple(part.model_dump(mode="json") for part in body.preprocess)
+    check_shapes(service, step.method, step.params, preprocess, inputs)
+    fields = {
+        "method": step.method,
+        "name": body.name,
+        "queue": queue_of(step, *([] if then is None else [then])),
+        "inputs": inputs.refs,
+        "params": step.params,
+        "preprocess": preprocess,
+        "name_by": body.name_by,
+        "support": None if body.support is None else body.support.model_dump(mode="json"),
+        "then": then,
+        "webhook": body.webhook,
+        "expires_at": body.expires_at,
+        "description": body.description,
+        "tags": tuple(body.tags),
+    }
+    return Draft(fields, inputs.inline)

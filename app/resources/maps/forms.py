@@ -1,0 +1,143 @@
+"""The forms of the positions of a map: JSON, CSV, npy, Arrow, pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.http.forms import Chunks, Form, npy_chunks
+from app.http.json_parts import IDS, json_object, slices
+from app.http.picture_forms import picture_forms
+from app.pictures.palette import Style, style
+from app.pictures.paper import Paper
+from app.pictures.part import hues
+from app.pictures.raster import MOST_MARKS
+from app.resources.maps.schemas import MapResult, PositionsQuery
+from models.arrays import Int, Mask, Single
+from models.tree.categories import Categories
+from models.tree.leaf_ranges import spans
+from models.tree.tree import Tree
+from workers.formats.table_writers import Piece, arrow_chunks, csv_chunks, json_rows
+
+_COLUMNS = ["row", "x", "y"]
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """The positions of points in an order.
+
+    row : (n_points,) the rows in the order in which they are written. xy : (n_points, 2) float32.
+    result : what the map shows. tree : its tree, with the categories that colour a picture.
+    """
+
+    row: Int
+    xy: Single
+    result: MapResult
+    query: PositionsQuery
+    paper: Paper
+    tree: Tree | None = None
+    categories: Categories | None = None
+
+    def drawn(self) -> str:
+        """The points as a picture."""
+        from app.resources.maps import picture as scatter
+
+        query, paper = self.query, self.paper
+        own = style(query.theme, query.palette)
+        colour, colours, legend = _coloured(self, own)
+        xy, inside = np.asarray(self.xy, dtype=np.float64), self._inside()
+        drawn = scatter.Scatter(
+            xy[inside],
+            colour[inside],
+            colours,
+            legend,
+            circle=self.result.by == "disc",
+            caption=_caption(self.result),
+            window=query.corners(),
+        )
+        return scatter.svg(
+            drawn,
+            own,
+            px=paper.width,
+            height=paper.height,
+            font=paper.font,
+            title=query.title,
+            dots=paper.dots,
+        )
+
+    def _inside(self) -> Mask:
+        """(n_points,) whether a point is within the window."""
+        corners = self.query.corners()
+        if corners is None:
+            return np.ones(len(self.xy), dtype=bool)
+        low, high = corners
+        inside: Mask = ((self.xy >= low) & (self.xy <= high)).all(axis=1)
+        return inside
+
+    def warning(self) -> str | None:
+        """What a picture of so many points is not; None for few."""
+        n_points = int(self._inside().sum())
+        if n_points <= MOST_MARKS:
+            return None
+        return (
+            f"{n_points:,} points are one image in the picture, not marks of their own: more "
+            f"than {MOST_MARKS:,}"
+        )
+
+    def pieces(self) -> Iterator[Piece]:
+        for rows, xy in zip(slices(self.row, IDS), slices(self.xy, IDS), strict=True):
+            yield [rows, xy[:, 0], xy[:, 1]]
+
+
+def _coloured(positions: Positions, own: Style) -> tuple[Int, list[str], list[tuple[str, str]]]:
+    """The index of each point's colour, the colours, and the legend."""
+    tree, categories = positions.tree, positions.categories
+    if tree is None or categories is None:
+        return np.zeros(len(positions.xy), dtype=np.int64), [own.bare], []
+    hue, legend = hues(tree, 0, categories, own)
+    index_of = np.full(categories.n_categories + 1, len(hue), dtype=np.int64)
+    index_of[list(hue)] = np.arange(len(hue))
+    labels = categories.labels
+    if labels is not None and labels.of == "row":
+        category = labels.code[positions.row]
+    else:
+        category = categories.of_leaf[spans(tree).start[tree.leaf_of_point[positions.row]]]
+    return index_of[category], [*hue.values(), own.other], legend
+
+
+def _caption(result: MapResult) -> str:
+    kept = result.neighbors_kept
+    trust = "" if kept is None else f"; keeps {100 * kept:.0f}% of 10 nearest neighbours"
+    return f"{result.n_points:,} points by {result.by}{trust}"
+
+
+def _json(positions: Positions) -> Chunks:
+    yield from json_object({"items": json_rows(_COLUMNS, positions.pieces())})
+    yield b"\n"
+
+
+def _csv(positions: Positions) -> Chunks:
+    return csv_chunks(_COLUMNS, positions.pieces())
+
+
+def _npy(positions: Positions) -> Chunks:
+    return npy_chunks(positions.xy)
+
+
+def _arrow(positions: Positions) -> Chunks:
+    import pyarrow as pa
+
+    columns = (positions.row, positions.xy[:, 0], positions.xy[:, 1])
+    arrays = [pa.array(np.ascontiguousarray(column)) for column in columns]
+    return arrow_chunks(pa.table(dict(zip(_COLUMNS, arrays, strict=True))))
+
+
+FORMS: tuple[Form[Positions], ...] = (
+    Form("json", "application/json", _json),
+    Form("csv", "text/csv", _csv),
+    Form("npy", "application/x-npy", _npy),
+    Form("arrow", "application/vnd.apache.arrow.file", _arrow),
+    *picture_forms(Positions.drawn),
+)

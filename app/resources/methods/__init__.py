@@ -1,0 +1,4 @@
+"""The catalogue of methods.
+
+`routes`: the operations; `schemas`: what goes over the wire.
+"""

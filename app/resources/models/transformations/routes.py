@@ -1,0 +1,123 @@
+"""Transformations: rows transformed by a model, as a new dataset."""
+
+from __future__ import annotations
+
+from anyio import to_thread
+from fastapi import APIRouter, Response
+
+from app.creation.creation import Draft, Headers, SubmissionDep
+from app.creation.fields import Inputs
+from app.creation.inputs import resolve
+from app.creation.job_schemas import JobBody
+from app.creation.of_trees import REFUSALS, result_of
+from app.http.addresses import address
+from app.http.bodies import StrictRoute
+from app.http.dependencies import ModelId, Service
+from app.http.etags import answer
+from app.http.problems import not_found, responses
+from app.http.queries import ONLY_KNOWN
+from app.http.stored import model_tree_record
+from app.http.waiting import Prefer
+from app.resources.datasets.routes import LOCATION
+from app.resources.datasets.schemas import EXAMPLE, DatasetBody
+from app.resources.datasets.submission import require_room
+from app.resources.models.transformations.schemas import TransformationRequest
+from models.errors import UsageError
+from models.registry import known, methods
+from workers.artifacts.trees import TreeRecord
+from workers.model import Record, sibling
+
+router = APIRouter(tags=["models"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
+
+_SUFFIX = ", transformed"
+_LONGEST = 1000
+_EXAMPLE = {
+    **EXAMPLE,
+    "name": "train, transformed",
+    "role": "features",
+    "shape": [50000, 9],
+    "bytes": 1800128,
+}
+
+
+@router.post(
+    "/v1/models/{model_id}/transformations",
+    operation_id="transform_with_model",
+    summary="Transform rows with a model",
+    status_code=201,
+    response_class=Response,
+    responses={
+        201: {
+            "model": DatasetBody,
+            "description": "The transformed rows are a new dataset.",
+            "headers": LOCATION,
+            "content": {"application/json": {"example": _EXAMPLE}},
+        },
+        202: {"model": JobBody, "description": "The transformation takes longer; follow the job."},
+        **responses(*REFUSALS),
+    },
+)
+async def transform_with_model(
+    submission: SubmissionDep,
+    model_id: ModelId,
+    body: TransformationRequest,
+    prefer: Prefer = None,
+) -> Response:
+    """A new dataset with the rows, given as the inputs that the model takes, under the
+    transformation that its method learned (`outputs` in the catalogue has `transformation`). They
+    are prepared as those of the fit were. The dataset is npy, float32 if the rows are, and stays
+    when the job or the model is removed, and expires at the same time as the job, if at all. A
+    transformation that takes longer becomes a job whose `result.dataset` is the dataset's id.
+    """
+    service, tenant = submission.service, submission.tenant
+    record = await model_tree_record(service, tenant, model_id)
+    _require_transformation(model_id, record.method)
+
+    def draft() -> Draft:
+        inputs = resolve(service, tenant, body.inputs)
+        require_room(service, 0)
+        fields = {
+            "method": record.method,
+            "name": body.name or _name(service, record, body.inputs),
+            "inputs": inputs.refs,
+            "options": {"model": model_id},
+            "expires_at": body.expires_at,
+        }
+        return Draft(fields, inputs.inline)
+
+    async def result(done: Record, headers: Headers) -> Response:
+        dataset_id = sibling(done.id, "ds")
+        dataset = await to_thread.run_sync(service.datasets.get, tenant, dataset_id)
+        if dataset is None:
+            raise not_found("dataset", dataset_id)
+        location = {"Location": address(submission.request, f"/v1/datasets/{dataset_id}")}
+        body = DatasetBody.of(dataset)
+        return answer(submission.request, body, status=201, headers={**location, **headers})
+
+    content = await submission.request.body()
+    return await result_of("transform", submission, content, draft, result, prefer=prefer)
+
+
+def _require_transformation(model_id: str, method_id: str) -> None:
+    used = known(method_id)
+    if used is None or not used.transforms:
+        transforming = ", ".join(name for name, method in methods().items() if method.transforms)
+        raise UsageError(
+            f"Model {model_id!r} of method {method_id!r} has no transformation of rows; methods "
+            f"that learn one are {transforming}.",
+            code="cannot-transform",
+        )
+
+
+def _name(service: Service, model: TreeRecord, inputs: Inputs) -> str | None:
+    """The name of the transformed rows: after their dataset, else after the model; None if neither
+    has a name. Blocks."""
+    for given in inputs.values():
+        dataset = service.datasets.get(model.tenant, given) if isinstance(given, str) else None
+        if dataset is not None and dataset.name:
+            return _named_after(dataset.name)
+    return _named_after(model.name) if model.name else None
+
+
+def _named_after(name: str) -> str:
+    return name[: _LONGEST - len(_SUFFIX)] + _SUFFIX

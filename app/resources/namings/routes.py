@@ -1,0 +1,204 @@
+"""Namings: names for the nodes of a tree, from what the rows under them have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter, Request, Response
+
+from app.creation.creation import (
+    Draft,
+    SubmissionDep,
+    submitted,
+)
+from app.creation.inputs import ResolvedInputs, resolve
+from app.creation.named import LOCATION, NamedJobs
+from app.creation.of_trees import REFUSALS
+from app.http.bodies import StrictRoute
+from app.http.dependencies import NamingId, Service, ServiceDep, Tenant, TreeId
+from app.http.etags import answer
+from app.http.forms import Form, mount
+from app.http.problems import refused_at, responses
+from app.http.queries import ONLY_KNOWN
+from app.http.stored import record_of
+from app.http.tables import TABLE, documented_table
+from app.http.waiting import Prefer
+from app.resources.namings.schemas import (
+    EXAMPLE,
+    NAMES_EXAMPLE,
+    NamingBody,
+    NamingRequest,
+    NodeNamesBody,
+)
+from models.node_names.options import NEEDED, NamingTerms
+from workers.artifacts import results
+from workers.artifacts.trees import TreeRecord
+from workers.errors import Missing
+from workers.stores.objects import layout
+from workers.stores.objects.job_files import read_request
+
+if TYPE_CHECKING:
+    pass
+
+router = APIRouter(prefix="/v1", tags=["trees"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
+NAMINGS = NamedJobs("name", "naming", NamingBody)
+
+_ROLES = ("labels", "documents", "features", "feature_names", "names")
+_PER_ROW = ("labels", "documents", "features", "names")
+
+
+@router.post(
+    "/trees/{tree_id}/namings",
+    operation_id="create_naming",
+    summary="Name the nodes of a tree",
+    status_code=201,
+    response_model=NamingBody,
+    responses={
+        201: {"headers": LOCATION, "content": {"application/json": {"example": EXAMPLE}}},
+        202: {
+            "model": NamingBody,
+            "description": "It takes longer; ask for it again, or follow its job.",
+            "headers": LOCATION,
+        },
+        **responses(*REFUSALS),
+    },
+)
+async def create_naming(
+    submission: SubmissionDep, tree_id: TreeId, body: NamingRequest, prefer: Prefer = None
+) -> Response:
+    """Names the nodes of any tree by labels, by terms, by the names of central rows, or by the
+    features that tell siblings apart; or has a language model phrase names from one of these, where
+    the operator has set one. The answer says what was sent to it. Forms of the tree show the names
+    with `names`, as in `GET /v1/trees/{id}.nwk?names=nm_...`.
+    """
+    service, tenant = submission.service, submission.tenant
+    record = await record_of(service, tenant, tree_id)
+    if body.by == "model" and not service.settings.naming_url:
+        raise refused_at(
+            "invalid-request",
+            "This service has no language model: its operator sets one by UMBEL_NAMING_URL and "
+            "UMBEL_NAMING_MODEL. Names by labels, terms, items or features need none.",
+            "by",
+        )
+    for role in body.inputs:
+        if role not in _ROLES:
+            detail = f"Names are not made of an input {role!r}; there are {', '.join(_ROLES)}."
+            raise refused_at("wrong-input", detail, "inputs", role)
+
+    def draft() -> Draft:
+        inputs = resolve(service, tenant, body.inputs, images={"features"})
+        if "documents" not in inputs.refs:
+            _of_fit(service, tenant, record, inputs, NEEDED[body.found_by])
+        _require_rows(record, inputs, body.inputs)
+        terms = body.model_dump(include=set(NamingTerms.model_fields), exclude_none=True)
+        fields = {
+            "method": NAMINGS.kind,
+            "inputs": inputs.refs,
+            "options": {"tree": tree_id, **terms},
+            "name": body.name,
+            "description": body.description,
+            "tags": tuple(body.tags),
+            "expires_at": body.expires_at,
+        }
+        return Draft(fields, inputs.inline)
+
+    content = await submission.request.body()
+    return await submitted(
+        "name",
+        submission,
+        content,
+        draft,
+        NAMINGS.present(submission, problem=True),
+        prefer=prefer,
+        default_wait_s=service.settings.default_wait_s,
+    )
+
+
+def _of_fit(
+    service: Service,
+    tenant: str,
+    record: TreeRecord,
+    inputs: ResolvedInputs,
+    needed: Iterable[str],
+) -> None:
+    """Add the inputs that are needed and not given, as far as the fit of the tree had them and they
+    are still there: of terms its documents in place of features that it had none of."""
+    if record.job is None:
+        return
+    try:
+        fit = read_request(service.blobs, tenant, record.job)
+    except Missing:
+        return
+    roles = [role for role in needed if role not in inputs.refs]
+    if "documents" in fit.inputs and "feature_names" in roles:
+        roles = ["documents"]
+    for role in roles:
+        ref = fit.inputs.get(role)
+        first = ref[0] if isinstance(ref, list) else ref
+        if first is None:
+            continue
+        if first == "inline":
+            try:
+                content = service.blobs.get(layout.inline(tenant, record.job, role))
+            except Missing:
+                continue
+            inputs.refs[role], inputs.inline[role] = "inline", content
+        elif service.datasets.get(tenant, first) is not None:
+            found = resolve(service, tenant, {role: first}, images={"features"})
+            inputs.refs |= found.refs
+            inputs.shapes |= found.shapes
+
+
+def _require_rows(record: TreeRecord, inputs: ResolvedInputs, given: Iterable[str]) -> None:
+    """Raises Refused for an input that is not one for each row, as far as its shape is known."""
+    for role in _PER_ROW:
+        shape = inputs.shapes.get(role)
+        if shape is not None and shape[0] != record.n_points:
+            what = f"Input {role!r} has {shape[0]} rows; the tree has {record.n_points}."
+            if role in given:
+                raise refused_at("wrong-shape", what, "inputs", role)
+            raise refused_at(
+                "wrong-shape", f"{what} It is that of the fit: give one for each row.", "inputs"
+            )
+
+
+NAMINGS.mount(router, EXAMPLE)
+
+
+@router.get(
+    "/namings/{naming_id}",
+    operation_id="get_naming",
+    summary="One naming",
+    response_model=NamingBody,
+    responses={
+        200: {"content": {"application/json": {"example": EXAMPLE}}},
+        304: {"description": "Unchanged since the ETag in If-None-Match."},
+        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
+    },
+)
+async def get_naming(
+    request: Request, service: ServiceDep, tenant: Tenant, naming_id: NamingId
+) -> Response:
+    """The state of a naming, and what a language model was told if one was asked."""
+    return answer(request, NamingBody.of(await NAMINGS.find(service, tenant, naming_id)))
+
+
+@mount(
+    router,
+    "/namings/{naming_id}/names",
+    TABLE,
+    summary="Names of a naming",
+    responses=documented_table(
+        NodeNamesBody,
+        "The nodes that have a name, with what it was made of.",
+        NAMES_EXAMPLE,
+        'node,parent,size,name,by,evidence\r\n3,1,480,"goal, league, striker",terms,"goal (0.31), '
+        'league (0.22), striker (0.14)"\r\n',
+    ),
+)
+async def get_node_names(
+    request: Request, service: ServiceDep, tenant: Tenant, naming_id: NamingId, form: Form[Any]
+) -> Response:
+    """The names of nodes with the evidence of each: for readers, and for other programs."""
+    return await NAMINGS.table(request, service, tenant, naming_id, form, results.NAMES)

@@ -1,0 +1,125 @@
+"""Namings over the wire."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.creation.annotation_schemas import NewDescription, NewTags
+from app.creation.expiry import ExpiresAtField
+from app.creation.fields import Inputs, Name
+from app.creation.named_schemas import EXAMPLE as SHARED
+from app.creation.named_schemas import NamedJobBody
+from models.node_names.options import By, NamingTerms
+from workers.model import Record
+
+_REQUEST: dict[str, Any] = {
+    "by": "terms",
+    "inputs": {"documents": "ds_01kamjx5w0n5zr4v8cqe2t7h3f"},
+}
+EXAMPLE: dict[str, Any] = {
+    **SHARED,
+    "id": "nm_01kamjx5w0n5zr4v8cqe2t7h3f",
+    "job": "job_01kamjx5w0n5zr4v8cqe2t7h3f",
+    "tree": "tr_01kamjx5w0ahwbcuvh3mqsx4fb",
+    "result": {"by": "terms", "evidence": None, "n_named": 40, "sent": None},
+    "warnings": [],
+}
+NAMES_EXAMPLE: dict[str, Any] = {
+    "items": [
+        {
+            "node": 3,
+            "parent": 1,
+            "size": 480,
+            "name": "goal, league, striker",
+            "by": "terms",
+            "evidence": "goal (0.31), league (0.22), striker (0.14)",
+        }
+    ]
+}
+
+
+class NamingRequest(NamingTerms):
+    """What the nodes are named by, and the rows under them."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        json_schema_extra={"examples": [_REQUEST]},
+    )
+
+    inputs: Inputs = Field(
+        default={},
+        description="A value for each row of the tree: `labels`; `documents`, or `features` with "
+        "`feature_names`; `features` with `names`, one a row; `features`, and maybe "
+        "`feature_names`. What is needed and not given is taken from the tree's own fit.",
+    )
+    name: Name = None
+    description: NewDescription = None
+    tags: NewTags = []
+    expires_at: ExpiresAtField = None
+
+
+class SentBody(BaseModel):
+    """What a language model was told."""
+
+    model_config = ConfigDict(title="NamingSent")
+
+    to: str = Field(description="Host and port.")
+    model: str
+    what: str
+    n_nodes: int = Field(description="Nodes that it was asked about.")
+    n_kept: int = Field(description="Nodes whose name it had given before; nothing was sent.")
+    n_tokens: int = Field(description="About so many, questions and answers.")
+
+
+class NamingResult(BaseModel):
+    """What nodes were named by."""
+
+    by: By | Literal["model"]
+    evidence: By | None = Field(description="Of `model`: what it was told.")
+    n_named: int = Field(description="Nodes with a name.")
+    sent: SentBody | None = Field(description="Null where no language model was asked.")
+
+
+class NamingBody(NamedJobBody):
+    """The state of a naming. The forms of its tree take it as `names`."""
+
+    model_config = ConfigDict(title="Naming", json_schema_extra={"examples": [EXAMPLE]})
+    prefix: ClassVar[Literal["nm"]] = "nm"
+
+    tree: str | None = Field(description="Null until it has succeeded.")
+    result: NamingResult | None = Field(description="Null until it has succeeded.")
+    warnings: list[str] = Field(description="What could not be named, and why.")
+
+    @classmethod
+    def left(cls, record: Record) -> dict[str, Any]:
+        result = record.result or {}
+        return {
+            "tree": result.get("tree"),
+            "result": result.get("naming"),
+            "warnings": record.warnings,
+        }
+
+
+class NodeNameBody(BaseModel):
+    """The name of a node."""
+
+    model_config = ConfigDict(title="NodeName")
+
+    node: int
+    parent: int = Field(description="-1 for the root.")
+    size: int = Field(description="Rows under it.")
+    name: str
+    by: By | Literal["model"]
+    evidence: str = Field(description="What the name was made of.")
+
+
+class NodeNamesBody(BaseModel):
+    """The names of a naming."""
+
+    model_config = ConfigDict(title="NodeNames", json_schema_extra={"examples": [NAMES_EXAMPLE]})
+
+    items: list[NodeNameBody]

@@ -1,0 +1,186 @@
+"""Predictions as they go over the wire."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from app.creation.expiry import ExpiresAtField
+from app.creation.fields import MOST_BEST, Given
+from models.parameters import Exact
+
+
+class PredictionRequest(Exact):
+    """New rows, as the inputs that the tree's method takes."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"examples": [{"inputs": {"logits": [[2.0, 0.5], [0.1, 1.9]]}}]},
+    )
+
+    inputs: dict[str, Given] = Field(
+        max_length=100, description="For each role a dataset's id or a list of rows."
+    )
+    top_k: int | None = Field(
+        None,
+        ge=0,
+        le=MOST_BEST,
+        description="Classifiers only: how many of its best classes each row gets; none by "
+        "default.",
+    )
+    threshold: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Classifiers only: a row's labels are the classes of at least this "
+        "probability, maybe none. By default the best class, or the model's own rule where rows "
+        "may have several.",
+    )
+    confidence: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Classifiers only: a row's path ends at the deepest node of at least this "
+        "probability; by default at a leaf.",
+    )
+    k: int | None = Field(
+        None,
+        ge=1,
+        le=2**31 - 1,
+        description="Also return the cluster that each row falls into, of the cut of the tree into "
+        "this many clusters.",
+    )
+    height: float | None = Field(
+        None,
+        allow_inf_nan=False,
+        description="In place of `k`: of the cut at this height.",
+    )
+    level: int | None = Field(
+        None,
+        ge=0,
+        le=2**31 - 1,
+        description="In place of `k`: of the cut this many edges below the root.",
+    )
+    calibration: str | None = Field(
+        None,
+        max_length=200,
+        description="A calibration of this tree: also answer each row by the `nodes` that hold its "
+        "class as the calibration promises.",
+    )
+    alpha: float | None = Field(
+        None,
+        gt=0,
+        le=1e9,
+        allow_inf_nan=False,
+        description="With `calibration`: the bound that is kept, in place of the calibration's "
+        "own. Its rows may be too few for it.",
+    )
+    expires_at: ExpiresAtField = None
+
+    @model_validator(mode="after")
+    def _alpha_of_a_calibration(self) -> PredictionRequest:
+        if self.alpha is not None and self.calibration is None:
+            raise ValueError("alpha is that of a calibration: give `calibration` too")
+        return self
+
+
+class TopClass(BaseModel):
+    """One of the best classes of a row."""
+
+    label: str
+    node: int
+    score: float = Field(description="As the method computes it, before it is made a probability.")
+    probability: float
+
+
+class Prediction(BaseModel):
+    """The place of one row in the tree."""
+
+    leaf: int = Field(description="The leaf; for classifiers that of the best class.")
+    path: list[int] = Field(
+        description="The nodes from the root to the leaf, or to `node` where a `confidence` is "
+        "asked for."
+    )
+    probabilities: list[float] = Field(description="The probability of each node on the path.")
+    node: int | None = Field(None, description="The last node of the path, for classifiers.")
+    label: str | None = Field(
+        None,
+        description="The name of `node`, for classifiers; for other methods that of the leaf. Null "
+        "if it has none; absent if no leaf has a name, numbers aside.",
+    )
+    labels: list[str] | None = Field(
+        None, description="The classes given to the row, the most probable first."
+    )
+    top: list[TopClass] | None = Field(
+        None, description="The best classes, the best first, if `top_k` asks for them."
+    )
+    cluster: int | None = Field(
+        None,
+        description="With `k`, `height` or `level`: the cluster that the row falls into, as "
+        "`assignments` numbers it; null if the path ends above the cut.",
+    )
+    cluster_node: int | None = Field(None, description="The node of this cluster.")
+    cluster_name: str | None = Field(None, description="Its name, as in `assignments`.")
+    nodes: list[int] | None = Field(
+        None,
+        description="With `calibration`: the node, or the fewest nodes, that hold the row's class "
+        "as it promises.",
+    )
+    node_names: list[str | None] | None = Field(
+        None, description="Their names, as those of clusters; null where nothing names one."
+    )
+    depth: int | None = Field(
+        None, description="Edges from the root to the highest of these nodes."
+    )
+    n_classes: int | None = Field(None, description="Classes under them.")
+    mass: float | None = Field(
+        None,
+        description="Their probability at the calibration's temperature; not what is promised.",
+    )
+    value: float | int | str | None = Field(
+        None, description="The predicted target, for methods that learn targets."
+    )
+    value_probability: float | None = Field(
+        None, description="Probability of the predicted target, if it is a class."
+    )
+    margin: float | None = Field(
+        None, description="Distance from the nearest split on its path, for `hmmc` and `mmc`."
+    )
+    log_likelihood: float | None = Field(
+        None, description="Log-likelihood of the row, for mixtures on the unit sphere."
+    )
+    in_sample: float | None = Field(
+        None,
+        description="1 if the row is as likely as a share `level` of the rows that were fitted, or "
+        "of those held out if any were; else 0.",
+    )
+    in_sample_rank: float | None = Field(
+        None, description="The share of those rows that are at most as likely as this one."
+    )
+
+
+class Predictions(BaseModel):
+    """The places of the rows, in the given order."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"items": [{"leaf": 17, "path": [0, 3, 17], "probabilities": [1.0, 0.9, 0.7]}]},
+                {
+                    "items": [
+                        {
+                            "leaf": 17,
+                            "path": [0, 3, 17],
+                            "probabilities": [1.0, 0.9, 0.7],
+                            "node": 17,
+                            "label": "dog",
+                            "labels": ["dog"],
+                            "top": [{"label": "dog", "node": 17, "score": 1.3, "probability": 0.7}],
+                        }
+                    ]
+                },
+            ]
+        }
+    )
+
+    items: list[Prediction]

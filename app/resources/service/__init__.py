@@ -1,0 +1,5 @@
+"""The service itself: its health, its version, what a caller uses of it.
+
+`health`: liveness, readiness, metrics; `usage`: what a caller uses of what it may; `version`: which
+version answers.
+"""

@@ -1,0 +1,172 @@
+"""Health of the process and of the service, and its metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Literal
+
+from anyio import to_thread
+from fastapi import APIRouter, Query, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+from redis.exceptions import RedisError
+
+from app.http.dependencies import Service, ServiceDep
+from app.http.problems import Refused, responses
+from app.resources.service.health.schemas import Health
+from workers.child.compiling import COMPILING
+from workers.errors import StoreFull, TransientError
+from workers.stores.redis.client import translated
+from workers.stores.redis.durability import risks
+
+_LEAST_ROOM = 1 << 20
+"""Bytes: with less, a store is full; a request and a small result need about that much."""
+
+router = APIRouter(tags=["health"])
+
+
+@router.get(
+    "/livez",
+    response_model_exclude_none=True,
+    operation_id="get_livez",
+    summary="Whether the process is up",
+    responses={200: {"content": {"application/json": {"example": {"status": "ok"}}}}},
+)
+async def get_livez() -> Health:
+    """Answers as long as the process runs, whatever the state of Redis and the store."""
+    return Health()
+
+
+@router.get(
+    "/readyz",
+    response_model_exclude_none=True,
+    operation_id="get_readyz",
+    summary="Whether the service is ready",
+    responses={
+        200: {"content": {"application/json": {"example": {"status": "ok"}}}},
+        **responses("unavailable", "full"),
+    },
+)
+async def get_readyz(
+    service: ServiceDep,
+    workers: Annotated[
+        bool,
+        Query(
+            description="Whether a worker must be alive, too. `false` is for what decides whether "
+            "requests are sent to this process: without workers it accepts jobs, and serves what "
+            "is stored. The answer has the number of workers then."
+        ),
+    ] = True,
+) -> Health:
+    """Succeeds if Redis, the object store and a worker can be reached and written.
+
+    `warnings` names settings of Redis that may lose data. 503 names what cannot be reached, or says
+    that the workers still compile what they need. 507 names what has no room left: what is stored
+    can still be read.
+    """
+    away, full, n_workers = await to_thread.run_sync(_state, service)
+    if workers and n_workers == 0 and "redis" not in full:
+        # Where Redis is full, workers cannot report that they are alive.
+        away.append("workers")
+    if away:
+        why = f"{', '.join(away)} cannot be reached"
+        if away == ["workers"] and await to_thread.run_sync(_compiling, service):
+            why = COMPILING
+        raise Refused(
+            "unavailable",
+            f"Not ready: {why}.",
+            headers={"Retry-After": "2"},
+            away=away,
+        )
+    if full:
+        raise Refused(
+            "full",
+            f"No room left in: {', '.join(full)}. What is stored can be read.",
+            headers={"Retry-After": "2"},
+            full=full,
+        )
+    warnings = await to_thread.run_sync(_warnings, service)
+    return Health(warnings=list(warnings) or None, workers=None if workers else n_workers)
+
+
+@router.get(
+    "/metrics",
+    operation_id="get_metrics",
+    summary="Metrics for Prometheus",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "Prometheus text.",
+            "content": {
+                "text/plain": {
+                    "schema": {"type": "string"},
+                    "example": 'umbel_jobs{status="queued"} 3.0\n',
+                }
+            },
+        },
+        **responses("unauthenticated", "forbidden"),
+    },
+    openapi_extra={"security": [{"key": []}]},
+)
+async def get_metrics(request: Request) -> Response:
+    """Requests, jobs, queues, workers, tenants and the store. Where there are keys, it needs
+    `Authorization: Bearer <UMBEL_METRICS_TOKEN>`, or a key of the role `admin`.
+    """
+    text = await to_thread.run_sync(request.app.state.metrics.text)
+    return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+def _warnings(service: Service) -> tuple[str, ...]:
+    try:
+        return risks(service.redis)
+    except TransientError:
+        return ()
+
+
+def _state(service: Service) -> tuple[list[str], list[str], int]:
+    """The parts that cannot be reached, those that can be read and not written, and how many
+    workers are alive."""
+    parts: dict[str, Callable[[], object]] = {
+        "redis": partial(_write_to_redis, service),
+        "store": partial(_write_to_store, service),
+    }
+    states = {name: _state_of(write) for name, write in parts.items()}
+    away = [name for name, state in states.items() if state == "away"]
+    full = [name for name, state in states.items() if state == "full"]
+    return away, full, _n_workers(service) if states["redis"] == "ok" else 0
+
+
+def _state_of(write: Callable[[], object]) -> Literal["ok", "full", "away"]:
+    try:
+        with translated():
+            write()
+    except StoreFull:
+        return "full"
+    except (TransientError, RedisError):
+        return "away"
+    return "ok"
+
+
+def _write_to_redis(service: Service) -> None:
+    service.redis.set(f"{service.settings.key_prefix}ready", 1, px=1000)
+
+
+def _write_to_store(service: Service) -> None:
+    service.blobs.ping()
+    free = service.blobs.free_bytes()
+    if free is not None and free < _LEAST_ROOM:
+        raise StoreFull("the object store's disk is full")
+
+
+def _n_workers(service: Service) -> int:
+    try:
+        return service.ledger.workers_alive()
+    except TransientError:
+        return 0
+
+
+def _compiling(service: Service) -> bool:
+    try:
+        return service.ledger.compiling()
+    except TransientError:
+        return False

@@ -1,0 +1,4 @@
+"""Which version of the service answers.
+
+`routes`: the operations.
+"""

@@ -1,0 +1,33 @@
+"""Which version of the service answers."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+
+from fastapi import APIRouter
+
+from app.creation.waiting import beside_methods, waiting_values
+from app.http.problems import responses
+from app.http.queries import ONLY_KNOWN
+from app.openapi.document import VERSION
+from app.resources.service.health.schemas import Version
+
+router = APIRouter(tags=["health"], dependencies=ONLY_KNOWN)
+
+
+@router.get(
+    "/v1/version",
+    operation_id="get_version",
+    summary="The version of the service",
+    responses=responses("unauthenticated", "forbidden", "invalid-request"),
+)
+async def get_version() -> Version:
+    """The version of the contract, of the service, and of Python under it; and which maps and forms
+    it does not have for lack of a package."""
+    return Version(
+        api=VERSION,
+        service=version("umbel"),
+        python=".".join(str(part) for part in sys.version_info[:3]),
+        waiting=waiting_values(beside_methods()),
+    )

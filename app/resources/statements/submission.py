@@ -1,0 +1,169 @@
+"""Labels of a tree's rows from statements about its nodes and rows.
+
+Statements become groups of rows of one cluster. A node stands for all rows under it: a node that
+is known inside another one known under another name contradicts it, for a row has one label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from app.http.problems import Refused, refused_at
+from app.resources.statements.schemas import ContradictionBody, Points, Statement
+from models.arrays import Int
+from models.inputs.known_clusters import Contradiction, Groups, Known, contradictions, known
+from models.tree.leaf_ranges import spans
+from models.tree.tree import Tree
+
+MOST_ROWS = 20_000_000
+"""The most rows that the statements of one request name in all, doubled ones included."""
+MOST_CONTRADICTIONS = 100
+"""The most that are listed; of large trees fewer, since each takes a pass over the rows."""
+_ROW_PASSES = 20_000_000
+_FEW = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """groups : of rows. statement : (n_groups,) the place of each group's statement."""
+
+    groups: Groups
+    statement: list[int]
+
+
+def labelled(tree: Tree, statements: Sequence[Statement]) -> Known:
+    """The known clusters among the rows of a tree.
+
+    Raises Refused `wrong-input` for a node or row that is not there and a node without rows, and
+    `contradiction` listing the statements that contradict each other.
+    """
+    said = _said(tree, statements)
+    passes = _ROW_PASSES // (tree.n_points + said.groups.row.size)
+    number, described = contradictions(said.groups, min(MOST_CONTRADICTIONS, max(3, passes)))
+    if number:
+        raise _contradicted(number, [_body(each, said, statements) for each in described])
+    return known(said.groups)
+
+
+def _said(tree: Tree, statements: Sequence[Statement]) -> Said:
+    names = sorted({said.name for said in statements if said.name is not None})
+    rows: list[Int] = []
+    statement: list[int] = []
+    name: list[int] = []
+    apart: list[tuple[int, int]] = []
+    total = 0
+    for place, said in enumerate(statements):
+        parts = []
+        for number, part in enumerate(said.parts):
+            size = len(part.rows) if isinstance(part, Points) else _size(tree, part, place, said)
+            total += size
+            if total > MOST_ROWS:
+                raise refused_at(
+                    "wrong-input",
+                    f"The statements up to number {place} (counted from 0) name more than "
+                    f"{MOST_ROWS} rows in all; make fewer, or about smaller nodes.",
+                    "statements",
+                    place,
+                )
+            parts.append(_rows(tree, part, place, said, number))
+        groups = parts if said.apart is not None else [np.unique(np.concatenate(parts))]
+        first = len(rows)
+        apart += combinations(range(first, first + len(groups)), 2) if said.apart else []
+        rows += groups
+        statement += [place] * len(groups)
+        name += [-1 if said.name is None else names.index(said.name)] * len(groups)
+    return Said(
+        Groups(
+            tree.n_points,
+            np.concatenate(rows),
+            np.repeat(np.arange(len(rows)), [len(some) for some in rows]),
+            np.array(name, dtype=np.int64),
+            names,
+            np.array(apart, dtype=np.int64).reshape(-1, 2),
+        ),
+        statement,
+    )
+
+
+def _size(tree: Tree, node: int, place: int, said: Statement) -> int:
+    """The number of rows under a node. Raises Refused where there is no such node, or no row."""
+    if node >= tree.n_nodes:
+        why = f"there is no node {node}; the tree has the nodes 0 to {tree.n_nodes - 1}"
+    elif not tree.size[node]:
+        why = f"node {node} has no rows"
+    else:
+        return int(tree.size[node])
+    raise _refused(place, said, why)
+
+
+def _rows(tree: Tree, part: int | Points, place: int, said: Statement, number: int) -> Int:
+    """The rows of one part of a statement, ascending."""
+    if not isinstance(part, Points):
+        return spans(tree).rows(tree, part)
+    rows = np.unique(np.array(part.rows, dtype=np.int64))
+    if rows[-1] >= tree.n_points:
+        why = f"there is no row {rows[-1]}; the tree has the rows 0 to {tree.n_points - 1}"
+        raise _refused(place, said, why, *([] if said.known is not None else [number]), "rows")
+    return rows
+
+
+def _refused(place: int, said: Statement, why: str, *below: str | int) -> Refused:
+    detail = f"Statement {place} (counted from 0): {why}."
+    return refused_at("wrong-input", detail, "statements", place, said.kind, *below)
+
+
+def _contradicted(number: int, described: list[ContradictionBody]) -> Refused:
+    more = f" There are {number} contradictions in all." if number > 1 else ""
+    return Refused(
+        "contradiction",
+        f"{described[0].detail}{more}",
+        errors=[
+            {"detail": each.detail, "pointer": ["statements", place]}
+            for each in described
+            for place in each.statements
+        ],
+        contradictions=[each.model_dump() for each in described],
+        n_contradictions=number,
+    )
+
+
+def _body(each: Contradiction, said: Said, statements: Sequence[Statement]) -> ContradictionBody:
+    places = list(dict.fromkeys(said.statement[group] for group in each.groups))
+    texts = [f"{place} ({_text(statements[place])})" for place in places]
+    if len(texts) == 1:
+        what = f"Statement {texts[0]} contradicts itself"
+    else:
+        others = "statement " + texts[1] if len(texts) == 2 else "statements " + _joined(texts[1:])
+        what = f"Statement {texts[0]} contradicts {others}"
+    if each.n_rows:
+        few = _joined([str(row) for row in each.rows[:_FEW]])
+        rows = f"{each.n_rows} rows, such as {few}," if each.n_rows > _FEW else f"row(s) {few}"
+        what += f": {rows} in common"
+    return ContradictionBody(
+        statements=places, detail=f"{what}.", n_rows=each.n_rows, rows=list(each.rows)
+    )
+
+
+def _text(said: Statement) -> str:
+    """What a statement says, in a few words."""
+    parts = [
+        f"{len(part.rows)} row(s)" if isinstance(part, Points) else f"node {part}"
+        for part in said.parts
+    ]
+    more = f" and {len(parts) - _FEW} more" if len(parts) > _FEW else ""
+    shown = _joined(parts) if not more else ", ".join(parts[:_FEW]) + more
+    named = "" if said.name is None else f" {said.name[:80]!r}"
+    if said.apart is not None:
+        return f"{shown} are apart"
+    if said.known is not None or len(parts) == 1:
+        return f"{shown} is{named or ' one cluster'}"
+    return f"{shown} are one{',' if named else ''}{named}"
+
+
+def _joined(texts: Sequence[str]) -> str:
+    """'a', 'a and b', 'a, b and c'."""
+    return " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]]))

@@ -1,0 +1,58 @@
+"""Two trees of the same rows side by side."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+
+from app.http.dependencies import ServiceDep, Tenant, TreeId, is_id
+from app.http.forms import Form, mount, respond
+from app.http.picture_forms import DOCUMENTED
+from app.http.problems import ANYWHERE, not_found, responses
+from app.http.queries import ONLY_KNOWN
+from app.http.stored import look_turn, tree_of
+from app.http.streaming import Turn
+from app.resources.tangles.forms import FORMS, TangleExport
+from app.resources.tangles.schemas import TangleBody, TangleQuery
+
+router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
+
+_DOCUMENTED: dict[int | str, dict[str, Any]] = {
+    200: {"model": TangleBody, "description": "Both trees.", "content": DOCUMENTED},
+    **responses(*ANYWHERE, "not-found", "not-acceptable", "invalid-request", "wrong-shape"),
+}
+
+
+@mount(
+    router,
+    "/{tree_id}/tangle",
+    FORMS,
+    summary="Two trees of the same rows side by side",
+    responses=_DOCUMENTED,
+)
+async def tangle_trees(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    tree_id: TreeId,
+    form: Form[TangleExport],
+    query: Annotated[TangleQuery, Query()],
+) -> Response:
+    """Both trees laid out for drawing, their visible ends, and the number of rows that each pair of
+    ends shares. Rows are matched by the leaves' names if both trees have the same names and one row
+    in each leaf. Siblings are turned so that fewer links cross; the entanglement (0 to 1, as in
+    dendextend with L = 1.5) is given before and after that.
+    """
+    other = query.other
+    if not is_id(other, "tr"):
+        raise not_found("tree", other)
+    turns = [await look_turn(service, tenant, either) for either in (tree_id, other)]
+
+    def load() -> tuple[TangleExport, dict[str, str]]:
+        left, right = (tree_of(service, tenant, either) for either in (tree_id, other))
+        paper = query.paper(service.settings.fonts)
+        return TangleExport.of(left, right, query, paper), {}
+
+    turn = Turn("look", any(turn.waits for turn in turns))
+    return await respond(request, form, load, turn)

@@ -1,0 +1,216 @@
+"""The forms of the clusters of input rows: of one cut, or of several nested ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from app.http.forms import Chunks, Form, npy_chunks
+from app.http.json_parts import IDS, ITEMS, json_object, slices
+from models.arrays import Int
+from models.editions.edited import EditedTree
+from models.tree.cluster_names import cluster_names
+from models.tree.cut import Cut
+from models.tree.parents import nearest
+from models.tree.tree import Tree
+from workers.formats.table_writers import (
+    Piece,
+    arrow_chunks,
+    csv_chunks,
+    json_columns,
+    json_list,
+    json_rows,
+)
+
+
+class Assigned(Protocol):
+    """Clusters of rows that write themselves in each form; warning : None, or why they differ from
+    what was requested."""
+
+    @property
+    def warning(self) -> str | None: ...
+
+    def json(self) -> Chunks: ...
+
+    def csv(self) -> Chunks: ...
+
+    def npy(self) -> Chunks: ...
+
+    def arrow(self) -> Chunks: ...
+
+
+@dataclass(frozen=True, slots=True)
+class OneCut:
+    """The rows of a tree in the clusters of a cut.
+
+    query : the cut as requested. columns : further columns of the rows, by name.
+    """
+
+    shown: EditedTree
+    query: dict[str, Any]
+    cut: Cut
+    columns: dict[str, Any]
+
+    @property
+    def warning(self) -> str | None:
+        return self.cut.warning
+
+    def json(self) -> Chunks:
+        fields: dict[str, Any] = {
+            "cut": self.query,
+            "clusters": json_rows(["id", "node", "size", "name"], _clusters(self.shown, self.cut)),
+            "assignments": json_list(
+                some.tolist() for some in slices(self.cut.cluster_of_point, IDS)
+            ),
+        }
+        if self.columns:
+            fields["columns"] = json_columns(self.columns)
+        fields["warnings"] = [self.cut.warning] if self.cut.warning else []
+        yield from json_object(fields)
+        yield b"\n"
+
+    def csv(self) -> Chunks:
+        return csv_chunks(["row", "cluster", "node", "name", *self.columns], self._rows())
+
+    def npy(self) -> Chunks:
+        return npy_chunks(self.cut.cluster_of_point.astype(np.int64, copy=False))
+
+    def arrow(self) -> Chunks:
+        import pyarrow as pa
+
+        clusters = self.cut.cluster_of_point
+        columns = {
+            "cluster": clusters,
+            "node": self.shown.ids_of(self.cut.nodes)[clusters],
+            **self.columns,
+        }
+        return arrow_chunks(pa.table(columns))
+
+    def _rows(self) -> Iterator[Piece]:
+        tree, ids = self.shown.tree, self.shown.ids_of(self.cut.nodes)
+        names = _names(tree, self.cut)
+        for some in _spans(tree.n_points):
+            clusters = self.cut.cluster_of_point[some]
+            nodes = ids[clusters]
+            further = [values[some] for values in self.columns.values()]
+            yield [range(some.start, some.stop), clusters, nodes, names[clusters], *further]
+
+
+@dataclass(frozen=True, slots=True)
+class Taxonomy:
+    """The rows of a tree in the clusters of several cuts, the coarsest first.
+
+    Clusters of a cut are nested in those of the cuts before it, since all of them open the same
+    nodes in the same order. k : the numbers of clusters as requested, rising.
+    """
+
+    shown: EditedTree
+    k: Sequence[int]
+    cuts: Sequence[Cut]
+
+    @property
+    def warning(self) -> str | None:
+        return next((cut.warning for cut in self.cuts if cut.warning), None)
+
+    def json(self) -> Chunks:
+        fields: dict[str, Any] = {
+            "cut": {"levels": list(self.k)},
+            "levels": self._levels(),
+            "assignments": json_list(
+                rows.tolist() for rows in (self._assignments(some) for some in self._spans())
+            ),
+            "warnings": [cut.warning for cut in self.cuts if cut.warning],
+        }
+        yield from json_object(fields)
+        yield b"\n"
+
+    def csv(self) -> Chunks:
+        names = [f"{part}_{k}" for k in self.k for part in ("cluster", "node", "name")]
+        return csv_chunks(["row", *names], self._rows())
+
+    def npy(self) -> Chunks:
+        return npy_chunks(self._assignments(slice(None)))
+
+    def arrow(self) -> Chunks:
+        import pyarrow as pa
+
+        columns = {}
+        for k, cut in zip(self.k, self.cuts, strict=True):
+            columns[f"cluster_{k}"] = cut.cluster_of_point
+            columns[f"node_{k}"] = self.shown.ids_of(cut.nodes)[cut.cluster_of_point]
+        return arrow_chunks(pa.table(columns))
+
+    def _spans(self) -> Iterator[slice]:
+        return _spans(self.shown.tree.n_points)
+
+    def _assignments(self, some: slice) -> Int:
+        """(n_rows, n_levels) cluster of each row at each level."""
+        return np.stack([cut.cluster_of_point[some] for cut in self.cuts], axis=1)
+
+    def _levels(self) -> Chunks:
+        lead = b"["
+        for number, (k, cut) in enumerate(zip(self.k, self.cuts, strict=True)):
+            pieces = (
+                [*piece, parents]
+                for piece, parents in zip(
+                    _clusters(self.shown, cut), self._parents(number), strict=True
+                )
+            )
+            clusters = json_rows(["id", "node", "size", "name", "parent"], pieces)
+            yield lead
+            yield from json_object({"k": k, "clusters": clusters})
+            lead = b", "
+        yield b"]"
+
+    def _parents(self, number: int) -> Iterator[Sequence[int | None]]:
+        """The number of the cluster, one level above, that each cluster of a level is part of."""
+        cut = self.cuts[number]
+        if not number:
+            yield from ([None] * len(some) for some in slices(cut.nodes, ITEMS))
+            return
+        above = self.cuts[number - 1]
+        tree = self.shown.tree
+        is_above = np.zeros(tree.n_nodes, dtype=bool)
+        is_above[above.nodes] = True
+        holder = nearest(tree.parent, is_above)[cut.nodes]
+        parents = np.searchsorted(above.nodes, holder)
+        yield from (some.tolist() for some in slices(parents, ITEMS))
+
+    def _rows(self) -> Iterator[Piece]:
+        names = [_names(self.shown.tree, cut) for cut in self.cuts]
+        ids = [self.shown.ids_of(cut.nodes) for cut in self.cuts]
+        for some in self._spans():
+            columns: list[Any] = [range(some.start, some.stop)]
+            for cut, of_cluster, nodes in zip(self.cuts, names, ids, strict=True):
+                clusters = cut.cluster_of_point[some]
+                columns += [clusters, nodes[clusters], of_cluster[clusters]]
+            yield columns
+
+
+def _spans(n_points: int) -> Iterator[slice]:
+    return (slice(start, min(start + IDS, n_points)) for start in range(0, n_points, IDS))
+
+
+def _names(tree: Tree, cut: Cut) -> npt.NDArray[np.object_]:
+    """(n_clusters,) the name of each cluster or None."""
+    return np.array([*cluster_names(tree, cut.nodes), None], dtype=object)[:-1]
+
+
+def _clusters(shown: EditedTree, cut: Cut) -> Iterator[Piece]:
+    """Number, node, size and name of each cluster."""
+    for some in slices(np.arange(cut.n_clusters), ITEMS):
+        nodes = cut.nodes[some]
+        names = cluster_names(shown.tree, nodes)
+        yield [some, shown.ids_of(nodes), cut.sizes[some], names]
+
+
+FORMS: tuple[Form[Assigned], ...] = (
+    Form("json", "application/json", lambda assigned: assigned.json()),
+    Form("csv", "text/csv", lambda assigned: assigned.csv()),
+    Form("npy", "application/x-npy", lambda assigned: assigned.npy()),
+    Form("arrow", "application/vnd.apache.arrow.file", lambda assigned: assigned.arrow()),
+)

@@ -1,0 +1,84 @@
+"""The cluster of each input row."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+
+from app.http.dependencies import ServiceDep, Tenant, TreeId
+from app.http.etags import etag_of
+from app.http.forms import Form, mount, respond, warning
+from app.http.picture_queries import AssignmentsQuery
+from app.http.problems import ANYWHERE, responses
+from app.http.queries import ONLY_KNOWN
+from app.http.stored import record_of
+from app.http.streaming import turn
+from app.resources.trees.assignments.forms import FORMS, Assigned, OneCut, Taxonomy
+from app.resources.trees.schemas import Assignments, NestedAssignments
+from app.resources.trees.shown import shown_etag, shown_tree_of
+from models.tree.cut import cut
+
+router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
+
+
+_DOCUMENTED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "model": Assignments | NestedAssignments,
+        "description": "The clusters, and the cluster of every input row.",
+        "content": {
+            "text/csv": {
+                "schema": {"type": "string"},
+                "example": "row,cluster,node,name\r\n0,0,1,rose\r\n",
+            },
+            "application/x-npy": {"schema": {"type": "string", "format": "binary"}},
+            "application/vnd.apache.arrow.file": {"schema": {"type": "string", "format": "binary"}},
+        },
+        "headers": {
+            "Warning": {
+                "description": "Why there are fewer clusters than `k`.",
+                "schema": {"type": "string"},
+            }
+        },
+    },
+    304: {"description": "The client has the current version."},
+    **responses(*ANYWHERE, "not-found", "not-acceptable", "invalid-request"),
+}
+
+
+@mount(
+    router,
+    "/{tree_id}/assignments",
+    FORMS,
+    summary="The cluster of every row",
+    responses=_DOCUMENTED,
+)
+async def get_assignments(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    tree_id: TreeId,
+    form: Form[Assigned],
+    query: Annotated[AssignmentsQuery, Query()],
+) -> Response:
+    """The flat clustering of a cut by `k`, `height` or `level`; without a cut, of the leaves. With
+    `levels`, those of several cuts, nested in each other: a taxonomy of the rows.
+    """
+    record = await record_of(service, tenant, tree_id)
+    bounds = query.model_dump(exclude_none=True, exclude={"names", "edition"})
+
+    def load() -> tuple[Assigned, dict[str, str]]:
+        shown = shown_tree_of(service, tenant, tree_id, query.names, query.edition)
+        tree = shown.tree
+        assigned: Assigned
+        if query.levels is None:
+            columns = service.trees.points(tenant, tree_id)
+            assigned = OneCut(shown, bounds, cut(tree, **bounds), columns)
+        else:
+            numbers = query.numbers()
+            assigned = Taxonomy(shown, numbers, [cut(tree, k=k) for k in numbers])
+        return assigned, warning(assigned.warning)
+
+    etag = etag_of(f"{record.etag} assignments {form.suffix} {bounds}".encode())
+    etag = await shown_etag(service, tenant, tree_id, query.names, query.edition, etag)
+    return await respond(request, form, load, turn(record, "export"), etag=etag)

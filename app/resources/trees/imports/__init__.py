@@ -1,0 +1,4 @@
+"""Imported trees: ground-truth hierarchies and other tools' trees.
+
+`routes`: the operations.
+"""

@@ -1,0 +1,146 @@
+"""Imported trees: ground-truth hierarchies and other tools' trees."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Annotated, Any
+
+from anyio import to_thread
+from fastapi import APIRouter, Query, Response
+
+from app.creation.annotation_schemas import DescriptionQuery, TagsQuery
+from app.creation.creation import Draft, Headers, SubmissionDep
+from app.creation.job_schemas import JobBody
+from app.creation.of_trees import result_of
+from app.http.addresses import address
+from app.http.bodies import read_bounded
+from app.http.etags import answer
+from app.http.problems import Refused, responses
+from app.http.queries import ONLY_KNOWN
+from app.http.stored import record_of
+from app.http.waiting import Prefer
+from app.resources.trees.forms import FORMS, form_etag
+from app.resources.trees.schemas import TREE_EXAMPLE, TreeSummary
+from workers.formats.trees import FORMATS
+from workers.model import Record, sibling
+
+router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
+
+WAIT_S = 30.0
+"""How long an import is awaited without `Prefer`."""
+
+
+def _import_body() -> dict[str, Any]:
+    text = {"type": "string"}
+    return {
+        "requestBody": {
+            "required": True,
+            "content": {
+                "text/x-nh": {"schema": text, "example": "((rose:1,tulip:1):1,oak:2);"},
+                "text/x-nexus": {
+                    "schema": text,
+                    "example": "#NEXUS\nBEGIN TREES;\nTREE one = ((rose:1,tulip:1):1,oak:2);\nEND;",
+                },
+                # Without a type, since every text is a class path, even one that looks like a
+                # number.
+                "text/plain": {"schema": {}, "example": "flower/rose\nflower/tulip\ntree/oak"},
+                "application/x-npy": {"schema": {"type": "string", "format": "binary"}},
+                "application/json": {
+                    "schema": {"type": "object"},
+                    "example": {
+                        "nodes": [
+                            {"id": "a", "parent": None, "height": 1.0},
+                            {"id": "b", "parent": "a", "name": "rose", "height": 0.0},
+                            {"id": "c", "parent": "a", "name": "tulip", "height": 0.0},
+                        ]
+                    },
+                },
+            },
+        }
+    }
+
+
+@router.post(
+    "",
+    status_code=201,
+    operation_id="import_tree",
+    summary="Import a tree",
+    response_model=TreeSummary,
+    responses={
+        201: {
+            "content": {"application/json": {"example": TREE_EXAMPLE}},
+            "headers": {
+                "Location": {"description": "Address of the tree.", "schema": {"type": "string"}}
+            },
+        },
+        202: {"model": JobBody, "description": "The import takes longer; follow the job."},
+        **responses(
+            "unauthenticated",
+            "forbidden",
+            "malformed",
+            "conflict",
+            "too-large",
+            "unsupported-format",
+            "unusable-input",
+            "idempotency-mismatch",
+            "quota-exceeded",
+            "unavailable",
+            "full",
+        ),
+    },
+    openapi_extra=_import_body(),
+)
+async def import_tree(
+    submission: SubmissionDep,
+    name: Annotated[str | None, Query(max_length=1000, description="Any text.")] = None,
+    description: DescriptionQuery = None,
+    tags: TagsQuery = (),
+    prefer: Prefer = None,
+) -> Response:
+    """A ground-truth hierarchy or another tool's tree: Newick (`text/x-nh`), Nexus with one tree
+    (`text/x-nexus`), flat or nested JSON, a SciPy linkage (`application/x-npy`), or one class path
+    `a/b/c` per line (`text/plain`). Rows are the leaves in order, of a flat list as listed; leaves
+    named by the numbers 0 to n - 1 are these rows. A missing branch length is 1.
+    """
+    request, service, tenant = submission.request, submission.service, submission.tenant
+    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media not in FORMATS:
+        raise Refused(
+            "unsupported-format",
+            f"A tree is imported as one of {', '.join(FORMATS)}, not {media or 'no type'!r}.",
+        )
+    settings = service.settings
+    content = await read_bounded(request, settings.max_tree_bytes, "An uploaded tree")
+    digest = await to_thread.run_sync(lambda: sha256(content).hexdigest())
+
+    def draft() -> Draft:
+        fields = {
+            "method": "import",
+            "options": {"format": FORMATS[media]},
+            "name": name,
+            "description": description,
+            "tags": tags,
+        }
+        return Draft(fields, {"content": content})
+
+    async def result(done: Record, headers: Headers) -> Response:
+        tree_id = sibling(done.id, "tr")
+        record = await record_of(service, tenant, tree_id)
+        own = {"Location": address(request, f"/v1/trees/{tree_id}")}
+        return answer(
+            request,
+            TreeSummary.of(record),
+            status=201,
+            headers={**own, **headers},
+            etag=form_etag(record, FORMS[0]),
+        )
+
+    return await result_of(
+        "import",
+        submission,
+        "\n".join([digest, media, repr((name, description, tags))]).encode(),
+        draft,
+        result,
+        prefer=prefer,
+        default_wait_s=min(WAIT_S, settings.max_wait_s),
+    )

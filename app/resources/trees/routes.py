@@ -1,0 +1,169 @@
+"""Trees: lists, forms, removal."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from anyio import to_thread
+from fastapi import APIRouter, Query, Request, Response
+
+from app.creation.annotation_schemas import NameFilter, SearchFilter, TagFilter, words_of
+from app.http.dependencies import ServiceDep, Tenant, TreeId
+from app.http.etags import IfMatch, require_match
+from app.http.forms import Form, mount, respond, warning
+from app.http.paging import LINK_HEADER, Cursor, Limit, Page, next_link
+from app.http.picture_queries import FormQuery
+from app.http.problems import ANYWHERE, not_found, responses
+from app.http.queries import ONLY_KNOWN
+from app.http.stored import record_of
+from app.http.streaming import turn
+from app.resources.trees.forms import FORMS, WRITTEN, TreeExport, form_etag, lost
+from app.resources.trees.item_columns import strip_columns
+from app.resources.trees.schemas import TREE_EXAMPLE, NestedTreeBody, TreeBody, TreeSummary
+from app.resources.trees.shown import categories_of, shown_etag, shown_tree_of
+from workers.model import sibling
+
+router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
+
+_HCLUST: dict[str, Any] = {
+    "type": "object",
+    "description": "R's hclust: negative numbers in `merge` are leaves, counted from 1.",
+    "required": ["merge", "height", "order", "labels"],
+    "properties": {
+        "merge": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
+        "height": {"type": "array", "items": {"type": "number"}},
+        "order": {"type": "array", "items": {"type": "integer"}},
+        "labels": {"type": "array", "items": {"type": "string"}},
+    },
+}
+
+
+@router.get(
+    "",
+    operation_id="list_trees",
+    summary="Trees, newest first",
+    responses={
+        200: {
+            "headers": LINK_HEADER,
+            "content": {
+                "application/json": {"example": {"items": [TREE_EXAMPLE], "next_cursor": None}}
+            },
+        },
+        **responses(*ANYWHERE, "invalid-request"),
+    },
+)
+async def list_trees(
+    request: Request,
+    response: Response,
+    service: ServiceDep,
+    tenant: Tenant,
+    name: NameFilter = None,
+    tags: TagFilter = (),
+    search: SearchFilter = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[TreeSummary]:
+    """One page of the caller's trees, results of jobs and imported ones, without their nodes."""
+    records, following = await to_thread.run_sync(
+        lambda: service.trees.page(
+            tenant, name=name, tags=tags, words=words_of(search), limit=limit, cursor=cursor
+        )
+    )
+    response.headers.update(next_link(request, following))
+    return Page(items=[TreeSummary.of(record) for record in records], next_cursor=following)
+
+
+def _documented() -> dict[int | str, dict[str, Any]]:
+    content: dict[str, Any] = {
+        form.media: {"schema": {"type": "string", "format": "binary"}}
+        for form in FORMS
+        if form.media != "application/json"
+    }
+    content["application/vnd.umbel.hclust+json"] = {
+        "schema": _HCLUST,
+        "example": {
+            "merge": [[-1, -2]],
+            "height": [1.0],
+            "order": [1, 2],
+            "labels": ["rose", "tulip"],
+        },
+    }
+    content["text/x-nh"] = {"schema": {"type": "string"}, "example": "(rose:1.0,tulip:1.0);"}
+    text = {"schema": {"type": "string"}}
+    return {
+        200: {
+            "model": TreeBody | NestedTreeBody,
+            "description": "The tree in the requested form.",
+            "content": content,
+            "headers": {
+                "ETag": {"description": "ETag of this form.", **text},
+                "Warning": {"description": "What this form cannot represent.", **text},
+            },
+        },
+        304: {"description": "The client has the current version."},
+        **responses(*ANYWHERE, "not-found", "not-acceptable", "invalid-request"),
+    }
+
+
+@mount(
+    router,
+    "/{tree_id:stem}",
+    FORMS,
+    summary="A tree",
+    responses=_documented(),
+)
+async def get_tree(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    tree_id: TreeId,
+    form: Form[TreeExport],
+    query: Annotated[FormQuery, Query()],
+) -> Response:
+    """The tree, or with `root` and `depth` a part of it, in the form that Accept prefers: JSON,
+    Newick, Nexus, SciPy linkage, R hclust, Arrow, CSV, Parquet, GraphML, SVG, PNG or PDF. Node ids
+    are those of the whole tree. Text forms have leaves and names, but not which rows a leaf holds:
+    a tree of named points that is imported again has its rows in the order of the leaves.
+    Evaluations match rows by name.
+    """
+    record = await record_of(service, tenant, tree_id)
+
+    def load() -> tuple[TreeExport, dict[str, str]]:
+        shown = shown_tree_of(service, tenant, tree_id, query.names, query.edition)
+        categories = None
+        if form.drawn:
+            categories = categories_of(service, tenant, tree_id, shown, query.color_by)
+        export = TreeExport(
+            record,
+            shown,
+            **{**query.model_dump(include=set(WRITTEN)), "root": shown.row(query.root)},
+            paper=query.paper(service.settings.fonts),
+            categories=categories,
+            strips=strip_columns(service, tenant, tree_id, query.strips) if form.drawn else (),
+        )
+        return export, warning(lost(form, shown.tree))
+
+    etag = form_etag(record, form, query)
+    etag = await shown_etag(service, tenant, tree_id, None, query.edition, etag)
+    return await respond(request, form, load, turn(record, "export"), etag=etag)
+
+
+@router.delete(
+    "/{tree_id:stem}",
+    status_code=204,
+    operation_id="delete_tree",
+    summary="Remove a tree",
+    responses=responses(*ANYWHERE, "not-found", "precondition-failed"),
+)
+async def delete_tree(
+    service: ServiceDep, tenant: Tenant, tree_id: TreeId, if_match: IfMatch = None
+) -> None:
+    """Removes the tree, its model, maps, heatmaps and attachments; the job's record stays.
+    `If-Match` takes the ETag of any form of the whole tree.
+    """
+    if if_match is not None:
+        record = await record_of(service, tenant, tree_id)
+        require_match(if_match, *(form_etag(record, each) for each in FORMS))
+    if not await to_thread.run_sync(service.trees.delete, tenant, tree_id):
+        raise not_found("tree", tree_id)
+    await to_thread.run_sync(service.ledger.delete_companions, tenant, sibling(tree_id, "job"))

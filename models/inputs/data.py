@@ -1,0 +1,247 @@
+"""The inputs of a method by role, already parsed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from models.arrays import Matrix
+from models.errors import UsageError
+from models.inputs.items import ItemTable
+from models.inputs.label_sets import LabelSets
+from models.inputs.rows import ArrayRows, Rows
+from models.tree.tree import Tree
+
+Value: TypeAlias = (
+    "npt.NDArray[Any] | sp.csr_array | Rows | Spaces | LabelSets | list[str] | Tree | Earlier"
+    "| ItemTable"
+)
+Spaces: TypeAlias = "tuple[npt.NDArray[Any] | sp.csr_array | Rows, ...]"
+"""Several matrices over the same points."""
+
+
+class Prepared(Protocol):
+    """How the features of an earlier job were prepared; `models.preprocess.pipeline` makes them."""
+
+    @property
+    def n_features(self) -> int:
+        """Columns that it takes; 0 where it takes documents."""
+
+    def apply(self, rows: Matrix | list[str], first_row: int = 0) -> Matrix:
+        """The rows prepared, (n, n_columns). Raises UsageError for rows of another width."""
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """An earlier job of the same method, to grow from: the value of the role `base`.
+
+    params : its parameters.
+    tree : its tree.
+    state : the state that its fit kept (`Fitted.state`).
+    rows : its inputs that were read by rows, and those of the jobs that it grew from, by role,
+        oldest first; None for a deleted one.
+    prepared : how its features were prepared, a pipeline for each matrix; empty if they were not.
+    """
+
+    method: str
+    params: Mapping[str, Any]
+    tree: Tree
+    state: Mapping[str, npt.NDArray[Any]]
+    rows: Mapping[str, Sequence[Rows | None]]
+    prepared: tuple[Prepared, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """The inputs of one job by role.
+
+    `values` maps a role to what it holds: a matrix (n_points, n) dense (maybe memory-mapped,
+    read-only), `Rows` for a role read by rows, or `scipy.sparse.csr_array`; labels as a vector of
+    integers or of `str` objects, or as `LabelSets` if a row has several or none; a graph of labels
+    as (n_edges, 2) integers or `str` objects; names as a list of `str`; a hierarchy as a `Tree`;
+    `base` as an `Earlier`; a role that takes several as a tuple of matrices.
+    """
+
+    values: Mapping[str, Value]
+
+    def __contains__(self, role: str) -> bool:
+        return role in self.values
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of the inputs that are arrays; of several matrices that of the first."""
+        shapes = {}
+        for role, value in self.values.items():
+            first = value[0] if isinstance(value, tuple) and value else value
+            if isinstance(first, (np.ndarray, sp.csr_array, Rows, LabelSets)):
+                shapes[role] = tuple(first.shape)
+        return shapes
+
+    def is_sparse(self, role: str) -> bool:
+        """Whether the input, or one of several, is a sparse matrix."""
+        value = self.values[role]
+        matrices = value if isinstance(value, tuple) else (value,)
+        return any(isinstance(matrix, sp.csr_array) for matrix in matrices)
+
+    def dense(self, role: str) -> npt.NDArray[Any]:
+        """The matrix of `role` as stored, not copied.
+
+        Raises UsageError if it is sparse or not numbers.
+        """
+        value = self.values[role]
+        if not isinstance(value, np.ndarray) or value.ndim != 2 or value.dtype.kind not in "fiub":
+            raise UsageError(
+                f"Input {role!r} must be a dense matrix of numbers, one row per point.",
+                code="wrong-input",
+                role=role,
+            )
+        return value
+
+    def matrix(self, role: str) -> Matrix:
+        """The matrix of `role` as stored, dense or sparse, not copied.
+
+        Raises UsageError as `dense`.
+        """
+        value = self.values[role]
+        if isinstance(value, sp.csr_array) and value.dtype.kind in "fiub":
+            return value
+        return self.dense(role)
+
+    def rows(self, role: str) -> Rows:
+        """The matrix of `role`, to be read by rows. Raises UsageError as `dense`."""
+        value = self.values[role]
+        return value if isinstance(value, Rows) else ArrayRows(self.dense(role))
+
+    def spaces(self, role: str) -> list[Rows]:
+        """The matrices of `role`, one or several, to be read by rows.
+
+        Raises UsageError as `dense`, and where they differ in their number of rows.
+        """
+        value = self.values[role]
+        several = value if isinstance(value, tuple) else (value,)
+        spaces = [Data({role: matrix}).rows(role) for matrix in several]
+        for number, rows in enumerate(spaces):
+            if rows.shape[0] != spaces[0].shape[0]:
+                raise UsageError(
+                    f"Input {role!r}: matrix {number} (counted from 0) has {rows.shape[0]} rows, "
+                    f"the first one {spaces[0].shape[0]}; all must have the same number.",
+                    code="wrong-shape",
+                    role=role,
+                )
+        return spaces
+
+    def earlier(self) -> Earlier | None:
+        """The job to grow from; None where there is none."""
+        value = self.values.get("base")
+        return value if isinstance(value, Earlier) else None
+
+    def names(self, role: str = "names") -> list[str] | None:
+        """The names of `role`, None where there are none.
+
+        Raises UsageError for another kind of input.
+        """
+        value = self.values.get(role)
+        if value is None:
+            return None
+        if isinstance(value, (Tree, Rows, Earlier, LabelSets, ItemTable, tuple, sp.csr_array)):
+            raise UsageError(
+                f"Input {role!r} must be a list of names.", code="wrong-input", role=role
+            )
+        return [str(item) for item in value]
+
+    def leaf_names(self, n_leaves: int, leaf: str) -> list[str]:
+        """The input `names`, or "0", "1", ... without it.
+
+        leaf : what one name stands for, for the message.
+
+        Raises UsageError for another number of names.
+        """
+        names = self.names()
+        if names is None:
+            return [str(index) for index in range(n_leaves)]
+        if len(names) != n_leaves:
+            raise UsageError(
+                f"Input 'names' has {len(names)} names; {n_leaves} are needed, one for "
+                f"each {leaf}.",
+                code="wrong-shape",
+                role="names",
+            )
+        return names
+
+
+def doubled(names: list[str | None]) -> tuple[str, ...]:
+    """A warning where names of leaves occur more than once, else nothing."""
+    if len(set(names)) == len(names):
+        return ()
+    twice = [name for name, times in Counter(names).items() if times > 1 and name is not None]
+    if not twice:
+        return ()
+    return (
+        f"{len(twice)} name(s) occur more than once: {listed(twice)}; `?labels=id` writes node ids "
+        "instead.",
+    )
+
+
+def listed(names: list[str], most: int = 5) -> str:
+    """Names for a message: the first few, quoted and cut at 80 characters, and the number of the
+    others."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(repr(name[:80]) for name in names[:most]) + more
+
+
+def require_two_axes(value: object, role: str) -> None:
+    """Raises UsageError for an array of more than two dimensions, such as images."""
+    if isinstance(value, np.ndarray) and value.ndim > 2:
+        raise UsageError(
+            f"Input {role!r} must be a matrix, one row per point; the array has {value.ndim} "
+            f"dimensions, shape {value.shape}.",
+            code="wrong-shape",
+            role=role,
+        )
+
+
+def require_finite(values: Matrix, role: str, block: int = 1 << 22, first_row: int = 0) -> None:
+    """Raises UsageError naming the row and column of the first value that is NaN or infinite.
+
+    first_row : the number of the first of these rows.
+
+    Reads in blocks of about `block` values, so a memory-mapped array is never held whole. O(N D),
+    for sparse rows O(number of stored values).
+    """
+    if values.dtype.kind != "f":
+        return
+    if isinstance(values, sp.csr_array):
+        odd = np.flatnonzero(~np.isfinite(values.data))
+        if odd.size:
+            row = int(np.searchsorted(values.indptr, odd[0], side="right")) - 1
+            _refuse(role, row, int(values.indices[odd[0]]), values.data[odd[0]])
+        return
+    rows = max(1, block // max(1, values.shape[1]))
+    for start in range(0, values.shape[0], rows):
+        part = values[start : start + rows]
+        # A sum is finite iff no term is NaN or infinite, short of overflow: one cheap pass first.
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = part.sum(dtype=np.float64)
+        if np.isfinite(total):
+            continue
+        bad = np.argwhere(~np.isfinite(part))
+        if bad.size:
+            row, column = int(bad[0, 0]), int(bad[0, 1])
+            _refuse(role, first_row + row + start, column, part[row, column])
+
+
+def _refuse(role: str, row: int, column: int, value: float) -> None:
+    kind = "NaN" if np.isnan(value) else "infinite"
+    raise UsageError(
+        f"Input {role!r} has a value that is {kind} at row {row}, column {column} "
+        "(counted from 0); every value must be finite.",
+        code="not-finite",
+        role=role,
+        row=row,
+        column=column,
+    )

@@ -1,0 +1,234 @@
+"""The few cuts of a tree that stand out: where a criterion peaks over the number of clusters.
+
+Two criteria follow from the tree alone: `gap`, the range of heights that give the cut, as a share
+of the root's height; and `support`, the mean bootstrap support of the clusters, weighted by size,
+where nodes have any. Others (`silhouette`, `modularity`) were measured when the tree was made and
+are passed as curves.
+
+Gaps are held against chance (`height_gaps`) where there are `FEWEST_GAPS` of them to compare, and
+the silhouette where p-values are passed with its curve (`silhouette_valleys`); of these only what
+is significant is suggested. A cut in which one cluster has nearly all points is never suggested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.arrays import Float, Int
+from models.levels.height_gaps import SIGNIFICANT, gap_p_values
+from models.tree.nested_cuts import nested_cuts
+from models.tree.tree import Tree
+from models.tree.walk import greatest_heights
+
+Curve = Sequence[tuple[int, float]]
+
+MOST = 5
+"""Largest number of suggested levels."""
+
+MOST_CLUSTERS = 100
+"""Largest number of clusters of a suggested cut; no curve is longer."""
+
+P_VALUE = "_p_value"
+"""What the name of a curve ends with that has the p-values of another's peaks."""
+
+MOST_SHARE = 0.95
+"""Largest share of the points in one cluster of a suggested cut."""
+
+FEWEST_GAPS = 20
+"""Fewest gaps among which one can be told from chance."""
+
+LEAVES_PER_CLUSTER = 3
+"""Fewest leaves for each cluster, on average, of a cut whose gap is held against chance."""
+
+_FEW_CLUSTERS = 12
+"""Where gaps are not held against chance, a cut has at most so many clusters, or two leaves for
+each: a few leaves may be clusters of their own, but not nearly all of many."""
+
+_DISTINCT = 0.75
+"""Gaps are comparable where at least this share of the numbers of clusters has one: where heights
+are whole numbers, or few, spacings are not those of a continuous law."""
+
+_WORTH = 0.5
+"""A further peak of a curve is suggested if it reaches at least this share of the highest one,
+..."""
+
+_STANDS_OUT = 0.1
+"""... and if its prominence is at least this share of the curve's range."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A cut into `k` clusters, also by `height` (None if no height gives it).
+
+    score : the criterion's value there. curve : (k, value) of all cuts that were compared.
+    p_value : about the probability that data without structure have as strong a level, all k
+    together; None where the criterion is not held against chance.
+    """
+
+    k: int
+    height: float | None
+    criterion: str
+    score: float
+    curve: tuple[tuple[int, float], ...]
+    p_value: float | None = None
+
+
+def levels(tree: Tree, curves: Mapping[str, Curve] | None = None) -> list[Level]:
+    """At most `MOST` levels from coarse to fine; none for a tree with fewer than three leaves.
+
+    curves : criteria that were measured, by name; one more with `P_VALUE` after its name has the
+    (k, p-value) of one that was held against chance. Each k occurs once, with the criterion in
+    which it stands out most. `reason` says why there are none.
+    O(n_nodes log n_nodes + n_points).
+    """
+    heights = _Heights.of(tree)
+    given = {name: list(curve) for name, curve in (curves or {}).items()}
+    p_values = {name: given.pop(name + P_VALUE) for name in [*given] if name + P_VALUE in given}
+    if "support" in tree.extra:
+        given["support"] = _supported(tree)
+    stands_out = {
+        name: _significant(candidates(tree, curve), p_values.get(name))
+        for name, curve in given.items()
+    }
+    if heights.mean_something:
+        given["gap"] = heights.curve()
+        stands_out["gap"] = heights.stand_out()
+    between = heights.between()
+    peaks: dict[int, tuple[int, Level]] = {}
+    for criterion, strongest in stands_out.items():
+        score = dict(given[criterion])
+        for place, (k, p_value) in enumerate(strongest):
+            curve = tuple(given[criterion])
+            level = Level(k, between.get(k), criterion, score[k], curve, p_value)
+            # The highest peaks of all criteria come before the second ones of any.
+            if k not in peaks or place < peaks[k][0]:
+                peaks[k] = (place, level)
+    chosen = sorted(peaks.values(), key=lambda peak: (peak[0], peak[1].k))[:MOST]
+    return sorted((level for _, level in chosen), key=lambda level: level.k)
+
+
+def reason(tree: Tree) -> str:
+    """The sentence that says why a tree has no level."""
+    if tree.n_leaves < 3:
+        return "A tree with fewer than three leaves has no cut to suggest."
+    if not usable(tree):
+        return (
+            f"In every cut into at most {MOST_CLUSTERS} clusters one has more than "
+            f"{MOST_SHARE:.0%} of the points."
+        )
+    if not _Heights.of(tree).mean_something:
+        return "Heights only give the order of the merges, and nothing else stands out."
+    return "Data without structure give gaps as large, and nothing else stands out."
+
+
+def candidates(tree: Tree, curve: Curve) -> list[tuple[int, float]]:
+    """(k, value) of a curve's peaks, highest first, among the cuts that may be suggested."""
+    allowed = usable(tree)
+    return _peaks([(k, value) for k, value in curve if k in allowed])
+
+
+def usable(tree: Tree) -> set[int]:
+    """The numbers of clusters, to `MOST_CLUSTERS`, of which none has more than `MOST_SHARE`."""
+    most = min(MOST_CLUSTERS, tree.n_leaves)
+    if most < 2:
+        return set()
+    allowed = MOST_SHARE * tree.size[0]
+    cuts = nested_cuts(tree, most).nodes
+    return {k for k, nodes in cuts.items() if tree.size[nodes].max() <= allowed}
+
+
+def _significant(peaks: Curve, p_values: Curve | None) -> list[tuple[int, float | None]]:
+    """(k, p-value) of the peaks that are significant; all, with None, without p-values."""
+    if p_values is None:
+        return [(k, None) for k, _ in peaks]
+    known = dict(p_values)
+    return [(k, known[k]) for k, _ in peaks if k in known and known[k] <= SIGNIFICANT]
+
+
+@dataclass(frozen=True, slots=True)
+class _Heights:
+    """The cuts by height into k = 2 .. MOST_CLUSTERS clusters, and the range that gives each."""
+
+    tree: Tree
+    k: Int
+    low: Float
+    high: Float
+
+    @classmethod
+    def of(cls, tree: Tree) -> _Heights:
+        inner = np.flatnonzero(tree.n_children > 1)
+        if not inner.size:
+            return cls(tree, np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
+        height = greatest_heights(tree)
+        order = inner[np.argsort(-height[inner], kind="stable")]
+        k = 1 + np.cumsum(tree.n_children[order] - 1)
+        high = height[order]
+        low = np.append(high[1:], height[tree.leaves].max())
+        kept = (k >= 2) & (k <= MOST_CLUSTERS) & (k < tree.n_leaves)
+        return cls(tree, k[kept].astype(np.int64), low[kept], high[kept])
+
+    @property
+    def mean_something(self) -> bool:
+        return bool(self.k.size and self.high[0] > 0 and not _by_rank(self.tree))
+
+    def curve(self) -> list[tuple[int, float]]:
+        """(k, share of the root's height)."""
+        gap = (self.high - self.low) / self.high[0]
+        return list(zip(self.k.tolist(), gap.tolist(), strict=True))
+
+    def between(self) -> dict[int, float]:
+        """By k, the height in the middle of those that give the cut."""
+        triples = zip(self.k, self.low, self.high, strict=True)
+        return {int(k): float((low + high) / 2) for k, low, high in triples if high > low}
+
+    def stand_out(self) -> list[tuple[int, float | None]]:
+        """(k, p-value) of the significant gaps, the strongest first; the largest gaps, with None,
+        where too few can be compared."""
+        allowed = usable(self.tree)
+        considered = np.array([k in allowed for k in self.k.tolist()], dtype=bool)
+        considered &= self.k * LEAVES_PER_CLUSTER <= self.tree.n_leaves
+        compared = np.flatnonzero(considered & (self.low > 0) & (self.high > self.low))
+        if len(compared) >= max(FEWEST_GAPS, _DISTINCT * considered.sum()):
+            k = self.k[compared]
+            p_value = gap_p_values(k, self.low[compared], self.high[compared])
+            strongest = np.argsort(p_value, kind="stable")
+            pairs = zip(k[strongest].tolist(), p_value[strongest].tolist(), strict=True)
+            return [(each, p) for each, p in pairs if p <= SIGNIFICANT]
+        most = max(_FEW_CLUSTERS, self.tree.n_leaves // 2)
+        few = [(k, gap) for k, gap in self.curve() if k in allowed and k <= most]
+        return [(k, None) for k, _ in _peaks(few)]
+
+
+def _by_rank(tree: Tree) -> bool:
+    """Whether heights are only the order of the merges: 1, 2, ..."""
+    inner = np.sort(tree.height[tree.n_children > 0])
+    return bool(np.array_equal(inner, np.arange(1, inner.size + 1)))
+
+
+def _supported(tree: Tree) -> list[tuple[int, float]]:
+    """Mean support of the clusters of each cut, those without one left out."""
+    support = np.asarray(tree.extra["support"], dtype=np.float64)
+    curve = []
+    for k, nodes in nested_cuts(tree, min(MOST_CLUSTERS, tree.n_leaves - 1)).nodes.items():
+        known = nodes[np.isfinite(support[nodes])]
+        if known.size:
+            curve.append((k, float(np.average(support[known], weights=tree.size[known]))))
+    return curve
+
+
+def _peaks(curve: Curve) -> list[tuple[int, float]]:
+    """The highest point of a curve and its other peaks that stand out, highest first."""
+    from scipy.signal import find_peaks
+
+    value = np.array([score for _, score in curve])
+    if not value.size or not value.max() > 0:
+        return []
+    floor = value.min()
+    # A peak may lie at either end too.
+    padded = np.r_[floor - 1.0, value, floor - 1.0]
+    stands_out = max(_STANDS_OUT * (value.max() - floor), 1e-12)
+    peak = find_peaks(padded, height=_WORTH * value.max(), prominence=stands_out)[0] - 1
+    return [curve[i] for i in peak[np.argsort(-value[peak], kind="stable")].tolist()]

@@ -1,0 +1,269 @@
+"""The document is valid, complete, and equal to the committed one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openapi_spec_validator import validate
+
+from app.main import documented_app
+from app.openapi import document as openapi
+from app.resources.trees.forms import FORMS
+from models.registry import methods
+from tests.app.conftest import Api
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    """The document as the routes give it; the service serves the committed one."""
+    document: dict[str, Any] = json.loads(openapi.text(documented_app()))
+    return document
+
+
+def operations(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return [
+        (f"{method.upper()} {path}", operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    ]
+
+
+def test_the_document_is_valid(document: dict[str, Any]) -> None:
+    assert document["openapi"].startswith("3.1")
+    validate(document)
+
+
+def test_the_committed_document_is_up_to_date() -> None:
+    assert openapi.PATH.read_text("utf-8") == openapi.text(documented_app()), "run `umbel openapi`"
+
+
+def test_without_the_committed_document_the_service_makes_it(
+    document: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openapi, "PATH", tmp_path / "none.json")
+    assert documented_app().openapi() == document
+
+
+def test_every_operation_is_complete(document: dict[str, Any]) -> None:
+    names = [operation["operationId"] for _, operation in operations(document)]
+    assert len(set(names)) == len(names)
+    for where, operation in operations(document):
+        assert operation["summary"], where
+        assert operation["description"], where
+        assert operation["tags"], where
+        answers = operation["responses"]
+        good = [answer for status, answer in answers.items() if status.startswith("2")]
+        assert good, where
+        for status, answer in answers.items():
+            for media, content in answer.get("content", {}).items():
+                problem = status.startswith(("4", "5"))
+                assert (media == "application/problem+json") == problem, (where, status)
+                if problem:
+                    assert content["examples"], (where, status)
+        if "204" not in answers:
+            assert any(
+                "example" in content
+                or "examples" in content
+                or content["schema"].get("format") == "binary"
+                or media.startswith("image/")
+                for answer in good
+                for media, content in answer["content"].items()
+            ), where
+        if "requestBody" in operation:
+            assert "example" in json.dumps(operation["requestBody"]) or "$ref" in json.dumps(
+                operation["requestBody"]
+            ), where
+        if "/v1/" in where:
+            assert "401" in answers, where
+            assert "403" in answers, where
+            # Only the catalogue and the version need neither Redis nor the store.
+            alone = "/v1/methods" in where or "/v1/version" in where
+            assert ("503" in answers) != alone, where
+            assert "507" in answers or "/cancel" in where or not where.startswith("post"), where
+
+
+def test_no_parameter_is_null(document: dict[str, Any]) -> None:
+    parameters = [
+        (name, parameter["schema"])
+        for name, operation in operations(document)
+        for parameter in operation.get("parameters", [])
+    ]
+    assert parameters
+    assert [name for name, schema in parameters if '"null"' in json.dumps(schema)] == []
+
+
+def test_operations_with_a_condition_say_that_it_may_not_hold(document: dict[str, Any]) -> None:
+    conditional = {
+        name: operation
+        for name, operation in operations(document)
+        if any(each["name"].lower() == "if-match" for each in operation.get("parameters", []))
+    }
+    assert conditional
+    assert [name for name, each in conditional.items() if "412" not in each["responses"]] == []
+
+
+def test_a_job_of_each_method_has_these_fields(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    mapping = schemas["NewJob"]["discriminator"]["mapping"]
+    assert list(mapping) == list(methods())
+    assert [each["$ref"] for each in schemas["NewJob"]["oneOf"]] == list(mapping.values())
+    for method_id, reference in mapping.items():
+        job = schemas[reference.rpartition("/")[2]]
+        assert job["properties"]["method"]["const"] == method_id
+        assert job["required"] == ["method", "inputs"]
+        assert set(job["properties"]) == {
+            "method",
+            "inputs",
+            "params",
+            "preprocess",
+            "then",
+            "support",
+            "name_by",
+            "name",
+            "webhook",
+            "expires_at",
+            "description",
+            "tags",
+        }
+
+
+def test_each_method_has_an_example_with_all_its_parameters(document: dict[str, Any]) -> None:
+    content = document["paths"]["/v1/jobs"]["post"]["requestBody"]["content"]["application/json"]
+    assert list(content["examples"]) == list(methods())
+    for method_id, method in methods().items():
+        example = content["examples"][method_id]["value"]
+        assert example["method"] == method_id
+        assert set(example["params"]) == set(method.Params.model_fields)
+        required = {role for role, entry in method.inputs.items() if entry.required}
+        assert required <= set(example["inputs"]) <= set(method.inputs)
+        assert example["inputs"]
+
+
+@pytest.mark.parametrize(
+    ("request_name", "rest"), [("NewJob", {"inputs": {}}), ("NewStep", {}), ("RunBody", {})]
+)
+def test_the_params_of_a_request_are_those_of_its_method(
+    document: dict[str, Any], request_name: str, rest: dict[str, Any]
+) -> None:
+    from jsonschema import Draft202012Validator
+
+    schema = {
+        "$ref": f"#/components/schemas/{request_name}",
+        "components": document["components"],
+    }
+    validator = Draft202012Validator(schema)
+    for method_id, method in methods().items():
+        defaults = method.Params().model_dump(mode="json")
+        for params in (dict(method.example), defaults):
+            assert validator.is_valid({"method": method_id, "params": params, **rest}), method_id
+        assert validator.is_valid({"method": method_id, **rest})
+        wrong = {"method": method_id, "params": {"no_such": 1}, **rest}
+        assert not validator.is_valid(wrong), method_id
+    assert not validator.is_valid({"method": "no-such", **rest})
+
+
+def test_no_two_schemas_have_one_title(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    # Generators name their types by the title, else by the schema's own name.
+    names = [schema.get("title", name) for name, schema in schemas.items()]
+    assert sorted(names) == sorted(set(names))
+
+
+def test_every_form_of_a_tree_is_one_operation_with_one_type(document: dict[str, Any]) -> None:
+    for form in FORMS:
+        operation = document["paths"][f"/v1/trees/{{tree_id}}.{form.suffix}"]["get"]
+        assert list(operation["responses"]["200"]["content"]) == [form.media]
+        assert [entry["name"] for entry in operation["parameters"]].count("suffix") == 0
+    names = {operation["operationId"] for _, operation in operations(document)}
+    assert {"get_tree_newick", "get_tree_svg", "get_tree_png", "get_tree_linkage"} <= names
+    assert "suffix" not in json.dumps(list(document["paths"]))
+    assert "x-umbel" not in json.dumps(document)
+
+
+def test_every_operation_says_whether_it_needs_a_key(document: dict[str, Any]) -> None:
+    for where, operation in operations(document):
+        is_open = where in ("GET /livez", "GET /readyz", "GET /v1/version")
+        assert operation["security"] == ([] if is_open else [{"key": []}, {}]), where
+
+
+def test_the_first_form_of_an_upload_is_binary(document: dict[str, Any]) -> None:
+    content = document["paths"]["/v1/datasets"]["post"]["requestBody"]["content"]
+    media, entry = next(iter(content.items()))
+    assert media == "application/octet-stream"
+    assert entry["schema"] == {"type": "string", "format": "binary"}
+
+
+def test_the_webhook_is_documented(document: dict[str, Any]) -> None:
+    callbacks = document["paths"]["/v1/jobs"]["post"]["callbacks"]
+    post = callbacks["job_ended"]["{$request.body#/webhook}"]["post"]
+    assert post["requestBody"]["content"]["application/json"]["schema"] == {
+        "$ref": "#/components/schemas/EndedBody"
+    }
+    ended = document["components"]["schemas"]["EndedBody"]
+    assert ended["properties"]["data"]["$ref"] == "#/components/schemas/JobBody"
+    assert {parameter["name"] for parameter in post["parameters"]} == {
+        "webhook-id",
+        "webhook-timestamp",
+        "webhook-signature",
+    }
+    assert set(post["responses"]) == {"204", "410", "default"}
+
+
+def test_examples_follow_their_schemas(document: dict[str, Any]) -> None:
+    from jsonschema import Draft202012Validator
+
+    for where, operation in operations(document):
+        contents = [("body", operation.get("requestBody", {}).get("content", {}))]
+        contents += [(s, answer.get("content", {})) for s, answer in operation["responses"].items()]
+        for part, content in contents:
+            for media, entry in content.items():
+                if "json" not in media:
+                    continue
+                schema = {**entry["schema"], "components": document["components"]}
+                examples = [entry["example"]] if "example" in entry else []
+                examples += [example["value"] for example in entry.get("examples", {}).values()]
+                for example in examples:
+                    errors = list(Draft202012Validator(schema).iter_errors(example))
+                    assert not errors, (where, part, errors[0].message)
+
+
+def test_the_document_is_served(api: Api, document: dict[str, Any]) -> None:
+    assert api.client.get("/openapi.json").json() == document
+
+
+def imported_by(code: str, *names: str) -> list[str]:
+    """Which of these modules and packages are loaded after `code` in a fresh process."""
+    code += f"; import json, sys; print(json.dumps([n for n in {names!r} if n in sys.modules]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=openapi.PATH.parent.parent,
+    )
+    loaded: list[str] = json.loads(done.stdout)
+    return loaded
+
+
+def test_importing_the_app_is_light() -> None:
+    heavy = ("torch", "sklearn", "pyarrow", "numba", "celery")
+    assert imported_by("import app.main; app.main.create_app().openapi()", *heavy) == []
+
+
+def test_the_start_of_the_app_loads_no_method() -> None:
+    """One that is asked for is loaded alone."""
+    methods = ("models.methods.logits.l2h", "models.methods.partitions.kmeans")
+    code = "import app.main; app.main.create_app()"
+    assert imported_by(code, *methods, "scipy.optimize") == []
+    code += "; from models.registry import known; known('l2h')"
+    assert imported_by(code, *methods) == ["models.methods.logits.l2h"]
+
+
+def test_importing_serve_is_light() -> None:
+    """It keeps the processes, and is loaded before they start."""
+    assert imported_by("import app.serve", "fastapi", "numpy", "celery") == []

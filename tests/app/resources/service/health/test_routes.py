@@ -1,0 +1,174 @@
+"""Health and metrics."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from importlib.metadata import version
+
+import pytest
+
+from models.running import packages
+from tests.app.conftest import Api, Start, new_job, problem_of
+from workers.errors import StoreFull, StoreUnavailable
+
+
+def test_live(api: Api) -> None:
+    assert api.client.get("/livez", headers={"Host": "10.0.0.5"}).json() == {"status": "ok"}
+
+
+def test_ready_needs_a_worker(api: Api) -> None:
+    body = problem_of(api.client.get("/readyz"), 503, "unavailable")
+    assert body["away"] == ["workers"]
+    api.service.ledger.worker_seen("w")
+    assert api.client.get("/readyz").json() == {"status": "ok"}
+
+
+def test_workers_that_still_compile_are_announced(api: Api) -> None:
+    api.service.ledger.worker_compiling("w")
+    body = problem_of(api.client.get("/readyz"), 503, "unavailable")
+    assert body["detail"] == "Not ready: compiling, about a minute, once."
+    assert body["away"] == ["workers"]
+    api.service.redis.delete(f"{api.settings.key_prefix}compiling")
+    body = problem_of(api.client.get("/readyz"), 503, "unavailable")
+    assert body["detail"] == "Not ready: workers cannot be reached."
+    api.service.ledger.worker_compiling("w")
+    api.service.ledger.worker_seen("other")
+    assert api.client.get("/readyz").json() == {"status": "ok"}
+
+
+def test_whether_requests_may_come_does_not_need_a_worker(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = "/readyz?workers=false"
+    assert api.client.get(path).json() == {"status": "ok", "workers": 0}
+    api.service.ledger.worker_seen("w")
+    assert api.client.get(path).json() == {"status": "ok", "workers": 1}
+
+    def away() -> None:
+        raise StoreUnavailable("gone")
+
+    monkeypatch.setattr(api.service.blobs, "ping", away)
+    assert problem_of(api.client.get(path), 503, "unavailable")["away"] == ["store"]
+
+
+def test_readiness_names_the_unreachable_part(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away() -> None:
+        raise StoreUnavailable("gone")
+
+    monkeypatch.setattr(api.service.blobs, "ping", away)
+    body = problem_of(api.client.get("/readyz"), 503, "unavailable")
+    assert body["away"] == ["store", "workers"]
+
+
+def test_readiness_names_the_part_without_room(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    api.service.ledger.worker_seen("w")
+    with monkeypatch.context() as patch:
+        patch.setattr(api.service.blobs, "free_bytes", lambda: 4096)
+        body = problem_of(api.client.get("/readyz"), 507, "full")
+    assert body["full"] == ["store"]
+
+    def full() -> None:
+        raise StoreFull("no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(api.service.blobs, "ping", full)
+        assert problem_of(api.client.get("/readyz"), 507, "full")["full"] == ["store"]
+    assert api.client.get("/readyz").json() == {"status": "ok"}
+
+
+def test_reads_go_on_while_redis_has_no_room(api: Api) -> None:
+    job_id = api.client.post("/v1/jobs", json=new_job()).json()["id"]
+    redis, prefix = api.service.redis, api.settings.key_prefix
+    redis.set(f"{prefix}counted", "an earlier run")
+    redis.config_set("maxmemory", 1)
+    try:
+        assert problem_of(api.client.get("/readyz"), 507, "full")["full"] == ["redis"]
+        problem_of(api.client.post("/v1/jobs", json=new_job()), 507, "full")
+        assert [job["id"] for job in api.client.get("/v1/jobs").json()["items"]] == [job_id]
+        assert api.client.get(f"/v1/jobs/{job_id}").json()["status"] == "queued"
+        assert api.client.get("/v1/datasets").json()["items"] == []
+        redis.delete(f"{prefix}counted")  # It has lost everything: an empty list would be wrong.
+        problem_of(api.client.get("/v1/jobs"), 503, "unavailable")
+        redis.delete(f"{prefix}job:{job_id}")
+        problem_of(api.client.get(f"/v1/jobs/{job_id}"), 503, "unavailable")
+    finally:
+        redis.config_set("maxmemory", 0)
+    assert api.client.get(f"/v1/jobs/{job_id}").json()["status"] == "queued"
+    api.service.ledger.worker_seen("w")
+    assert api.client.get("/readyz").json() == {"status": "ok"}
+
+
+def test_metrics(api: Api) -> None:
+    job_id = api.client.post("/v1/jobs", json=new_job()).json()["id"]
+    api.client.get(f"/v1/jobs/{job_id}")
+    api.client.get("/v1/nothing")
+    text = api.client.get("/metrics").text
+    for line in (
+        'umbel_requests_total{method="POST",route="/v1/jobs",status="202"} 1.0',
+        'umbel_requests_total{method="GET",route="/v1/jobs/{job_id}",status="200"} 1.0',
+        'umbel_requests_total{method="GET",route="none",status="404"} 1.0',
+        'umbel_jobs{status="queued"} 1.0',
+        'umbel_queued{queue="cpu"} 1.0',
+        "umbel_workers 0.0",
+        "umbel_redis_up 1.0",
+    ):
+        assert line in text, text
+    assert job_id not in text
+
+
+def test_metrics_of_jobs_queues_and_tenants(start: Start) -> None:
+    api = start(metrics_tenants=1, metrics_store_s=0.05)
+    for _ in range(3):
+        job_id = api.client.post("/v1/jobs", json=new_job()).json()["id"]
+    api.finish(job_id)
+    lines = api.client.get("/metrics").text.splitlines()
+    for line in (
+        'umbel_jobs_ended_total{method="l2h",status="succeeded"} 1.0',
+        'umbel_attempts_total{method="l2h",outcome="succeeded"} 1.0',
+        'umbel_job_wait_seconds_count{lane="cpu:fit",method="l2h"} 1.0',
+        'umbel_job_wait_seconds_bucket{lane="cpu:fit",le="+Inf",method="l2h"} 1.0',
+        'umbel_job_duration_seconds_count{method="l2h",status="succeeded"} 1.0',
+        'umbel_lane_jobs{kind="fit",queue="cpu"} 2.0',
+        'umbel_lane_oldest_seconds{kind="quick",queue="cpu"} 0.0',
+        'umbel_tenant_jobs{status="queued",tenant="local"} 2.0',
+        'umbel_tenant_jobs{status="succeeded",tenant="local"} 1.0',
+    ):
+        assert line in lines, lines
+    [oldest] = [
+        line for line in lines if 'umbel_lane_oldest_seconds{kind="fit",queue="cpu"}' in line
+    ]
+    assert 0 < float(oldest.rsplit(" ", 1)[1]) < 60
+    for _ in range(200):
+        text = api.client.get("/metrics").text
+        if 'umbel_tenant_store_bytes{kind="requests",tenant="local"}' in text:
+            return
+        time.sleep(0.02)
+    raise AssertionError(text)
+
+
+def test_metrics_say_that_redis_is_away(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: object) -> None:
+        raise StoreUnavailable("gone")
+
+    monkeypatch.setattr(api.service.ledger, "counts", away)
+    text = api.client.get("/metrics").text
+    assert "umbel_redis_up 0.0" in text
+    assert "umbel_store_free_bytes" in text
+    assert "umbel_workers" not in text
+
+
+def test_the_sweeper_runs_as_long_as_the_app(api: Api) -> None:
+    assert api.settings.sweep_s == 1.0
+    assert threading.active_count() > 1
+
+
+def test_the_version(api: Api) -> None:
+    body = api.client.get("/v1/version").json()
+    assert body["api"] == api.client.get("/openapi.json").json()["info"]["version"]
+    assert body["service"] == version("umbel")
+    assert re.fullmatch(r"3\.\d+\.\d+", body["python"])
+    lacking = packages.missing(["umap-learn", "openTSNE", "typst"])
+    assert [name for each in body["waiting"] for name in each["needs"]] == lacking
+    problem_of(api.client.get("/v1/version?x=1"), 422, "invalid-request")

@@ -1,0 +1,122 @@
+"""Two trees face to face over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.resources.tangles import forms as tangles
+from tests.app.conftest import Working, problem_of
+from tests.app.tree_kit import UNKNOWN, get, post, rows_tree
+
+
+def leaves(body: list[dict[str, Any]]) -> list[str]:
+    return [node["name"] for node in sorted(body, key=lambda n: n["x"]) if node["n_leaves"] == 1]
+
+
+def grown(working: Working, features: list[float]) -> dict[str, Any]:
+    """The tree of average linkage for points on a line."""
+    body = {
+        "method": "hac",
+        "inputs": {
+            "features": [[value] for value in features],
+            "names": [f"row {row}" for row in range(len(features))],
+        },
+        "params": {"linkage": "average"},
+    }
+    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=30"}).json()
+    assert job["status"] == "succeeded", job
+    return {"id": job["result"]["tree"]}
+
+
+def test_siblings_are_reordered(working: Working) -> None:
+    # Rows 0 and 2 form a pair, as do 1 and 3; the nearer pair is merged first.
+    left, right = grown(working, [0, 10, 1, 12]), grown(working, [0, 10, 2, 11])
+    before = get(working, left, f"/tangle?other={right['id']}&rotate=none").json()
+    orders = [leaves(before[side]) for side in ("left", "right")]
+    assert orders[0] != orders[1]
+    apart = sum(abs(place - orders[1].index(name)) ** 1.5 for place, name in enumerate(orders[0]))
+    worst = 2 * (3**1.5 + 1)
+    assert before["entanglement"] == before["entanglement_before"]
+    assert before["entanglement"] == pytest.approx(apart / worst)
+    assert before["crossings"] == 4
+
+    body = get(working, left, f"/tangle?other={right['id']}").json()
+    assert (body["other"], body["n_points"], body["max_nodes"]) == (right["id"], 4, 200)
+    assert body["entanglement_before"] == before["entanglement"]
+    assert (body["entanglement"], body["crossings"]) == (0.0, 0)
+    assert (body["links_left_out"], body["points_left_out"]) == (0, 0)
+    assert leaves(body["left"]) == leaves(body["right"])
+
+    picture = get(working, left, f"/tangle.svg?other={right['id']}&width_mm=178&height_mm=60")
+    assert 'width="178mm" height="60mm"' in picture.text
+    assert picture.text.count(">row 3<") == 2
+    names = {side: {n["id"]: n["name"] for n in body[side]} for side in ("left", "right")}
+    assert sorted(names["left"][end] for end, _, _ in body["links"]) == [
+        "row 0",
+        "row 1",
+        "row 2",
+        "row 3",
+    ]
+    for end, other_end, points in body["links"]:
+        assert (names["left"][end], points) == (names["right"][other_end], 1)
+    # The left tree stays as it is where only the right one is reordered.
+    body = get(working, left, f"/tangle?other={right['id']}&rotate=other").json()
+    assert leaves(body["left"]) == orders[0]
+    assert body["entanglement"] == 0.0
+
+
+def test_a_reversed_tree(working: Working) -> None:
+    left = rows_tree(working)
+    logits = [[0.0, 1, 4], [0, 1, 3], [0, 1, 2], [2, 3, 0], [2, 3.5, 0]]
+    body = {"method": "l2h", "inputs": {"logits": logits, "names": ["z", "y", "x"]}}
+    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=20"}).json()
+    right = job["result"]["tree"]
+    tangle = get(working, left, f"/tangle?other={right}").json()
+    assert tangle["entanglement"] == 0
+    before = get(working, left, f"/tangle?other={right}&rotate=none").json()
+    assert before["entanglement"] == before["entanglement_before"] == tangle["entanglement_before"]
+    assert sum(points for *_, points in tangle["links"]) == 5
+    assert {points for *_, points in tangle["links"]} == {3, 2}
+
+
+def test_folded_ends_and_few_links(working: Working, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "((((a,b),c),d),((e,f),(g,h)));"
+    left, right = post(working, text), post(working, text)
+    body = get(working, left, f"/tangle?other={right['id']}&max_nodes=3").json()
+    ends = [node["id"] for node in body["left"] if node["folded"]]
+    assert len(body["left"]) == len(body["right"]) == 3
+    assert sorted(body["links"]) == [[end, end, 4] for end in ends]
+    monkeypatch.setattr(tangles, "MOST_LINKS", 1)
+    body = get(working, left, f"/tangle?other={right['id']}&max_nodes=3").json()
+    assert (len(body["links"]), body["links_left_out"], body["points_left_out"]) == (1, 1, 4)
+
+
+def test_a_root_with_too_many_children_is_folded(working: Working) -> None:
+    wide = post(working, "(a,b,c,d,e,f);")
+    body = get(working, wide, f"/tangle?other={wide['id']}&max_nodes=3").json()
+    assert sorted(body["links"]) == [[0, 0, 4], [1, 1, 1], [2, 2, 1]]
+
+
+def test_trees_of_other_rows(working: Working) -> None:
+    left, right = post(working, "(a,b);"), post(working, "(a,b,c);")
+    detail = problem_of(get(working, left, f"/tangle?other={right['id']}"), 422, "wrong-shape")[
+        "detail"
+    ]
+    assert "2 and 3 points" in detail
+
+
+@pytest.mark.parametrize("second", [UNKNOWN, "job_x", ""])
+def test_an_invalid_second_tree(working: Working, second: str) -> None:
+    left = post(working, "(a,b);")
+    problem_of(get(working, left, f"/tangle?other={second}"), 404, "not-found")
+    problem_of(
+        working.client.get(f"/v1/trees/{UNKNOWN}/tangle?other={left['id']}"), 404, "not-found"
+    )
+
+
+@pytest.mark.parametrize("query", ["", "other=x&max_nodes=2", "other=x&max_nodes=1001"])
+def test_wrong_queries(working: Working, query: str) -> None:
+    left = post(working, "(a,b);")
+    problem_of(get(working, left, f"/tangle?{query}"), 422, "invalid-request")

@@ -1,0 +1,216 @@
+"""Suggested cuts: planted numbers of clusters, curves by their definitions."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.cluster import hierarchy
+from sklearn.metrics import silhouette_score
+
+from models.levels import silhouette
+from models.levels.suggested_cuts import MOST, levels, reason, usable
+from models.tree.build import from_merges, from_partition
+from models.tree.cut import cut
+from models.tree.nested_cuts import nested_cuts
+from models.tree.tree import Tree
+
+
+def points(n_groups: int, seed: int = 0, apart: float = 30.0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    centers = rng.normal(size=(n_groups, 5)) * apart
+    return np.repeat(centers, 25, axis=0) + rng.normal(size=(25 * n_groups, 5))
+
+
+def clustered(values: np.ndarray, method: str = "average") -> Tree:
+    merges = hierarchy.linkage(values, method)
+    left, right = merges[:, :2].astype(int).T
+    return from_merges(left, right, merges[:, 2])
+
+
+def random_tree(seed: int, ranked: bool = False) -> Tree:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 40))
+    slots, left, right = list(range(n)), [], []
+    for step in range(n - 1):
+        a, b = rng.choice(len(slots), 2, replace=False)
+        left.append(slots[a])
+        right.append(slots[b])
+        slots = [s for i, s in enumerate(slots) if i not in (a, b)] + [n + step]
+    height = np.arange(1, n) if ranked else np.sort(rng.integers(0, 6, n - 1)).astype(float)
+    return from_merges(left, right, height)
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 1 << 30), st.integers(2, 30))
+def test_nested_cuts_are_the_cuts(seed: int, most: int) -> None:
+    tree = random_tree(seed)
+    cuts = nested_cuts(tree, most)
+    assert list(cuts.nodes) == list(range(2, min(most, tree.n_leaves) + 1))
+    for k, nodes in cuts.nodes.items():
+        expected = cut(tree, k=k)
+        assert nodes.tolist() == expected.nodes.tolist()
+        mine = cuts.coarser[k][cuts.cluster_of_point]
+        assert mine.tolist() == expected.cluster_of_point.tolist()
+
+
+@pytest.mark.parametrize("n_groups", [3, 6, 11])
+def test_planted_groups_are_found_by_gap_and_by_silhouette(n_groups: int) -> None:
+    values = points(n_groups)
+    tree = clustered(values)
+    curve = silhouette.curve(tree, values)
+    suggested = levels(tree, {"silhouette": curve})
+    assert len(suggested) <= MOST
+    assert [one.k for one in suggested] == sorted({one.k for one in suggested})
+    by = max(suggested, key=lambda one: one.score if one.criterion == "silhouette" else -1)
+    if n_groups in silhouette.KS:
+        assert by.k == n_groups
+    assert n_groups in [one.k for one in suggested if one.criterion == "gap"] or by.k == n_groups
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 1 << 30))
+def test_a_levels_height_gives_its_clusters(seed: int) -> None:
+    tree = random_tree(seed)
+    for level in levels(tree):
+        assert level.criterion == "gap"
+        assert dict(level.curve)[level.k] == level.score
+        considered = usable(tree) & set(range(max(12, tree.n_leaves // 2) + 1))
+        assert max(score for k, score in level.curve if k in considered) <= 2 * level.score
+        assert level.height is not None
+        assert cut(tree, height=level.height).n_clusters == level.k
+
+
+@pytest.mark.parametrize(("n_groups", "apart"), [(3, 30.0), (6, 30.0), (11, 30.0)])
+def test_planted_gaps_are_significant(n_groups: int, apart: float) -> None:
+    suggested = {level.k: level for level in levels(clustered(points(n_groups, 0, apart), "ward"))}
+    assert n_groups in suggested
+    p_value = suggested[n_groups].p_value
+    assert p_value is not None
+    assert p_value <= 0.05
+
+
+def test_points_without_structure_rarely_have_a_gap() -> None:
+    rng = np.random.default_rng(3)
+    trees = [clustered(rng.normal(size=(150, 5)), "ward") for _ in range(40)]
+    without = [tree for tree in trees if not levels(tree)]
+    assert len(without) >= 38
+    assert "Data without structure" in reason(without[0])
+
+
+def test_a_gap_of_a_small_tree_is_not_held_against_chance() -> None:
+    # Three groups of 12; with as few gaps chance cannot be told, and 32 clusters are no level.
+    for seed in range(5):
+        suggested = levels(clustered(points(3, seed)[np.r_[0:12, 25:37, 50:61]]))
+        assert {level.p_value for level in suggested} == {None}
+        assert 3 in [level.k for level in suggested]
+        assert max(level.k for level in suggested) <= 17
+
+
+def test_heights_in_whole_numbers_are_not_held_against_chance() -> None:
+    values = np.random.default_rng(0).integers(0, 2, (100, 30)).astype(float)
+    merges = hierarchy.linkage(values, "complete", "cityblock")
+    left, right = merges[:, :2].astype(int).T
+    suggested = levels(from_merges(left, right, merges[:, 2]))
+    assert {level.p_value for level in suggested} <= {None}
+
+
+def test_a_cut_into_nearly_everything_and_crumbs_is_no_level() -> None:
+    # 200 points together, and one far away: ((0 .. 199), 200)
+    values = np.r_[np.random.default_rng(0).normal(size=(200, 2)), [[1e4, 1e4]]]
+    tree = clustered(values)
+    assert 2 not in usable(tree)
+    given_ = {"silhouette": [(2, 0.9), (3, 0.5)]}
+    assert 2 not in [level.k for level in levels(tree, given_)]
+    # A chain: each merge adds one leaf to the cluster of those before.
+    left = np.r_[0, np.arange(3000, 3000 + 2998)]
+    chain = from_merges(left, np.arange(1, 3000), 1.5 ** np.linspace(0, 50, 2999))
+    assert levels(chain, given_) == []
+    assert "more than 95% of the points" in reason(chain)
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 1 << 30))
+def test_usable_cuts_have_no_cluster_of_nearly_all_points(seed: int) -> None:
+    tree = random_tree(seed)
+    expected = {
+        k
+        for k in range(2, tree.n_leaves + 1)
+        if cut(tree, k=k).n_clusters == k
+        and tree.size[cut(tree, k=k).nodes].max() <= 0.95 * tree.size[0]
+    }
+    assert usable(tree) == expected
+
+
+def test_only_significant_silhouettes_are_levels() -> None:
+    tree = random_tree(3, ranked=True)
+    curve = [(2, 0.1), (3, 0.5), (4, 0.2), (5, 0.4), (6, 0.1)]
+    assert [level.k for level in levels(tree, {"silhouette": curve})] == [3, 5]
+    known = {"silhouette": curve, "silhouette_p_value": [(3, 0.2), (5, 0.01)]}
+    assert [(level.k, level.p_value) for level in levels(tree, known)] == [(5, 0.01)]
+    known["silhouette_p_value"] = []
+    assert levels(tree, known) == []
+    assert "order of the merges" in reason(tree)
+
+
+def test_ranks_are_no_heights() -> None:
+    assert levels(random_tree(3, ranked=True)) == []
+    given_ = {"modularity": [(2, 0.1), (3, 0.5), (4, 0.2), (5, 0.3), (6, 0.1)]}
+    suggested = levels(random_tree(3, ranked=True), given_)
+    assert [(one.k, one.criterion) for one in suggested] == [(3, "modularity"), (5, "modularity")]
+
+
+def test_each_criterions_highest_peak_comes_first() -> None:
+    curves = {
+        "a": [(k, float(k % 2)) for k in range(2, 30)],
+        "b": [(k, 1.0 if k == 28 else 0.0) for k in range(2, 30)],
+    }
+    suggested = levels(random_tree(3, ranked=True), curves)
+    assert len(suggested) == MOST
+    assert (28, "b") in [(one.k, one.criterion) for one in suggested]
+
+
+def test_support_is_a_criterion() -> None:
+    tree = random_tree(8, ranked=True)
+    column = np.full(tree.n_nodes, 0.1)
+    column[cut(tree, k=4).nodes] = 1.0
+    column[tree.leaves] = np.nan
+    suggested = levels(dataclasses.replace(tree, extra={"support": column}))
+    assert [(one.k, one.criterion) for one in suggested] == [(4, "support")]
+
+
+@pytest.mark.parametrize("tree", [from_partition(np.arange(5), 5), random_tree(0)])
+def test_curves_may_be_missing_or_flat(tree: Tree) -> None:
+    assert levels(tree, {"x": [], "y": [(2, 0.0), (3, -1.0)]}) == levels(tree)
+
+
+def test_trees_too_small_for_levels() -> None:
+    assert levels(from_merges([], [], [])) == []
+    pair = from_merges([0], [1], [1.5])
+    assert levels(pair) == []
+    assert "fewer than three leaves" in reason(pair)
+
+
+def test_the_silhouette_is_scikit_learns() -> None:
+    values = points(5, apart=4.0)
+    tree = clustered(values)
+    for k, score in silhouette.curve(tree, values):
+        labels = cut(tree, k=k).cluster_of_point
+        assert score == pytest.approx(silhouette_score(values, labels), abs=1e-12)
+
+
+def test_the_silhouette_of_many_points_is_of_a_sample() -> None:
+    values = points(60, apart=4.0)
+    tree = clustered(values)
+    curve = dict(silhouette.curve(tree, values))
+    exact = silhouette_score(values, cut(tree, k=10).cluster_of_point)
+    assert curve[10] == pytest.approx(exact, abs=0.05)
+
+
+def test_the_silhouette_of_few_or_equal_points() -> None:
+    assert silhouette.curve(clustered(np.zeros((2, 1))), np.zeros((2, 1))) == []
+    equal = np.zeros((6, 2))
+    assert {score for _, score in silhouette.curve(clustered(equal), equal)} == {0.0}
