@@ -2,7 +2,7 @@
 distribution, which may be left out.
 
 What needs one names it: a method in `needs` and `needs_of_values`, a map in `models.maps.options`,
-a form of pictures in `app.forms`. Each is then refused by the same sentence.
+a form of pictures in `app.http.picture_forms`. Each is then refused by the same sentence.
 """
 
 from __future__ import annotations
