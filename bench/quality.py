@@ -2,7 +2,7 @@
 
 Each method of `_runs` on every set with several seeds, with defaults except where stated; then the
 systems of the logits paper on one image set. The gHHC paper's table 1 is shown for
-shared sets. The runs are those of a comparison over HTTP (`workers.child.comparison`), in turn.
+shared sets. The runs are those of a comparison over HTTP (`workers.kinds.compare`), in turn.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from bench import Size, real_data
 from bench.report import Report
 from models.arrays import Array
 from models.registry import methods
-from workers.child.comparison import ComparisonOptions, ComparisonRuns, Contender, compare
-from workers.child.crew import Crew
+from workers.kinds.compare import ComparisonOptions, ComparisonRuns, Contender, compare
 from workers.model import MethodStep
+from workers.work.crew import Crew
 
 METRICS = ("dendrogram_purity", "lhd", "leaf_purity", "nmi", "ari", "accuracy")
 

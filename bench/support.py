@@ -22,8 +22,8 @@ from models.method import Alone, Crew
 from models.running.progress import Progress, silent
 from models.tree.sets import random_keys, set_hashes
 from models.tree.tree import Tree
-from workers.child.fit import Plan, run_plan
-from workers.child.support import Replicates, Support
+from workers.work.plan import Plan, run_plan
+from workers.work.support import Replicates, Support
 
 _REPLICATES: dict[Size, int] = {"quick": 100, "default": 1000, "full": 1000}
 KINDS: tuple[dict[str, Any], ...] = (

@@ -27,9 +27,10 @@ from bench.measure import Measured, measured
 from bench.report import Report
 from models.inputs.data import Data
 from models.registry import method
-from workers.child.run import Spec, run
-from workers.child.sources import Source
+from workers.child.run import run
 from workers.model import Request, now
+from workers.work.job import Spec
+from workers.work.sources import Source
 
 Array = np.ndarray[Any, Any]
 GOAL = 1.1

@@ -27,7 +27,8 @@ import grimp
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("app", "workers", "models", "umbel_client", "tests", "bench")
 DISCOVERED = {
-    "workers.child.preload": ("workers.formats", "models.metrics"),
+    "workers.child.preload": ("workers.formats", "workers.kinds", "models.metrics"),
+    "workers.kinds.registry": ("workers.kinds",),
     "umbel_client": ("umbel_client.aio",),
     "umbel_client.commands.options": ("umbel_client.commands",),
 }

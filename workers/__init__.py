@@ -7,8 +7,8 @@ Start with `model`, the data of a job, and `jobs.ledger`, through which every jo
 - `artifacts`: datasets, uploads, trees, results, checkpoints, and keys of the API.
 - `formats`: the files that users upload.
 - `stores`: the object store and Redis.
-- `supervisor`: an attempt at a job, from outside.
-- `child`: the process that does it.
+- `kinds`: the kinds of work; `work`: what several of them are made of.
+- `supervisor`: an attempt at a job, from outside; `child`: the process that does it.
 - `webhooks`, `telemetry`, `phrasing`: messages at ends; what an operator sees; names by a model.
 - `main`, `worker`, `broker`: a worker process and its queues.
 - `assembly`, `settings`: the parts put together; settings, and limits of tenants.

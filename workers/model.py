@@ -11,7 +11,7 @@ import secrets
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -20,42 +20,11 @@ from workers.errors import Problem
 Status = Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
 ENDED: frozenset[str] = frozenset({"succeeded", "failed", "cancelled"})
 
-Kind = Literal[
-    "fit",
-    "predict",
-    "transform",
-    "evaluate",
-    "compare",
-    "consensus",
-    "calibrate",
-    "drift",
-    "map",
-    "heatmap",
-    "name",
-    "attach",
-    "import",
-    "inspect",
-]
-"""`fit` runs a method; `predict` and `evaluate` use a tree; `transform` makes a dataset by a model;
-`compare` measures several methods; `consensus` makes one tree of several; `calibrate` learns from
-held-out rows how sure answers are; `drift` compares two samples in a tree; `map` lays out the
-points of a tree; `heatmap` has its clusters as the rows of a matrix; `name` names its nodes;
-`attach` reads the items of its rows; `import` parses an uploaded tree; `inspect` opens an uploaded
-dataset. `import` and `inspect` are not listed to clients."""
-
-COMPANIONS: tuple[Kind, ...] = ("map", "heatmap", "attach")
-"""Jobs that go with the tree that they read: they are nothing without it."""
-
-LISTED: frozenset[str] = frozenset(get_args(Kind)) - {"import", "inspect"}
-
 MOST_PIECES = 4096
 """The largest number of pieces that a fit may be cut into."""
 
 _REFERENCES = ("dataset", "tree", "model", "calibration")
 """The options of a request that hold ids."""
-
-_OF_JOBS = ("tr_", "md_", "cal_", "dr_", "map_", "hm_", "nm_", "at_", "job_")
-"""What ids of jobs, and of what jobs make, begin with."""
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -90,10 +59,7 @@ def made_at(own_id: str) -> datetime | None:
         return None
 
 
-def sibling(
-    job_id: str,
-    prefix: Literal["tr", "md", "ds", "job", "cmp", "cal", "dr", "map", "hm", "nm", "at"],
-) -> str:
+def sibling(job_id: str, prefix: str) -> str:
     """The id of what a job made, or back: the same suffix, another prefix."""
     return f"{prefix}_{job_id.partition('_')[2]}"
 
@@ -162,24 +128,8 @@ class Request(_Frozen):
         JSON.
     preprocess : steps of `models.preprocess` for the features.
     name_by : the input by which the tree's nodes are named; the method may not take it.
-    support : a `workers.child.support.Support`, if support is requested.
-    options : what else the kind needs: `predict` {"tree": id, "top_k", "threshold", "confidence",
-        "calibration": id, "alpha"};
-        `transform` {"model": id};
-        `evaluate` {"tree": id, "metrics", "cut", "kernel", "sample", "seed", "measured",
-        "per_node", "n_exemplars"}, or for a classifier {"tree": id, "model": id, "metrics", "by",
-        "top_k", "threshold", "bootstrap", "seed"}; `compare` a
-        `workers.child.comparison.ComparisonOptions`; `consensus` a
-        `workers.child.consensus.ConsensusOptions`; `calibrate` {"tree": id, "cut"} and
-        `models.calibration.options.CalibrationTerms`; `drift` {"tree": id} and
-        `models.drift.options.DriftTerms`; `map` {"tree": id, "of_fit", "preprocess"},
-        where `of_fit` is the role of the fit's input that is mapped, null for an input of its own,
-        and `params` are `models.maps.options.MapTerms`; `heatmap` the same and "names_of_fit", the
-        role of the fit's input with names of columns, and `params` are "cut" and
-        `models.heatmaps.options.HeatmapTerms`; `name` {"tree": id} and
-        `models.node_names.options.NamingTerms`; `attach` {"tree": id, "of_fit", "preprocess",
-        "unranked"}, as `app.resources.attachments.submission` has them; `import` {"format"}, its
-        content lying at `layout.inline(..., "content")`; `inspect` {"dataset": id}.
+    support : a `workers.work.support.Support`, if support is requested.
+    kind : one of `workers.kinds`. options : the `Options` of its kind, as JSON.
     webhook : the address to notify when the job has ended; checked by
         `workers.webhooks.addresses.parse`.
     key : the key of the store by which it was submitted. key_running : the most jobs of that key
@@ -190,7 +140,7 @@ class Request(_Frozen):
 
     id: str
     tenant: str
-    kind: Kind
+    kind: str
     queue: Literal["cpu", "gpu"] = "cpu"
     method: str
     inputs: dict[str, str | list[str]] = {}
@@ -231,9 +181,18 @@ class Request(_Frozen):
         job."""
         values = [*self.inputs.values(), *(self.options.get(name) for name in _REFERENCES)]
         ids = [each for value in values for each in (value if isinstance(value, list) else [value])]
-        own = [each for each in ids if isinstance(each, str)]
-        jobs = [sibling(each, "job") for each in own if each.startswith(_OF_JOBS)]
+        own = [each for each in ids if isinstance(each, str) and each != "inline"]
+        jobs = [sibling(each, "job") for each in own if not each.startswith("ds_")]
         return tuple(dict.fromkeys([each for each in own if each.startswith("ds_")] + jobs))
+
+
+class Standing(NamedTuple):
+    """How a job counts and waits. lane : "quick" or "fit". listed : whether clients see it.
+    datasets : how many it makes."""
+
+    lane: str
+    listed: bool
+    datasets: int
 
 
 class Advance(_Frozen):
@@ -313,7 +272,7 @@ class Record(_Frozen):
 
     id: str
     tenant: str
-    kind: Kind
+    kind: str
     queue: str
     method: str
     name: str | None

@@ -22,7 +22,7 @@ from app.http.paging import LINK_HEADER, Cursor, Limit, Page, next_link
 from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
 from app.http.streaming import Turn
 from app.http.tables import mapped
-from workers.model import Kind, Record, Status, sibling
+from workers.model import Record, Status, sibling
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,7 +82,7 @@ class NamedJobs(Generic[Body]):
     by which the list is filtered.
     """
 
-    kind: Kind
+    kind: str
     noun: str
     body: type[Body]
     of_tree: bool = True

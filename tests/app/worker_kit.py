@@ -10,11 +10,12 @@ from pathlib import Path
 
 from app.http.dependencies import Service
 from models.errors import UsageError
-from workers.child.run import Outcome, run
+from workers.child.run import run
 from workers.errors import problem_of
 from workers.model import Advance, Claim, End, now
 from workers.phrasing.names import asks_model, phrased
 from workers.supervisor.inputs import prepare
+from workers.work.job import Outcome
 
 
 class Work:

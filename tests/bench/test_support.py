@@ -7,7 +7,7 @@ import pytest
 
 from bench.support import holding, planted, support_of
 from models.running.progress import silent
-from workers.child.fit import Plan, run_plan
+from workers.work.plan import Plan, run_plan
 
 
 @pytest.mark.parametrize(("resample", "most"), [("noise", 0.5), ("columns", 0.5), ("rows", 0.9)])

@@ -16,11 +16,11 @@ from models.running.progress import Progress, silent
 from tests.workers.jobs_kit import end, request
 from workers.artifacts.results import save_arrays
 from workers.assembly import Assembly
-from workers.child.crew import Assignment
 from workers.model import MOST_PIECES, Claim, PieceClaim
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.supervisor.pieces import AttemptPieces
+from workers.work.crew import Assignment
 
 T = TypeVar("T")
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from models.arrays import Arrays
 from models.method import Checkpoint
-from models.registry import method
 from workers.artifacts import results
 from workers.errors import Missing, TransientError
 from workers.model import Claim, Request
@@ -76,8 +75,6 @@ class Checkpoints:
 
     def latest(self, request: Request) -> Path | None:
         """A local copy of the last checkpoint of a job; None if there is none."""
-        if not _resumes(request):
-            return None
         keys = list(self._blobs.keys(layout.checkpoints(request.tenant, request.id)))
         with suppress(Missing):
             return self._blobs.local_path(max(keys)) if keys else None
@@ -101,8 +98,7 @@ class Checkpoints:
 
     def clear(self, request: Request) -> None:
         """Remove the checkpoints of a job that has ended."""
-        if _resumes(request):
-            self._blobs.delete_under(layout.checkpoints(request.tenant, request.id))
+        self._blobs.delete_under(layout.checkpoints(request.tenant, request.id))
 
     def restore(self, ended: Callable[[str], bool]) -> None:
         """Remove the checkpoints of all jobs that have ended or are gone."""
@@ -110,7 +106,3 @@ class Checkpoints:
         for folder in folders:
             if ended(folder.rpartition("/")[2]):
                 self._blobs.delete_under(f"{folder}/")
-
-
-def _resumes(request: Request) -> bool:
-    return request.kind == "fit" and method(request.method).resumes

@@ -206,8 +206,9 @@ class Trees:
         return sum(tree.n_nodes + tree.n_points for tree in self._loaded.values())
 
 
-def tree_record(request: Request, end: End) -> TreeRecord | None:
-    """The facts of the tree that a job made; None if it made none."""
+def tree_record(request: Request, end: End, *, listed: bool) -> TreeRecord | None:
+    """The facts of the tree that a job made; None if it made none. listed : whether clients see the
+    job."""
     if end.status != "succeeded" or end.tree is None:
         return None
     stored = {file.name: file.sha256 for file in end.files}
@@ -218,7 +219,7 @@ def tree_record(request: Request, end: End) -> TreeRecord | None:
             **end.tree,
             "id": sibling(request.id, "tr"),
             "tenant": request.tenant,
-            "job": None if request.kind == "import" else request.id,
+            "job": request.id if listed else None,
             "created_at": end.finished_at,
             "etag": hashlib.sha256(digests.encode()).hexdigest()[:32],
         }

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from workers.child.crew import Assignment
-from workers.child.run import Outcome, Spec
 from workers.errors import StoreFull, StoreUnavailable, TransientError
 from workers.model import MOST_PIECES, Advance
+from workers.work.crew import Assignment
+from workers.work.job import Outcome, Spec
 
 
 class SupervisorMessage(BaseModel):

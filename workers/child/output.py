@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from workers import logs
-from workers.child.run import Spec
+from workers.work.job import Spec
 
 LONGEST_LINE = 8192
 MOST_LINES = 1000

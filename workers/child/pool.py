@@ -26,13 +26,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from workers.child import confinement, template
-from workers.child.crew import Assignment
 from workers.child.messages import ChildMessage, SupervisorMessage
 from workers.child.output import Output
 from workers.child.process import Limits, live
-from workers.child.run import Spec, opens_sockets
+from workers.child.run import opens_sockets
 from workers.child.stillness import Stillness
 from workers.errors import FatalError, NoProcess, TransientError
+from workers.work.crew import Assignment
+from workers.work.job import Spec
 
 _LARGEST_MESSAGE = 16 << 20
 """The size limit of a message; a child computes on a user's input, so it is not trusted."""

@@ -27,6 +27,7 @@ from types import ModuleType
 
 import models.metrics
 import workers.formats
+import workers.kinds
 from models import compiled
 from models.registry import methods
 from workers import logs
@@ -102,7 +103,7 @@ def _load_rest() -> None:
     with _frozen():
         for name in _REST:
             import_module(name)
-        for package in (workers.formats, models.metrics):
+        for package in (workers.formats, workers.kinds, models.metrics):
             for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
                 import_module(module.name)
         methods()

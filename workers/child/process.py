@@ -24,13 +24,14 @@ from models.errors import UsageError
 from models.running.crew import Piece
 from workers import logs
 from workers.child.confinement import confine
-from workers.child.crew import Assignment, Coordinator
 from workers.child.messages import ChildMessage, SupervisorMessage
 from workers.child.output import redirect
-from workers.child.run import Outcome, Spec, opens_sockets, run, trial
+from workers.child.run import opens_sockets, run, trial
 from workers.errors import NO_ROOM, FatalError, StoreUnavailable, TransientError, problem_of
 from workers.model import Advance
 from workers.processes import die_with_parent, die_with_pipe
+from workers.work.crew import Assignment, Coordinator
+from workers.work.job import Outcome, Spec
 
 _PROGRESS_EVERY_S = 0.05
 

@@ -9,10 +9,10 @@ from workers.artifacts import results
 from workers.artifacts.checkpoints import Checkpoints
 from workers.artifacts.datasets import Dataset, Datasets
 from workers.artifacts.trees import tree_record
-from workers.child.run import RUNS
 from workers.errors import Missing, Problem, problem
 from workers.jobs.deliveries import read_delivery
 from workers.jobs.kept_runs import adopted_runs, release
+from workers.kinds.registry import kind_of
 from workers.model import End, Request
 from workers.settings import WorkerSettings
 from workers.stores.erasure import erase_job
@@ -20,6 +20,7 @@ from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import REQUEST, bare_end, read_end, read_request, write_end
 from workers.stores.redis.records import Records
+from workers.work.job import RUNS
 
 
 class Endings:
@@ -59,18 +60,18 @@ class Endings:
         except Missing:
             self._records.drop(job_id)
             return "gone"
-        if request.kind == "inspect" and not self._settle_dataset(request, end):
+        own = kind_of(request.kind)
+        if own.opens_dataset and not self._settle_dataset(request, end):
             erase_job(self._blobs, self._records, tenant, job_id)
             return "gone"
         delivery = None
         if quiet and request.webhook is not None:
             delivery = read_delivery(self._blobs, tenant, job_id)
         tree = self._tree(request, end, quiet)
-        if request.kind == "transform":
+        if own.makes_dataset:
             # Before the record: who reads that the job has succeeded finds its dataset.
             self._adopt_dataset(request, end)
-        if request.kind == "compare":
-            self._adopt_runs(request, end)
+        self._adopt_runs(request, end)
         n_bytes = self.kept_bytes(request, end, quiet=quiet)
         outcome = self._records.end(
             job_id,
@@ -84,7 +85,8 @@ class Endings:
         if request.webhook is not None:
             self._webhook_due()
         self._blobs.delete(layout.open_marker(tenant, job_id))
-        self._checkpoints.clear(request)
+        if own.resumes(request):
+            self._checkpoints.clear(request)
         if end.attempt > 1 and not quiet:
             self._remove_other_attempts(tenant, job_id, end.fence)
         return outcome
@@ -183,16 +185,21 @@ class Endings:
         )
 
     def _adopt_runs(self, request: Request, end: End) -> None:
-        """Make jobs of the runs that a comparison keeps."""
+        """Make jobs of the runs that it keeps, if it does."""
         jobs = adopted_runs(self._blobs, request, end)
         for own_request, own_end in jobs:
-            self._records.create(own_request, receiver="", due_s=self._settings.resend_s)
+            self._records.create(
+                own_request,
+                kind_of(own_request.kind).standing(own_request),
+                receiver="",
+                due_s=self._settings.resend_s,
+            )
             self.settle(own_request.tenant, own_request.id, own_end, quiet=True)
         if jobs:
             release(self._blobs, request, end)
 
     def _tree(self, request: Request, end: End, quiet: bool) -> str | None:
-        tree = tree_record(request, end)
+        tree = tree_record(request, end, listed=kind_of(request.kind).listed)
         if tree is None:
             return None
         key = layout.attempt(request.tenant, request.id, end.fence, results.TREE)

@@ -8,37 +8,13 @@ neither.
 
 from __future__ import annotations
 
-from workers.child.run import OUTCOME, RUNS, Outcome
 from workers.errors import AlreadyThere, Missing
-from workers.model import End, File, Request, run_id
+from workers.kinds.registry import kind_of
+from workers.model import End, File, Request
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import END, REQUEST, put_once
-
-
-def run_request(comparison: Request, number: int) -> Request:
-    """The run of this number, with its first seed, as a request for a fit."""
-    from models.registry import method
-
-    run = comparison.options["runs"][number]
-    roles = method(run["method"]).inputs
-    return Request(
-        id=run_id(comparison.id, number),
-        tenant=comparison.tenant,
-        kind="fit",
-        queue=comparison.queue,
-        method=run["method"],
-        inputs={role: ref for role, ref in comparison.inputs.items() if role in roles},
-        params=run["params"],
-        preprocess=tuple(run["preprocess"]),
-        then=run["then"],
-        name=comparison.name,
-        description=comparison.description,
-        tags=comparison.tags,
-        created_at=comparison.created_at,
-        request_id=comparison.request_id,
-        key=comparison.key,
-    )
+from workers.work.job import OUTCOME, RUNS, Outcome
 
 
 def adopted_runs(blobs: Blobs, comparison: Request, end: End) -> list[tuple[Request, End]]:
@@ -53,10 +29,13 @@ def adopted_runs(blobs: Blobs, comparison: Request, end: End) -> list[tuple[Requ
         if file.name.startswith(f"{RUNS}/") and number.isdecimal() and name:
             own = file.model_copy(update={"name": name})
             files.setdefault(int(number), []).append(own)
+    if not files:
+        return []
+    requests = kind_of(comparison.kind).runs(comparison)
     made = [
-        _adopted(blobs, comparison, end, number, own)
+        _adopted(blobs, comparison, end, number, requests[number], own)
         for number, own in sorted(files.items())
-        if number < len(comparison.options["runs"])
+        if number < len(requests)
     ]
     return [job for job in made if job is not None]
 
@@ -70,7 +49,7 @@ def release(blobs: Blobs, comparison: Request, end: End) -> None:
 
 
 def _adopted(
-    blobs: Blobs, comparison: Request, end: End, number: int, files: list[File]
+    blobs: Blobs, comparison: Request, end: End, number: int, request: Request, files: list[File]
 ) -> tuple[Request, End] | None:
     tenant, folder = comparison.tenant, f"{RUNS}/{number}"
 
@@ -79,7 +58,6 @@ def _adopted(
 
     try:
         outcome = Outcome.model_validate_json(blobs.get(source(OUTCOME)))
-        request = run_request(comparison, number)
         own_files = tuple(file for file in files if file.name != OUTCOME)
         own_end = End(
             job=request.id,

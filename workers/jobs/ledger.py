@@ -31,7 +31,8 @@ from workers.jobs.rebuild import NO_ROOM_FOR_RECORDS, Rebuild
 from workers.jobs.retention import Retention
 from workers.jobs.submission import Intake
 from workers.jobs.sweep import Sweeper, Waiting
-from workers.model import COMPANIONS, ENDED, Advance, Claim, End, Kind, Record, Request
+from workers.kinds.registry import kind_of
+from workers.model import ENDED, Advance, Claim, End, Record, Request
 from workers.settings import WorkerSettings
 from workers.stores.erasure import erase_files, erase_job
 from workers.stores.objects import layout
@@ -241,16 +242,18 @@ class Ledger:
         erase_job(self.blobs, self._records, tenant, job_id)
         return True
 
-    def made_of(self, tenant: str, job_id: str, kind: Kind) -> list[Record]:
+    def made_of(self, tenant: str, job_id: str, kind_name: str) -> list[Record]:
         """The jobs of a kind that read this job's tree, newest first."""
+        return [each for each in self._needing(tenant, job_id) if each.kind == kind_name]
+
+    def _needing(self, tenant: str, job_id: str) -> list[Record]:
         self.ensure_built()
-        needing = self._records.needing(job_id)
-        return [each for each in needing if each.kind == kind and each.tenant == tenant]
+        return [each for each in self._records.needing(job_id) if each.tenant == tenant]
 
     def delete_companions(self, tenant: str, job_id: str) -> None:
         """Remove what goes with this job's tree, as `delete` does."""
-        for kind in COMPANIONS:
-            for record in self.made_of(tenant, job_id, kind):
+        for record in self._needing(tenant, job_id):
+            if kind_of(record.kind).companion:
                 self.delete(tenant, record.id)
 
     def claim(self, job_id: str, worker: str) -> Claim | None:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from itertools import compress, islice
 from typing import TypeVar
 
@@ -23,6 +24,7 @@ from workers.artifacts.uploads import Parts
 from workers.errors import Missing, StoreFull, StoreUnavailable
 from workers.jobs.finish import Endings
 from workers.jobs.pieces import Pieces
+from workers.kinds.registry import kind_of
 from workers.model import ENDED, Request, made_at
 from workers.stores.erasure import erase_job
 from workers.stores.objects import layout
@@ -141,13 +143,20 @@ class Rebuild:
             return False
         left_s = max(0.0, IDEMPOTENCY_S - age_s(datetime.fromisoformat(request.created_at)))
         receiver = self._receiver_of(request)
-        created = self._records.create(request, receiver=receiver, due_s=0.0, idempotency_s=left_s)
+        create = partial(
+            self._records.create,
+            request,
+            kind_of(request.kind).standing(request),
+            receiver=receiver,
+            due_s=0.0,
+        )
+        created = create(idempotency_s=left_s)
         if created.outcome in ("replay", "mismatch"):
             if not answered:
                 erase_job(self._blobs, self._records, tenant, job_id)
                 return False
             # Two jobs with one key; perhaps one of them was never answered: keep both.
-            created = self._records.create(request, receiver=receiver, due_s=0.0, idempotency_s=0.0)
+            created = create(idempotency_s=0.0)
         if end is not None:
             self._endings.settle(tenant, job_id, end, quiet=True)
         if self._endings.deleted(tenant, job_id):

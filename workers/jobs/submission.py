@@ -12,7 +12,8 @@ from workers.errors import AlreadyThere, OverLimit, StoreUnavailable, TransientE
 from workers.jobs.finish import Endings
 from workers.jobs.interrupted import SUBMISSION_S
 from workers.jobs.rebuild import age_s
-from workers.model import LISTED, Advance, Record, Request, Webhook, made_at
+from workers.kinds.registry import kind_of
+from workers.model import Advance, Record, Request, Webhook, made_at
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
@@ -76,6 +77,7 @@ class Intake:
             try:
                 created = self._records.create(
                     request,
+                    kind_of(request.kind).standing(request),
                     receiver=receiver,
                     due_s=self._settings.resend_s,
                     hint=hint,
@@ -110,12 +112,13 @@ class Intake:
 
     def _require_room(self, request: Request, limits: str) -> None:
         """Refuse before anything is written; the script that makes the record asks again."""
+        standing = kind_of(request.kind).standing(request)
         self._usage.require_room(
             request.tenant,
             request.key,
             n_bytes=request.inline_bytes,
-            datasets=int(request.kind == "transform"),
-            queued=int(request.kind in LISTED),
+            datasets=standing.datasets,
+            queued=int(standing.listed),
             limits=limits,
         )
 

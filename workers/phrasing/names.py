@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 import redis
 
 from workers.artifacts import results
-from workers.child.run import Outcome
 from workers.formats.table_writers import save_arrow
+from workers.kinds.registry import kind_of
 from workers.model import Request
 from workers.phrasing.chat import Chat, NotAnswered
 from workers.settings import WorkerSettings
+from workers.work.job import Outcome
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -122,7 +123,7 @@ def phrased(
 
 def asks_model(request: Request, outcome: Outcome) -> bool:
     """Whether names are to be phrased."""
-    return request.kind == "name" and request.options["by"] == "model" and outcome.error is None
+    return outcome.error is None and kind_of(request.kind).phrases(request)
 
 
 def _warned(outcome: Outcome, sentence: str) -> Outcome:

@@ -20,7 +20,6 @@ from workers import logs
 from workers.artifacts.results import PIECE
 from workers.assembly import Assembly
 from workers.child.pool import ChildPool
-from workers.child.run import Spec
 from workers.errors import FatalError, Missing, NoProcess, TransientError
 from workers.model import PieceClaim
 from workers.settings import WorkerSettings
@@ -34,6 +33,7 @@ from workers.supervisor.interrupts import (
     beat_s,
 )
 from workers.telemetry import traces
+from workers.work.job import Spec
 
 _log = logging.getLogger(__name__)
 

@@ -11,15 +11,16 @@ from models.registry import known
 from workers.artifacts import results
 from workers.artifacts.datasets import Dataset, Datasets
 from workers.artifacts.trees import Trees
-from workers.child.run import Spec
-from workers.child.sources import Source
 from workers.errors import Missing
 from workers.formats import npy
 from workers.formats.catalogue import RAW
+from workers.kinds.registry import kind_of
 from workers.model import Request, sibling
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs, Link
 from workers.stores.objects.job_files import read_request
+from workers.work.job import Spec
+from workers.work.sources import Source
 
 
 def prepare(
@@ -36,19 +37,8 @@ def prepare(
         for role, value in request.inputs.items()
         for input_id in (value if isinstance(value, list) else [value])
     ]
-    if "tree" in request.options:
-        sources.append(inputs.tree("tree", request.options["tree"], model=True))
-    if "calibration" in request.options:
-        sources.append(inputs.calibration("calibration", request.options["calibration"]))
-    for option in ("of_fit", "names_of_fit"):
-        if request.options.get(option) is not None:
-            sources += inputs.of_fit(request.options[option])
-    if request.kind == "transform":
-        sources.append(inputs.model("model", request.options["model"]))
-    if request.kind == "import":
-        sources.append(inputs.inline("content"))
-    if request.kind == "inspect":
-        sources.append(inputs.uninspected("dataset", request.options["dataset"]))
+    own = kind_of(request.kind)
+    sources += own.sources(inputs, own.options(request))
     return Spec(request=request, sources=tuple(sources), folder=folder, threads=threads)
 
 
@@ -95,12 +85,7 @@ class _Inputs:
     def tree(self, role: str, tree_id: str, *, model: bool = False) -> Source:
         files = {}
         names = [results.TREE, results.LEAF_OF_POINT]
-        kind, options = self.request.kind, self.request.options
-        if model and (
-            kind in ("predict", "calibrate", "drift", "map", "heatmap", "attach")
-            or "model" in options
-            or options.get("inputs")
-        ):
+        if model:
             names.append(results.MODEL)
         for name in names:
             path = self.trees.file(self.request.tenant, tree_id, name)
@@ -223,14 +208,12 @@ class _Inputs:
 
     def _by_rows(self, role: str) -> bool:
         """Whether the method that takes this input reads it by rows."""
-        match self.request.kind:
-            case "fit":
-                method_id = self.request.method
-            case "predict" | "calibrate" | "drift":
-                record = self.trees.record(self.request.tenant, self.request.options["tree"])
-                method_id = "" if record is None else record.method
-            case _:
-                return False
+        read_by, method_id = kind_of(self.request.kind).read_by, ""
+        if read_by == "method":
+            method_id = self.request.method
+        elif read_by == "tree" and self.request.tree is not None:
+            record = self.trees.record(self.request.tenant, self.request.tree)
+            method_id = "" if record is None else record.method
         used, own = known(method_id), role.rpartition(".")[2]
         return used is not None and own in used.inputs and used.inputs[own].by_rows
 

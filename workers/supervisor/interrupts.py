@@ -14,11 +14,11 @@ from typing import Literal, TypeVar
 from workers import logs
 from workers.child.messages import ChildMessage
 from workers.child.pool import Child
-from workers.child.run import Outcome
 from workers.child.stillness import Stillness
 from workers.errors import TransientError
 from workers.model import Advance, Request
 from workers.settings import WorkerSettings
+from workers.work.job import Outcome
 
 LeaseState = Literal["on", "cancel", "lost"]
 

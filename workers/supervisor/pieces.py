@@ -16,11 +16,11 @@ from functools import partial
 from pathlib import Path
 
 from models.running.crew import Piece
-from workers.child.crew import Assignment
 from workers.errors import FatalError, TransientError
 from workers.jobs.pieces import NextPiece, Pieces, piece_lease_s
 from workers.model import Claim
 from workers.settings import WorkerSettings
+from workers.work.crew import Assignment
 
 _PATIENCE = 2.0
 """A helper may take this many times the child's longest time for a piece, plus a lease."""

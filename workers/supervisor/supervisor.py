@@ -22,7 +22,6 @@ from workers.artifacts.checkpoints import FOLDER, Checkpoints
 from workers.assembly import Assembly
 from workers.child.messages import ChildMessage
 from workers.child.pool import Child, ChildPool
-from workers.child.run import Outcome, Spec
 from workers.errors import (
     NO_ROOM,
     NoProcess,
@@ -34,6 +33,7 @@ from workers.errors import (
     problem_of,
 )
 from workers.jobs.pieces import n_pieces
+from workers.kinds.registry import kind_of
 from workers.model import Advance, Claim, End, now
 from workers.phrasing.names import asks_model, phrased
 from workers.settings import WorkerSettings
@@ -51,6 +51,7 @@ from workers.supervisor.interrupts import (
 from workers.supervisor.pieces import AttemptPieces
 from workers.telemetry import traces
 from workers.telemetry.figures import Meter, Stage
+from workers.work.job import Outcome, Spec
 
 _AFTER_FAILURE_S = 1.0
 """The pause before the next look for quick jobs while Redis or the store is unavailable."""
@@ -280,7 +281,9 @@ class Supervisor:
             return spec.model_copy(
                 update={
                     "n_pieces": n_pieces(size, self._settings),
-                    "checkpoint": self._checkpoints.latest(request),
+                    "checkpoint": self._checkpoints.latest(request)
+                    if kind_of(request.kind).resumes(request)
+                    else None,
                     "checkpoint_s": self._settings.checkpoint_s,
                     "request": request.model_copy(update={"trace": trace}),
                 }

@@ -29,8 +29,8 @@ from app.http.streaming import Turn
 from app.resources.comparisons.schemas import EXAMPLE, MOST_FITS, Comparison, NewComparison, RunBody
 from app.resources.jobs.schemas import NewJob
 from app.resources.jobs.steps import check_steps
-from workers.child.comparison import MEASURED_ON, ComparisonOptions, Contender
 from workers.formats.table_writers import csv_chunks, pieces_of_rows
+from workers.kinds.compare import MEASURED_ON, ComparisonOptions, Contender
 
 if TYPE_CHECKING:
     pass

@@ -16,8 +16,8 @@ from app.creation.fields import Inputs, Name, Webhook
 from app.creation.job_schemas import AdvanceBody
 from app.creation.step_schemas import MethodId, NewStep, Params
 from models.preprocess.steps import Step
-from workers.child.support import Support
 from workers.model import Status
+from workers.work.support import Support
 
 NEW_EXAMPLE: dict[str, Any] = {
     "method": "l2h",

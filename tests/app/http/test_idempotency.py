@@ -171,8 +171,8 @@ def test_a_repeat_takes_no_refused_job_for_an_accepted_one(
     def post() -> Any:
         return api.client.post("/v1/jobs", json=new_job(), headers=KEY)
 
-    def create_then_fail(request: Any, **more: Any) -> None:
-        create(request, **more)
+    def create_then_fail(request: Any, standing: Any, **more: Any) -> None:
+        create(request, standing, **more)
         refused_ids.append(request.id)
         if meanwhile:
             # In the process beside this one, whose connection to Redis works.

@@ -24,8 +24,7 @@ def claim(fence: str) -> Claim:
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkpoints:
-    monkeypatch.setattr("workers.artifacts.checkpoints._resumes", lambda request: True)
+def store(tmp_path: Path) -> Checkpoints:
     return Checkpoints(LocalBlobs(tmp_path / "store"))
 
 

@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from workers.artifacts import results
-from workers.child.run import Outcome, Spec, run
-from workers.child.sources import Source
+from workers.child.run import run
 from workers.model import Advance, Request, now
+from workers.work.job import Outcome, Spec
+from workers.work.sources import Source
 
 
 class JobsInFolder:

@@ -16,9 +16,9 @@ import psutil
 from tests.workers.waiting_kit import gone, until
 from workers.child.pool import Child, ChildPool
 from workers.child.process import Limits
-from workers.child.run import Outcome, Spec
-from workers.child.sources import Source
 from workers.model import Request, now
+from workers.work.job import Outcome, Spec
+from workers.work.sources import Source
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ from tests.workers.child.process_kit import child_pool, spec
 from tests.workers.waiting_kit import until
 from workers.child import template
 from workers.child.compiling import keep_in
-from workers.child.sources import Source
+from workers.work.sources import Source
 
 LOOP = """
 from numba import njit

@@ -13,9 +13,10 @@ import pytest
 from tests.workers.child.process_kit import child_pool, outcome, spec
 from workers.child.confinement import missing
 from workers.child.pool import ChildPool
-from workers.child.run import Spec, opens_sockets
-from workers.child.sources import Source
+from workers.child.run import opens_sockets
 from workers.stores.objects.blobs import Link
+from workers.work.job import Spec
+from workers.work.sources import Source
 
 EXTRA = Path(__file__).parents[1] / "extra"
 

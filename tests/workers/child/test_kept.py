@@ -17,9 +17,9 @@ from tests.workers.child.process_kit import busy, child_pool, computed_s, outcom
 from tests.workers.waiting_kit import gone, until
 from workers.child import pool as pools
 from workers.child.pool import Child, ChildPool
-from workers.child.run import Spec
-from workers.child.sources import Source
 from workers.stores.objects.blobs import Link
+from workers.work.job import Spec
+from workers.work.sources import Source
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes stay on Linux only")
 

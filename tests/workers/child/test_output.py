@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from workers.child.output import LONGEST_LINE, MOST_LINES, Output
-from workers.child.run import Spec
 from workers.logs import JsonLines
 from workers.model import Request, now
+from workers.work.job import Spec
 
 Written = Callable[[bytes], list[dict[str, object]]]
 

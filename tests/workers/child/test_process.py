@@ -21,9 +21,9 @@ import pytest
 from tests.workers.child.process_kit import busy, child_pool, long_job, outcome, spec
 from tests.workers.waiting_kit import gone, until
 from workers.child.pool import Child, ChildPool
-from workers.child.run import Spec
-from workers.child.sources import Source
 from workers.errors import FatalError, TransientError
+from workers.work.job import Spec
+from workers.work.sources import Source
 
 LOGITS = [[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0], [2.0, 1.0, 0.0]]
 MIB = 1 << 20

@@ -18,9 +18,10 @@ from models.methods.features.hac import HAC
 from models.tree.walk import path
 from tests.workers.child.job_kit import JobsInFolder, code_of, predicted, tree_of
 from workers.artifacts import results
-from workers.child.run import Outcome, Spec, run
-from workers.child.sources import Source
+from workers.child.run import run
 from workers.model import MethodStep, Request, now
+from workers.work.job import Outcome, Spec
+from workers.work.sources import Source
 
 # Three classes: 0 and 1 look alike, 2 stands apart.
 LOGITS = [[4.0, 3.0, 0.0], [3.0, 4.0, 0.0], [0.0, 1.0, 5.0], [5.0, 3.5, 1.0]]
@@ -359,12 +360,16 @@ def test_inspect(jobs: JobsInFolder, tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     table.write_text("a,b\n1,2\n3,4\n5,6\n")
     source = Source(role="dataset", kind="dataset", path=table, format="csv")
-    outcome, _ = jobs.run("inspect", {"dataset": source}, method="inspect")
+    outcome, _ = jobs.run(
+        "inspect", {"dataset": source}, method="inspect", options={"dataset": "ds_1"}
+    )
     assert outcome.result is not None
     assert outcome.result["dataset"]["shape"] == [3, 2]
 
     table.write_text("a,b\n1,2\n3\n")
-    outcome, _ = jobs.run("inspect", {"dataset": source}, method="inspect")
+    outcome, _ = jobs.run(
+        "inspect", {"dataset": source}, method="inspect", options={"dataset": "ds_1"}
+    )
     assert outcome.error is not None
     assert outcome.error["status"] in (415, 422)
 

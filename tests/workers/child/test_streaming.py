@@ -21,12 +21,13 @@ from tests.workers.formats.files_kit import bfloat16, bfloat16_file
 from tests.workers.jobs_kit import request
 from tests.workers.supervisor.inputs_kit import StoredInputs
 from workers.assembly import Assembly, assemble
-from workers.child.remote_rows import RemoteRows
-from workers.child.run import Spec, run
-from workers.child.sources import Source, of_role, values_of
+from workers.child.run import run
 from workers.model import Request, sibling
 from workers.settings import WorkerSettings
 from workers.supervisor.supervisor import Supervisor
+from workers.work.job import Spec
+from workers.work.remote_rows import RemoteRows
+from workers.work.sources import Source, of_role, values_of
 
 LOGITS = np.random.default_rng(3).normal(size=(300, 6)).astype(np.float32) * 4
 SECRET = "X-Amz-Signature"
@@ -130,7 +131,9 @@ def test_a_method_that_does_not_read_by_rows_never_sees_rows(stored: StoredInput
             value = values_of(spec.sources)[role]
             assert isinstance(value, np.ndarray), (method_id, role, kind)
             assert value.dtype == np.float32
-    evaluation = request(kind="evaluate", inputs={"logits": content["npy"]}, options={})
+    fitted, _ = stored.finished()
+    options = {"tree": sibling(fitted.id, "tr")}
+    evaluation = request(kind="evaluate", inputs={"logits": content["npy"]}, options=options)
     assert of_role(stored.prepared(evaluation).sources, "logits").link is None
 
 

@@ -407,7 +407,7 @@ def test_pages_of_what_is_made_of_a_tree(assembly: Assembly) -> None:
         request(
             kind=kind,
             method=kind,
-            options={"tree": trees[number % 2]},
+            options={"tree": trees[number % 2], "by": "labels"},
             name=("odd", "third")[number % 3 == 0],
             tags=("t",) * (number % 5 == 0),
         )

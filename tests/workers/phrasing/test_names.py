@@ -12,13 +12,13 @@ import redis
 
 from tests.workers.phrasing.chat_kit import ChatServer, chatting, completion
 from workers.artifacts.results import NAMES
-from workers.child.run import Outcome
 from workers.formats.table_writers import save_arrow
 from workers.model import Request, now
 from workers.phrasing import names as module
 from workers.phrasing.chat import Chat, NotAnswered
 from workers.phrasing.names import asks_model, phrased
 from workers.settings import WorkerSettings
+from workers.work.job import Outcome
 
 
 class Kept:

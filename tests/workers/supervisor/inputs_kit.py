@@ -12,10 +12,11 @@ from models.errors import UsageError
 from tests.workers.jobs_kit import request
 from workers.artifacts.datasets import CONTENT, Dataset
 from workers.assembly import Assembly
-from workers.child.run import Outcome, Spec, run
+from workers.child.run import run
 from workers.model import Claim, End, Request, new_id, now
 from workers.stores.objects import layout
 from workers.supervisor.inputs import prepare
+from workers.work.job import Outcome, Spec
 
 LOGITS = [[4.0, 3.0, 0.0], [3.0, 4.0, 0.0], [0.0, 1.0, 5.0], [5.0, 3.5, 1.0]]
 

@@ -155,8 +155,14 @@ class Workers:
         return [pid for pid, name in self.at_work(request) if name != fence]
 
     def await_helpers(self, request: Request, number: int = 1) -> list[int]:
-        until(lambda: len(self.helpers(request)) >= number)
-        return self.helpers(request)
+        found: list[int] = []
+
+        def enough() -> bool:
+            found[:] = self.helpers(request)
+            return len(found) >= number
+
+        until(enough)
+        return found
 
     def restart_server(self) -> None:
         assert self.server.pid is not None

@@ -14,11 +14,12 @@ from tests.workers.supervisor.inputs_kit import LOGITS, StoredInputs
 from workers.artifacts import results
 from workers.artifacts.datasets import CONTENT
 from workers.assembly import Assembly
-from workers.child.run import Spec, run
-from workers.child.sources import of_role
+from workers.child.run import run
 from workers.errors import problem
 from workers.model import Request, sibling
 from workers.stores.objects import layout
+from workers.work.job import Spec
+from workers.work.sources import of_role
 
 
 @pytest.fixture

@@ -32,12 +32,12 @@ from tests.workers.pieces_kit import (
 )
 from workers.artifacts.results import mapped_arrays, save_arrays
 from workers.assembly import Assembly, assemble
-from workers.child.crew import Crew
 from workers.errors import FatalError
 from workers.model import PieceClaim
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.supervisor.pieces import AttemptPieces
+from workers.work.crew import Crew
 
 
 @pytest.mark.parametrize("n_cut", [1, 2, 7])

@@ -13,13 +13,13 @@ import redis
 
 from workers.errors import Problem
 from workers.model import (
-    LISTED,
     Advance,
     Claim,
     Delivery,
     End,
     Record,
     Request,
+    Standing,
     mentions,
     sibling,
 )
@@ -91,6 +91,7 @@ class Records:
     def create(
         self,
         request: Request,
+        standing: Standing,
         *,
         receiver: str,
         due_s: float,
@@ -100,6 +101,7 @@ class Records:
     ) -> Created:
         """Create the record of `request`, queued and due in `due_s`.
 
+        standing : how it counts, and the lane in which it waits.
         receiver : host and port of its webhook, "" without one. hint : a message of the broker,
             which is put on the job's queue in the same step; "": none. limits : as of `Usage`;
             `ACCEPTED` for a job that was accepted before, which no limit concerns.
@@ -114,7 +116,7 @@ class Records:
             request.queue,
             request.method,
             request.kind,
-            int(request.kind in LISTED),
+            int(standing.listed),
             request.model_dump_json(
                 include={
                     "id": True,
@@ -147,11 +149,12 @@ class Records:
             "" if request.key_running is None else request.key_running,
             request.inline_bytes,
             limits,
-            int(request.kind == "transform"),
+            standing.datasets,
             json.dumps(request.needs),
             expiry_ms(request.expires_at),
             hint,
             request.annotation.shown() if request.tags else "",
+            standing.lane,
         )
         if answer[0] == "made":
             return Created("made", version=int(answer[1]))

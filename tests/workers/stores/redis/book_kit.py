@@ -82,6 +82,7 @@ class Book(Uses):
         expires: str,
         hint: str,
         annotation: str,
+        lane: str,
     ) -> Reply:
         if id in self.jobs:
             return ["exists"]
@@ -103,7 +104,7 @@ class Book(Uses):
         texts = (tenant, queue, method, kind, listed, request, once)
         of_use = (owner, key_running, refs, n_bytes)
         job = self.jobs[id] = Job(*texts, self.now, self.now, *of_use, self.now)
-        job.annotation = annotation or None
+        job.annotation, job.waits = annotation or None, lane
         self.need(id, refs)
         if expires:
             self.expiries[id] = float(expires)

@@ -92,6 +92,7 @@ class JobRules(Calls):
         expires=expiries,
         hint=st.sampled_from(["", "hint"]),
         annotation=annotation_texts,
+        lane=st.sampled_from(["quick", "fit"]),
     )
     def new(self, id: str, **how: Any) -> None:
         if id in self.book.jobs and self.some("succeeded", "failed", "cancelled"):
@@ -142,6 +143,7 @@ class JobRules(Calls):
         expires: str = "",
         hint: str = "",
         annotation: str = "",
+        lane: str = "fit",
     ) -> None:
         listed = str(int(kind not in ("import", "inspect")))
         to = f"{tenant} {place}" if place else ""
@@ -161,7 +163,7 @@ class JobRules(Calls):
         )
         refs = json.dumps([ref for ref in needs if ref != id])
         of_key = (owner, key_running if owner else "", n_bytes, limits)
-        row += (*of_key, int(kind == "transform"), refs, expires, hint, annotation)
+        row += (*of_key, int(kind == "transform"), refs, expires, hint, annotation, lane)
         self.call("create", self.book.create(*row), *row)
 
     @rule(

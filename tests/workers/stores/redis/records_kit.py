@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 ENDED = ("succeeded", "failed", "cancelled")
-QUICK = ("predict", "transform", "evaluate", "import", "inspect")
 N_EVENTS_KEPT = 100
 Reply = str | int | list[Any]
 Scored = dict[str, float]
@@ -57,10 +56,11 @@ class Job:
     hook_token: str | None = None
     annotation: str | None = None
     revision: int | None = None
+    waits: str = "fit"
 
     @property
     def lane(self) -> str:
-        return f"{self.queue}:{'quick' if self.kind in QUICK else 'fit'}"
+        return f"{self.queue}:{self.waits}"
 
     @property
     def counted(self) -> bool:
@@ -86,7 +86,7 @@ class Job:
         )
         values = {name: getattr(self, name) for name in names}
         plain = {name: str(value) for name, value in values.items() if value is not None}
-        return {**plain, "events": str(self.n_events), **self.end}
+        return {**plain, "lane": self.waits, "events": str(self.n_events), **self.end}
 
 
 @dataclass

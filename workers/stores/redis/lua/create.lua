@@ -4,7 +4,7 @@
 -- webhook ('<tenant> <host:port>') or '', its key or '', the most jobs of that key that run or '',
 -- bytes of its inline inputs, limits as JSON, '' or '-' (it was accepted before), datasets that it
 -- makes, what it needs (ids as JSON), the time in ms at which it expires or '', its hint, a message
--- of the broker, or '', its annotation as JSON or ''. Returns {'made', version}, {'exists'}, {'replay', id of the first job},
+-- of the broker, or '', its annotation as JSON or '', its lane. Returns {'made', version}, {'exists'}, {'replay', id of the first job},
 -- {'mismatch'}, {'gone', what it needs} or what `exceeded` does.
 local id, tenant, queue, method, kind = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local once, key = '', ARGV[14]
@@ -32,7 +32,7 @@ end
 redis.call('HSET', job_key(id), 'tenant', tenant, 'queue', queue, 'method', method, 'kind', kind,
   'listed', ARGV[7], 'request', ARGV[8], 'status', 'queued', 'attempt', 0, 'once', once,
   'progress', '{}', 'base', int(now), 'version', int(now), 'events', 0, 'key', key,
-  'key_running', ARGV[15], 'refs', ARGV[19])
+  'key_running', ARGV[15], 'refs', ARGV[19], 'lane', ARGV[23])
 annotate_first('job', id, ARGV[22])
 job_bytes(id, tonumber(ARGV[16]))
 refs_add(id, ARGV[19])

@@ -52,16 +52,15 @@ local function lists(tenant, method, status)
 end
 
 -- Queued jobs wait in lanes: `<queue>:quick` has the work that must not stand behind fits,
--- `<queue>:fit` the rest. `lane:<lane>:<tenant>` has a tenant's jobs, the oldest first, and
+-- `<queue>:fit` the rest, and jobs of versions that did not note a lane. `lane:<lane>:<tenant>` has a tenant's jobs, the oldest first, and
 -- `turns:<lane>` the tenants, by the number of their last turn (0: they had none), so that the next
 -- turn is that of the tenant who has waited longest. `taken:<lane>` has that number also for tenants
 -- without jobs: one who comes back does not come first again. `shares:<lane>` has the jobs taken in
 -- a turn that goes on; `turn` counts the turns. A lane may lack a queued job (a sweeper puts it
 -- back) and may have one that is not queued (`take` leaves it out).
-local quick = { predict = true, transform = true, evaluate = true, import = true, inspect = true }
 local function lane_of(id)
-  local h = redis.call('HMGET', job_key(id), 'tenant', 'queue', 'kind')
-  local lane = h[2] .. ':' .. (quick[h[3]] and 'quick' or 'fit')
+  local h = redis.call('HMGET', job_key(id), 'tenant', 'queue', 'lane')
+  local lane = h[2] .. ':' .. (h[3] or 'fit')
   return lane, h[1], P .. 'lane:' .. lane .. ':' .. h[1]
 end
 local function lane_enter(id)

@@ -15,8 +15,8 @@ from models.inputs.rows import ArrayRows, Rows
 from models.running.crew import Alone
 from models.running.progress import silent
 from models.tree.build import from_parents
-from workers.child import support
-from workers.child.fit import Plan
+from workers.work import support
+from workers.work.plan import Plan
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A comparison: several methods and seeds on the same inputs, each measured, as one table.
+"""`compare`: several methods and seeds on the same inputs, each measured, as one table.
 
 Every run with one seed is a piece of the job, so several workers share the runs. A failed run
 leaves its problem in the table, and the others continue.
@@ -11,8 +11,10 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -23,11 +25,17 @@ from models.errors import UsageError
 from models.inputs.data import Value
 from models.inputs.images import as_matrix
 from models.registry import method
-from models.running.crew import Crew, Piece
-from models.running.progress import Progress
-from workers.child.fit import Plan, PlanResult, run_plan
+from models.running.crew import Piece
+from models.running.progress import Progress, silent
+from workers.artifacts import results
 from workers.errors import problem_of
-from workers.model import MethodStep
+from workers.kinds.fit import write_fit
+from workers.kinds.kind import Kind, Lane, Options
+from workers.model import MethodStep, Request, run_id
+from workers.work.crew import Crew
+from workers.work.job import OUTCOME, RUNS, Job, Outcome, Spec, with_tree
+from workers.work.plan import Plan, PlanResult, StepProgress, run_plan
+from workers.work.sources import values_of
 
 MEASURED_ON = ("labels", "hierarchy")
 """Inputs that metrics use and methods do not get."""
@@ -61,14 +69,12 @@ def _seeded(params: dict[str, Any], seed: int) -> dict[str, Any]:
     return {**params, "seed": params["seed"] + seed} if "seed" in params else params
 
 
-class ComparisonOptions(BaseModel):
-    """The comparison to make: `workers.model.Request.options`.
+class ComparisonOptions(Options):
+    """The comparison to make.
 
     seeds : how often a method with a seed is run. metrics, cut : as for an evaluation.
     keep_trees : whether the tree and model of each run, with its first seed, are kept.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     runs: tuple[Contender, ...]
     seeds: int = 5
@@ -167,6 +173,84 @@ class ComparisonRuns:
             "warnings": [*result.warnings, *measured.warnings],
         }
         return result, inputs, figures
+
+
+class _Compare(Kind[ComparisonOptions]):
+    name = "compare"
+    noun = "comparison"
+    prefix = "cmp"
+    Options = ComparisonOptions
+
+    def lane(self, request: Request) -> Lane:
+        return "fit"
+
+    def opens_sockets(self, request: Request) -> bool:
+        return any(run.plan(0).opens_sockets for run in self.options(request).runs)
+
+    def runs(self, request: Request) -> list[Request]:
+        return [
+            _run_request(request, number, run)
+            for number, run in enumerate(self.options(request).runs)
+        ]
+
+    def run(self, job: Job, options: ComparisonOptions) -> Outcome:
+        spec = job.spec
+        job.reading()
+        runs = ComparisonRuns(
+            options, values_of(spec.sources), spec.threads, partial(_run_files, spec, options)
+        )
+        if spec.piece is not None:
+            results.save_arrays(runs.compute(spec.piece, silent), spec.folder)
+            return Outcome()
+        within = StepProgress(job.progress, 0, 1).within
+        crew = Crew(runs.compute, within, coordinator=job.coordinator)
+        return Outcome(result={"comparison": compare(options, crew, spec.folder / RUNS)})
+
+
+KIND = _Compare()
+
+
+def _run_request(comparison: Request, number: int, run: Contender) -> Request:
+    """The run of this number, with its first seed, as a request for a fit."""
+    roles = method(run.method).inputs
+    return Request(
+        id=run_id(comparison.id, number),
+        tenant=comparison.tenant,
+        kind="fit",
+        queue=comparison.queue,
+        method=run.method,
+        inputs={role: ref for role, ref in comparison.inputs.items() if role in roles},
+        params=run.params,
+        preprocess=run.preprocess,
+        then=run.then,
+        name=comparison.name,
+        description=comparison.description,
+        tags=comparison.tags,
+        created_at=comparison.created_at,
+        request_id=comparison.request_id,
+        key=comparison.key,
+    )
+
+
+def _run_files(
+    spec: Spec,
+    options: ComparisonOptions,
+    number: int,
+    result: PlanResult,
+    given: Mapping[str, Value],
+) -> dict[str, bytes]:
+    """The files of a comparison's run as those of a fit, and its outcome."""
+    run = options.runs[number]
+    request = spec.request.model_copy(
+        update={"id": run_id(spec.request.id, number), "method": run.method, "then": run.then}
+    )
+    with TemporaryDirectory(dir=spec.folder.parent) as place:
+        folder = Path(place)
+        own = spec.model_copy(update={"request": request, "folder": folder})
+        members = write_fit(own, result, given)
+        outcome = with_tree(own, result.fitted.tree, request.method, members, result.warnings)
+        (folder / OUTCOME).write_text(outcome.model_dump_json())
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def compare(options: ComparisonOptions, crew: Crew, runs: Path | None = None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""One tree from several, or the support of a tree by others, as the work of a child."""
+"""`consensus`: one tree from several, or the support of a tree by others."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from models.arrays import Array
-from models.consensus.clusters import Clusters, distances
-from models.consensus.items import matched_items
 from models.consensus.options import Match, Rule, Support
-from models.consensus.reference import having, same_nodes, support_by
-from models.consensus.rules import consensus
-from models.consensus.stopping import agreement_of_halves
 from models.errors import UsageError
-from models.parameters import Exact
 from models.running.progress import Progress
 from models.tree.tree import Tree
+from workers.artifacts import results
+from workers.kinds.kind import Kind, Lane, Options
+from workers.model import Request
+from workers.work.job import Job, Outcome, with_tree
+from workers.work.sources import tree_of
 
 MOST_NODES = 20_000_000
 """Of all trees together: about 2 GB of memory."""
@@ -27,10 +26,8 @@ _TRANSFER_STEPS = 1_000_000_000_000
 """Of the transfer support: about ten minutes."""
 
 
-class ConsensusOptions(Exact):
+class ConsensusOptions(Options):
     """How the trees become one."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     rule: Rule | Literal["reference"] = "majority"
     threshold: float = 0.5
@@ -40,8 +37,33 @@ class ConsensusOptions(Exact):
     seed: int = Field(0, ge=0)
 
 
+class _Consensus(Kind[ConsensusOptions]):
+    name = "consensus"
+    noun = "consensus"
+    Options = ConsensusOptions
+
+    def lane(self, request: Request) -> Lane:
+        return "fit" if self.options(request).support == "transfer" else "quick"
+
+    def run(self, job: Job, options: ConsensusOptions) -> Outcome:
+        job.reading()
+        trees = [tree_of(source) for source in job.sources if source.role == "trees"]
+        references = [tree_of(source) for source in job.sources if source.role == "reference"]
+        result = _agreed(options, trees, references[0] if references else None, job.progress)
+        results.save_agreement(result.agreement, job.folder)
+        metrics = {
+            "robinson_foulds": float(np.mean(result.facts["normalized"])),
+            "n_trees": float(len(trees)),
+        }
+        facts = {"model": None, "metrics": metrics, "consensus": result.facts}
+        return with_tree(job.spec, result.tree, job.request.method, facts, result.warnings)
+
+
+KIND = _Consensus()
+
+
 @dataclass(frozen=True, slots=True)
-class Agreed:
+class _Agreed:
     """tree : the consensus. facts : of the answer, `normalized` and `distance` in the order of the
     trees. agreement : (n_nodes, ceil(n_trees / 8)) bits, which trees have the items of a node as a
     cluster. warnings : of the job.
@@ -53,10 +75,16 @@ class Agreed:
     warnings: list[str]
 
 
-def agreed(
+def _agreed(
     options: ConsensusOptions, trees: Sequence[Tree], reference: Tree | None, progress: Progress
-) -> Agreed:
+) -> _Agreed:
     """Raises UsageError for trees that cannot be matched or are too large together."""
+    from models.consensus.clusters import Clusters, distances
+    from models.consensus.items import matched_items
+    from models.consensus.reference import having, same_nodes, support_by
+    from models.consensus.rules import consensus
+    from models.consensus.stopping import agreement_of_halves
+
     given = [*([] if reference is None else [reference]), *trees]
     n_nodes = sum(tree.n_nodes + tree.n_points for tree in given)
     if n_nodes > MOST_NODES:
@@ -103,4 +131,4 @@ def agreed(
         "normalized": [float(each) for each in normalized],
         "halves": None if halves is None else {"correlation": halves[0], "alike": halves[1]},
     }
-    return Agreed(tree, facts, np.packbits(agrees.T, axis=1), warnings)
+    return _Agreed(tree, facts, np.packbits(agrees.T, axis=1), warnings)

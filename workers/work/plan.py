@@ -36,6 +36,11 @@ class Plan:
         first = MethodStep(method=self.method, params=dict(self.params))
         return [first] if self.then is None else [first, self.then]
 
+    @property
+    def opens_sockets(self) -> bool:
+        """Whether a step is divided among processes that speak over sockets."""
+        return any(method(step.method).opens_sockets(step.params) for step in self.steps)
+
 
 @dataclass(slots=True)
 class PlanResult:

@@ -15,8 +15,8 @@ from models.arrays import Arrays
 from models.running.crew import SHARED, Piece
 from models.running.progress import Progress, silent
 from workers.artifacts.results import mapped_arrays, save_arrays
-from workers.child.crew import LARGEST_POST, Assignment, Crew
 from workers.model import MOST_PIECES
+from workers.work.crew import LARGEST_POST, Assignment, Crew
 
 
 class BoardWithHelpers:

@@ -27,8 +27,8 @@ from models.running import memory
 from models.running.crew import Crew, Piece
 from models.running.progress import Progress, subprogress
 from models.tree.tree import Tree, sizes
-from workers.child.fit import Plan, run_plan
 from workers.model import MethodStep
+from workers.work.plan import Plan, run_plan
 
 BY_PAIRS = ("distances", "similarity", "graph")
 """Inputs with a row and a column for each point."""

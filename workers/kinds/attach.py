@@ -1,9 +1,8 @@
-"""Items attached to a tree, as the work of a child."""
+"""`attach`: the items that the rows or leaves of a tree are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,27 +17,47 @@ from models.preprocess.inputs import TERMS
 from models.running.progress import Progress, subprogress
 from models.tree.tree import Tree
 from workers.artifacts import items as files
-from workers.child.fit_rows import matrix_of, prepared
-from workers.child.sources import Source, of_role, tree_of, values_of
-from workers.model import Request
+from workers.kinds.kind import Find, NamedKind
+from workers.kinds.of_fit import OfFit
+from workers.work.fit_rows import matrix_of, prepared
+from workers.work.job import Job, Outcome
+from workers.work.sources import Source, of_role, tree_of, values_of
 
 MOST_NODE_VALUES = 64_000_000
 """Values of nodes that are kept, of all columns together."""
 _WITH_NODES = ("number", "category", "date")
 
 
-@dataclass(frozen=True, slots=True)
-class Attached:
-    """facts : of the answer. warnings : of the job."""
+class AttachmentOptions(OfFit):
+    """unranked : why items are in no order; None where they are in one."""
 
-    facts: dict[str, Any]
-    warnings: tuple[str, ...]
+    unranked: str | None = None
 
 
-def attached(
-    request: Request, sources: Sequence[Source], folder: Path, progress: Progress
-) -> Attached:
-    """Write the items into `folder`, with a value for each node and what items are ranked by.
+class _Attach(NamedKind[AttachmentOptions]):
+    name = "attach"
+    noun = "attachment"
+    prefix = "at"
+    companion = True
+    Options = AttachmentOptions
+
+    def sources(self, find: Find, options: AttachmentOptions) -> list[Source]:
+        return options.sources(find)
+
+    def run(self, job: Job, options: AttachmentOptions) -> Outcome:
+        job.reading()
+        facts, warnings = _attached(options, job.sources, job.folder, job.progress)
+        return Outcome(result={"tree": options.tree, "attachment": facts}, warnings=warnings)
+
+
+KIND = _Attach()
+
+
+def _attached(
+    options: AttachmentOptions, sources: Sequence[Source], folder: Path, progress: Progress
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """(facts of the answer, warnings); items, a value for each node and what items are ranked by
+    are written.
 
     sources : the items, the tree with its model if there is one, and of its fit what items are
         ranked by, if that is there.
@@ -58,8 +77,8 @@ def attached(
     files.save_columns(columns, folder)
     progress(0.6, "ranking")
     of_fit = [each for each in sources if each.role not in ("tree", "items")]
-    ranked, told = _ranked(
-        request, of_fit, source, tree, placed, folder, subprogress(progress, 0.6, 1.0)
+    ranked, rank_warnings = _ranked(
+        options, of_fit, source, tree, placed, folder, subprogress(progress, 0.6, 1.0)
     )
     strange = [
         f"Column {column.name[:60]!r} has {column.n_not_finite:,} numbers that are not finite; "
@@ -67,10 +86,8 @@ def attached(
         for column in items.columns
         if column.n_not_finite
     ]
-    return Attached(
-        {"per": placed.per, "n_items": items.n_items, "n_columns": len(items.columns), **ranked},
-        (*strange, *warnings, *told),
-    )
+    counts = {"per": placed.per, "n_items": items.n_items, "n_columns": len(items.columns)}
+    return {**counts, **ranked}, (*strange, *warnings, *rank_warnings)
 
 
 def _node_values(
@@ -117,7 +134,7 @@ def _numbers(column: ItemColumn) -> npt.NDArray[np.float64]:
 
 
 def _ranked(
-    request: Request,
+    options: AttachmentOptions,
     of_fit: list[Source],
     source: Source,
     tree: Tree,
@@ -127,12 +144,11 @@ def _ranked(
 ) -> tuple[dict[str, Any], list[str]]:
     """What items are ranked by, as facts of the answer, and warnings."""
     if not of_fit:
-        why = request.options["unranked"]
-        return {"basis": None, "kept": None}, [f"Items are in no order: {why}"]
-    values = prepared(request, source, of_fit, seed=0)
+        return {"basis": None, "kept": None}, [f"Items are in no order: {options.unranked}"]
+    values = prepared(options, source, of_fit, seed=0)
     values.pop(TERMS, None)
     rows = matrix_of(values)
-    if request.options["of_fit"] == "logits":
+    if options.of_fit == "logits":
         files.save_ranks(rankings.margins(rows, tree, placed), folder)
         return {"basis": "logits", "kept": None}, []
     known, kept = rankings.vectors(rows, tree, placed, progress)

@@ -100,8 +100,8 @@ def values_of(
 
 
 def _value(source: Source) -> Value:
-    from workers.child import remote_rows
     from workers.formats import catalogue
+    from workers.work import remote_rows
 
     if source.kind == "tree":
         return tree_of(source)

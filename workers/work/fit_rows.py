@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,12 +15,21 @@ from models.inputs.rows import Rows
 from models.preprocess.inputs import Preparation, fit_inputs
 from models.preprocess.pipeline import ROLE
 from workers.artifacts import results
-from workers.child.sources import Source, values_of
-from workers.model import Request
+from workers.work.sources import Source, values_of
+
+
+class FitRows(Protocol):
+    """Options of work on what a fit saw: `workers.kinds.of_fit`."""
+
+    @property
+    def of_fit(self) -> str | None: ...
+
+    @property
+    def preprocess(self) -> Sequence[Mapping[str, Any]]: ...
 
 
 def prepared(
-    request: Request, tree: Source, given: Sequence[Source], seed: int
+    options: FitRows, tree: Source, given: Sequence[Source], seed: int
 ) -> dict[str, Value]:
     """The values that are shown by role: those of the fit as it prepared them, with the words that
     columns stand for; given ones as they are.
@@ -32,8 +41,8 @@ def prepared(
     several = values.get(ROLE)
     if isinstance(several, tuple) and len(several) == 1:
         values = {**values, ROLE: several[0]}
-    steps = request.options["preprocess"]
-    if request.options["of_fit"] is None or not steps:
+    steps = options.preprocess
+    if options.of_fit is None or not steps:
         return values
     if results.MODEL in tree.files:
         preparation = Preparation(results.load_prepared(tree.files[results.MODEL]))

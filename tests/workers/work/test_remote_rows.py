@@ -23,11 +23,11 @@ from safetensors.numpy import save_file
 from models.errors import UsageError
 from tests.workers.conftest import BUCKET
 from tests.workers.formats.files_kit import MATRICES, SHAPE, same_rows, write_matrix
-from workers.child import remote_rows
-from workers.child.remote_rows import RemoteContent, RemoteRows
 from workers.errors import FatalError, StoreUnavailable
 from workers.stores.objects.blobs import Link
 from workers.stores.objects.s3 import S3Blobs
+from workers.work import remote_rows
+from workers.work.remote_rows import RemoteContent, RemoteRows
 
 REMOTE = [(layout, dtype) for layout, dtype in MATRICES if layout != "npy-fortran"]
 SECRET = "X-Amz-Signature"

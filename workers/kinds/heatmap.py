@@ -1,39 +1,67 @@
-"""The clusters of a tree as the rows of a matrix, as the work of a child."""
+"""`heatmap`: the clusters of a tree as the rows of a matrix."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from models.heatmaps.drawing import Heatmap, heatmap
 from models.heatmaps.options import HeatmapTerms
 from models.heatmaps.tiles import TILE
 from models.inputs.data import Data
 from models.preprocess.inputs import TERMS
 from models.running.progress import Progress, subprogress
-from workers.child.fit_rows import matrix_of, prepared
-from workers.child.sources import Source, of_role, tree_of
+from workers.artifacts import results
+from workers.kinds.kind import Find, NamedKind
+from workers.kinds.of_fit import OfFit
 from workers.model import Request
+from workers.work.job import Job, Outcome
+
+if TYPE_CHECKING:
+    from models.heatmaps.drawing import Heatmap
+from workers.work.fit_rows import matrix_of, prepared
+from workers.work.sources import Source, of_role, tree_of
 
 
-def drawn(
-    request: Request, sources: Sequence[Source], progress: Progress
+class _Heatmap(NamedKind[OfFit]):
+    name = "heatmap"
+    noun = "heatmap"
+    prefix = "hm"
+    companion = True
+    Options = OfFit
+
+    def sources(self, find: Find, options: OfFit) -> list[Source]:
+        return options.sources(find)
+
+    def run(self, job: Job, options: OfFit) -> Outcome:
+        job.reading()
+        result, facts = _drawn(job.request, options, job.sources, job.progress)
+        results.save_heatmap(result, job.folder)
+        return Outcome(result={"tree": options.tree, "heatmap": facts}, warnings=result.warnings)
+
+
+KIND = _Heatmap()
+
+
+def _drawn(
+    request: Request, options: OfFit, sources: Sequence[Source], progress: Progress
 ) -> tuple[Heatmap, dict[str, Any]]:
-    """(the heatmap that a request of the kind `heatmap` describes, facts of the answer).
+    """(the heatmap, facts of the answer).
 
     sources : the tree, with its model if there is one, and what is shown, with names of its
     columns.
 
     Raises UsageError as `models.heatmaps.drawing.heatmap`.
     """
+    from models.heatmaps.drawing import heatmap
+
     cut = request.params["cut"]
     terms = HeatmapTerms.model_validate(
         {name: value for name, value in request.params.items() if name != "cut"}
     )
     source = of_role(sources, "tree")
     given = [each for each in sources if each.role != "tree"]
-    values = prepared(request, source, given, seed=0)
-    names_role = request.options["names_of_fit"] or TERMS
+    values = prepared(options, source, given, seed=0)
+    names_role = options.names_of_fit or TERMS
     names = Data(values).names(names_role)
     values = {role: value for role, value in values.items() if role not in (names_role, TERMS)}
     rows = matrix_of(values) if values else None

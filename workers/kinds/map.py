@@ -1,9 +1,8 @@
-"""The points of a tree laid out in the plane, as the work of a child."""
+"""`map`: the points of a tree laid out in the plane."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from models.arrays import Single
@@ -16,24 +15,43 @@ from models.preprocess.pipeline import ROLE
 from models.registry import method
 from models.running.progress import Progress
 from workers.artifacts import results
-from workers.child.fit_rows import matrix_of, prepared
-from workers.child.sources import Source, of_role, tree_of
+from workers.kinds.kind import Find, Lane, NamedKind
+from workers.kinds.of_fit import OfFit
 from workers.model import Request
+from workers.work.fit_rows import matrix_of, prepared
+from workers.work.job import Job, Outcome
+from workers.work.sources import Source, of_role, tree_of
 
 
-@dataclass(frozen=True, slots=True)
-class MappedPoints:
-    """positions : (n_points, 2). facts : of the answer. warnings : of the job."""
+class _Map(NamedKind[OfFit]):
+    name = "map"
+    noun = "map"
+    prefix = "map"
+    companion = True
+    Options = OfFit
 
-    positions: Single
-    facts: dict[str, Any]
-    warnings: tuple[str, ...]
+    def lane(self, request: Request) -> Lane:
+        return "quick" if request.params["by"] in ("pca", "disc") else "fit"
+
+    def sources(self, find: Find, options: OfFit) -> list[Source]:
+        return options.sources(find)
+
+    def run(self, job: Job, options: OfFit) -> Outcome:
+        job.reading()
+        positions, facts, warnings = _mapped(
+            job.request, options, job.sources, job.spec.threads, job.progress
+        )
+        results.save_positions(positions, job.folder)
+        return Outcome(result={"tree": options.tree, "map": facts}, warnings=warnings)
 
 
-def mapped_points(
-    request: Request, sources: Sequence[Source], threads: int, progress: Progress
-) -> MappedPoints:
-    """The map that a request of the kind `map` describes.
+KIND = _Map()
+
+
+def _mapped(
+    request: Request, options: OfFit, sources: Sequence[Source], threads: int, progress: Progress
+) -> tuple[Single, dict[str, Any], tuple[str, ...]]:
+    """((n_points, 2) positions, facts of the answer, warnings).
 
     sources : the tree, with its model if there is one, and what is mapped.
 
@@ -44,7 +62,7 @@ def mapped_points(
     source = of_role(sources, "tree")
     tree = tree_of(source)
     given = [each for each in sources if each.role != "tree"]
-    values = prepared(request, source, given, terms.seed)
+    values = prepared(options, source, given, terms.seed)
     values.pop(TERMS, None)
     progress(0.02, "mapping")
     if terms.by == "disc":
@@ -71,4 +89,4 @@ def mapped_points(
         "explained": result.explained,
         "neighbors_kept": result.neighbours_kept,
     }
-    return MappedPoints(result.positions, facts, result.warnings)
+    return result.positions, facts, result.warnings

@@ -1,22 +1,16 @@
-"""A calibration fitted to held-out rows, and the answers that one gives, as the work of a child."""
+"""`calibrate`: learn from held-out rows how sure answers are; and the answers that this gives."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pydantic import ConfigDict
 
 from models.arrays import Array, Int
-from models.calibration.calibration import Calibration, NodeAnswers
-from models.calibration.class_rows import class_scores
-from models.calibration.fit import FittedCalibration, fitted_calibration
-from models.calibration.label_errors import LabelErrors, label_errors
-from models.calibration.labels import label_classes
 from models.calibration.options import CalibrationTerms
-from models.calibration.pair_needs import PairNeeds, pair_needs
 from models.inputs.data import Data, Value
 from models.inputs.label_sets import label_sets
 from models.registry import method
@@ -26,45 +20,83 @@ from models.tree.clusters import clusters
 from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.formats.table_writers import save_arrow
+from workers.kinds.kind import Find, NamedKind, OfTree
+from workers.work.job import Job, Outcome
+from workers.work.placing import fitted_of, placing_data
+from workers.work.sources import Source, many_of, values_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from models.calibration.calibration import Calibration, NodeAnswers
+    from models.calibration.fit import FittedCalibration
+    from models.calibration.label_errors import LabelErrors
+    from models.calibration.pair_needs import PairNeeds
 
 MOST_STEPS = 1000
 """Points of the selective curve that are kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Calibrated:
-    """facts : of the answer. warnings : of the job."""
+class CalibrationOptions(OfTree, CalibrationTerms):
+    """How it is calibrated. cut : the subtrees of `per` "subtree"."""
 
-    facts: dict[str, Any]
-    warnings: tuple[str, ...]
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    cut: dict[str, Any] | None = None
 
 
-def calibrated(
-    options: Mapping[str, Any],
+class _Calibrate(NamedKind[CalibrationOptions]):
+    name = "calibrate"
+    noun = "calibration"
+    prefix = "cal"
+    read_by = "tree"
+    Options = CalibrationOptions
+
+    def sources(self, find: Find, options: CalibrationOptions) -> list[Source]:
+        return [find.tree("tree", options.tree, model=True)]
+
+    def run(self, job: Job, options: CalibrationOptions) -> Outcome:
+        job.reading()
+        tree, model = fitted_of(job.sources)
+        values = values_of(job.sources, but=("tree",), many=many_of(model.stages[0].method))
+        given = {role: values.pop(role, None) for role in ("labels", "costs")}
+        data = placing_data(model, values)
+        facts, warnings = _calibrated(
+            options, tree, model.stages[-1], data, given, job.folder, job.progress
+        )
+        return Outcome(result={"tree": options.tree, "calibration": facts}, warnings=warnings)
+
+
+KIND = _Calibrate()
+
+
+def _calibrated(
+    terms: CalibrationOptions,
     tree: Tree,
     stage: results.Stage,
     data: Data,
     given: Mapping[str, Value | None],
     folder: Path,
     progress: Progress,
-) -> Calibrated:
-    """Write a calibration, its groups, its curve and its lists into `folder`.
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """(facts of the answer, warnings); a calibration, its groups, its curve and its lists are
+    written.
 
-    options : `CalibrationTerms`, and `cut` for subtrees. stage : the step that places rows, data :
-    its inputs. given : `labels` of the rows, and `costs` or None.
+    stage : the step that places rows, data : its inputs. given : `labels` of the rows, and `costs`
+    or None.
 
     Raises UsageError as `class_scores`, `label_classes` and `fitted_calibration`.
     """
-    terms = CalibrationTerms.model_validate(
-        {name: options[name] for name in CalibrationTerms.model_fields if name in options}
-    )
+    from models.calibration.class_rows import class_scores
+    from models.calibration.fit import fitted_calibration
+    from models.calibration.label_errors import label_errors
+    from models.calibration.labels import label_classes
+    from models.calibration.pair_needs import pair_needs
+
     progress(0.0, "scoring classes")
     scores = class_scores(method(stage.method), stage.model, tree, data)
     labels = label_classes(label_sets(given["labels"], scores.n_rows, None), tree, scores.node)
-    cut = clusters(tree, **options["cut"]) if terms.per == "subtree" else None
+    cut = clusters(tree, **(terms.cut or {})) if terms.per == "subtree" else None
     fitted = fitted_calibration(
         tree,
         scores,
@@ -90,7 +122,7 @@ def calibrated(
     if cut is not None and cut.warning is not None:
         warnings = (cut.warning, *warnings)
     facts = {**_facts(fitted, thresholds), "n_suspects": n_suspects, "n_pairs": len(pairs.node)}
-    return Calibrated(facts, warnings)
+    return facts, warnings
 
 
 def answered(
@@ -101,6 +133,8 @@ def answered(
     path : of the calibration. alpha : None for its own. Raises UsageError as `class_scores` and
     `Calibration.thresholds`.
     """
+    from models.calibration.class_rows import class_scores
+
     calibration = results.load_calibration(path)
     scores = class_scores(
         method(stage.method), stage.model, tree, data, by_edges=calibration.by_edges

@@ -9,13 +9,13 @@ from typing import Any
 
 from models.errors import UsageError
 from models.inputs.data import Data, Value
-from models.method import PredictionOptions, Predictions, handed_on
+from models.method import Predictions, handed_on
 from models.preprocess.inputs import Preparation
 from models.registry import method
 from models.tree.rows import over_rows
 from models.tree.tree import Tree
 from workers.artifacts import results
-from workers.child.sources import Source, many_of, of_role, tree_of, values_of
+from workers.work.sources import Source, many_of, of_role, tree_of, values_of
 
 
 def fitted_of(sources: Sequence[Source]) -> tuple[Tree, results.FittedModel]:
@@ -35,12 +35,6 @@ def fitted_of(sources: Sequence[Source]) -> tuple[Tree, results.FittedModel]:
             code="cannot-predict",
         )
     return tree_of(source), model
-
-
-def prediction_options(options: Mapping[str, Any]) -> PredictionOptions:
-    """Those among the options of a request."""
-    names = ("top_k", "threshold", "confidence")
-    return PredictionOptions(**{name: options[name] for name in names if name in options})
 
 
 def placing_data(model: results.FittedModel, values: Mapping[str, Value]) -> Data:

@@ -1,17 +1,16 @@
-"""Two samples of rows compared in a tree, as the work of a child."""
+"""`drift`: two samples of rows compared in a tree."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pydantic import ConfigDict
 
 from models.arrays import Int
-from models.drift.drift import Drift, Sample, drift
 from models.drift.options import DriftTerms
 from models.errors import UsageError
 from models.inputs.label_sets import LabelSets, label_sets
@@ -19,13 +18,17 @@ from models.running.progress import Progress
 from models.tree.cluster_names import cluster_names
 from models.tree.tree import Tree
 from workers.artifacts import results
-from workers.child.placing import fitted_of, placed
-from workers.child.sources import Source, many_of, values_of
 from workers.formats.strict_json import SAMPLES
 from workers.formats.table_writers import save_arrow
+from workers.kinds.kind import Find, NamedKind, OfTree
+from workers.work.job import Job, Outcome
+from workers.work.placing import fitted_of, placed
+from workers.work.sources import Source, many_of, values_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from models.drift.drift import Drift, Sample
 
 MOST_SHOWN = 20
 """Moves that the facts have; the file has all."""
@@ -33,25 +36,46 @@ MOST_NAMED = 5
 """Labels that a warning names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """facts : of the answer. warnings : of the job."""
+class DriftOptions(OfTree, DriftTerms):
+    """How the samples are compared."""
 
-    facts: dict[str, Any]
-    warnings: tuple[str, ...]
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-def compared(
-    options: Mapping[str, Any], sources: Sequence[Source], folder: Path, progress: Progress
-) -> Compared:
-    """Write the moves and the report on every node into `folder`.
+class _Drift(NamedKind[DriftOptions]):
+    name = "drift"
+    noun = "drift"
+    prefix = "dr"
+    read_by = "tree"
+    Options = DriftOptions
 
-    options : `DriftTerms`. sources : the tree, and the inputs and maybe labels of each sample, with
-    roles like `batch.logits`.
+    def sources(self, find: Find, options: DriftOptions) -> list[Source]:
+        return [find.tree("tree", options.tree, model=True)]
+
+    def run(self, job: Job, options: DriftOptions) -> Outcome:
+        job.reading()
+        facts, warnings = _compared(options, job.sources, job.folder, job.progress)
+        return Outcome(result={"tree": options.tree, "drift": facts}, warnings=warnings)
+
+    def shown(self, job_id: str, result: dict[str, Any]) -> dict[str, Any]:
+        return {**super().shown(job_id, result), "n_moves": result["drift"]["n_moves"]}
+
+
+KIND = _Drift()
+
+
+def _compared(
+    options: DriftOptions, sources: Sequence[Source], folder: Path, progress: Progress
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """(facts of the answer, warnings); the moves and the report on every node are written.
+
+    sources : the tree, and the inputs and maybe labels of each sample, with roles like
+    `batch.logits`.
 
     Raises UsageError as `fitted_of`, `placed`, `label_sets` and `drift`; it names the sample.
     """
-    terms = DriftTerms.model_validate({"level": options["level"]})
+    from models.drift.drift import Sample, drift
+
     tree, model = fitted_of(sources)
     many = many_of(model.stages[0].method)
     samples: dict[str, Sample] = {}
@@ -85,13 +109,13 @@ def compared(
     def comparing(fraction: float, stage: str, message: str = "") -> None:
         progress(0.6 + 0.35 * fraction, stage, message)
 
-    found = drift(tree, before, after, terms.level, comparing)
+    found = drift(tree, before, after, options.level, comparing)
     progress(0.95, "writing")
     moves = _moves(found, tree, label_names)
     save_arrow(moves, folder / results.MOVES)
     save_arrow(_nodes(found, tree, label_names), folder / results.DRIFT)
     facts = {
-        "level": terms.level,
+        "level": options.level,
         "n_reference": before.n_rows,
         "n_batch": after.n_rows,
         "aspects": [
@@ -108,7 +132,7 @@ def compared(
         "n_moves": moves.num_rows,
         "moves": moves.slice(0, MOST_SHOWN).to_pylist(),
     }
-    return Compared(facts, (*warnings, *found.warnings))
+    return facts, (*warnings, *found.warnings)
 
 
 @contextmanager

@@ -1,0 +1,193 @@
+"""`evaluate`: a tree measured, or a classifier on rows whose labels are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from models.arrays import Int
+from models.errors import UsageError
+from models.inputs.data import Data, Value, require_finite
+from models.inputs.images import as_matrix
+from models.inputs.label_sets import label_sets
+from models.method import PredictionOptions, Predictions
+from models.metrics.classification.evaluation import ClassifierEvaluation, evaluate_classifier
+from models.metrics.classification.tables import TableId
+from models.preprocess.inputs import Preparation
+from models.registry import method
+from models.running.progress import Progress
+from models.tree.tree import Tree
+from workers.artifacts import results
+from workers.artifacts.results import FittedModel
+from workers.kinds.kind import Find, Kind, OfTree
+from workers.work.job import Job, Outcome
+from workers.work.placing import NewRows, fitted_of
+from workers.work.plan import StepProgress
+from workers.work.sources import Source, many_of, of_role, tree_of, values_of
+
+
+class EvaluationOptions(OfTree):
+    """What is measured.
+
+    inputs : roles of new rows, which the tree's model places. measured : metrics that the fit has
+    measured. model : the id of the classifier that is evaluated in place of the tree, `by`,
+    `top_k`, `threshold` and `bootstrap` being of it.
+    """
+
+    model: str | None = None
+    metrics: tuple[str, ...] | None = None
+    cut: dict[str, Any] | None = None
+    kernel: Literal["cosine", "gaussian"] = "cosine"
+    sample: int | None = None
+    seed: int = 0
+    measured: dict[str, float] | None = None
+    per_node: bool = False
+    n_exemplars: int = 3
+    inputs: tuple[str, ...] = ()
+    by: tuple[TableId, ...] | None = None
+    top_k: int | None = None
+    threshold: float | None = None
+    bootstrap: int | None = None
+
+
+class _Evaluate(Kind[EvaluationOptions]):
+    name = "evaluate"
+    noun = "evaluation"
+    Options = EvaluationOptions
+
+    def sources(self, find: Find, options: EvaluationOptions) -> list[Source]:
+        placed = options.model is not None or bool(options.inputs)
+        return [find.tree("tree", options.tree, model=placed)]
+
+    def run(self, job: Job, options: EvaluationOptions) -> Outcome:
+        job.reading()
+        if options.model is not None:
+            return _evaluated_classifier(job, options)
+        result, warnings = _evaluated(options, job.sources, job.folder, job.progress)
+        return Outcome(result=result, warnings=warnings)
+
+    def shown(self, job_id: str, result: dict[str, Any]) -> dict[str, Any]:
+        files = [name for name in ("nodes", "tables") if name in result]
+        return {**result, **{name: f"/v1/jobs/{job_id}/{name}" for name in files}}
+
+
+KIND = _Evaluate()
+
+
+def _evaluated(
+    options: EvaluationOptions, sources: Sequence[Source], folder: Path, progress: Progress
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The result of an evaluation of a tree, and its warnings; a report on nodes is written.
+
+    Raises UsageError as `models.metrics.catalogue.evaluate`.
+    """
+    from models.metrics.catalogue import evaluate
+
+    rows = NewRows.of(sources, options.inputs) if options.inputs else None
+    values = values_of(sources, but=("tree",)) if rows is None else rows.others
+    given: dict[str, Any] = {role: as_matrix(value) for role, value in values.items()}
+    fitted = tree_of(of_role(sources, "tree")) if rows is None else rows.fitted
+    tree = fitted if rows is None else rows.tree
+    progress(0.1, "measuring")
+    measured = evaluate(
+        tree,
+        **given,
+        fitted=fitted,
+        metrics=options.metrics,
+        cut=options.cut,
+        kernel=options.kernel,
+        sample=options.sample,
+        seed=options.seed,
+        measured=options.measured,
+        progress=StepProgress(progress, 0, 2) if options.per_node else progress,
+    )
+    warnings = [*(() if rows is None else rows.warnings), *measured.warnings]
+    result: dict[str, Any] = {"tree": options.tree}
+    if options.per_node:
+        from models.metrics.nodes import report_on_nodes
+
+        node_report = report_on_nodes(
+            tree,
+            labels=given.get("labels"),
+            features=given.get("features"),
+            n_exemplars=options.n_exemplars,
+            progress=StepProgress(progress, 1, 2),
+        )
+        warnings += node_report.warnings
+        results.save_nodes(node_report, folder)
+        result["nodes"] = {"n_nodes": tree.n_nodes}
+    evaluation = {
+        "metrics": dict(measured.metrics),
+        "standard_errors": dict(measured.standard_errors),
+        "cut": measured.cut,
+        "placed": None if rows is None else rows.facts,
+        "warnings": warnings,
+    }
+    return {**result, "evaluation": evaluation}, tuple(warnings)
+
+
+def _evaluated_classifier(job: Job, options: EvaluationOptions) -> Outcome:
+    tree, model = fitted_of(job.sources)
+    values = values_of(job.sources, but=("tree",), many=many_of(model.stages[0].method))
+    measured = classifier_evaluation(model, tree, values, options, job.progress)
+    job.at(0.99, "writing")
+    results.save_tables(measured.tables, job.folder)
+    evaluation = {
+        "metrics": measured.metrics,
+        "standard_errors": measured.standard_errors,
+        "intervals": measured.intervals,
+        "n_rows": measured.n_rows,
+        "warnings": measured.warnings,
+    }
+    result = {
+        "tree": options.tree,
+        "model": options.model,
+        "evaluation": evaluation,
+        "tables": {name: len(rows) for name, rows in measured.tables.items()},
+    }
+    return Outcome(result=result, warnings=tuple(measured.warnings))
+
+
+_OPTIONS = ("metrics", "by", "top_k", "threshold", "bootstrap", "seed")
+
+
+def classifier_evaluation(
+    model: FittedModel,
+    tree: Tree,
+    values: Mapping[str, Value],
+    options: EvaluationOptions,
+    progress: Progress,
+) -> ClassifierEvaluation:
+    """What the model does on rows.
+
+    values : the inputs that a prediction needs, `labels`, and maybe `names`: what numbers among the
+        labels mean, as in the fit.
+    options : those of `evaluate_classifier` that are not null.
+
+    Raises UsageError as `Method.predict`, `label_sets` and `evaluate_classifier`.
+    """
+    stage = model.stages[-1]
+    classifier = method(stage.method)
+    rest = {role: value for role, value in values.items() if role != "labels"}
+    data = Data(Preparation(model.prepared).apply(rest))
+    if "features" not in data:
+        raise UsageError(
+            f"Method {classifier.id!r} needs the input 'features'.",
+            code="wrong-input",
+            role="features",
+        )
+    features = data.matrix("features")
+    # The blocks that are predicted do not know the numbers of their rows.
+    require_finite(features, "features")
+    labels = label_sets(values["labels"], features.shape[0], data.names())
+
+    def predict(rows: Int, asked: PredictionOptions) -> Predictions:
+        whole = rows.size > 0 and int(rows[-1]) - int(rows[0]) + 1 == rows.size
+        some = features[rows[0] : rows[-1] + 1] if whole else features[rows]
+        used = Data({**data.values, "features": some})
+        return classifier.predict(stage.model, tree, used, asked)
+
+    chosen = options.model_dump(include=set(_OPTIONS), exclude_unset=True)
+    given = {name: value for name, value in chosen.items() if value is not None}
+    return evaluate_classifier(tree, labels, predict, progress=progress, **given)

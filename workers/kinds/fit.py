@@ -1,0 +1,198 @@
+"""`fit`: a method runs on data, and leaves a tree and maybe a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from models.arrays import Arrays
+from models.inputs.data import Data, Value
+from models.inputs.images import as_matrix
+from models.inputs.label_sets import LabelSets
+from models.inputs.rows import Rows
+from models.method import Method
+from models.node_names.by_input import by_labels, by_terms
+from models.parameters import Params
+from models.registry import method
+from models.running.crew import SHARED, Piece
+from models.running.progress import Progress, silent
+from models.tree.tree import Tree
+from workers.artifacts import results
+from workers.artifacts.checkpoints import FOLDER, FileCheckpoint
+from workers.kinds.kind import Kind, Lane, Options
+from workers.model import Request, sibling
+from workers.work.crew import Coordinator, Crew
+from workers.work.job import Job, Outcome, Spec, with_tree
+from workers.work.plan import (
+    Plan,
+    PlanResult,
+    StepProgress,
+    curves_of,
+    first_inputs,
+    prepared_inputs,
+    run_plan,
+)
+from workers.work.sources import many_of, values_of
+from workers.work.support import Replicates, Support
+
+
+class FitOptions(Options):
+    """None: a fit is all in its method, params and inputs."""
+
+
+class _Fit(Kind[FitOptions]):
+    name = "fit"
+    noun = "job"
+    read_by = "method"
+    Options = FitOptions
+
+    def lane(self, request: Request) -> Lane:
+        return "fit"
+
+    def opens_sockets(self, request: Request) -> bool:
+        return _plan(request).opens_sockets
+
+    def resumes(self, request: Request) -> bool:
+        return method(request.method).resumes
+
+    def run(self, job: Job, options: FitOptions) -> Outcome:
+        if job.spec.piece is not None:
+            return _fit_piece(job.spec, job.spec.piece)
+        return _fit(job)
+
+
+KIND = _Fit()
+
+
+def _fit(job: Job) -> Outcome:
+    spec, request, coordinator = job.spec, job.request, job.coordinator
+    plan = _plan(request)
+    job.reading()
+    method_inputs, given = _inputs(spec)
+    if request.name_by == "labels" and isinstance(given["labels"], LabelSets):
+        # Refused here if some row has none or several, not after the fit.
+        given["labels"] = given["labels"].single()
+
+    def crew_of(used: Method[Any], data: Data, params: Params, progress: StepProgress) -> Crew:
+        # Helpers have the inputs of the job, not the result of an earlier step.
+        compute = partial(_piece_arrays, spec, used, data, params)
+        return Crew(compute, progress.within, spec.n_pieces, coordinator, spec.folder.parent)
+
+    progress = job.progress
+    result = run_plan(
+        plan,
+        method_inputs,
+        progress if request.support is None else StepProgress(progress, 0, 2),
+        spec.threads,
+        crew_of,
+        _checkpoint(spec, coordinator),
+    )
+    tree, warnings = result.fitted.tree, result.warnings
+    members: dict[str, Any] = {}
+    if request.support is not None:
+        options = Support.model_validate(request.support)
+        replicates = Replicates(options, plan, method_inputs, spec.threads)
+        tree, members["support"], support_warnings = replicates.supported(
+            tree,
+            lambda part: Crew(replicates.compute, part, coordinator=coordinator),
+            StepProgress(progress, 1, 2).within,
+        )
+        warnings = [*warnings, *support_warnings]
+    if request.name_by is not None:
+        naming = result.preparation.with_words(given, result.inputs)
+        tree = _named(tree, naming, request.name_by)
+
+    job.at(0.99, "writing")
+    members |= write_fit(spec, result, method_inputs)
+    return with_tree(spec, tree, request.method, members, warnings)
+
+
+def write_fit(spec: Spec, result: PlanResult, given: Mapping[str, Value]) -> dict[str, Any]:
+    """Write the files of a fit except those of its tree.
+
+    Returns the members of the job's result.
+    """
+    request, fitted = spec.request, result.fitted
+    if fitted.state is not None:
+        results.save_state(fitted.state, spec.folder)
+    if fitted.point_columns:
+        results.save_points(fitted.point_columns, spec.folder)
+    first = method(request.method)
+    # Each step must have left a model to place rows; the first one's is enough to transform them.
+    places = len(result.stages) == (1 if request.then is None else 2)
+    if places or first.transforms:
+        choice = {role for role in first.one_of if not first.inputs[role].fit_only}
+        roles = [*first.needed(predicting=True), *(choice & set(given))]
+        preparation = result.preparation
+        model = results.FittedModel(
+            result.stages, preparation.roles_given(roles), preparation.pipelines, places
+        )
+        results.save_model(model, spec.folder)
+    curves = curves_of(result)
+    return {
+        "model": sibling(request.id, "md") if places or first.transforms else None,
+        "metrics": result.metrics,
+        **({"curves": curves} if curves else {}),
+    }
+
+
+def _checkpoint(spec: Spec, coordinator: Coordinator | None) -> FileCheckpoint | None:
+    if coordinator is None or spec.checkpoint_s is None:
+        return None
+    folder = spec.folder.parent / FOLDER
+    return FileCheckpoint(spec.checkpoint, folder, spec.checkpoint_s, coordinator.keep)
+
+
+def _inputs(spec: Spec) -> tuple[dict[str, Value], dict[str, Value]]:
+    """The inputs of the method by role, and these with the inputs that only name its tree."""
+    request = spec.request
+    values = values_of(spec.sources, many=many_of(request.method))
+    roles = method(request.method).inputs
+    method_inputs = {
+        role: value for role, value in values.items() if role != request.name_by or role in roles
+    }
+    return method_inputs, values
+
+
+def _named(tree: Tree, values: Mapping[str, Any], by: str) -> Tree:
+    """The tree named by labels or terms; names from the input `names` stay."""
+    keep_leaves, naming = "names" in values, values[by]
+    if by == "labels":
+        return by_labels(tree, naming, keep_leaves)
+    features = values.get("features")
+    if isinstance(features, tuple):
+        features = features[0]
+    if isinstance(features, Rows):
+        features = features.values(0, features.shape[0])
+    matrix = Data({"features": as_matrix(features)}).matrix("features")
+    return by_terms(tree, matrix, [str(name) for name in naming], keep_leaves)
+
+
+def _plan(request: Request) -> Plan:
+    return Plan(request.method, request.params, request.preprocess, request.then)
+
+
+def _piece_arrays(
+    spec: Spec, used: Method[Any], data: Data, params: Params, piece: Piece, progress: Progress
+) -> Arrays:
+    return used.piece(data, params, piece, progress, threads=spec.threads)
+
+
+def _fit_piece(spec: Spec, piece: Piece) -> Outcome:
+    """One piece of a fit, or one replicate of its support, for an attempt on another worker."""
+    request, plan = spec.request, _plan(spec.request)
+    used = method(request.method)
+    values, _ = _inputs(spec)
+    if "replicate" in piece:
+        options = Support.model_validate(request.support)
+        replicates = Replicates(options, plan, values, spec.threads)
+        results.save_arrays(replicates.compute(piece, silent), spec.folder)
+        return Outcome()
+    _, inputs, _ = prepared_inputs(plan, values)
+    data = Data(first_inputs(plan, inputs))
+    params = used.Params.model_validate(request.params)
+    if spec.shared is not None:
+        piece = {**piece, SHARED: results.mapped_arrays(spec.shared)}
+    results.save_arrays(_piece_arrays(spec, used, data, params, piece, silent), spec.folder)
+    return Outcome()

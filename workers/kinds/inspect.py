@@ -1,0 +1,39 @@
+"""`inspect`: an uploaded dataset opened, to find its shape or what is wrong with it."""
+
+from __future__ import annotations
+
+from workers.kinds.kind import Find, Kind, Options
+from workers.work.job import Job, Outcome
+from workers.work.remote_rows import facts_of
+from workers.work.sources import Source, of_role
+
+
+class InspectionOptions(Options):
+    """dataset : its id."""
+
+    dataset: str
+
+
+class _Inspect(Kind[InspectionOptions]):
+    name = "inspect"
+    noun = "inspection"
+    listed = False
+    opens_dataset = True
+    Options = InspectionOptions
+
+    def sources(self, find: Find, options: InspectionOptions) -> list[Source]:
+        return [find.uninspected("dataset", options.dataset)]
+
+    def run(self, job: Job, options: InspectionOptions) -> Outcome:
+        from workers.formats.catalogue import inspect
+
+        source = of_role(job.sources, "dataset")
+        format = source.format or ""
+        if source.link is None:
+            facts = inspect(format, source.file, source.member, source.bounds, source.hint)
+        else:
+            facts = facts_of(source.link, format, source.member, source.role)
+        return Outcome(result={"dataset": {"shape": list(facts.shape), "dtype": facts.dtype}})
+
+
+KIND = _Inspect()

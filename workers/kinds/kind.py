@@ -1,0 +1,130 @@
+"""The contract of a kind of work: all that the framework must know of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from workers.model import Request, Standing, sibling
+from workers.work.job import Job, Outcome
+from workers.work.sources import Source
+
+Lane = Literal["quick", "fit"]
+"""Where a job waits for its turn: quick work does not stand behind fits."""
+
+
+class Options(BaseModel):
+    """What a kind needs beside inputs and params, kept as JSON in `Request.options`.
+
+    Fields that older requests have and this version does not are left out.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class OfTree(Options):
+    """Work on a tree. tree : its id."""
+
+    tree: str
+
+
+O = TypeVar("O", bound=Options)  # noqa: E741
+
+
+class Find(Protocol):
+    """Finds the inputs of one request, each by its role and id.
+
+    All raise UsageError `input-deleted` for what is gone.
+    """
+
+    def tree(self, role: str, tree_id: str, *, model: bool = False) -> Source:
+        """model : with its model, if there is one."""
+
+    def model(self, role: str, model_id: str) -> Source: ...
+
+    def calibration(self, role: str, calibration_id: str) -> Source: ...
+
+    def inline(self, role: str) -> Source: ...
+
+    def uninspected(self, role: str, dataset_id: str) -> Source:
+        """A dataset of which only the header is read, if its format has one."""
+
+    def of_fit(self, role: str) -> Sequence[Source]:
+        """The input of the job that made the tree, or several of that role."""
+
+
+class Kind(ABC, Generic[O]):
+    """One kind of work; its module in this package has an instance as `KIND`.
+
+    name : a verb, the name of the module. noun : what one is called; clients see `/v1/<noun>s`.
+    prefix : of the ids of what it makes and lists by itself; None: only the job has an id.
+    companion : whether it goes with the tree that it reads, and is removed with it.
+    listed : whether clients see it among their jobs.
+    makes_dataset : whether its result is a dataset. opens_dataset : whether it decides if one is
+    valid. read_by : whose method reads its inputs by rows: its own, or that of its tree.
+    """
+
+    name: ClassVar[str]
+    noun: ClassVar[str]
+    prefix: ClassVar[str | None] = None
+    companion: ClassVar[bool] = False
+    listed: ClassVar[bool] = True
+    makes_dataset: ClassVar[bool] = False
+    opens_dataset: ClassVar[bool] = False
+    read_by: ClassVar[Literal["method", "tree"] | None] = None
+    Options: type[O]
+
+    def options(self, request: Request) -> O:
+        """The options of a request of this kind."""
+        return self.Options.model_validate(request.options)
+
+    def lane(self, request: Request) -> Lane:
+        """The lane in which a request waits, by what it costs."""
+        return "quick"
+
+    def standing(self, request: Request) -> Standing:
+        """How a job counts and waits."""
+        return Standing(self.lane(request), self.listed, int(self.makes_dataset))
+
+    def sources(self, find: Find, options: O) -> list[Source]:
+        """What it reads beside the inputs of the request."""
+        return []
+
+    @abstractmethod
+    def run(self, job: Job, options: O) -> Outcome:
+        """Do the work: read the sources, write the result files. Raises UsageError."""
+
+    def shown(self, job_id: str, result: dict[str, Any]) -> dict[str, Any]:
+        """What clients see of a result: addresses and ids in place of what lies in files."""
+        return result
+
+    def opens_sockets(self, request: Request) -> bool:
+        """Whether its work is divided among processes that speak over sockets."""
+        return False
+
+    def resumes(self, request: Request) -> bool:
+        """Whether it saves checkpoints."""
+        return False
+
+    def runs(self, request: Request) -> list[Request]:
+        """The fits that its result may keep, each a job of its own with its tree and model."""
+        return []
+
+    def phrases(self, request: Request) -> bool:
+        """Whether a language model rephrases the names that it found."""
+        return False
+
+
+class NamedKind(Kind[O]):
+    """Work whose result has an id, a list and an address of its own.
+
+    Its result is {"tree": id, noun: facts}.
+    """
+
+    prefix: ClassVar[str]
+
+    def shown(self, job_id: str, result: dict[str, Any]) -> dict[str, Any]:
+        return {**result, self.noun: sibling(job_id, self.prefix)}

@@ -1,0 +1,90 @@
+"""`predict`: new rows placed in a tree by its model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from models.method import PredictionOptions
+from models.registry import method
+from models.tree.cluster_names import has_names
+from models.tree.clusters import CUTS, clusters
+from workers.artifacts import results
+from workers.kinds.kind import Find, Kind, OfTree
+from workers.work.job import Job, Outcome
+from workers.work.placing import fitted_of, placing_data
+from workers.work.sources import Source, many_of, of_role, values_of
+
+
+class PredictionTerms(OfTree):
+    """What is predicted of each row; fields that were not given are unset.
+
+    k, height, level : one of them cuts the tree into clusters. calibration : the id of the one that
+    answers, at `alpha` in place of its own.
+    """
+
+    top_k: int | None = None
+    threshold: float | None = None
+    confidence: float | None = None
+    k: int | None = None
+    height: float | None = None
+    level: int | None = None
+    calibration: str | None = None
+    alpha: float | None = None
+
+
+class _Predict(Kind[PredictionTerms]):
+    name = "predict"
+    noun = "prediction"
+    read_by = "tree"
+    Options = PredictionTerms
+
+    def sources(self, find: Find, options: PredictionTerms) -> list[Source]:
+        sources = [find.tree("tree", options.tree, model=True)]
+        if options.calibration is not None:
+            sources.append(find.calibration("calibration", options.calibration))
+        return sources
+
+    def run(self, job: Job, options: PredictionTerms) -> Outcome:
+        job.reading()
+        tree, model = fitted_of(job.sources)
+        but = ("tree", "calibration")
+        values = values_of(job.sources, but=but, many=many_of(model.stages[0].method))
+        job.at(0.1, "predicting")
+        data = placing_data(model, values)
+        last = model.stages[-1]
+        given = options.model_dump(exclude_unset=True)
+        predictions = method(last.method).predict(last.model, tree, data, _options(given))
+        bounds = {key: given[key] for key in CUTS if key in given}
+        cut = clusters(tree, **bounds) if bounds else None
+        answers = None
+        if options.calibration is not None:
+            from workers.kinds.calibrate import answered
+
+            path = of_role(job.sources, "calibration").file
+            found = answered(path, last, tree, data, options.alpha)
+            answers = results.CalibratedAnswers.of(tree, found)
+        job.at(0.9, "writing")
+        in_clusters = (
+            None if cut is None else results.PlacedClusters.of(tree, cut.nodes, predictions)
+        )
+        named = method(last.method).classifies or has_names(tree)
+        results.save_predictions(
+            predictions, job.folder, tree.name if named else None, in_clusters, answers
+        )
+        n_rows = int(predictions.leaf.shape[0])
+        notes = () if cut is None or cut.warning is None else (cut.warning,)
+        return Outcome(
+            result={"tree": options.tree, "predictions": {"n_rows": n_rows}},
+            warnings=(*notes, *predictions.warnings),
+        )
+
+    def shown(self, job_id: str, result: dict[str, Any]) -> dict[str, Any]:
+        return {**result, "predictions": f"/v1/jobs/{job_id}/predictions"}
+
+
+KIND = _Predict()
+
+
+def _options(given: dict[str, Any]) -> PredictionOptions:
+    names = ("top_k", "threshold", "confidence")
+    return PredictionOptions(**{name: given[name] for name in names if name in given})
