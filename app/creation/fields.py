@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from fastapi import Query
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -17,6 +18,8 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
+from app.creation.annotation_schemas import NewDescription, NewTags
+from app.creation.expiry import ExpiresAtField
 from workers.formats.inline import LongList
 from workers.webhooks.addresses import LONGEST, parse
 
@@ -77,15 +80,16 @@ Inputs = Annotated[
 ]
 
 
-Webhook = Annotated[
-    WebhookAddress | None,
-    Field(
-        description="An https:// or http:// address that receives a signed POST when the job has "
-        "ended (see the callback): at least once, and again over three days until the answer is "
-        "2xx. It has no user name, password or fragment; private addresses are refused unless the "
-        "service allows them.",
-        examples=["https://example.org/hooks/umbel"],
-    ),
+_WEBHOOK = (
+    "An https:// or http:// address that receives a signed POST when the job has "
+    "ended (see the callback): at least once, and again over three days until the answer is "
+    "2xx. It has no user name, password or fragment; private addresses are refused unless the "
+    "service allows them."
+)
+_WEBHOOK_EXAMPLE = "https://example.org/hooks/umbel"
+Webhook = Annotated[WebhookAddress | None, Field(description=_WEBHOOK, examples=[_WEBHOOK_EXAMPLE])]
+WebhookQuery = Annotated[
+    WebhookAddress | None, Query(description=_WEBHOOK, examples=[_WEBHOOK_EXAMPLE])
 ]
 
 
@@ -113,3 +117,13 @@ class CutBody(BaseModel):
 
 MOST_BEST = 1000
 """The largest `top_k`."""
+
+
+class NewWork(BaseModel):
+    """What every request for work may have."""
+
+    name: Name = None
+    description: NewDescription = None
+    tags: NewTags = []
+    webhook: Webhook = None
+    expires_at: ExpiresAtField = None

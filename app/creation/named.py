@@ -6,30 +6,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from app.creation.annotation_schemas import NameFilter, SearchFilter, TagFilter, words_of
-from app.creation.creation import Headers, Present, Submission, presented
+from app.creation.creation import OF_TREE, Endpoint, mount_create
 from app.creation.named_schemas import NamedJobBody
-from app.http import problems
 from app.http.dependencies import Service, ServiceDep, Tenant, checked, is_id
-from app.http.etags import IfMatch, body_etag, etag_of, require_match
+from app.http.etags import IfMatch, answer, body_etag, etag_of, require_match
 from app.http.forms import Form, respond
 from app.http.paging import LINK_HEADER, Cursor, Limit, Page, next_link
 from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
+from app.http.stored import record_of
 from app.http.streaming import Turn
 from app.http.tables import mapped
+from workers.kinds.kind import NamedKind
+from workers.kinds.registry import kind_of
 from workers.model import Record, Status, sibling
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Body = TypeVar("Body", bound=NamedJobBody)
-
-LOCATION = {"Location": {"description": "Its address.", "schema": {"type": "string"}}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +77,24 @@ async def _filters_with_tree(
 class NamedJobs(Generic[Body]):
     """One kind of them.
 
-    kind : of the job, which is also what the job has as its method. noun : what one is called; its
-    list is at `/v1/<noun>s`. body : its state over the wire. of_tree : whether each is of one tree,
-    by which the list is filtered.
+    kind_name : of the job, which is also what the job has as its method. body : its state over the
+    wire. of_tree : whether each is of one tree, by which the list is filtered.
     """
 
-    kind: str
-    noun: str
+    kind_name: str
     body: type[Body]
     of_tree: bool = True
+
+    @property
+    def kind(self) -> NamedKind[Any]:
+        found = kind_of(self.kind_name)
+        assert isinstance(found, NamedKind)
+        return found
+
+    @property
+    def noun(self) -> str:
+        """What one is called; the list of them is at `/v1/<noun>s`."""
+        return self.kind.noun
 
     @property
     def path(self) -> str:
@@ -93,10 +102,10 @@ class NamedJobs(Generic[Body]):
 
     def record(self, service: Service, tenant: str, own_id: str) -> Record | None:
         """The job of one; None if there is none. Blocks."""
-        if not is_id(own_id, self.body.prefix):
+        if not is_id(own_id, self.kind.prefix):
             return None
         record = service.ledger.get(tenant, sibling(own_id, "job"))
-        return record if record is not None and record.kind == self.kind else None
+        return record if record is not None and record.kind == self.kind_name else None
 
     async def find(self, service: Service, tenant: str, own_id: str) -> Record:
         """Raises Refused `not-found`."""
@@ -162,19 +171,56 @@ class NamedJobs(Generic[Body]):
         etag = etag_of(f"{own_id} {name} {form.suffix}".encode())
         return await respond(request, form, load, Turn("export", waits=False), etag=etag)
 
-    def present(self, submission: Submission, *, problem: bool = False) -> Present:
-        """How `submitted` answers with one.
+    def create(
+        self,
+        router: APIRouter,
+        path: str,
+        example: dict[str, Any],
+        *,
+        operation_id: str,
+        summary: str,
+        refusals: tuple[str, ...] = (),
+    ) -> Callable[[Endpoint], Endpoint]:
+        """A decorator: the POST that makes one for a tree; see `mount_create`."""
+        return mount_create(
+            router,
+            path,
+            self.kind_name,
+            operation_id=operation_id,
+            summary=summary,
+            ended={"content": {"application/json": {"example": example}}},
+            resource=self,
+            response_model=self.body,
+            refusals=(*OF_TREE, *refusals),
+        )
 
-        problem : one that has failed is answered by its problem, not by its state.
-        """
+    def mount_get(self, router: APIRouter, example: dict[str, Any], description: str) -> None:
+        """Add the route of one, for those that have one form."""
+        own_id_of = checked(self.noun, self.kind.prefix)
 
-        async def present(status: Literal[201, 202], record: Record, headers: Headers) -> Response:
-            if problem and record.status == "failed" and record.error is not None:
-                return problems.respond(submission.request_id, record.error)
-            body = self.body.of(record)
-            return presented(submission, body, f"{self.path}/{body.id}", status, headers)
+        @router.get(
+            f"{self.path}/{{{self.noun}_id}}".removeprefix(router.prefix),
+            operation_id=f"get_{self.noun}",
+            summary=f"One {self.noun}",
+            description=description,
+            response_model=self.body,
+            responses={
+                200: {"content": {"application/json": {"example": example}}},
+                304: {"description": "Unchanged since the ETag in If-None-Match."},
+                **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
+            },
+        )
+        async def get(
+            request: Request, service: ServiceDep, tenant: Tenant, own_id: str = own_id_of
+        ) -> Response:
+            return answer(request, self.body.of(await self.find(service, tenant, own_id)))
 
-        return present
+    async def of_tree_id(self, service: Service, tenant: str, tree_id: str) -> list[Body]:
+        """All of a tree, the newest first. Raises Refused `not-found` for the tree."""
+        await record_of(service, tenant, tree_id)
+        job_id = sibling(tree_id, "job")
+        records = await to_thread.run_sync(service.ledger.made_of, tenant, job_id, self.kind_name)
+        return [self.body.of(record) for record in records]
 
     def mount(
         self,
@@ -186,7 +232,7 @@ class NamedJobs(Generic[Body]):
 
         etags : those that one has now, in its forms.
         """
-        own_id_of = checked(self.noun, self.body.prefix)
+        own_id_of = checked(self.noun, self.kind.prefix)
         page = {"items": [example], "next_cursor": None}
         filters_of = Depends(_filters_with_tree if self.of_tree else _filters)
 
@@ -216,7 +262,7 @@ class NamedJobs(Generic[Body]):
                 lambda: service.ledger.page(
                     tenant,
                     status=filters.status,
-                    method=self.kind,
+                    method=self.kind_name,
                     name=filters.name,
                     tags=filters.tags,
                     words=filters.words,

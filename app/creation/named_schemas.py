@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Self
 
 from pydantic import BaseModel, Field
 
 from app.creation.annotation_schemas import Description, Tags
 from app.creation.job_schemas import AdvanceBody
 from app.creation.result_schemas import ProblemDict
-from workers.model import Record, Status, sibling
+from workers.kinds.registry import kind_of
+from workers.model import Record, Status
 
 _SHARED = {
     *("name", "description", "tags", "status", "progress", "error"),
@@ -33,8 +34,6 @@ EXAMPLE: dict[str, Any] = {
 class NamedJobBody(BaseModel):
     """The state of such a job; a subclass adds what it leaves."""
 
-    prefix: ClassVar[Literal["cmp", "cal", "dr", "map", "hm", "nm", "at"]]
-
     id: str
     job: str = Field(description="The job that makes it: follow or cancel that job.")
     name: str | None
@@ -52,7 +51,7 @@ class NamedJobBody(BaseModel):
     @classmethod
     def of(cls, record: Record) -> Self:
         state = record.model_dump(include=_SHARED)
-        ids = {"id": sibling(record.id, cls.prefix), "job": record.id}
+        ids = {"id": kind_of(record.kind).id_of(record.id), "job": record.id}
         return cls.model_validate({**state, **ids, **cls.left(record)})
 
     @classmethod

@@ -30,7 +30,7 @@ from models.running.progress import Progress, silent
 from workers.artifacts import results
 from workers.errors import problem_of
 from workers.kinds.fit import write_fit
-from workers.kinds.kind import Kind, Lane, Options
+from workers.kinds.kind import Lane, NamedKind, Options
 from workers.model import MethodStep, Request, run_id
 from workers.work.crew import Crew
 from workers.work.job import OUTCOME, RUNS, Job, Outcome, Spec, with_tree
@@ -175,7 +175,7 @@ class ComparisonRuns:
         return result, inputs, figures
 
 
-class _Compare(Kind[ComparisonOptions]):
+class _Compare(NamedKind[ComparisonOptions]):
     name = "compare"
     noun = "comparison"
     prefix = "cmp"
@@ -183,6 +183,9 @@ class _Compare(Kind[ComparisonOptions]):
 
     def lane(self, request: Request) -> Lane:
         return "fit"
+
+    def shown(self, job_id: str, result: dict[str, Any]) -> dict[str, Any]:
+        return result
 
     def opens_sockets(self, request: Request) -> bool:
         return any(run.plan(0).opens_sockets for run in self.options(request).runs)

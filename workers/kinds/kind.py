@@ -101,6 +101,10 @@ class Kind(ABC, Generic[O]):
         """What clients see of a result: addresses and ids in place of what lies in files."""
         return result
 
+    def id_of(self, job_id: str) -> str:
+        """The id of what a job of this kind makes; the job's own where that has none."""
+        return job_id if self.prefix is None else sibling(job_id, self.prefix)
+
     def opens_sockets(self, request: Request) -> bool:
         """Whether its work is divided among processes that speak over sockets."""
         return False
@@ -127,4 +131,4 @@ class NamedKind(Kind[O]):
     prefix: ClassVar[str]
 
     def shown(self, job_id: str, result: dict[str, Any]) -> dict[str, Any]:
-        return {**result, self.noun: sibling(job_id, self.prefix)}
+        return {**result, self.noun: self.id_of(job_id)}

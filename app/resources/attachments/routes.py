@@ -6,27 +6,20 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from app.creation.creation import (
-    Draft,
-    SubmissionDep,
-    submitted,
-)
+from app.creation.creation import Draft, SubmissionDep, Work
 from app.creation.inputs import resolve
-from app.creation.named import LOCATION, NamedJobs
-from app.creation.of_trees import REFUSALS
+from app.creation.named import NamedJobs
 from app.http.bodies import StrictRoute
 from app.http.dependencies import AttachmentId, Service, ServiceDep, Tenant, TreeId
-from app.http.etags import answer, etag_of, matches
+from app.http.etags import etag_of, matches
 from app.http.forms import Form, mount, respond
 from app.http.problems import ANYWHERE, refused_at, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of, tree_of
 from app.http.streaming import Turn, in_turn, turn
 from app.http.tables import documented_table
-from app.http.waiting import Prefer
 from app.resources.attachments.forms import OF_NODES, Asked, Attached
 from app.resources.attachments.schemas import (
     COLUMNS_EXAMPLE,
@@ -45,7 +38,7 @@ from app.resources.attachments.schemas import (
     MatchesBody,
     NodeValuesBody,
 )
-from app.resources.attachments.submission import ranked_by
+from app.resources.attachments.submission import options_of
 from models.errors import UsageError
 from models.items.conditions import MOST_CONDITIONS
 from models.items.placement import of_so_many
@@ -58,7 +51,7 @@ if TYPE_CHECKING:
 router = APIRouter(
     prefix="/v1", tags=["attachments"], route_class=StrictRoute, dependencies=ONLY_KNOWN
 )
-ATTACHMENTS = NamedJobs("attach", "attachment", AttachmentBody)
+ATTACHMENTS = NamedJobs("attach", AttachmentBody)
 
 Column = Annotated[int, Path(ge=0, le=255, description="A column's number, from 0.", examples=[0])]
 Item = Annotated[
@@ -72,25 +65,16 @@ _UNCHANGED: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post(
+@ATTACHMENTS.create(
+    router,
     "/trees/{tree_id}/attachments",
+    EXAMPLE,
     operation_id="create_attachment",
     summary="Attach items to a tree",
-    status_code=201,
-    response_model=AttachmentBody,
-    responses={
-        201: {"headers": LOCATION, "content": {"application/json": {"example": EXAMPLE}}},
-        202: {
-            "model": AttachmentBody,
-            "description": "It takes longer; ask for it again, or follow its job.",
-            "headers": LOCATION,
-        },
-        **responses(*REFUSALS),
-    },
 )
 async def create_attachment(
-    submission: SubmissionDep, tree_id: TreeId, body: AttachmentRequest, prefer: Prefer = None
-) -> Response:
+    submission: SubmissionDep, tree_id: TreeId, body: AttachmentRequest
+) -> Work:
     """Attaches a table of texts, numbers, categories, dates and images to a tree: a row for each of
     its rows or leaves. It is copied: the dataset may be deleted afterwards. What a node's items are
     ordered by is taken from the tree's fit. The attachment is removed with its tree, and expires
@@ -102,27 +86,14 @@ async def create_attachment(
     def draft() -> Draft:
         inputs = resolve(service, tenant, {"items": body.items})
         _require_rows(tree, inputs.shapes.get("items"))
-        own = ranked_by(service, tree)
-        fields = {
-            "method": ATTACHMENTS.kind,
-            "inputs": inputs.refs,
-            "options": {"tree": tree_id, **own},
-            "name": body.name,
-            "description": body.description,
-            "tags": tuple(body.tags),
-            "expires_at": body.expires_at or _expiry(service, tree),
-        }
-        return Draft(fields, inputs.inline)
+        return Draft(
+            options=options_of(service, tree),
+            inputs=inputs.refs,
+            inline=inputs.inline,
+            expires_at=_expiry(service, tree),
+        )
 
-    return await submitted(
-        "attach",
-        submission,
-        await submission.request.body(),
-        draft,
-        ATTACHMENTS.present(submission, problem=True),
-        prefer=prefer,
-        default_wait_s=service.settings.default_wait_s,
-    )
+    return Work(draft)
 
 
 def _expiry(service: Service, tree: TreeRecord) -> str | None:
@@ -153,30 +124,12 @@ async def list_attachments_of_tree(
 ) -> AttachmentsBody:
     """The attachments of the tree, the newest first, with those that are being made and that
     failed."""
-    await record_of(service, tenant, tree_id)
-    job_id = sibling(tree_id, "job")
-    records = await to_thread.run_sync(service.ledger.made_of, tenant, job_id, "attach")
-    return AttachmentsBody(items=[AttachmentBody.of(record) for record in records])
+    return AttachmentsBody(items=await ATTACHMENTS.of_tree_id(service, tenant, tree_id))
 
 
-@router.get(
-    "/attachments/{attachment_id}",
-    operation_id="get_attachment",
-    summary="One attachment",
-    response_model=AttachmentBody,
-    responses={
-        200: {"content": {"application/json": {"example": EXAMPLE}}},
-        **_UNCHANGED,
-        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
-    },
+ATTACHMENTS.mount_get(
+    router, EXAMPLE, "The state of an attachment, and what it holds once it has succeeded."
 )
-async def get_attachment(
-    request: Request, service: ServiceDep, tenant: Tenant, attachment_id: AttachmentId
-) -> Response:
-    """The state of an attachment, and what it holds once it has succeeded."""
-    return answer(
-        request, AttachmentBody.of(await ATTACHMENTS.find(service, tenant, attachment_id))
-    )
 
 
 ATTACHMENTS.mount(router, EXAMPLE)

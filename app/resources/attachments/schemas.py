@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, Json
 
-from app.creation.annotation_schemas import NewDescription, NewTags
 from app.creation.expiry import ExpiresAtField
-from app.creation.fields import Name
+from app.creation.fields import NewWork
 from app.creation.named_schemas import EXAMPLE as SHARED
 from app.creation.named_schemas import NamedJobBody
 from models.inputs.items import Kind
@@ -76,7 +75,7 @@ VALUES_EXAMPLE: dict[str, Any] = {"items": [{"node": 0, "value": 0, "share": 0.7
 MATCHES_EXAMPLE: dict[str, Any] = {"items": [{"node": 0, "n": 1200, "n_matches": 37}]}
 
 
-class AttachmentRequest(BaseModel):
+class AttachmentRequest(NewWork):
     """The items of a tree's rows, or of its leaves."""
 
     model_config = ConfigDict(
@@ -90,9 +89,6 @@ class AttachmentRequest(BaseModel):
         description="A dataset that was uploaded with the role `items`: a row for each row of the "
         "tree, or for each of its leaves in the order of their ids.",
     )
-    name: Name = None
-    description: NewDescription = None
-    tags: NewTags = []
     expires_at: ExpiresAtField = None
 
 
@@ -116,8 +112,6 @@ class AttachmentBody(NamedJobBody):
     """The state of an attachment, and what it holds once it has succeeded."""
 
     model_config = ConfigDict(title="Attachment", json_schema_extra={"examples": [EXAMPLE]})
-    prefix: ClassVar[Literal["at"]] = "at"
-
     tree: str | None = Field(description="Null until it has succeeded.")
     result: AttachmentResult | None = Field(description="Null until it has succeeded.")
     warnings: list[str]

@@ -5,16 +5,14 @@ Blocks (Redis, the store); call it in a thread.
 
 from __future__ import annotations
 
-from typing import Any
-
 from app.creation.fit_rows import fit_rows
 from app.http.dependencies import Service
 from workers.artifacts.trees import TreeRecord
+from workers.kinds.attach import AttachmentOptions
 
 
-def ranked_by(service: Service, tree: TreeRecord) -> dict[str, Any]:
-    """Options of the job: `of_fit` the role, None where there is none, with `unranked` the reason
-    as a sentence; `preprocess` the steps of the fit."""
+def options_of(service: Service, tree: TreeRecord) -> AttachmentOptions:
+    """Options of the job; where there is nothing to rank by, `unranked` is the reason."""
     fit = fit_rows(service, tree)
     role, why = fit.role, ""
     if role is None:
@@ -24,4 +22,4 @@ def ranked_by(service: Service, tree: TreeRecord) -> dict[str, Any]:
     ):
         role, why = None, f"the {role} of the fit were deleted."
     steps = [] if role in (None, "logits") else fit.preprocess
-    return {"of_fit": role, "preprocess": steps, "unranked": why}
+    return AttachmentOptions(tree=tree.id, of_fit=role, preprocess=tuple(steps), unranked=why)

@@ -6,18 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from app.creation.creation import (
-    Draft,
-    SubmissionDep,
-    submitted,
-)
+from app.creation.creation import Draft, SubmissionDep, Work
 from app.creation.inputs import resolve
-from app.creation.named import LOCATION, NamedJobs
-from app.creation.of_trees import REFUSALS
+from app.creation.named import NamedJobs
 from app.creation.steps import image_roles
 from app.http.bodies import StrictRoute
 from app.http.dependencies import CalibrationId, ServiceDep, Tenant, TreeId
-from app.http.etags import answer, etag_of
+from app.http.etags import etag_of
 from app.http.forms import Form, mount, respond
 from app.http.picture_forms import DOCUMENTED
 from app.http.picture_queries import PictureQuery
@@ -26,7 +21,6 @@ from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of
 from app.http.streaming import Turn
 from app.http.tables import TABLE, documented_table, mapped
-from app.http.waiting import Prefer
 from app.resources.calibrations.forms import FORMS, CurveExport
 from app.resources.calibrations.schemas import (
     CURVE_EXAMPLE,
@@ -43,6 +37,7 @@ from app.resources.calibrations.schemas import (
 )
 from models.calibration.options import CalibrationTerms
 from workers.artifacts import results
+from workers.kinds.calibrate import CalibrationOptions
 
 if TYPE_CHECKING:
     pass
@@ -53,30 +48,21 @@ if TYPE_CHECKING:
 router = APIRouter(
     prefix="/v1", tags=["predictions"], route_class=StrictRoute, dependencies=ONLY_KNOWN
 )
-CALIBRATIONS = NamedJobs("calibrate", "calibration", CalibrationBody)
+CALIBRATIONS = NamedJobs("calibrate", CalibrationBody)
 
 _CHILDREN = {"level": 1}
 
 
-@router.post(
+@CALIBRATIONS.create(
+    router,
     "/trees/{tree_id}/calibrations",
+    EXAMPLE,
     operation_id="create_calibration",
     summary="Calibrate answers",
-    status_code=201,
-    response_model=CalibrationBody,
-    responses={
-        201: {"headers": LOCATION, "content": {"application/json": {"example": EXAMPLE}}},
-        202: {
-            "model": CalibrationBody,
-            "description": "It takes longer; ask for it again, or follow its job.",
-            "headers": LOCATION,
-        },
-        **responses(*REFUSALS),
-    },
 )
 async def create_calibration(
-    submission: SubmissionDep, tree_id: TreeId, body: CalibrationRequest, prefer: Prefer = None
-) -> Response:
+    submission: SubmissionDep, tree_id: TreeId, body: CalibrationRequest
+) -> Work:
     """Learns from rows with known classes, which the tree's model must not have seen, how deep its
     answers may go. Predictions that name the calibration then answer by the deepest node, or the
     fewest nodes, that hold the class of a row with probability at least 1 - `alpha`: over all rows,
@@ -100,46 +86,18 @@ async def create_calibration(
         if body.per == "subtree":
             cut = body.cut
             options["cut"] = _CHILDREN if cut is None else cut.model_dump(exclude_none=True)
-        fields = {
-            "method": CALIBRATIONS.kind,
-            "inputs": inputs.refs,
-            "options": options,
-            "name": body.name,
-            "expires_at": body.expires_at,
-            "description": body.description,
-            "tags": tuple(body.tags),
-        }
-        return Draft(fields, inputs.inline)
+        return Draft(
+            options=CalibrationOptions.model_validate(options),
+            inputs=inputs.refs,
+            inline=inputs.inline,
+        )
 
-    content = await submission.request.body()
-    return await submitted(
-        "calibrate",
-        submission,
-        content,
-        draft,
-        CALIBRATIONS.present(submission, problem=True),
-        prefer=prefer,
-        default_wait_s=service.settings.default_wait_s,
-    )
+    return Work(draft)
 
 
-@router.get(
-    "/calibrations/{calibration_id}",
-    operation_id="get_calibration",
-    summary="One calibration",
-    response_model=CalibrationBody,
-    responses={
-        200: {"content": {"application/json": {"example": EXAMPLE}}},
-        304: {"description": "Unchanged since the ETag in If-None-Match."},
-        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
-    },
+CALIBRATIONS.mount_get(
+    router, EXAMPLE, "The state of a calibration, and what it learned once it has succeeded."
 )
-async def get_calibration(
-    request: Request, service: ServiceDep, tenant: Tenant, calibration_id: CalibrationId
-) -> Response:
-    """The state of a calibration, and what it learned once it has succeeded."""
-    record = await CALIBRATIONS.find(service, tenant, calibration_id)
-    return answer(request, CalibrationBody.of(record))
 
 
 CALIBRATIONS.mount(router, EXAMPLE)

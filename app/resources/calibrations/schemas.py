@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from app.creation.annotation_schemas import NewDescription, NewTags
-from app.creation.expiry import ExpiresAtField
-from app.creation.fields import CutBody, Given, Inputs, MaybeGiven, Name
+from app.creation.fields import CutBody, Given, Inputs, MaybeGiven, NewWork
 from app.creation.named_schemas import EXAMPLE as SHARED
 from app.creation.named_schemas import NamedJobBody
 from models.calibration.node_sets import SetScore
@@ -100,7 +98,7 @@ PAIRS_EXAMPLE: dict[str, Any] = {
 }
 
 
-class CalibrationRequest(CalibrationTerms):
+class CalibrationRequest(CalibrationTerms, NewWork):
     """Rows with known classes that the model has not seen, and what is to be promised."""
 
     model_config = ConfigDict(
@@ -125,10 +123,6 @@ class CalibrationRequest(CalibrationTerms):
         description="With `per` subtree: the subtrees, as clusters of the tree; the children of "
         "the root by default.",
     )
-    name: Name = None
-    description: NewDescription = None
-    tags: NewTags = []
-    expires_at: ExpiresAtField = None
 
     @model_validator(mode="after")
     def _members_of_others(self) -> CalibrationRequest:
@@ -177,8 +171,6 @@ class CalibrationBody(NamedJobBody):
     """The state of a calibration, and what it learned once it has succeeded."""
 
     model_config = ConfigDict(title="Calibration", json_schema_extra={"examples": [EXAMPLE]})
-    prefix: ClassVar[Literal["cal"]] = "cal"
-
     tree: str | None = Field(description="Null until it has succeeded.")
     result: CalibrationResult | None = Field(description="Null until it has succeeded.")
     warnings: list[str] = Field(description="What is not promised, and why.")

@@ -8,17 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
 
-from app.creation.creation import (
-    REFUSALS,
-    Draft,
-    SubmissionDep,
-    submitted,
-)
+from app.creation.creation import OF_FIT, Draft, SubmissionDep, Work, mount_create
 from app.creation.inputs import resolve
-from app.creation.named import LOCATION, NamedJobs
+from app.creation.named import NamedJobs
 from app.creation.result_schemas import Row
 from app.creation.steps import check_shapes, find_method, image_roles, queue_of
-from app.http import waiting
 from app.http.bodies import StrictRoute
 from app.http.dependencies import ComparisonId, Service, ServiceDep, Tenant
 from app.http.etags import etag_of
@@ -38,48 +32,38 @@ if TYPE_CHECKING:
 router = APIRouter(
     prefix="/v1/comparisons", tags=["comparisons"], route_class=StrictRoute, dependencies=ONLY_KNOWN
 )
-COMPARISONS = NamedJobs("compare", "comparison", Comparison, of_tree=False)
+COMPARISONS = NamedJobs("compare", Comparison, of_tree=False)
 
 
 _DONE: dict[str, Any] = {"application/json": {"example": EXAMPLE}}
 _WAITING = {**EXAMPLE, "status": "queued", "table": None, "best": None, "finished_at": None}
 
 
-@router.post(
+@mount_create(
+    router,
     "",
+    COMPARISONS.kind_name,
     operation_id="create_comparison",
     summary="Compare methods",
     status_code=202,
     response_model=Comparison,
-    responses={
-        201: {
-            "description": "The comparison has ended within the wait that `Prefer` requests.",
-            "model": Comparison,
-            "headers": LOCATION,
-            "content": _DONE,
-        },
-        202: {
-            "description": "The comparison was accepted.",
-            "headers": LOCATION,
-            "content": {"application/json": {"example": _WAITING}},
-        },
-        **responses(*REFUSALS, "unknown-metric"),
+    ended={
+        "description": "The comparison has ended within the wait that `Prefer` requests.",
+        "model": Comparison,
+        "content": _DONE,
     },
+    waiting_example=_WAITING,
+    resource=COMPARISONS,
+    refusals=(*OF_FIT, "unknown-metric"),
+    awaited=False,
 )
-async def create_comparison(
-    body: NewComparison, submission: SubmissionDep, prefer: waiting.Prefer = None
-) -> Response:
+async def create_comparison(body: NewComparison, submission: SubmissionDep) -> Work:
     """Every run is fitted and evaluated with every seed, on all workers. The table gives mean,
     spread and time, and the best run by each metric. Each run gets the inputs that its method
     takes. A run that fails has its problem in the table; the others go on.
     """
 
-    def draft() -> Draft:
-        return _draft(submission.service, submission.tenant, body)
-
-    content = await submission.request.body()
-    present = COMPARISONS.present(submission)
-    return await submitted("compare", submission, content, draft, present, prefer=prefer)
+    return Work(lambda: _draft(submission.service, submission.tenant, body))
 
 
 def _json(comparison: Comparison) -> Chunks:
@@ -221,17 +205,8 @@ def _draft(service: Service, tenant: str, body: NewComparison) -> Draft:
     inputs = resolve(service, tenant, {**body.inputs, **measured_on}, images)
     for run in plan.runs:
         check_shapes(service, run.method, run.params, run.preprocess, inputs)
-    fields = {
-        "method": COMPARISONS.kind,
-        "name": body.name,
-        "expires_at": body.expires_at,
-        "description": body.description,
-        "tags": tuple(body.tags),
-        "queue": queue_of(*(step for run in plan.runs for step in run.plan(0).steps)),
-        "inputs": inputs.refs,
-        "options": plan.model_dump(mode="json"),
-    }
-    return Draft(fields, inputs.inline)
+    steps = [step for run in plan.runs for step in run.plan(0).steps]
+    return Draft(plan, inputs=inputs.refs, inline=inputs.inline, queue=queue_of(*steps))
 
 
 def _checked(number: int, run: RunBody, body: NewComparison) -> Contender:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.creation.annotation_schemas import NewDescription, NewTags
 from app.creation.expiry import ExpiresAtField
-from app.creation.fields import CutBody, Inputs, MaybeGiven, Name
+from app.creation.fields import CutBody, Inputs, MaybeGiven, NewWork
 from app.creation.named_schemas import EXAMPLE as SHARED
 from app.creation.named_schemas import NamedJobBody
 from app.creation.result_schemas import Row
@@ -65,7 +64,7 @@ class RunBody(BaseModel):
     then: MethodId | NewStep | None = None
 
 
-class NewComparison(Exact):
+class NewComparison(Exact, NewWork):
     """Several methods on the same inputs."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [NEW_EXAMPLE]})
@@ -97,9 +96,6 @@ class NewComparison(Exact):
         description="Keep the tree and the model of each run, with its first seed, as a job of its "
         "own. These stay when the comparison is removed.",
     )
-    name: Name = None
-    description: NewDescription = None
-    tags: NewTags = []
     expires_at: ExpiresAtField = None
 
 
@@ -107,8 +103,6 @@ class Comparison(NamedJobBody):
     """The state of a comparison, and its table once it has ended."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
-    prefix: ClassVar[Literal["cmp"]] = "cmp"
-
     table: list[Row] | None = Field(
         description="A row for each run, in order; null until the comparison has ended."
     )

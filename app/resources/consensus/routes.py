@@ -7,9 +7,7 @@ from typing import Any
 from anyio import to_thread
 from fastapi import APIRouter, Response
 
-from app.creation.creation import Draft, Headers, SubmissionDep
-from app.creation.job_schemas import JobBody
-from app.creation.of_trees import REFUSALS, result_of
+from app.creation.creation import Draft, Headers, SubmissionDep, Work, mount_create
 from app.http.addresses import address
 from app.http.bodies import StrictRoute
 from app.http.dependencies import NodeId, Service, ServiceDep, Tenant, TreeId, is_id
@@ -17,10 +15,10 @@ from app.http.etags import answer
 from app.http.problems import ANYWHERE, Refused, refused_at, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of, tree_of
-from app.http.waiting import Prefer
 from app.resources.consensus.schemas import EXAMPLE, AgreementBody, ConsensusBody, ConsensusRequest
 from models.tree.walk import require_node
 from workers.artifacts import results
+from workers.kinds.consensus import ConsensusOptions
 from workers.model import Record
 
 router = APIRouter(prefix="/v1", tags=["trees"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
@@ -28,26 +26,16 @@ router = APIRouter(prefix="/v1", tags=["trees"], route_class=StrictRoute, depend
 _OPTIONS = {"rule", "threshold", "match", "common", "support", "seed"}
 
 
-@router.post(
+@mount_create(
+    router,
     "/consensus",
-    status_code=201,
+    "consensus",
     operation_id="make_consensus",
     summary="One tree from several",
     response_model=ConsensusBody,
-    responses={
-        201: {
-            "content": {"application/json": {"example": EXAMPLE}},
-            "headers": {
-                "Location": {"description": "Address of the tree.", "schema": {"type": "string"}}
-            },
-        },
-        202: {"model": JobBody, "description": "It takes longer; follow the job."},
-        **responses(*REFUSALS),
-    },
+    ended={"content": {"application/json": {"example": EXAMPLE}}},
 )
-async def make_consensus(
-    submission: SubmissionDep, body: ConsensusRequest, prefer: Prefer = None
-) -> Response:
+async def make_consensus(submission: SubmissionDep, body: ConsensusRequest) -> Work:
     """The consensus of several trees over the same leaves or rows, as a tree like any other: each
     node has the share of the trees that agree on it (`support`, also in Newick), and the mean
     height at which its rows meet in the trees. With `reference`, a copy of that tree with the
@@ -63,24 +51,14 @@ async def make_consensus(
             _require(service, tenant, [body.reference], "reference")
             inputs["reference"] = body.reference
             options["rule"] = "reference"
-        fields = {
-            "method": "consensus",
-            "inputs": inputs,
-            "options": options,
-            "name": body.name,
-            "expires_at": body.expires_at,
-            "description": body.description,
-            "tags": tuple(body.tags),
-        }
-        return Draft(fields, {})
+        return Draft(ConsensusOptions.model_validate(options), inputs=inputs)
 
     async def result(done: Record, headers: Headers) -> Response:
         consensus = ConsensusBody.of(done, body.trees)
         own = {"Location": address(request, f"/v1/trees/{consensus.tree}")}
         return answer(request, consensus, status=201, headers={**own, **headers})
 
-    content = await request.body()
-    return await result_of("consensus", submission, content, draft, result, prefer=prefer)
+    return Work(draft, result)
 
 
 @router.get(

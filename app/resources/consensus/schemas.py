@@ -6,9 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from app.creation.annotation_schemas import NewDescription, NewTags
-from app.creation.expiry import ExpiresAtField
-from app.creation.fields import Name
+from app.creation.fields import NewWork
 from models.consensus.options import MOST_TREES, Match, Rule, Support
 from models.parameters import Exact
 from workers.model import Record
@@ -33,7 +31,7 @@ _REQUEST: dict[str, Any] = {"trees": _TREES, "rule": "majority"}
 _AGREEMENT: dict[str, Any] = {"node": 3, "having": _TREES[:1], "lacking": _TREES[1:]}
 
 
-class ConsensusRequest(Exact):
+class ConsensusRequest(Exact, NewWork):
     """The trees, and how they become one."""
 
     model_config = ConfigDict(
@@ -80,10 +78,6 @@ class ConsensusRequest(Exact):
         False, description="Leave out names that not all trees have, with a warning."
     )
     seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of the draws of `halves`.")
-    name: Name = None
-    description: NewDescription = None
-    tags: NewTags = []
-    expires_at: ExpiresAtField = None
 
     @model_validator(mode="after")
     def _support_of_a_reference(self) -> ConsensusRequest:

@@ -6,16 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from app.creation import webhooks
-from app.creation.creation import (
-    Draft,
-    SubmissionDep,
-    submitted,
-)
+from app.creation.creation import Draft, SubmissionDep, Work
 from app.creation.inputs import ResolvedInputs, resolve
-from app.creation.named import LOCATION, NamedJobs
-from app.creation.of_trees import REFUSALS
-from app.creation.steps import check_webhook, image_roles
+from app.creation.named import NamedJobs
+from app.creation.steps import image_roles
 from app.http.bodies import StrictRoute
 from app.http.dependencies import DriftId, Service, ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
@@ -27,7 +21,6 @@ from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of
 from app.http.streaming import Turn
 from app.http.tables import TABLE, documented_table, mapped
-from app.http.waiting import Prefer
 from app.resources.drifts.forms import FORMS, DriftExport
 from app.resources.drifts.schemas import (
     EXAMPLE,
@@ -37,10 +30,10 @@ from app.resources.drifts.schemas import (
     DriftRequest,
     SampleBody,
 )
-from models.drift.options import DriftTerms
 from models.errors import UsageError
 from workers.artifacts import results
 from workers.formats.strict_json import SAMPLES
+from workers.kinds.drift import DriftOptions
 
 if TYPE_CHECKING:
     pass
@@ -48,7 +41,7 @@ if TYPE_CHECKING:
 router = APIRouter(
     prefix="/v1", tags=["predictions"], route_class=StrictRoute, dependencies=ONLY_KNOWN
 )
-DRIFTS = NamedJobs("drift", "drift", DriftBody)
+DRIFTS = NamedJobs("drift", DriftBody)
 
 _CSV = (
     "aspect,node,name,parent,parent_name,direction,before,after,low,high,p_value,n_before,"
@@ -56,26 +49,14 @@ _CSV = (
 )
 
 
-@router.post(
+@DRIFTS.create(
+    router,
     "/trees/{tree_id}/drifts",
+    EXAMPLE,
     operation_id="create_drift",
     summary="Compare two samples in a tree",
-    status_code=201,
-    response_model=DriftBody,
-    responses={
-        201: {"headers": LOCATION, "content": {"application/json": {"example": EXAMPLE}}},
-        202: {
-            "model": DriftBody,
-            "description": "It takes longer; ask for it again, or follow its job.",
-            "headers": LOCATION,
-        },
-        **responses(*REFUSALS),
-    },
-    callbacks=webhooks.callbacks("drift_ended"),
 )
-async def create_drift(
-    submission: SubmissionDep, tree_id: TreeId, body: DriftRequest, prefer: Prefer = None
-) -> Response:
+async def create_drift(submission: SubmissionDep, tree_id: TreeId, body: DriftRequest) -> Work:
     """Places a reference and a batch in the tree, and finds the nodes that gained or lost mass,
     confidence or, with labels, purity, under control of the rate of false discoveries. A split is
     compared among the rows that reach it, so that a change is found where it happens. Ask for it
@@ -86,36 +67,19 @@ async def create_drift(
     record = await record_of(service, tenant, tree_id)
 
     def draft() -> Draft:
-        check_webhook(service, body.webhook)
         refs: dict[str, Any] = {}
         inline: dict[str, bytes] = {}
         for name in SAMPLES:
             inputs = _resolved(service, tenant, name, getattr(body, name), record.method)
             refs |= {f"{name}.{role}": ref for role, ref in inputs.refs.items()}
             inline |= {f"{name}.{role}": content for role, content in inputs.inline.items()}
-        terms = body.model_dump(include=set(DriftTerms.model_fields))
-        fields = {
-            "method": DRIFTS.kind,
-            "inputs": refs,
-            "options": {"tree": tree_id, **terms},
-            "name": body.name,
-            "description": body.description,
-            "tags": tuple(body.tags),
-            "webhook": body.webhook,
-            "expires_at": body.expires_at,
-        }
-        return Draft(fields, inline)
+        return Draft(
+            options=DriftOptions(tree=tree_id, level=body.level),
+            inputs=refs,
+            inline=inline,
+        )
 
-    content = await submission.request.body()
-    return await submitted(
-        "drift",
-        submission,
-        content,
-        draft,
-        DRIFTS.present(submission, problem=True),
-        prefer=prefer,
-        default_wait_s=service.settings.default_wait_s,
-    )
+    return Work(draft)
 
 
 def _resolved(

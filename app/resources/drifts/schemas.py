@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from app.creation.annotation_schemas import NewDescription, NewTags
-from app.creation.expiry import ExpiresAtField
-from app.creation.fields import Inputs, MaybeGiven, Name, Webhook
+from app.creation.fields import Inputs, MaybeGiven, NewWork
 from app.creation.named_schemas import EXAMPLE as SHARED
 from app.creation.named_schemas import NamedJobBody
 from models.drift.options import Aspect, DriftTerms
@@ -86,7 +84,7 @@ class SampleBody(BaseModel):
     )
 
 
-class DriftRequest(DriftTerms):
+class DriftRequest(DriftTerms, NewWork):
     """Two samples of rows, and how many false discoveries are accepted."""
 
     model_config = ConfigDict(
@@ -101,11 +99,6 @@ class DriftRequest(DriftTerms):
         "those of its fit, of which its model is surer than of any others."
     )
     batch: SampleBody = Field(description="New rows.")
-    name: Name = None
-    description: NewDescription = None
-    tags: NewTags = []
-    webhook: Webhook = None
-    expires_at: ExpiresAtField = None
 
     @model_validator(mode="after")
     def _labels_of_both(self) -> DriftRequest:
@@ -169,8 +162,6 @@ class DriftBody(NamedJobBody):
     """The state of a drift, and what moved once it has succeeded."""
 
     model_config = ConfigDict(title="Drift", json_schema_extra={"examples": [EXAMPLE]})
-    prefix: ClassVar[Literal["dr"]] = "dr"
-
     tree: str | None = Field(description="Null until it has succeeded.")
     result: DriftResult | None = Field(description="Null until it has succeeded.")
     warnings: list[str] = Field(description="What could not be compared, and why.")

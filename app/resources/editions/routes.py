@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
-from app.creation.named import LOCATION
+from app.creation.creation import LOCATION
 from app.http.addresses import address
 from app.http.bodies import StrictRoute
 from app.http.dependencies import (

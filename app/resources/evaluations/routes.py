@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from anyio import to_thread
 from fastapi import APIRouter, Header, Request, Response
 
-from app.creation.creation import Draft, Headers, SubmissionDep
+from app.creation.creation import Draft, Headers, SubmissionDep, Work, mount_create
 from app.creation.inputs import resolve
-from app.creation.job_schemas import JobBody
-from app.creation.of_trees import REFUSALS, result_of
 from app.http.bodies import StrictRoute
 from app.http.dependencies import JobId, Service, ServiceDep, Tenant, TreeId
 from app.http.etags import answer
@@ -21,12 +19,12 @@ from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of
 from app.http.streaming import Turn
 from app.http.tables import TABLE, mapped
-from app.http.waiting import Prefer
 from app.resources.evaluations.schemas import Evaluation, EvaluationRequest, NodeReport
 from models.errors import UsageError
 from models.method import Shapes
 from workers import model
 from workers.artifacts.results import NODES
+from workers.kinds.evaluate import EvaluationOptions
 from workers.model import Record
 
 if TYPE_CHECKING:
@@ -37,19 +35,19 @@ router = APIRouter(tags=["trees"], route_class=StrictRoute, dependencies=ONLY_KN
 ROLES = ("labels", "features", "distances", "similarity", "hierarchy")
 
 
-@router.post(
+@mount_create(
+    router,
     "/v1/trees/{tree_id}/evaluations",
+    "evaluate",
     operation_id="evaluate_tree",
     summary="Evaluate a tree",
+    status_code=200,
     response_model=Evaluation,
-    responses={
-        202: {"model": JobBody, "description": "The evaluation takes longer; follow the job."},
-        **responses(*REFUSALS),
-    },
+    ended={},
 )
 async def evaluate_tree(
-    submission: SubmissionDep, tree_id: TreeId, body: EvaluationRequest, prefer: Prefer = None
-) -> Response:
+    submission: SubmissionDep, tree_id: TreeId, body: EvaluationRequest
+) -> Work:
     """Flat metrics are computed for the clusters of `cut`. Without a cut they are computed for the
     leaves or, if leaves are single points, for as many clusters as there are distinct labels; the
     answer says which. With `per_node` it also has the address of a report on every node.
@@ -73,19 +71,14 @@ async def evaluate_tree(
             options["inputs"] = sorted(body.inputs)
         else:
             options["measured"] = _measured(service, tenant, record.job)
-        fields = {
-            "method": record.method,
-            "inputs": inputs.refs,
-            "options": options,
-            "expires_at": body.expires_at,
-        }
-        return Draft(fields, inputs.inline)
+        return Draft(
+            EvaluationOptions.model_validate(options), record.method, inputs.refs, inputs.inline
+        )
 
     async def result(done: Record, headers: Headers) -> Response:
         return _evaluated(submission.request, done, headers)
 
-    content = await submission.request.body()
-    return await result_of("evaluate", submission, content, draft, result, prefer=prefer)
+    return Work(draft, result)
 
 
 _OPTIONS = {"metrics", "kernel", "sample", "per_node", "n_exemplars", "seed"}

@@ -7,12 +7,12 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.creation.expiry import ExpiresAtField
-from app.creation.fields import CutBody, Inputs, MaybeGiven
+from app.creation.fields import CutBody, Inputs, MaybeGiven, NewWork
 from app.creation.result_schemas import CutDict, PlacedRows
 from models.parameters import Exact
 
 
-class EvaluationRequest(Exact):
+class EvaluationRequest(Exact, NewWork):
     """What to evaluate a tree against."""
 
     model_config = ConfigDict(

@@ -8,15 +8,10 @@ import numpy as np
 from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from app.creation.creation import (
-    Draft,
-    SubmissionDep,
-    submitted,
-)
+from app.creation.creation import Draft, SubmissionDep, Work
 from app.creation.fit_rows import fit_rows, require_fit_rows, require_n_rows
 from app.creation.inputs import resolve
-from app.creation.named import LOCATION, NamedJobs
-from app.creation.of_trees import REFUSALS
+from app.creation.named import NamedJobs
 from app.http.bodies import StrictRoute
 from app.http.dependencies import HeatmapId, Service, ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
@@ -27,7 +22,6 @@ from app.http.problems import ANYWHERE, not_found, refused_at, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of, tree_of
 from app.http.streaming import Turn
-from app.http.waiting import Prefer
 from app.resources.heatmaps.forms import FORMS, Cells, HeatmapExport
 from app.resources.heatmaps.schemas import (
     AXES_EXAMPLE,
@@ -39,7 +33,7 @@ from app.resources.heatmaps.schemas import (
 )
 from models.heatmaps.tiles import quantised, span_of, tile
 from workers.artifacts import results
-from workers.model import sibling
+from workers.kinds.of_fit import OfFit
 
 if TYPE_CHECKING:
     pass
@@ -47,7 +41,7 @@ if TYPE_CHECKING:
 router = APIRouter(
     prefix="/v1", tags=["heatmaps"], route_class=StrictRoute, dependencies=ONLY_KNOWN
 )
-HEATMAPS = NamedJobs("heatmap", "heatmap", HeatmapBody)
+HEATMAPS = NamedJobs("heatmap", HeatmapBody)
 
 _AXES: Form[bytes] = Form("json", "application/json", lambda content: iter([content]))
 _TILE: Form[bytes] = Form("bin", "application/octet-stream", lambda content: iter([content]))
@@ -56,25 +50,14 @@ _UNCHANGED: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post(
+@HEATMAPS.create(
+    router,
     "/trees/{tree_id}/heatmaps",
+    EXAMPLE,
     operation_id="create_heatmap",
     summary="Clusters of a tree as a matrix",
-    status_code=201,
-    response_model=HeatmapBody,
-    responses={
-        201: {"headers": LOCATION, "content": {"application/json": {"example": EXAMPLE}}},
-        202: {
-            "model": HeatmapBody,
-            "description": "It takes longer; ask for it again, or follow its job.",
-            "headers": LOCATION,
-        },
-        **responses(*REFUSALS),
-    },
 )
-async def create_heatmap(
-    submission: SubmissionDep, tree_id: TreeId, body: HeatmapRequest, prefer: Prefer = None
-) -> Response:
+async def create_heatmap(submission: SubmissionDep, tree_id: TreeId, body: HeatmapRequest) -> Work:
     """A matrix with a row for each cluster or leaf in the order of the tree: of `features`, the
     columns ordered by a tree of their own, or of the `distances` between the rows. It is read in
     tiles. The heatmap is removed with its tree; it expires with it unless `expires_at` says
@@ -98,32 +81,20 @@ async def create_heatmap(
         of_fit = needs_rows and "features" not in given
         of_names = of_fit and "feature_names" not in given and body.what == "features"
         cut = None if body.cut is None else body.cut.model_dump(exclude_none=True)
-        fields = {
-            "method": HEATMAPS.kind,
-            "inputs": inputs.refs,
-            "params": {**body.own(), "cut": cut},
-            "options": {
-                "tree": tree_id,
-                "of_fit": rows.role if of_fit else None,
-                "names_of_fit": rows.names if of_names else None,
-                "preprocess": rows.preprocess if of_fit else [],
-            },
-            "name": body.name,
-            "description": body.description,
-            "tags": tuple(body.tags),
-            "expires_at": body.expires_at or rows.expires_at,
-        }
-        return Draft(fields, inputs.inline)
+        return Draft(
+            params={**body.own(), "cut": cut},
+            options=OfFit(
+                tree=tree_id,
+                of_fit=rows.role if of_fit else None,
+                names_of_fit=rows.names if of_names else None,
+                preprocess=tuple(rows.preprocess if of_fit else ()),
+            ),
+            inputs=inputs.refs,
+            inline=inputs.inline,
+            expires_at=rows.expires_at,
+        )
 
-    return await submitted(
-        "heatmap",
-        submission,
-        await submission.request.body(),
-        draft,
-        HEATMAPS.present(submission, problem=True),
-        prefer=prefer,
-        default_wait_s=service.settings.default_wait_s,
-    )
+    return Work(draft)
 
 
 @router.get(
@@ -139,10 +110,7 @@ async def list_heatmaps_of_tree(
     """The heatmaps of the tree, the newest first, with those that are being made and that failed.
     Their names and tags are those of their jobs (`PATCH /v1/jobs/{job_id}`).
     """
-    await record_of(service, tenant, tree_id)
-    job_id = sibling(tree_id, "job")
-    records = await to_thread.run_sync(service.ledger.made_of, tenant, job_id, "heatmap")
-    return HeatmapsBody(items=[HeatmapBody.of(record) for record in records])
+    return HeatmapsBody(items=await HEATMAPS.of_tree_id(service, tenant, tree_id))
 
 
 HEATMAPS.mount(router, EXAMPLE)

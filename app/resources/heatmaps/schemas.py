@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.creation.annotation_schemas import NewDescription, NewTags
 from app.creation.expiry import ExpiresAtField
-from app.creation.fields import CutBody, Given, Name
+from app.creation.fields import CutBody, Given, NewWork
 from app.creation.named_schemas import EXAMPLE as SHARED
 from app.creation.named_schemas import NamedJobBody
 from models.heatmaps.options import HeatmapTerms, Metric, What
@@ -50,7 +49,7 @@ AXES_EXAMPLE: dict[str, Any] = {
 }
 
 
-class HeatmapRequest(HeatmapTerms):
+class HeatmapRequest(HeatmapTerms, NewWork):
     """Which heatmap is made, and of what."""
 
     model_config = ConfigDict(
@@ -72,9 +71,6 @@ class HeatmapRequest(HeatmapTerms):
             "documents or logits of the job that made the tree, prepared as there.",
         )
     )
-    name: Name = None
-    description: NewDescription = None
-    tags: NewTags = []
     expires_at: ExpiresAtField = None
 
 
@@ -102,8 +98,6 @@ class HeatmapBody(NamedJobBody):
     """The state of a heatmap, and what it shows once it has succeeded."""
 
     model_config = ConfigDict(title="Heatmap", json_schema_extra={"examples": [EXAMPLE]})
-    prefix: ClassVar[Literal["hm"]] = "hm"
-
     what: What
     cut: CutBody | None = Field(description="As requested.")
     tree: str | None = Field(description="Null until it has succeeded.")

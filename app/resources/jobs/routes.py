@@ -9,14 +9,12 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from app.creation import webhooks
 from app.creation.annotation_schemas import NameFilter, SearchFilter, TagFilter, words_of
-from app.creation.creation import REFUSALS, Draft, Headers, SubmissionDep, presented_job, submitted
+from app.creation.creation import OF_FIT, Draft, SubmissionDep, Work, mount_create
 from app.creation.inputs import resolve
 from app.creation.job_schemas import EXAMPLE, QUEUED_EXAMPLE, JobBody
 from app.creation.step_schemas import MethodId
-from app.creation.steps import check_shapes, check_webhook, image_roles, queue_of
-from app.http import waiting
+from app.creation.steps import check_shapes, image_roles, queue_of
 from app.http.bodies import StrictRoute
 from app.http.dependencies import Caller, JobId, OnceDep, Service, ServiceDep, Tenant
 from app.http.etags import IfMatch, answer, body_etag, require_match
@@ -26,6 +24,7 @@ from app.http.queries import ONLY_KNOWN
 from app.resources.jobs.events import server_sent
 from app.resources.jobs.schemas import NewJob
 from app.resources.jobs.steps import check_steps
+from workers.kinds.fit import FitOptions
 from workers.model import Record
 
 router = APIRouter(
@@ -50,45 +49,31 @@ _APPLIED: dict[str, Any] = {
 _JOB = {"application/json": {"example": EXAMPLE}}
 
 
-@router.post(
+@mount_create(
+    router,
     "",
+    "fit",
     operation_id="create_job",
     summary="Run a method",
     status_code=202,
     response_model=JobBody,
-    responses={
-        201: {
-            "description": "The job has ended within the wait that `Prefer` requests.",
-            "model": JobBody,
-            "headers": {**_LOCATION, **_APPLIED},
-            "content": _JOB,
-        },
-        202: {
-            "description": "The job was accepted.",
-            "headers": {**_LOCATION, **_RETRY},
-            "content": {"application/json": {"example": QUEUED_EXAMPLE}},
-        },
-        **responses(*REFUSALS),
+    ended={
+        "description": "The job has ended within the wait that `Prefer` requests.",
+        "model": JobBody,
+        "content": _JOB,
     },
-    callbacks=webhooks.callbacks("job_ended"),
+    waiting_example=QUEUED_EXAMPLE,
+    refusals=OF_FIT,
+    awaited=False,
 )
-async def create_job(
-    body: NewJob, submission: SubmissionDep, prefer: waiting.Prefer = None
-) -> Response:
+async def create_job(body: NewJob, submission: SubmissionDep) -> Work:
     """One run of one method and, with `then`, of a second method on the logits of the first or
     on the rows that it transformed.
 
     An accepted job always ends: `succeeded`, `failed` or `cancelled`, whatever process dies.
     """
 
-    def draft() -> Draft:
-        return _draft(submission.service, submission.tenant, body)
-
-    async def present(status: Literal[201, 202], record: Record, headers: Headers) -> Response:
-        return presented_job(submission, status, record, headers)
-
-    content = await submission.request.body()
-    return await submitted("fit", submission, content, draft, present, prefer=prefer)
+    return Work(lambda: _draft(submission.service, submission.tenant, body))
 
 
 @router.get(
@@ -286,25 +271,20 @@ async def _find(service: Service, tenant: str, job_id: str) -> Record:
 
 def _draft(service: Service, tenant: str, body: NewJob) -> Draft:
     """The job, after everything that can be checked now. Raises Refused and UsageError."""
-    check_webhook(service, body.webhook)
     step, then = check_steps(body)
     images = frozenset() if body.preprocess else image_roles(step.method)
     inputs = resolve(service, tenant, body.inputs, images)
     preprocess = tuple(part.model_dump(mode="json") for part in body.preprocess)
     check_shapes(service, step.method, step.params, preprocess, inputs)
-    fields = {
-        "method": step.method,
-        "name": body.name,
-        "queue": queue_of(step, *([] if then is None else [then])),
-        "inputs": inputs.refs,
-        "params": step.params,
-        "preprocess": preprocess,
-        "name_by": body.name_by,
-        "support": None if body.support is None else body.support.model_dump(mode="json"),
-        "then": then,
-        "webhook": body.webhook,
-        "expires_at": body.expires_at,
-        "description": body.description,
-        "tags": tuple(body.tags),
-    }
-    return Draft(fields, inputs.inline)
+    return Draft(
+        FitOptions(),
+        step.method,
+        inputs.refs,
+        inputs.inline,
+        step.params,
+        preprocess,
+        then,
+        None if body.support is None else body.support.model_dump(mode="json"),
+        body.name_by,
+        queue_of(step, *([] if then is None else [then])),
+    )

@@ -10,9 +10,8 @@ from pydantic import (
     Field,
 )
 
-from app.creation.annotation_schemas import NewDescription, NewTags
 from app.creation.expiry import ExpiresAtField
-from app.creation.fields import Inputs, Name, Webhook
+from app.creation.fields import Inputs, NewWork
 from app.creation.job_schemas import AdvanceBody
 from app.creation.step_schemas import MethodId, NewStep, Params
 from models.preprocess.steps import Step
@@ -30,7 +29,7 @@ NEW_EXAMPLE: dict[str, Any] = {
 }
 
 
-class NewJob(BaseModel):
+class NewJob(NewWork):
     """One run of one method."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [NEW_EXAMPLE]})
@@ -62,10 +61,6 @@ class NewJob(BaseModel):
         "with its share; `feature_names`, for the most distinctive terms. For documents these are "
         "their words, if `preprocess` begins with 'words' and keeps the columns.",
     )
-    name: Name = None
-    description: NewDescription = None
-    tags: NewTags = []
-    webhook: Webhook = None
     expires_at: ExpiresAtField = None
 
 

@@ -12,18 +12,13 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as InPath
 from pydantic import BaseModel
 
-from app.creation.creation import (
-    Draft,
-    SubmissionDep,
-    submitted,
-)
+from app.creation.creation import Draft, SubmissionDep, Work
 from app.creation.fit_rows import require_n_rows
 from app.creation.inputs import resolve
-from app.creation.named import LOCATION, NamedJobs
-from app.creation.of_trees import REFUSALS
+from app.creation.named import NamedJobs
 from app.http.bodies import StrictRoute
 from app.http.dependencies import MapId, Service, ServiceDep, Tenant, TreeId
-from app.http.etags import answer, etag_of
+from app.http.etags import etag_of
 from app.http.forms import Form, mount, respond, warning
 from app.http.picture_forms import DOCUMENTED
 from app.http.picture_queries import EditionOf
@@ -31,7 +26,6 @@ from app.http.problems import ANYWHERE, not_found, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of, tree_of
 from app.http.streaming import in_turn, turn
-from app.http.waiting import Prefer
 from app.resources.maps.forms import FORMS, Positions
 from app.resources.maps.schemas import (
     EXAMPLE,
@@ -57,13 +51,13 @@ from models.tree.cluster_names import cluster_names
 from models.tree.leaf_ranges import points_before, points_in_order
 from workers.artifacts import results
 from workers.artifacts.trees import TreeRecord
-from workers.model import sibling
+from workers.kinds.of_fit import OfFit
 
 if TYPE_CHECKING:
     pass
 
 router = APIRouter(prefix="/v1", tags=["maps"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
-MAPS = NamedJobs("map", "map", MapBody)
+MAPS = NamedJobs("map", MapBody)
 
 _ETAG = {"ETag": {"description": "ETag of this form.", "schema": {"type": "string"}}}
 _UNCHANGED: dict[int | str, dict[str, Any]] = {
@@ -71,25 +65,15 @@ _UNCHANGED: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post(
+@MAPS.create(
+    router,
     "/trees/{tree_id}/maps",
+    EXAMPLE,
     operation_id="create_map",
     summary="Map the points of a tree",
-    status_code=201,
-    response_model=MapBody,
-    responses={
-        201: {"headers": LOCATION, "content": {"application/json": {"example": EXAMPLE}}},
-        202: {
-            "model": MapBody,
-            "description": "It takes longer; ask for it again, or follow its job.",
-            "headers": LOCATION,
-        },
-        **responses(*REFUSALS, "method-unavailable"),
-    },
+    refusals=("method-unavailable",),
 )
-async def create_map(
-    submission: SubmissionDep, tree_id: TreeId, body: MapRequest, prefer: Prefer = None
-) -> Response:
+async def create_map(submission: SubmissionDep, tree_id: TreeId, body: MapRequest) -> Work:
     """Lays the points of the tree out in the plane: by principal components, by the neighbours of
     each point (UMAP, t-SNE), or where its method placed them in the Poincaré disc. The map is
     removed with its tree; it expires with it unless `expires_at` says otherwise.
@@ -101,31 +85,15 @@ async def create_map(
         inputs = resolve(service, tenant, {str(role): value for role, value in body.inputs.items()})
         require_n_rows(tree, inputs.shapes.get("features"))
         mapped = subject(service, tree, body)
-        fields = {
-            "method": MAPS.kind,
-            "inputs": inputs.refs,
-            "params": body.own(),
-            "options": {
-                "tree": tree_id,
-                "of_fit": mapped.role,
-                "preprocess": mapped.preprocess,
-            },
-            "name": body.name,
-            "description": body.description,
-            "tags": tuple(body.tags),
-            "expires_at": body.expires_at or mapped.expires_at,
-        }
-        return Draft(fields, inputs.inline)
+        return Draft(
+            params=body.own(),
+            options=OfFit(tree=tree_id, of_fit=mapped.role, preprocess=tuple(mapped.preprocess)),
+            inputs=inputs.refs,
+            inline=inputs.inline,
+            expires_at=mapped.expires_at,
+        )
 
-    return await submitted(
-        "map",
-        submission,
-        await submission.request.body(),
-        draft,
-        MAPS.present(submission, problem=True),
-        prefer=prefer,
-        default_wait_s=service.settings.default_wait_s,
-    )
+    return Work(draft)
 
 
 @router.get(
@@ -139,26 +107,10 @@ async def list_maps_of_tree(service: ServiceDep, tenant: Tenant, tree_id: TreeId
     """The maps of the tree, the newest first, with those that are being made and that failed. Their
     names and tags are those of their jobs (`PATCH /v1/jobs/{job_id}`).
     """
-    await record_of(service, tenant, tree_id)
-    job_id = sibling(tree_id, "job")
-    records = await to_thread.run_sync(service.ledger.made_of, tenant, job_id, "map")
-    return MapsBody(items=[MapBody.of(record) for record in records])
+    return MapsBody(items=await MAPS.of_tree_id(service, tenant, tree_id))
 
 
-@router.get(
-    "/maps/{map_id}",
-    operation_id="get_map",
-    summary="One map",
-    response_model=MapBody,
-    responses={
-        200: {"content": {"application/json": {"example": EXAMPLE}}},
-        **_UNCHANGED,
-        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
-    },
-)
-async def get_map(request: Request, service: ServiceDep, tenant: Tenant, map_id: MapId) -> Response:
-    """The state of a map, and what it shows once it has succeeded."""
-    return answer(request, MapBody.of(await MAPS.find(service, tenant, map_id)))
+MAPS.mount_get(router, EXAMPLE, "The state of a map, and what it shows once it has succeeded.")
 
 
 MAPS.mount(router, EXAMPLE)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from app.creation.annotation_schemas import NewDescription, NewTags
 from app.creation.expiry import ExpiresAtField
-from app.creation.fields import Given, Name
+from app.creation.fields import Given, NewWork
 from app.creation.named_schemas import EXAMPLE as SHARED
 from app.creation.named_schemas import NamedJobBody
 from app.http.picture_queries import EditionOf, SizedPictureQuery
@@ -64,7 +63,7 @@ PLACE_EXAMPLE: dict[str, Any] = {
 MOST_CORNERS = 1000
 
 
-class MapRequest(MapTerms):
+class MapRequest(MapTerms, NewWork):
     """Which map of the points is made, and of what."""
 
     model_config = ConfigDict(
@@ -80,9 +79,6 @@ class MapRequest(MapTerms):
         "the map is of the features, documents or logits of the job that made the tree, prepared "
         "as there.",
     )
-    name: Name = None
-    description: NewDescription = None
-    tags: NewTags = []
     expires_at: ExpiresAtField = None
 
 
@@ -113,8 +109,6 @@ class MapBody(NamedJobBody):
     """The state of a map, and what it shows once it has succeeded."""
 
     model_config = ConfigDict(title="Map", json_schema_extra={"examples": [EXAMPLE]})
-    prefix: ClassVar[Literal["map"]] = "map"
-
     by: By
     tree: str | None = Field(description="Null until it has succeeded.")
     result: MapResult | None = Field(description="Null until it has succeeded.")

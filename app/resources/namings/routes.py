@@ -7,23 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
 
-from app.creation.creation import (
-    Draft,
-    SubmissionDep,
-    submitted,
-)
+from app.creation.creation import Draft, SubmissionDep, Work
 from app.creation.inputs import ResolvedInputs, resolve
-from app.creation.named import LOCATION, NamedJobs
-from app.creation.of_trees import REFUSALS
+from app.creation.named import NamedJobs
 from app.http.bodies import StrictRoute
 from app.http.dependencies import NamingId, Service, ServiceDep, Tenant, TreeId
-from app.http.etags import answer
 from app.http.forms import Form, mount
-from app.http.problems import refused_at, responses
+from app.http.problems import refused_at
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of
 from app.http.tables import TABLE, documented_table
-from app.http.waiting import Prefer
 from app.resources.namings.schemas import (
     EXAMPLE,
     NAMES_EXAMPLE,
@@ -35,6 +28,7 @@ from models.node_names.options import NEEDED, NamingTerms
 from workers.artifacts import results
 from workers.artifacts.trees import TreeRecord
 from workers.errors import Missing
+from workers.kinds.name import NamingOptions
 from workers.stores.objects import layout
 from workers.stores.objects.job_files import read_request
 
@@ -42,31 +36,20 @@ if TYPE_CHECKING:
     pass
 
 router = APIRouter(prefix="/v1", tags=["trees"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
-NAMINGS = NamedJobs("name", "naming", NamingBody)
+NAMINGS = NamedJobs("name", NamingBody)
 
 _ROLES = ("labels", "documents", "features", "feature_names", "names")
 _PER_ROW = ("labels", "documents", "features", "names")
 
 
-@router.post(
+@NAMINGS.create(
+    router,
     "/trees/{tree_id}/namings",
+    EXAMPLE,
     operation_id="create_naming",
     summary="Name the nodes of a tree",
-    status_code=201,
-    response_model=NamingBody,
-    responses={
-        201: {"headers": LOCATION, "content": {"application/json": {"example": EXAMPLE}}},
-        202: {
-            "model": NamingBody,
-            "description": "It takes longer; ask for it again, or follow its job.",
-            "headers": LOCATION,
-        },
-        **responses(*REFUSALS),
-    },
 )
-async def create_naming(
-    submission: SubmissionDep, tree_id: TreeId, body: NamingRequest, prefer: Prefer = None
-) -> Response:
+async def create_naming(submission: SubmissionDep, tree_id: TreeId, body: NamingRequest) -> Work:
     """Names the nodes of any tree by labels, by terms, by the names of central rows, or by the
     features that tell siblings apart; or has a language model phrase names from one of these, where
     the operator has set one. The answer says what was sent to it. Forms of the tree show the names
@@ -92,27 +75,13 @@ async def create_naming(
             _of_fit(service, tenant, record, inputs, NEEDED[body.found_by])
         _require_rows(record, inputs, body.inputs)
         terms = body.model_dump(include=set(NamingTerms.model_fields), exclude_none=True)
-        fields = {
-            "method": NAMINGS.kind,
-            "inputs": inputs.refs,
-            "options": {"tree": tree_id, **terms},
-            "name": body.name,
-            "description": body.description,
-            "tags": tuple(body.tags),
-            "expires_at": body.expires_at,
-        }
-        return Draft(fields, inputs.inline)
+        return Draft(
+            options=NamingOptions(tree=tree_id, **terms),
+            inputs=inputs.refs,
+            inline=inputs.inline,
+        )
 
-    content = await submission.request.body()
-    return await submitted(
-        "name",
-        submission,
-        content,
-        draft,
-        NAMINGS.present(submission, problem=True),
-        prefer=prefer,
-        default_wait_s=service.settings.default_wait_s,
-    )
+    return Work(draft)
 
 
 def _of_fit(
@@ -166,22 +135,9 @@ def _require_rows(record: TreeRecord, inputs: ResolvedInputs, given: Iterable[st
 NAMINGS.mount(router, EXAMPLE)
 
 
-@router.get(
-    "/namings/{naming_id}",
-    operation_id="get_naming",
-    summary="One naming",
-    response_model=NamingBody,
-    responses={
-        200: {"content": {"application/json": {"example": EXAMPLE}}},
-        304: {"description": "Unchanged since the ETag in If-None-Match."},
-        **responses("unauthenticated", "forbidden", "not-found", "unavailable"),
-    },
+NAMINGS.mount_get(
+    router, EXAMPLE, "The state of a naming, and what a language model was told if one was asked."
 )
-async def get_naming(
-    request: Request, service: ServiceDep, tenant: Tenant, naming_id: NamingId
-) -> Response:
-    """The state of a naming, and what a language model was told if one was asked."""
-    return answer(request, NamingBody.of(await NAMINGS.find(service, tenant, naming_id)))
 
 
 @mount(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.creation.annotation_schemas import NewDescription, NewTags
 from app.creation.expiry import ExpiresAtField
-from app.creation.fields import Inputs, Name
+from app.creation.fields import Inputs, NewWork
 from app.creation.named_schemas import EXAMPLE as SHARED
 from app.creation.named_schemas import NamedJobBody
 from models.node_names.options import By, NamingTerms
@@ -40,7 +39,7 @@ NAMES_EXAMPLE: dict[str, Any] = {
 }
 
 
-class NamingRequest(NamingTerms):
+class NamingRequest(NamingTerms, NewWork):
     """What the nodes are named by, and the rows under them."""
 
     model_config = ConfigDict(
@@ -56,9 +55,6 @@ class NamingRequest(NamingTerms):
         "`feature_names`; `features` with `names`, one a row; `features`, and maybe "
         "`feature_names`. What is needed and not given is taken from the tree's own fit.",
     )
-    name: Name = None
-    description: NewDescription = None
-    tags: NewTags = []
     expires_at: ExpiresAtField = None
 
 
@@ -88,8 +84,6 @@ class NamingBody(NamedJobBody):
     """The state of a naming. The forms of its tree take it as `names`."""
 
     model_config = ConfigDict(title="Naming", json_schema_extra={"examples": [EXAMPLE]})
-    prefix: ClassVar[Literal["nm"]] = "nm"
-
     tree: str | None = Field(description="Null until it has succeeded.")
     result: NamingResult | None = Field(description="Null until it has succeeded.")
     warnings: list[str] = Field(description="What could not be named, and why.")

@@ -12,10 +12,8 @@ import numpy as np
 from anyio import to_thread
 from fastapi import APIRouter, Header, Request, Response
 
-from app.creation.creation import Draft, Headers, SubmissionDep
+from app.creation.creation import OF_TREE, Draft, Headers, SubmissionDep, Work, mount_create
 from app.creation.inputs import resolve
-from app.creation.job_schemas import JobBody
-from app.creation.of_trees import REFUSALS, result_of
 from app.creation.steps import image_roles
 from app.http.bodies import StrictRoute
 from app.http.dependencies import JobId, ModelId, Service, ServiceDep, Tenant, TreeId
@@ -25,12 +23,12 @@ from app.http.problems import ANYWHERE, Refused, not_found, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import model_file, record_of
 from app.http.streaming import Turn
-from app.http.waiting import Prefer
 from app.resources.calibrations.routes import CALIBRATIONS
 from app.resources.predictions.schemas import PredictionRequest, Predictions
 from workers import model
 from workers.artifacts import results
 from workers.formats.table_writers import Column, Piece, csv_chunks, json_rows, python_values
+from workers.kinds.predict import PredictionTerms
 from workers.model import Record, sibling
 
 if TYPE_CHECKING:
@@ -118,50 +116,46 @@ FORMS: tuple[Form[Placement], ...] = (
     Form("csv", "text/csv", _csv),
 )
 
-PLACED: dict[int | str, dict[str, Any]] = {
-    200: {
-        "model": Predictions,
-        "description": "The places of the rows, in the given order.",
-        "headers": {
-            "Warning": {
-                "description": "Why there are fewer clusters than `k`; how rows were placed, if "
-                "the method itself has no rule for new rows.",
-                "schema": {"type": "string"},
-            }
-        },
-        "content": {
-            "text/csv": {
-                "schema": {
-                    "type": "string",
-                    "description": "Lists have spaces between their items; `labels`, `top` and "
-                    "`node_names` are JSON.",
-                },
-                "example": "row,leaf,path,probabilities\r\n0,17,0 3 17,1.0 0.9 0.7\r\n",
+PLACED: dict[str, Any] = {
+    "model": Predictions,
+    "description": "The places of the rows, in the given order.",
+    "headers": {
+        "Warning": {
+            "description": "Why there are fewer clusters than `k`; how rows were placed, if "
+            "the method itself has no rule for new rows.",
+            "schema": {"type": "string"},
+        }
+    },
+    "content": {
+        "text/csv": {
+            "schema": {
+                "type": "string",
+                "description": "Lists have spaces between their items; `labels`, `top` and "
+                "`node_names` are JSON.",
             },
-            "application/vnd.apache.arrow.file": {"schema": {"type": "string", "format": "binary"}},
+            "example": "row,leaf,path,probabilities\r\n0,17,0 3 17,1.0 0.9 0.7\r\n",
         },
-    }
+        "application/vnd.apache.arrow.file": {"schema": {"type": "string", "format": "binary"}},
+    },
 }
 
 
-@router.post(
+@mount_create(
+    router,
     "/v1/trees/{tree_id}/predictions",
+    "predict",
     operation_id="predict",
     summary="Place new rows in a tree",
-    response_class=Response,
-    responses={
-        **PLACED,
-        202: {"model": JobBody, "description": "The prediction takes longer; follow the job."},
-        **responses(*REFUSALS, "not-acceptable"),
-    },
+    status_code=200,
+    ended=PLACED,
+    refusals=(*OF_TREE, "not-acceptable"),
 )
 async def predict(
     submission: SubmissionDep,
     tree_id: TreeId,
     body: PredictionRequest,
-    prefer: Prefer = None,
     accept: Accept = None,
-) -> Response:
+) -> Work:
     """Places new rows, given as the inputs that the tree's method takes: the leaf of each row, the
     path from the root, and the probability of every node on it. Classifiers add the labels, which
     `threshold` and `confidence` change, and their `top_k` best classes. With `k`, `height` or
@@ -177,44 +171,36 @@ async def predict(
         if body.calibration is not None:
             CALIBRATIONS.require_of_tree(service, tenant, body.calibration, tree_id, "calibration")
         inputs = resolve(service, tenant, body.inputs, image_roles(record.method))
-        given = body.model_dump(exclude={"inputs", "expires_at"}, exclude_none=True)
-        options = {"tree": tree_id, **given}
-        fields = {
-            "method": record.method,
-            "inputs": inputs.refs,
-            "options": options,
-            "expires_at": body.expires_at,
-        }
-        return Draft(fields, inputs.inline)
+        given = body.model_dump(include=set(PredictionTerms.model_fields), exclude_none=True)
+        return Draft(
+            PredictionTerms(tree=tree_id, **given), record.method, inputs.refs, inputs.inline
+        )
 
     async def result(done: Record, headers: Headers) -> Response:
         return await _placed(request, service, done, form, headers)
 
-    content = await request.body()
-    return await result_of("predict", submission, content, draft, result, prefer=prefer)
+    return Work(draft, result)
 
 
-@of_models.post(
+@mount_create(
+    of_models,
     "/v1/models/{model_id}/predictions",
+    "predict",
     operation_id="predict_with_model",
     summary="Place new rows with a model",
-    response_class=Response,
-    responses={
-        **PLACED,
-        202: {"model": JobBody, "description": "The prediction takes longer; follow the job."},
-        **responses(*REFUSALS, "not-acceptable"),
-    },
+    status_code=200,
+    ended=PLACED,
+    refusals=(*OF_TREE, "not-acceptable"),
 )
 async def predict_with_model(
     submission: SubmissionDep,
     model_id: ModelId,
     body: PredictionRequest,
-    prefer: Prefer = None,
     accept: Accept = None,
-) -> Response:
+) -> Work:
     """As predictions with the model's tree."""
     await to_thread.run_sync(model_file, submission.service, submission.tenant, model_id)
-    return await predict(submission, sibling(model_id, "tr"), body, prefer, accept)
+    return await predict(submission, sibling(model_id, "tr"), body, accept)
 
 
 @router.get(
@@ -223,7 +209,7 @@ async def predict_with_model(
     summary="Predictions of a job",
     response_class=Response,
     responses={
-        **PLACED,
+        200: PLACED,
         **responses(*ANYWHERE, "not-found", "not-acceptable", "conflict"),
     },
 )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from app.creation.expiry import ExpiresAtField
-from app.creation.fields import MOST_BEST, Given
+from app.creation.fields import MOST_BEST, Given, NewWork
 from models.parameters import Exact
 
 
-class PredictionRequest(Exact):
+class PredictionRequest(Exact, NewWork):
     """New rows, as the inputs that the tree's method takes."""
 
     model_config = ConfigDict(
@@ -75,7 +74,6 @@ class PredictionRequest(Exact):
         description="With `calibration`: the bound that is kept, in place of the calibration's "
         "own. Its rows may be too few for it.",
     )
-    expires_at: ExpiresAtField = None
 
     @model_validator(mode="after")
     def _alpha_of_a_calibration(self) -> PredictionRequest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
-from app.creation.named import LOCATION
+from app.creation.creation import LOCATION
 from app.http.addresses import address
 from app.http.bodies import StrictRoute
 from app.http.dependencies import Caller, Service, ServiceDep, ShareId, Tenant, TreeId

@@ -8,10 +8,8 @@ from typing import Any
 from anyio import to_thread
 from fastapi import APIRouter, Response
 
-from app.creation.creation import Draft, Headers, SubmissionDep
+from app.creation.creation import Draft, Headers, SubmissionDep, Work, mount_create
 from app.creation.inputs import resolve
-from app.creation.job_schemas import JobBody
-from app.creation.of_trees import REFUSALS, result_of
 from app.http.bodies import StrictRoute
 from app.http.dependencies import JobId, ModelId, Service, ServiceDep, Tenant
 from app.http.json_parts import json_object
@@ -19,7 +17,6 @@ from app.http.problems import ANYWHERE, Refused, not_found, refused_at, response
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import model_tree_record
 from app.http.streaming import Turn, streamed
-from app.http.waiting import Prefer
 from app.resources.evaluations.classifiers.schemas import (
     EXAMPLE,
     EvaluationTables,
@@ -29,6 +26,7 @@ from app.resources.evaluations.classifiers.schemas import (
 from models.errors import UsageError
 from models.registry import known, methods
 from workers.artifacts import results
+from workers.kinds.evaluate import EvaluationOptions
 from workers.model import Record, sibling
 
 router = APIRouter(tags=["models"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
@@ -37,27 +35,24 @@ _BYTES = 1 << 20
 _OPTIONS = {"metrics", "by", "top_k", "threshold", "bootstrap", "seed"}
 
 
-@router.post(
+@mount_create(
+    router,
     "/v1/models/{model_id}/evaluations",
+    "evaluate",
     operation_id="evaluate_model",
     summary="Evaluate a classifier",
-    response_class=Response,
-    responses={
-        200: {
-            "model": ModelEvaluation,
-            "description": "What the model does on the rows.",
-            "content": {"application/json": {"example": EXAMPLE}},
-        },
-        202: {"model": JobBody, "description": "The evaluation takes longer; follow the job."},
-        **responses(*REFUSALS),
+    status_code=200,
+    ended={
+        "model": ModelEvaluation,
+        "description": "What the model does on the rows.",
+        "content": {"application/json": {"example": EXAMPLE}},
     },
 )
 async def evaluate_model(
     submission: SubmissionDep,
     model_id: ModelId,
     body: ModelEvaluationRequest,
-    prefer: Prefer = None,
-) -> Response:
+) -> Work:
     """Metrics of a classifier on rows whose true labels are given, with standard errors, and tables
     by level, by size of class and by class. Labels are names of nodes or paths of names. An
     evaluation that takes longer becomes a job whose `result.evaluation` has the metrics and whose
@@ -72,20 +67,13 @@ async def evaluate_model(
     def draft() -> Draft:
         inputs = resolve(service, tenant, {**body.inputs, "labels": body.labels})
         given = body.model_dump(include=_OPTIONS, exclude_none=True)
-        options = {"tree": record.id, "model": model_id, **given}
-        fields = {
-            "method": record.method,
-            "inputs": inputs.refs,
-            "options": options,
-            "expires_at": body.expires_at,
-        }
-        return Draft(fields, inputs.inline)
+        options = EvaluationOptions(tree=record.id, model=model_id, **given)
+        return Draft(options, record.method, inputs.refs, inputs.inline)
 
     async def result(done: Record, headers: Headers) -> Response:
         return await _evaluated(service, done, headers)
 
-    content = await submission.request.body()
-    return await result_of("evaluate", submission, content, draft, result, prefer=prefer)
+    return Work(draft, result)
 
 
 @router.get(

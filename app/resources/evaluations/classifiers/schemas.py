@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from app.creation.expiry import ExpiresAtField
-from app.creation.fields import MOST_BEST, Given, Inputs
+from app.creation.fields import MOST_BEST, Given, Inputs, NewWork
 from models.metrics.classification.scores import MetricId
 from models.metrics.classification.tables import DEFAULT_TABLES, TableId
 from models.parameters import Exact
@@ -46,7 +46,7 @@ def _none_or_enough(n_draws: int) -> int:
     return n_draws
 
 
-class ModelEvaluationRequest(Exact):
+class ModelEvaluationRequest(Exact, NewWork):
     """Rows, and the labels that they truly have."""
 
     model_config = ConfigDict(

@@ -5,19 +5,16 @@ from __future__ import annotations
 from anyio import to_thread
 from fastapi import APIRouter, Response
 
-from app.creation.creation import Draft, Headers, SubmissionDep
+from app.creation.creation import Draft, Headers, SubmissionDep, Work, mount_create
 from app.creation.fields import Inputs
 from app.creation.inputs import resolve
-from app.creation.job_schemas import JobBody
-from app.creation.of_trees import REFUSALS, result_of
 from app.http.addresses import address
 from app.http.bodies import StrictRoute
 from app.http.dependencies import ModelId, Service
 from app.http.etags import answer
-from app.http.problems import not_found, responses
+from app.http.problems import not_found
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import model_tree_record
-from app.http.waiting import Prefer
 from app.resources.datasets.routes import LOCATION
 from app.resources.datasets.schemas import EXAMPLE, DatasetBody
 from app.resources.datasets.submission import require_room
@@ -25,6 +22,7 @@ from app.resources.models.transformations.schemas import TransformationRequest
 from models.errors import UsageError
 from models.registry import known, methods
 from workers.artifacts.trees import TreeRecord
+from workers.kinds.transform import TransformationOptions
 from workers.model import Record, sibling
 
 router = APIRouter(tags=["models"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
@@ -40,29 +38,24 @@ _EXAMPLE = {
 }
 
 
-@router.post(
+@mount_create(
+    router,
     "/v1/models/{model_id}/transformations",
+    "transform",
     operation_id="transform_with_model",
     summary="Transform rows with a model",
-    status_code=201,
-    response_class=Response,
-    responses={
-        201: {
-            "model": DatasetBody,
-            "description": "The transformed rows are a new dataset.",
-            "headers": LOCATION,
-            "content": {"application/json": {"example": _EXAMPLE}},
-        },
-        202: {"model": JobBody, "description": "The transformation takes longer; follow the job."},
-        **responses(*REFUSALS),
+    ended={
+        "model": DatasetBody,
+        "description": "The transformed rows are a new dataset.",
+        "headers": LOCATION,
+        "content": {"application/json": {"example": _EXAMPLE}},
     },
 )
 async def transform_with_model(
     submission: SubmissionDep,
     model_id: ModelId,
     body: TransformationRequest,
-    prefer: Prefer = None,
-) -> Response:
+) -> Work:
     """A new dataset with the rows, given as the inputs that the model takes, under the
     transformation that its method learned (`outputs` in the catalogue has `transformation`). They
     are prepared as those of the fit were. The dataset is npy, float32 if the rows are, and stays
@@ -76,14 +69,13 @@ async def transform_with_model(
     def draft() -> Draft:
         inputs = resolve(service, tenant, body.inputs)
         require_room(service, 0)
-        fields = {
-            "method": record.method,
-            "name": body.name or _name(service, record, body.inputs),
-            "inputs": inputs.refs,
-            "options": {"model": model_id},
-            "expires_at": body.expires_at,
-        }
-        return Draft(fields, inputs.inline)
+        return Draft(
+            TransformationOptions(model=model_id),
+            record.method,
+            inputs.refs,
+            inputs.inline,
+            name=_name(service, record, body.inputs),
+        )
 
     async def result(done: Record, headers: Headers) -> Response:
         dataset_id = sibling(done.id, "ds")
@@ -94,8 +86,7 @@ async def transform_with_model(
         body = DatasetBody.of(dataset)
         return answer(submission.request, body, status=201, headers={**location, **headers})
 
-    content = await submission.request.body()
-    return await result_of("transform", submission, content, draft, result, prefer=prefer)
+    return Work(draft, result)
 
 
 def _require_transformation(model_id: str, method_id: str) -> None:

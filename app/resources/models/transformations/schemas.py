@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pydantic import ConfigDict, Field
 
-from app.creation.expiry import ExpiresAtField
-from app.creation.fields import Inputs, Name
+from app.creation.fields import Inputs, Name, NewWork
 from models.parameters import Exact
 
 
-class TransformationRequest(Exact):
+class TransformationRequest(Exact, NewWork):
     """Rows for a model to transform."""
 
     model_config = ConfigDict(
@@ -27,4 +26,3 @@ class TransformationRequest(Exact):
         description="A name for the new dataset; by default that of the rows' dataset, else of the "
         "model, and ', transformed'.",
     )
-    expires_at: ExpiresAtField = None

@@ -9,19 +9,19 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Response
 
 from app.creation.annotation_schemas import DescriptionQuery, TagsQuery
-from app.creation.creation import Draft, Headers, SubmissionDep
-from app.creation.job_schemas import JobBody
-from app.creation.of_trees import result_of
+from app.creation.creation import OF_TREE, Draft, Headers, SubmissionDep, Work, mount_create
+from app.creation.expiry import ExpiresAt
+from app.creation.fields import NewWork, WebhookQuery
 from app.http.addresses import address
 from app.http.bodies import read_bounded
 from app.http.etags import answer
-from app.http.problems import Refused, responses
+from app.http.problems import Refused
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of
-from app.http.waiting import Prefer
 from app.resources.trees.forms import FORMS, form_etag
 from app.resources.trees.schemas import TREE_EXAMPLE, TreeSummary
 from workers.formats.trees import FORMATS
+from workers.kinds.import_ import ImportOptions
 from workers.model import Record, sibling
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
@@ -60,34 +60,16 @@ def _import_body() -> dict[str, Any]:
     }
 
 
-@router.post(
+@mount_create(
+    router,
     "",
-    status_code=201,
+    "import",
     operation_id="import_tree",
     summary="Import a tree",
     response_model=TreeSummary,
-    responses={
-        201: {
-            "content": {"application/json": {"example": TREE_EXAMPLE}},
-            "headers": {
-                "Location": {"description": "Address of the tree.", "schema": {"type": "string"}}
-            },
-        },
-        202: {"model": JobBody, "description": "The import takes longer; follow the job."},
-        **responses(
-            "unauthenticated",
-            "forbidden",
-            "malformed",
-            "conflict",
-            "too-large",
-            "unsupported-format",
-            "unusable-input",
-            "idempotency-mismatch",
-            "quota-exceeded",
-            "unavailable",
-            "full",
-        ),
-    },
+    ended={"content": {"application/json": {"example": TREE_EXAMPLE}}},
+    refusals=tuple(code for code in OF_TREE if code not in ("not-found", "invalid-request")),
+    default_wait_s=WAIT_S,
     openapi_extra=_import_body(),
 )
 async def import_tree(
@@ -95,8 +77,9 @@ async def import_tree(
     name: Annotated[str | None, Query(max_length=1000, description="Any text.")] = None,
     description: DescriptionQuery = None,
     tags: TagsQuery = (),
-    prefer: Prefer = None,
-) -> Response:
+    webhook: WebhookQuery = None,
+    expires_at: ExpiresAt = None,
+) -> Work:
     """A ground-truth hierarchy or another tool's tree: Newick (`text/x-nh`), Nexus with one tree
     (`text/x-nexus`), flat or nested JSON, a SciPy linkage (`application/x-npy`), or one class path
     `a/b/c` per line (`text/plain`). Rows are the leaves in order, of a flat list as listed; leaves
@@ -114,14 +97,7 @@ async def import_tree(
     digest = await to_thread.run_sync(lambda: sha256(content).hexdigest())
 
     def draft() -> Draft:
-        fields = {
-            "method": "import",
-            "options": {"format": FORMATS[media]},
-            "name": name,
-            "description": description,
-            "tags": tags,
-        }
-        return Draft(fields, {"content": content})
+        return Draft(ImportOptions(format=FORMATS[media]), inline={"content": content})
 
     async def result(done: Record, headers: Headers) -> Response:
         tree_id = sibling(done.id, "tr")
@@ -135,12 +111,14 @@ async def import_tree(
             etag=form_etag(record, FORMS[0]),
         )
 
-    return await result_of(
-        "import",
-        submission,
-        "\n".join([digest, media, repr((name, description, tags))]).encode(),
-        draft,
-        result,
-        prefer=prefer,
-        default_wait_s=min(WAIT_S, settings.max_wait_s),
+    new = NewWork(
+        name=name,
+        description=description,
+        tags=list(tags),
+        webhook=webhook,
+        expires_at=expires_at,
     )
+    # As before webhooks: the same request has the same fingerprint in a repeat after an update.
+    asked = (name, description, tags, *(each for each in (webhook, expires_at) if each))
+    fingerprint = "\n".join([digest, media, repr(asked)]).encode()
+    return Work(draft, result, new, fingerprint)
