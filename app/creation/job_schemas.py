@@ -40,6 +40,7 @@ EXAMPLE: dict[str, Any] = {
     },
     "warnings": [],
     "error": None,
+    "retry": None,
     "webhook": None,
     "expires_at": None,
     "created_at": "2026-11-21T17:00:00.000000Z",
@@ -70,6 +71,19 @@ class WebhookBody(BaseModel):
     attempts: int = Field(description="How many times it was sent.")
     next_at: str | None = Field(description="When it is sent next, as RFC 3339 in UTC.")
     reason: str | None = Field(description="Why it failed last time.")
+
+
+class RetryBody(BaseModel):
+    """Why a job is tried again."""
+
+    model_config = ConfigDict(title="Retry")
+
+    attempt: int = Field(description="The number of the attempt that was given up.")
+    error: ProblemDict | None = Field(
+        description="Why: a problem of the worker, its process or a store."
+    )
+    counted: bool = Field(description="Whether the attempt counts among those that a job has.")
+    at: str = Field(description="When, as RFC 3339 in UTC.")
 
 
 class AdvanceBody(BaseModel):
@@ -109,6 +123,7 @@ class JobBody(BaseModel):
     result: ResultDict | None = Field(description="Null until the job has succeeded.")
     warnings: list[str]
     error: ProblemDict | None = Field(description="The problem, if it failed.")
+    retry: RetryBody | None = Field(description="Why it was last tried again; null if it was not.")
     webhook: WebhookBody | None = Field(description="Null if none was requested.")
     expires_at: str | None = Field(
         description="When it is removed with its tree and model, as RFC 3339 in UTC; null if that "

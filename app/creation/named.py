@@ -97,6 +97,11 @@ class NamedJobs(Generic[Body]):
         return self.kind.noun
 
     @property
+    def checked_id(self) -> Any:
+        """Checks the id of one in a path."""
+        return checked(self.noun, self.kind.prefix)
+
+    @property
     def path(self) -> str:
         return f"/v1/{self.noun}s"
 
@@ -196,7 +201,7 @@ class NamedJobs(Generic[Body]):
 
     def mount_get(self, router: APIRouter, example: dict[str, Any], description: str) -> None:
         """Add the route of one, for those that have one form."""
-        own_id_of = checked(self.noun, self.kind.prefix)
+        own_id_of = self.checked_id
 
         @router.get(
             f"{self.path}/{{{self.noun}_id}}".removeprefix(router.prefix),
@@ -232,7 +237,7 @@ class NamedJobs(Generic[Body]):
 
         etags : those that one has now, in its forms.
         """
-        own_id_of = checked(self.noun, self.kind.prefix)
+        own_id_of = self.checked_id
         page = {"items": [example], "next_cursor": None}
         filters_of = Depends(_filters_with_tree if self.of_tree else _filters)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Request, Response
 
@@ -14,7 +14,7 @@ from app.creation.named import NamedJobs
 from app.creation.result_schemas import Row
 from app.creation.steps import check_shapes, find_method, image_roles, queue_of
 from app.http.bodies import StrictRoute
-from app.http.dependencies import ComparisonId, Service, ServiceDep, Tenant
+from app.http.dependencies import Service, ServiceDep, Tenant
 from app.http.etags import etag_of
 from app.http.forms import Chunks, Form, mount, respond
 from app.http.problems import Refused, refused_at, responses
@@ -33,6 +33,7 @@ router = APIRouter(
     prefix="/v1/comparisons", tags=["comparisons"], route_class=StrictRoute, dependencies=ONLY_KNOWN
 )
 COMPARISONS = NamedJobs("compare", Comparison, of_tree=False)
+ComparisonId = Annotated[str, COMPARISONS.checked_id]
 
 
 _DONE: dict[str, Any] = {"application/json": {"example": EXAMPLE}}
