@@ -74,16 +74,13 @@ async def _filters_with_tree(
 
 
 @dataclass(frozen=True, slots=True)
-class NamedJobs(Generic[Body]):
-    """One kind of them.
+class Named:
+    """The jobs of one kind, each with an id and an address of its own.
 
-    kind_name : of the job, which is also what the job has as its method. body : its state over the
-    wire. of_tree : whether each is of one tree, by which the list is filtered.
+    kind_name : of the job, which is also what the job has as its method.
     """
 
     kind_name: str
-    body: type[Body]
-    of_tree: bool = True
 
     @property
     def kind(self) -> NamedKind[Any]:
@@ -97,13 +94,13 @@ class NamedJobs(Generic[Body]):
         return self.kind.noun
 
     @property
+    def path(self) -> str:
+        return f"/v1/{self.noun}s"
+
+    @property
     def checked_id(self) -> Any:
         """Checks the id of one in a path."""
         return checked(self.noun, self.kind.prefix)
-
-    @property
-    def path(self) -> str:
-        return f"/v1/{self.noun}s"
 
     def record(self, service: Service, tenant: str, own_id: str) -> Record | None:
         """The job of one; None if there is none. Blocks."""
@@ -157,6 +154,18 @@ class NamedJobs(Generic[Body]):
                 f"{noun.capitalize()} {own_id!r} is of tree {made_for!r}, not of {tree_id!r}.",
                 *pointer,
             )
+
+
+@dataclass(frozen=True, slots=True)
+class NamedJobs(Named, Generic[Body]):
+    """The same, with their list.
+
+    body : the state of one over the wire. of_tree : whether each is of one tree, by which the list
+    is filtered.
+    """
+
+    body: type[Body]
+    of_tree: bool = True
 
     async def table(
         self,
