@@ -1,9 +1,8 @@
 """Methods of other distributions: plug-ins, named by the entry points `umbel.methods`.
 
 An entry point is called as its method and gives a `Method`, its class or an instance. One that
-cannot be used is left out, with the problem as a sentence: the service works without it. The
-entry points of all distributions are read once, in a few milliseconds; a plug-in is imported where
-a method's module would be (`models.registry`).
+cannot be used is left out, with the problem as a sentence: the service works without it. A plug-in
+is imported where a method's module would be (`models.registry`).
 """
 
 from __future__ import annotations
@@ -14,17 +13,15 @@ import logging
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib import metadata
 from typing import Any
 
 from pydantic import ValidationError
 
+from models.entry_points import Entry
 from models.method import Input, Method, Paper
 from models.parameters import Params
 from models.running import packages
 
-GROUP = "umbel.methods"
 OUTPUTS = ("tree", "model", "logits", "transformation", "pictures", "confusions", "ball")
 
 _ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -44,42 +41,12 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """An entry point of a distribution, not imported yet."""
-
-    name: str
-    distribution: str
-    version: str
-    point: metadata.EntryPoint
-
-
-@dataclass(frozen=True, slots=True)
 class Plugin:
     """An entry point and its method; or, where that cannot be used, why."""
 
     entry: Entry
     method: Method[Any] | None = None
     problem: str | None = None
-
-
-@cache
-def entries() -> tuple[Entry, ...]:
-    """The entry points of all installed distributions, in order of name and distribution."""
-    found: dict[str, list[Entry]] = {}
-    for distribution in metadata.distributions():
-        # Not `metadata.entry_points`, which one wrong file of whatever distribution breaks.
-        if GROUP not in (distribution.read_text("entry_points.txt") or ""):
-            continue
-        found.setdefault(
-            distribution.name,
-            [
-                Entry(point.name, distribution.name, distribution.version, point)
-                for point in distribution.entry_points
-                if point.group == GROUP
-            ],
-        )
-    every = [entry for own in found.values() for entry in own]
-    return tuple(sorted(every, key=lambda entry: (entry.name, entry.distribution)))
 
 
 def refused(entry: Entry, problem: str) -> Plugin:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from models import plugins, registry
+from models import entry_points, registry
 from tests.conftest import ROOT
 
 TOY = Path(__file__).parent / "toy_methods"
-CACHES = (registry.methods, registry.plugins, registry._plugged, plugins.entries)
+CACHES = (registry.methods, registry.plugins, registry._plugged, entry_points.entries)
 
 
 @pytest.fixture(scope="session")

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from models import plugins, registry
+from models import entry_points, registry
+from models.entry_points import GROUP, Entry
 from models.method import Fitted, Input, Method, Paper
 from models.parameters import Params
-from models.plugins import GROUP, Entry, load, problem_of
+from models.plugins import load, problem_of
 
 PROBLEMS = {
     "gone": "toy_methods.gone:Gone cannot be imported: ModuleNotFoundError.",
@@ -61,7 +62,7 @@ def test_one_is_imported_when_it_is_asked_for() -> None:
 def test_of_two_distributions_with_one_id_the_first_in_order_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    [first] = [entry for entry in plugins.entries() if entry.name == "median-split"]
+    [first] = [entry for entry in entry_points.entries() if entry.name == "median-split"]
     second = Entry(first.name, "zoo", "1.0", first.point)
     monkeypatch.setattr(registry, "entries", lambda: (first, second))
     assert [plugin.problem for plugin in registry.plugins()] == [
@@ -82,7 +83,7 @@ def test_a_distribution_whose_entry_points_cannot_be_read_harms_nobody(
 
 
 def test_where_there_is_none_the_methods_are_umbels() -> None:
-    assert plugins.entries() == ()
+    assert entry_points.entries() == ()
     assert registry.methods() == registry.built_in()
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from umbel_client.catalogue import METHODS, MethodFacts
+from umbel_client.catalogue import METHODS
 from umbel_client.errors import InputError
 from umbel_client.inputs import COLUMNS, File
 
@@ -88,15 +89,13 @@ def parameter_of(text: str) -> Any:
         return text
 
 
-def method_of(name: str) -> MethodFacts:
-    """What is known of a method. Raises InputError that names those that are near."""
+def unknown(name: str) -> str:
+    """The sentence that there is no such method, with those that are near."""
     import difflib
 
-    if name in METHODS:
-        return METHODS[name]
     near = difflib.get_close_matches(name, METHODS, n=3)
     meant = f" Is {' or '.join(map(repr, near))} meant?" if near else ""
-    raise InputError("method", f"there is no method {name!r}.{meant} `umbel methods` lists them.")
+    return f"there is no method {name!r}.{meant} `umbel methods` lists them."
 
 
 def assignments_of(what: str, text: str, known: tuple[str, ...]) -> dict[str, Any]:
@@ -121,6 +120,8 @@ def assignments_of(what: str, text: str, known: tuple[str, ...]) -> dict[str, An
 def compared(text: str) -> tuple[str, Mapping[str, Any]]:
     """A run of a comparison: `kmeans`, or `kmeans:n_clusters=10,seed=1`."""
     method, _, params = text.partition(":")
-    facts = method_of(method)
-    values = assignments_of(method, params, facts.params) if params else {}
+    # Of a plug-in's method, which the service knows: each name before a `=`.
+    facts = METHODS.get(method)
+    known = tuple(re.findall(r"(?:^|,)(\w+)=", params)) if facts is None else facts.params
+    values = assignments_of(method, params, known) if params else {}
     return method, {name: parameter_of(value) for name, value in values.items()}
