@@ -82,22 +82,22 @@ def test_a_job_of_it_over_http(service: Service) -> None:
     assert job["status"] == "succeeded", job
     tree = f"/v1/trees/{job['result']['tree']}"
     assert service.client.get(f"{tree}.png").content.startswith(b"\x89PNG")
-    body = {"model": job["result"]["model"], "inputs": {"features": [[0.0, 9.0], [3.0, 9.0]]}}
-    answer = service.client.post("/v1/predictions", json=body, headers={"Prefer": "wait=30"})
-    assert answer.status_code in (200, 201), answer.text
+    body = {"inputs": {"features": [[0.0, 9.0], [3.0, 9.0]]}}
+    answer = service.client.post(f"/v1/models/{job['result']['model']}/predictions", json=body)
+    assert [row["leaf"] for row in answer.json()["items"]] == [1, 2]
 
 
 def test_wrong_parameters_of_it_are_refused(service: Service) -> None:
     answer = service.client.post("/v1/jobs", json={**BODY, "params": {"feature": -1}})
     assert answer.status_code == 422
     job = service.ended(service.submit({**BODY, "params": {"feature": 9}}))
-    assert "There is no column 9" in job["problem"]["detail"]
+    assert "There is no column 9" in job["error"]["detail"]
 
 
 def test_the_client_runs_it(service: Service) -> None:
     with Umbel(service.url) as umbel:
         tree = umbel.run("median-split", features=np.array(ROWS), feature=0)
-        assert sides(tree.labels(k=2)) == SIDES
+        assert sides(tree.assignments(k=2)) == SIDES
         comparison = umbel.compare(["hac", ("median-split", {"feature": 1})], features=ROWS)
         assert [row["error"] for row in comparison.table] == [None, None]
 
@@ -143,7 +143,7 @@ def test_its_results_are_read_when_it_is_gone(service: Service, data_dir: Path) 
         assert without.client.get(f"/v1/jobs/{job['id']}").json() == job
         assert without.client.get(f"/v1/trees/{tree}.nwk").status_code == 200
         assert without.client.get(f"/v1/models/{model}").status_code == 200
-        body = {"model": model, "inputs": {"features": ROWS}}
-        answer = without.client.post("/v1/predictions", json=body)
-        assert answer.status_code == 422, answer.text
-        assert answer.json()["type"] == "/problems/unknown-method"
+        body = {"inputs": {"features": ROWS}}
+        answer = without.client.post(f"/v1/models/{model}/predictions", json=body)
+        failed = without.ended(answer.json()["id"])
+        assert failed["error"]["type"] == "/problems/unknown-method"

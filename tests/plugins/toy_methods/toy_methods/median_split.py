@@ -38,7 +38,7 @@ class MedianSplit(Method[MedianSplitParams]):
     id = "median-split"
     family = "toys"
     title = "Median split"
-    paper = Paper("Applications of an Urn", 1898)
+    paper = Paper("Statistical Methods for Research Workers", 1925)
     Params = MedianSplitParams
     inputs = {"features": Input(description="One row per point.")}
     outputs = ("tree", "model")
