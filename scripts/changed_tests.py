@@ -70,7 +70,7 @@ RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("app/dashboard/*", ("tests/dashboard",)),
     ("tests/dashboard/js/*", ()),
     ("app/sample/*", ("tests/app", "tests/e2e/test_demo.py")),
-    ("app/pictures/*", ("tests/app/pictures", "tests/app/routes")),
+    ("app/pictures/*", ("tests/app/pictures", "tests/app/resources")),
     ("workers/stores/redis/lua/*", ("tests/workers/stores/redis", "tests/workers/jobs")),
     ("client/*", ("tests/client",)),
     ("scripts/write_docs.py", ("tests/test_docs.py",)),

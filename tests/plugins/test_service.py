@@ -16,6 +16,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.e2e.conftest import Service, running
 from umbel_client import Umbel
+from umbel_client.problems import UnknownMethod
 
 ROWS = [[0.1, 3.0], [0.4, 1.0], [2.0, 1.0], [2.1, 5.0], [0.2, 2.0], [1.9, 0.0]]
 SIDES = [0, 0, 1, 1, 0, 1]
@@ -121,6 +122,9 @@ def test_the_command_runs_it_on_a_file(service: Service, path: str, tmp_path: Pa
     alone = os.pathsep.join(map(str, (ROOT, ROOT / "client")))
     command(alone, tmp_path, *run, UMBEL_URL=service.url)
     assert sides(np.load(tmp_path / "rows.npy")) == SIDES
+    words = ("median-split:feature=1", "hac", "--features", "x.npy", "--url", service.url)
+    assert "median-split" in command(alone, tmp_path, "compare", *words)
+    assert "median-split" in command(alone, tmp_path, "methods", "--url", service.url)
     (tmp_path / "rows.npy").unlink()
     command(path, tmp_path, *run)
     assert sides(np.load(tmp_path / "rows.npy")) == SIDES
@@ -143,7 +147,5 @@ def test_its_results_are_read_when_it_is_gone(service: Service, data_dir: Path) 
         assert without.client.get(f"/v1/jobs/{job['id']}").json() == job
         assert without.client.get(f"/v1/trees/{tree}.nwk").status_code == 200
         assert without.client.get(f"/v1/models/{model}").status_code == 200
-        body = {"inputs": {"features": ROWS}}
-        answer = without.client.post(f"/v1/models/{model}/predictions", json=body)
-        failed = without.ended(answer.json()["id"])
-        assert failed["error"]["type"] == "/problems/unknown-method"
+        with Umbel(without.url) as umbel, pytest.raises(UnknownMethod):
+            umbel.model(model).predict(features=ROWS)

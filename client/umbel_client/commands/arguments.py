@@ -19,7 +19,15 @@ from umbel_client.commands.options import (
     command,
     service_options,
 )
-from umbel_client.commands.plugged import Installed, Known, KnownParsers, Plugged, of_words, text_of
+from umbel_client.commands.plugged import (
+    Installed,
+    Known,
+    KnownParsers,
+    Plugged,
+    plugged_of,
+    service_in,
+    text_of,
+)
 from umbel_client.commands.values import unknown
 from umbel_client.version import VERSION
 
@@ -42,6 +50,7 @@ def add_commands(
 
     installed : gives the methods of plug-ins of the server that is installed beside the client.
     """
+    parser.set_defaults(installed=installed)
     _run(commands, installed)
     _evaluate(commands)
     _predict(commands)
@@ -52,7 +61,7 @@ def add_commands(
     _consensus(commands)
     _jobs(commands)
     kept_arguments.add_commands(commands)
-    _methods(commands, installed)
+    _methods(commands)
     _mcp(commands)
     _completion(parser, commands)
 
@@ -102,7 +111,8 @@ def _plugged(words: Sequence[str], installed: Installed) -> Plugged:
     from umbel_client.commands.work import guarded
 
     found: list[Plugged] = []
-    status = guarded(lambda _: found.append(of_words(words, installed)), argparse.Namespace())
+    service = service_in(words, installed)
+    status = guarded(lambda arguments: found.append(plugged_of(arguments)), service)
     if status:
         raise SystemExit(status)
     return found[0]
@@ -391,12 +401,12 @@ def _jobs(commands: Commands) -> None:
     parser.set_defaults(run=Late("jobs"))
 
 
-def _methods(commands: Commands, installed: Installed) -> None:
+def _methods(commands: Commands) -> None:
     parser = commands.add_parser("methods", help="the methods, or what one of them takes")
     parser.add_argument("method", nargs="?", metavar="id", choices=Known(METHODS))
     parser.add_argument("--url", help="of a service that may have further methods")
     parser.add_argument("--json", action="store_true", help="for other programs")
-    parser.set_defaults(run=Late("methods"), installed=installed)
+    parser.set_defaults(run=Late("methods"))
 
 
 def _mcp(commands: Commands) -> None:

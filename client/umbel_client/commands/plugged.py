@@ -64,14 +64,21 @@ def of_service(url: str) -> Plugged:
     return Plugged(others, [each for each in plugins.get("plugins", ()) if each["problem"]])
 
 
-def of_words(words: Sequence[str], installed: Installed) -> Plugged:
-    """Those of the service that the words of a command name. Raises as `of_service`."""
+def plugged_of(arguments: argparse.Namespace) -> Plugged:
+    """Those that a command can use: of the service of --url or UMBEL_URL, else what is installed.
+    Raises as `of_service`."""
+    own = arguments.data_dir is not None
+    url = arguments.url or (None if own else os.environ.get("UMBEL_URL"))
+    found: Plugged = arguments.installed() if url is None else of_service(url)
+    return found
+
+
+def service_in(words: Sequence[str], installed: Installed) -> argparse.Namespace:
+    """What `plugged_of` reads, from the words of a command that are not parsed yet."""
     options = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     options.add_argument("--url")
     options.add_argument("--data-dir")
-    given, _ = options.parse_known_args([word for word in words if word not in ("-h", "--help")])
-    url = given.url or (None if given.data_dir else os.environ.get("UMBEL_URL"))
-    return installed() if url is None else of_service(url)
+    return options.parse_known_args(words, argparse.Namespace(installed=installed))[0]
 
 
 def text_of(entry: Mapping[str, Any]) -> str:

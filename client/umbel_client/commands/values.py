@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -117,11 +116,20 @@ def assignments_of(what: str, text: str, known: tuple[str, ...]) -> dict[str, An
     return dict(values)
 
 
-def compared(text: str) -> tuple[str, Mapping[str, Any]]:
-    """A run of a comparison: `kmeans`, or `kmeans:n_clusters=10,seed=1`."""
+def compared(text: str, others: Callable[[], Mapping[str, Any]]) -> tuple[str, Mapping[str, Any]]:
+    """A run of a comparison: `kmeans`, or `kmeans:n_clusters=10,seed=1`.
+
+    others : gives the catalogue's entries of methods that the client does not know. Raises
+    InputError for a method that is in neither.
+    """
     method, _, params = text.partition(":")
-    # Of a plug-in's method, which the service knows: each name before a `=`.
     facts = METHODS.get(method)
-    known = tuple(re.findall(r"(?:^|,)(\w+)=", params)) if facts is None else facts.params
+    if facts is None:
+        entry = others().get(method)
+        if entry is None:
+            raise InputError("method", unknown(method))
+        known = tuple(entry["params"].get("properties", {}))
+    else:
+        known = facts.params
     values = assignments_of(method, params, known) if params else {}
     return method, {name: parameter_of(value) for name, value in values.items()}

@@ -15,7 +15,7 @@ from umbel_client.catalogue import METHODS
 from umbel_client.client import Umbel
 from umbel_client.commands import outputs
 from umbel_client.commands.outputs import put, say
-from umbel_client.commands.plugged import of_service, text_of
+from umbel_client.commands.plugged import of_service, plugged_of, text_of
 from umbel_client.commands.values import (
     CUTS,
     PICTURES,
@@ -387,7 +387,7 @@ def name(arguments: Namespace) -> None:
 
 def compare(arguments: Namespace) -> None:
     """`umbel compare`."""
-    runs = [compared(text) for text in arguments.methods]
+    runs = [compared(text, lambda: plugged_of(arguments).methods) for text in arguments.methods]
     inputs = {
         role: input_of(role, text)
         for role in ("features", "logits", "labels", "hierarchy")
