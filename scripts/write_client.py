@@ -20,7 +20,7 @@ from typing import Any
 
 from app.http.problems import KINDS, UNUSABLE
 from app.resources.methods.schemas import MethodBody
-from models.registry import methods
+from models.registry import built_in
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "client" / "umbel_client"
@@ -59,7 +59,7 @@ ASYNC_CLASSES = (
 
 def files() -> dict[Path, str]:
     """The expected content of every written file, by path."""
-    catalogue = [MethodBody.of(method) for method in methods().values()]
+    catalogue = [MethodBody.of(method) for method in built_in().values()]
     catalogue.sort(key=lambda entry: (entry.family, entry.id))
     families = {
         family: list(members) for family, members in groupby(catalogue, lambda each: each.family)

@@ -63,7 +63,11 @@ def facts_of(method: str) -> Operation[MethodFacts]:
         near = difflib.get_close_matches(method, METHODS, n=3, cutoff=0.5)
         detail = f"There is no method {method!r}; there are {', '.join(near or METHODS)}."
         raise error_of({**_UNKNOWN_METHOD, "detail": detail}) from error
-    entry = json_of(reply, "inputs", "params", "outputs")
+    return facts_in(json_of(reply, "inputs", "params", "outputs"))
+
+
+def facts_in(entry: Mapping[str, Any]) -> MethodFacts:
+    """The names of a method, from its entry of the service's catalogue."""
     return MethodFacts(
         inputs=tuple(entry["inputs"]),
         several=tuple(role for role, each in entry["inputs"].items() if each.get("many")),
