@@ -14,6 +14,7 @@ from app.creation.annotation_schemas import Description, Tags
 from app.creation.result_schemas import ProblemDict, ResultDict
 from app.creation.step_schemas import StepBody
 from workers.jobs.public import public
+from workers.kinds.registry import kinds
 from workers.model import Record, Status
 
 ID = "job_01kamjx5w0n5zr4v8cqe2t7h3f"
@@ -104,8 +105,8 @@ class JobBody(BaseModel):
 
     id: str
     kind: str = Field(
-        description="`fit`, `predict`, `transform`, `evaluate`, `compare`, `consensus`, "
-        "`calibrate`, `drift`, `map`, `heatmap`, `name` or `import`."
+        description=f"One of {', '.join(f'`{kind.name}`' for kind in kinds() if kind.listed)}; "
+        "`import` in a webhook."
     )
     method: str
     name: str | None
