@@ -218,6 +218,19 @@ def test_a_half_made_environment_is_made_anew(tmp_path: Path) -> None:
     assert not install._usable(python)
 
 
+def test_tests_of_packages_and_pips_bytecode_are_removed(tmp_path: Path) -> None:
+    packages = tmp_path / "lib" / "python3.11" / "site-packages"
+    kept = ["scipy/stats/_tests.py", "numpy/testing/utils.py", "other/tests/a.py", "pip/tests/a.py"]
+    gone = ["scipy/stats/tests/test_a.py", "numpy/tests/data/tests/a", "pip/_vendor/__pycache__/a"]
+    for file in (*kept, *gone):
+        (packages / file).parent.mkdir(parents=True, exist_ok=True)
+        (packages / file).touch()
+    install.make_smaller(tmp_path)
+    install.make_smaller(tmp_path)
+    left = [str(path.relative_to(packages)) for path in packages.rglob("*") if path.is_file()]
+    assert sorted(left) == sorted(kept)
+
+
 def test_too_little_room_is_told_before_anything_is_fetched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
