@@ -16,6 +16,7 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 from models import registry
+from models.arrays import Arrays
 from models.data import Data
 from models.method import Fitted, Method
 from models.tree import paths
@@ -135,15 +136,11 @@ def assert_same(result: Fitted, expected: Fitted) -> None:
     for column in ("parent", "height", "size", "name", "leaf_of_point"):
         assert (getattr(result.tree, column) == getattr(expected.tree, column)).all(), column
     assert (result.tree.kind, result.tree.monotone) == (expected.tree.kind, expected.tree.monotone)
-    assert result.tree.extra.keys() == expected.tree.extra.keys()
-    for key, column in result.tree.extra.items():
-        np.testing.assert_array_equal(column, expected.tree.extra[key])
+    assert_same_arrays(result.tree.extra, expected.tree.extra)
     assert (result.model is None) == (expected.model is None)
     if result.model is not None and expected.model is not None:
         assert result.model.facts == expected.model.facts
-        assert result.model.arrays.keys() == expected.model.arrays.keys()
-        for key, array in result.model.arrays.items():
-            np.testing.assert_array_equal(array, expected.model.arrays[key])
+        assert_same_arrays(result.model.arrays, expected.model.arrays)
     assert (result.logits is None) == (expected.logits is None)
     if result.logits is not None:
         np.testing.assert_array_equal(result.logits, expected.logits)
@@ -153,6 +150,12 @@ def assert_same(result: Fitted, expected: Fitted) -> None:
     assert result.metrics == expected.metrics
     assert result.curves == expected.curves
     assert result.warnings == expected.warnings
+
+
+def assert_same_arrays(arrays: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    assert arrays.keys() == expected.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, expected[name])
 
 
 METHODS = list(registry.methods().values())
@@ -182,15 +185,14 @@ def fit(method: Method[Any], data: Data, threads: int = 1, **params: Any) -> Fit
 class Observed:
     """A fit on the example, whose arrays could not be written, and what was seen of it.
 
-    data : the inputs afterwards. fractions, stages : of its progress. n_states : how often it saved
-    a checkpoint.
+    data : the inputs afterwards. fractions, stages : of its progress. states : its checkpoints.
     """
 
     fitted: Fitted
     data: Data
     fractions: list[float]
     stages: set[str]
-    n_states: int
+    states: list[Arrays]
 
 
 @functools.cache
@@ -210,7 +212,7 @@ def observed(method: Method[Any], roles: tuple[str, ...]) -> Observed:
     checkpoint = MemoryCheckpoint()
     params = method.Params(**method.example)
     fitted = method.fit(data, params, watch, checkpoint=checkpoint)
-    return Observed(fitted, data, fractions, stages, len(checkpoint.states))
+    return Observed(fitted, data, fractions, stages, checkpoint.states)
 
 
 def fitted_example(method: Method[Any], roles: tuple[str, ...]) -> Fitted:
