@@ -1,8 +1,8 @@
 """Write the parts of the Python client that follow from the code: `make client`. A test checks.
 
-- `catalogue.py` and `methods/`: from the catalogue of methods, a function for each
-- `problems.py`: an exception for each type of problem
-- `aio/`: the asynchronous classes, from the blocking ones
+- `methods`: from the catalogue of methods, a function for each
+- `problems`: an exception for each type of problem
+- `aio`: the asynchronous classes, from the blocking ones
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from models.registry import methods
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "client" / "umbel_client"
-WRITTEN = ("methods", "aio")
-"""Folders that contain nothing else."""
+WRITTEN = PACKAGE / "_written"
+"""The folder that contains nothing else."""
 
 WIDTH = 96
 BY = "Written by `make client`"
@@ -65,14 +65,14 @@ def files() -> dict[Path, str]:
         family: list(members) for family, members in groupby(catalogue, lambda each: each.family)
     }
     sources = {
-        "catalogue.py": _catalogue(catalogue),
+        "__init__.py": _package(),
         "problems.py": _problems(),
         "methods/__init__.py": _methods(list(families)),
         **{f"methods/{family}.py": _family(family, own) for family, own in families.items()},
         "aio/__init__.py": _aio_package(),
         **{f"aio/{module}.py": _asynchronous(module) for module in ASYNC},
     }
-    return {PACKAGE / name: text for name, text in _formatted(sources).items()}
+    return {WRITTEN / name: text for name, text in _formatted(sources).items()}
 
 
 def _formatted(sources: Mapping[str, str]) -> dict[str, str]:
@@ -106,38 +106,13 @@ def _docstring(*paragraphs: str, indent: int = 0) -> str:
     return textwrap.indent(f'"""{quoted}{closing}"""', margin, lambda line: line.strip() != "")
 
 
-def _catalogue(catalogue: list[MethodBody]) -> str:
-    entries = "".join(
-        f"{entry.id!r}: MethodFacts(inputs={tuple(entry.inputs)!r}, "
-        f"several={tuple(role for role, own in entry.inputs.items() if own.many)!r}, "
-        f"params={tuple(entry.params.get('properties', {}))!r}, "
-        f"outputs={tuple(entry.outputs)!r}),\n"
-        for entry in catalogue
-    )
-    return f'''"""What the client knows of each method. {BY} from the catalogue."""
+def _package() -> str:
+    return f'''"""{BY} from the code; nothing here is edited by hand.
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class MethodFacts:
-    """The names of a method.
-
-    inputs : the roles that it takes. several : those of which a list of inputs may be given.
-    params : the names of its parameters. outputs : what a job of it leaves.
-    """
-
-    inputs: tuple[str, ...]
-    several: tuple[str, ...]
-    params: tuple[str, ...]
-    outputs: tuple[str, ...]
-
-
-METHODS: Mapping[str, MethodFacts] = {{
-{entries}}}
+- `aio`: the client for asyncio, from the blocking one
+- `methods`: a function for each method, from the service's catalogue
+- `problems`: an exception for each type of problem
+"""
 '''
 
 
@@ -272,7 +247,8 @@ def _class_name(family: str) -> str:
 def _methods(families: list[str]) -> str:
     names = [_class_name(family) for family in families]
     imports = "\n".join(
-        f"from umbel_client.methods.{family} import {_class_name(family)}" for family in families
+        f"from umbel_client._written.methods.{family} import {_class_name(family)}"
+        for family in families
     )
     listed = "\n".join(f"- `{family}`" for family in families)
     return f'''"""Every method as a function with its parameters. {BY} from the catalogue.
@@ -295,7 +271,10 @@ class Methods({", ".join(f"{name}[R]" for name in names)}):
     """All methods; each gives what `run` gives: a tree, or one to be awaited."""
 
 
-__all__ = ["Methods"]
+OPTIONS = {tuple(OPTIONS)!r}
+"""Arguments of every function, besides its inputs and parameters."""
+
+__all__ = ["OPTIONS", "Methods"]
 '''
 
 
@@ -332,6 +311,8 @@ from umbel_client.errors import ProblemError
 BY_TYPE: Mapping[str, type[ProblemError]] = {{
 {table}}}
 """The exception for each type of problem."""
+
+__all__ = {["BY_TYPE", *map(_problem_name, order)]!r}
 '''
 
 
@@ -389,7 +370,7 @@ def _asynchronous(module: str) -> str:
         text = re.sub(rf"(?<![\w.`])(?<!Blocking){name}\b(?!`)", f"Async{name}", text)
     for other in ASYNC:
         text = text.replace(
-            f"from umbel_client.{other} import", f"from umbel_client.aio.{other} import"
+            f"from umbel_client.{other} import", f"from umbel_client._written.aio.{other} import"
         )
     first, _, rest = text.partition("\n")
     title = first.strip('"').rstrip(".")
@@ -430,10 +411,9 @@ def write() -> None:
     for path, text in expected.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
-    for folder in WRITTEN:
-        for path in (PACKAGE / folder).glob("*.py"):
-            if path not in expected:
-                path.unlink()
+    for path in WRITTEN.rglob("*.py"):
+        if path not in expected:
+            path.unlink()
 
 
 if __name__ == "__main__":

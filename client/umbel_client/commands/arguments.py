@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from umbel_client.catalogue import METHODS, MethodFacts
 from umbel_client.commands import kept_arguments
 from umbel_client.commands.options import (
     EXIT_CODES,
@@ -18,6 +17,7 @@ from umbel_client.commands.options import (
     command,
     service_options,
 )
+from umbel_client.methods import METHODS, MethodFacts, documentation
 from umbel_client.version import VERSION
 
 
@@ -396,10 +396,6 @@ class _Texts:
 
 def _documented(method: str) -> tuple[str, _Texts]:
     """The method's title, and the texts of its inputs and parameters."""
-    import inspect
-
-    from umbel_client.methods import Methods
-
-    docstring = inspect.getdoc(getattr(Methods, method.replace("-", "_"))) or ""
+    docstring = documentation(method)
     title = " ".join(docstring.partition("\n\n")[0].split())
     return title.replace("%", "%%"), _Texts(docstring)

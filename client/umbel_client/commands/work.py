@@ -11,7 +11,6 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from umbel_client.catalogue import METHODS
 from umbel_client.client import Umbel
 from umbel_client.commands import outputs
 from umbel_client.commands.outputs import put, say
@@ -32,6 +31,7 @@ from umbel_client.errors import (
     UmbelWarning,
     WaitTimeout,
 )
+from umbel_client.methods import METHODS, documentation
 from umbel_client.packages import package
 from umbel_client.tree import Tree
 
@@ -448,33 +448,31 @@ def mcp(arguments: Namespace) -> None:
 
 def methods(arguments: Namespace) -> None:
     """`umbel methods`."""
-    import inspect
-
-    from umbel_client.methods import Methods
-
-    def text(method: str) -> str:
-        return inspect.getdoc(getattr(Methods, method.replace("-", "_"))) or ""
-
     if arguments.method is not None:
         facts = METHODS[arguments.method]
         body = {
             "id": arguments.method,
             "inputs": list(facts.inputs),
             "params": list(facts.params),
-            "outputs": list(facts.outputs),
-            "description": text(arguments.method),
+            "outputs": _leaves(documentation(arguments.method)),
+            "description": documentation(arguments.method),
         }
-        put(body, arguments.json, f"{arguments.method}\n\n{text(arguments.method)}")
+        put(body, arguments.json, f"{arguments.method}\n\n{documentation(arguments.method)}")
         return
     rows = [
         {
             "id": method,
             "inputs": list(facts.inputs) if arguments.json else ", ".join(facts.inputs),
-            "title": " ".join(text(method).partition("\n\n")[0].split()),
+            "title": " ".join(documentation(method).partition("\n\n")[0].split()),
         }
         for method, facts in METHODS.items()
     ]
     put(rows, arguments.json, outputs.shown(rows))
+
+
+def _leaves(text: str) -> list[str]:
+    """What a job of a method leaves, by its documentation."""
+    return text.partition("Leaves: ")[2].partition(".")[0].replace("\n", " ").split(", ")
 
 
 def further(arguments: Namespace) -> dict[str, Any]:

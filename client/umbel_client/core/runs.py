@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
-from umbel_client.catalogue import METHODS, MethodFacts
 from umbel_client.core.sending import error_of, json_of, post, sent
 from umbel_client.core.steps import Operation, Reply, Request
 from umbel_client.core.uploads import Inputs, supplied
 from umbel_client.core.waiting import Waiting, awaited, succeeded
 from umbel_client.errors import InputError, UnexpectedResponse
 from umbel_client.inputs import Converted, File, Stored, converted
+from umbel_client.methods import METHODS, MethodFacts
 from umbel_client.problems import NotFound
 
 Run: TypeAlias = str | tuple[str, Mapping[str, Any]] | Mapping[str, Any]
@@ -63,12 +63,11 @@ def facts_of(method: str) -> Operation[MethodFacts]:
         near = difflib.get_close_matches(method, METHODS, n=3, cutoff=0.5)
         detail = f"There is no method {method!r}; there are {', '.join(near or METHODS)}."
         raise error_of({**_UNKNOWN_METHOD, "detail": detail}) from error
-    entry = json_of(reply, "inputs", "params", "outputs")
+    entry = json_of(reply, "inputs", "params")
     return MethodFacts(
         inputs=tuple(entry["inputs"]),
         several=tuple(role for role, each in entry["inputs"].items() if each.get("many")),
         params=tuple(entry["params"].get("properties", {})),
-        outputs=tuple(entry["outputs"]),
     )
 
 

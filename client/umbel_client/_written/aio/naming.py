@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from umbel_client.aio.artifact import AsyncArtifact
+from umbel_client._written.aio.artifact import AsyncArtifact
 from umbel_client.core.drivers import AsyncDriver
 from umbel_client.packages import package
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from umbel_client.aio.calibration import AsyncCalibration
-from umbel_client.aio.dataset import AsyncDataset
+from umbel_client._written.aio.calibration import AsyncCalibration
+from umbel_client._written.aio.dataset import AsyncDataset
 from umbel_client.core import runs, trees, uploads
 from umbel_client.core.changes import KEPT, Kept, changed
 from umbel_client.core.drivers import AsyncDriver

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from umbel_client.aio.artifact import AsyncArtifact
+from umbel_client._written.aio.artifact import AsyncArtifact
 from umbel_client.core import trees
 
 if TYPE_CHECKING:
-    from umbel_client.aio.edition import AsyncEdition
+    from umbel_client._written.aio.edition import AsyncEdition
 
 
 class AsyncMap(AsyncArtifact):

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from umbel_client import frames
-from umbel_client.aio.artifact import AsyncArtifact
+from umbel_client._written.aio.artifact import AsyncArtifact
 from umbel_client.core import trees
 from umbel_client.core.drivers import AsyncDriver
 from umbel_client.encodings import Payload, Pieces

@@ -12,18 +12,18 @@ from types import TracebackType
 from typing import Any, Literal
 
 from umbel_client import imports
-from umbel_client.aio.attachment import AsyncAttachment
-from umbel_client.aio.calibration import AsyncCalibration
-from umbel_client.aio.comparison import AsyncComparison
-from umbel_client.aio.dataset import AsyncDataset
-from umbel_client.aio.drift import AsyncDrift
-from umbel_client.aio.edition import AsyncEdition
-from umbel_client.aio.heatmap import AsyncHeatmap
-from umbel_client.aio.job import AsyncJob
-from umbel_client.aio.map import AsyncMap
-from umbel_client.aio.model import AsyncModel
-from umbel_client.aio.naming import AsyncNaming
-from umbel_client.aio.tree import AsyncTree
+from umbel_client._written.aio.attachment import AsyncAttachment
+from umbel_client._written.aio.calibration import AsyncCalibration
+from umbel_client._written.aio.comparison import AsyncComparison
+from umbel_client._written.aio.dataset import AsyncDataset
+from umbel_client._written.aio.drift import AsyncDrift
+from umbel_client._written.aio.edition import AsyncEdition
+from umbel_client._written.aio.heatmap import AsyncHeatmap
+from umbel_client._written.aio.job import AsyncJob
+from umbel_client._written.aio.map import AsyncMap
+from umbel_client._written.aio.model import AsyncModel
+from umbel_client._written.aio.naming import AsyncNaming
+from umbel_client._written.aio.tree import AsyncTree
 from umbel_client.core import editions, runs, trees, uploads, waiting
 from umbel_client.core.drivers import AsyncDriver
 from umbel_client.core.expiry import Expiry, expiry

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from umbel_client.aio.tree import AsyncTree
+from umbel_client._written.aio.tree import AsyncTree
 from umbel_client.core import trees, uploads, waiting
 from umbel_client.core.changes import KEPT, Kept, changed
 from umbel_client.core.drivers import AsyncDriver

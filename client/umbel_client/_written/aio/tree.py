@@ -16,15 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from umbel_client import display, shapes
-from umbel_client.aio.attachment import AsyncAttachment, Items, converted_items
-from umbel_client.aio.calibration import AsyncCalibration
-from umbel_client.aio.drift import AsyncDrift
-from umbel_client.aio.edition import AsyncEdition
-from umbel_client.aio.heatmap import AsyncHeatmap
-from umbel_client.aio.map import AsyncMap
-from umbel_client.aio.model import AsyncModel
-from umbel_client.aio.naming import AsyncNaming
-from umbel_client.aio.tree_parts import AsyncTreeParts
+from umbel_client._written.aio.attachment import AsyncAttachment, Items, converted_items
+from umbel_client._written.aio.calibration import AsyncCalibration
+from umbel_client._written.aio.drift import AsyncDrift
+from umbel_client._written.aio.edition import AsyncEdition
+from umbel_client._written.aio.heatmap import AsyncHeatmap
+from umbel_client._written.aio.map import AsyncMap
+from umbel_client._written.aio.model import AsyncModel
+from umbel_client._written.aio.naming import AsyncNaming
+from umbel_client._written.aio.tree_parts import AsyncTreeParts
 from umbel_client.core import editions, runs, trees, uploads
 from umbel_client.core.changes import KEPT, Kept, changed
 from umbel_client.core.expiry import Expiry, expiry

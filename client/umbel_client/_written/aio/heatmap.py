@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from umbel_client.aio.artifact import AsyncArtifact
+from umbel_client._written.aio.artifact import AsyncArtifact
 from umbel_client.core.drivers import AsyncDriver
 from umbel_client.packages import package
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from umbel_client.aio.attachment import AsyncAttachment
-from umbel_client.aio.dataset import AsyncDataset
-from umbel_client.aio.edition import AsyncEdition
-from umbel_client.aio.heatmap import AsyncHeatmap
-from umbel_client.aio.map import AsyncMap
-from umbel_client.aio.naming import AsyncNaming
+from umbel_client._written.aio.attachment import AsyncAttachment
+from umbel_client._written.aio.dataset import AsyncDataset
+from umbel_client._written.aio.edition import AsyncEdition
+from umbel_client._written.aio.heatmap import AsyncHeatmap
+from umbel_client._written.aio.map import AsyncMap
+from umbel_client._written.aio.naming import AsyncNaming
 from umbel_client.core import trees, uploads
 from umbel_client.core.drivers import AsyncDriver
 from umbel_client.core.trees import TreeFacts
