@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from typing import Any
 from app.http.problems import KINDS, UNUSABLE
 from app.resources.methods.schemas import MethodBody
 from models.registry import methods
+from scripts.client_twin import MODULES, twins
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "client" / "umbel_client"
@@ -46,16 +46,6 @@ OPTIONS = {
 }
 """Arguments of every function, besides inputs and parameters."""
 
-ASYNC = (
-    *("artifact", "attachment", "calibration", "client", "comparison", "dataset", "drift"),
-    *("edition", "heatmap", "job", "map", "model", "naming", "tree", "tree_parts"),
-)
-"""Modules of which `aio` has the asynchronous form."""
-ASYNC_CLASSES = (
-    *("Driver", "Artifact", "Attachment", "Calibration", "Comparison", "Dataset", "Drift"),
-    *("Edition", "Heatmap", "Job", "Map", "Model", "Naming", "Tree", "TreeParts", "Umbel"),
-)
-
 
 def files() -> dict[Path, str]:
     """The expected content of every written file, by path."""
@@ -70,7 +60,11 @@ def files() -> dict[Path, str]:
         "methods/__init__.py": _methods(list(families)),
         **{f"methods/{family}.py": _family(family, own) for family, own in families.items()},
         "aio/__init__.py": _aio_package(),
-        **{f"aio/{module}.py": _asynchronous(module) for module in ASYNC},
+        "aio/core/__init__.py": _aio_core(),
+        **{
+            f"aio/{module.replace('.', '/')}.py": _documented(module, source)
+            for module, source in twins(PACKAGE).items()
+        },
     }
     return {WRITTEN / name: text for name, text in _formatted(sources).items()}
 
@@ -82,7 +76,7 @@ def _formatted(sources: Mapping[str, str]) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         for name, text in sources.items():
             path = Path(folder, name)
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
         mend = ["check", *config, "--fix", "--exit-zero", "--select", "I,F401,UP,RUF022"]
         for command in (mend, ["format", *config]):
@@ -126,7 +120,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
-from umbel_client.core.expiry import Expiry
+from umbel_client.core.fields import Expiry
 from umbel_client.inputs import Input
 from umbel_client.progress import Progress
 
@@ -250,12 +244,11 @@ def _methods(families: list[str]) -> str:
         f"from umbel_client._written.methods.{family} import {_class_name(family)}"
         for family in families
     )
-    listed = "\n".join(f"- `{family}`" for family in families)
     return f'''"""Every method as a function with its parameters. {BY} from the catalogue.
 
 Start with the family; each module has the functions of one.
 
-{listed}
+{_listed(families)}
 """
 
 from __future__ import annotations
@@ -345,64 +338,34 @@ def _codes_in(tree: ast.AST) -> Iterator[str]:
 
 
 def _aio_package() -> str:
-    listed = "\n".join(f"- `{module}`" for module in sorted(ASYNC))
+    own = sorted({"core", *(module for module in MODULES if "." not in module)})
     return f'''"""The client for asyncio: the blocking classes with `await`. {BY}.
 
 Start with `client`, which has `AsyncUmbel`.
 
-{listed}
+{_listed(own)}
 """
 '''
 
 
-def _asynchronous(module: str) -> str:
-    """The asynchronous form of a module: methods that use the connection are awaited."""
-    source = (PACKAGE / f"{module}.py").read_text("utf-8")
-    lines = source.splitlines(keepends=True)
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef) and _waits(node):
-            line = lines[node.lineno - 1]
-            lines[node.lineno - 1] = line.replace("def ", "async def ", 1)
-    text = "".join(lines)
-    for old, new in _REPLACED.items():
-        text = text.replace(old, new)
-    for name in ASYNC_CLASSES:
-        text = re.sub(rf"(?<![\w.`])(?<!Blocking){name}\b(?!`)", f"Async{name}", text)
-    for other in ASYNC:
-        text = text.replace(
-            f"from umbel_client.{other} import", f"from umbel_client._written.aio.{other} import"
-        )
-    first, _, rest = text.partition("\n")
+def _aio_core() -> str:
+    own = [module.removeprefix("core.") for module in MODULES if module.startswith("core.")]
+    return f'''"""How the client for asyncio speaks to a service. {BY}.
+
+{_listed(own)}
+"""
+'''
+
+
+def _listed(names: list[str]) -> str:
+    return "\n".join(f"- `{name}`" for name in names)
+
+
+def _documented(module: str, source: str) -> str:
+    """The twin of a module with what it was written from."""
+    first, _, rest = source.partition("\n")
     title = first.strip('"').rstrip(".")
     return f'"""{title}.\n\nFor asyncio. {BY} from `umbel_client.{module}`.\n"""\n{rest}'
-
-
-def _waits(function: ast.FunctionDef) -> bool:
-    names = {ast.unparse(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
-    return bool(
-        names
-        & {"self._driver.run", "self.apply", "self._driver.close", "LocalService", "self.close"}
-    )
-
-
-_REPLACED = {
-    "self._driver.run(": "await self._driver.run(",
-    "self.apply(": "await self.apply(",
-    "self._driver.close()": "await self._driver.aclose()",
-    "self.close()": "await self.aclose()",
-    "def close(": "def aclose(",
-    "def __enter__(": "async def __aenter__(",
-    "def __exit__(": "def __aexit__(",
-    "A `with`": "An `async with`",
-    "service = LocalService(": "service = await asyncio.to_thread(LocalService, ",
-    "self._service.stop()": "await asyncio.to_thread(self._service.stop)",
-    "Methods[Tree]": "Methods[Coroutine[Any, Any, Tree]]",
-    "import os\nfrom collections.abc import Mapping, Sequence\nfrom types": (
-        "import asyncio\nimport os\nfrom collections.abc import Coroutine, Mapping, Sequence\n"
-        "from types"
-    ),
-    "Threads may share a client.": "Tasks of one event loop may share a client.",
-}
 
 
 def write() -> None:

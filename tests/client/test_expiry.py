@@ -9,8 +9,8 @@ import pytest
 
 from tests.client.fault_server_kit import FaultServer, problem
 from umbel_client import Model, Tree, Umbel
-from umbel_client.core.expiry import Expiry, expiry
-from umbel_client.core.trees import TreeFacts
+from umbel_client.core.facts import TreeFacts
+from umbel_client.core.fields import Expiry, expiry
 from umbel_client.errors import InputError
 from umbel_client.problems import InvalidRequest
 
@@ -20,11 +20,13 @@ SENT = "2099-01-31T00:00:00+00:00"
 
 
 def tree(umbel: Umbel) -> Tree:
-    return Tree(umbel._driver, TreeFacts("tr_1", None, "hac", "hierarchy", None, None, 3, 3, ""))
+    return Tree(
+        umbel._connection, TreeFacts("tr_1", None, "hac", "hierarchy", None, None, 3, 3, "")
+    )
 
 
 def model(umbel: Umbel) -> Model:
-    return Model(umbel._driver, {"id": "md_1", "inputs": ["features"]})
+    return Model(umbel._connection, {"id": "md_1", "inputs": ["features"]})
 
 
 CALLS: dict[str, Callable[[Umbel], object]] = {

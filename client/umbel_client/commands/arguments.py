@@ -16,6 +16,7 @@ from umbel_client.commands.options import (
     Late,
     command,
     service_options,
+    work_options,
 )
 from umbel_client.methods import METHODS, MethodFacts, documentation
 from umbel_client.version import VERSION
@@ -101,8 +102,8 @@ def _run_method(methods: Commands, method: str, facts: MethodFacts) -> None:
     steps.add_argument("--then", metavar="METHOD", help="a method for the logits of this one")
     steps.add_argument("--support", metavar="JSON", help='resample: {"replicates": 20}')
     steps.add_argument("--name-by", metavar="ROLE", help="name nodes by an input")
-    steps.add_argument("--title", help="the job's name")
     _results(parser)
+    work_options(parser, "the job's")
     parser.add_argument("--wait-s", type=float, metavar="SECONDS", help="the most time to wait")
     service_options(parser)
     parser.set_defaults(run=Late("run"), method=method)
@@ -158,6 +159,7 @@ def _evaluate(commands: Commands) -> None:
     parser.add_argument("--sample", type=int, metavar="N", help="estimate from so many pairs")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--out", metavar="FILE", help=".json or .csv")
+    work_options(parser, "the job's")
     service_options(parser)
     parser.set_defaults(run=Late("evaluate"))
 
@@ -184,6 +186,7 @@ def _predict(commands: Commands) -> None:
     )
     parser.add_argument("--alpha", type=float, help="another bound than the calibration's own")
     parser.add_argument("--out", metavar="FILE", help=".json or .csv")
+    work_options(parser, "the job's")
     service_options(parser)
     parser.set_defaults(run=Late("predict"))
 
@@ -217,7 +220,7 @@ def _calibrate(commands: Commands) -> None:
     parser.add_argument("--cut", metavar="CUT", help="of --per subtree: k=10, height=3.5, level=2")
     parser.add_argument("--temperature", type=float, help="in place of a fitted one")
     parser.add_argument("--seed", type=int, help="of the rows that fit the temperature")
-    parser.add_argument("--title", help="the calibration's name")
+    work_options(parser, "the calibration's")
     parser.add_argument("--out", metavar="FILE", help="the selective curve, as .json or .csv")
     parser.add_argument(
         "--suspects", metavar="FILE", help="rows whose labels look wrong, as .json or .csv"
@@ -239,7 +242,7 @@ def _drift(commands: Commands) -> None:
     parser.add_argument(
         "--level", type=float, help="the accepted rate of false discoveries; default: 0.05"
     )
-    parser.add_argument("--title", help="the drift's name")
+    work_options(parser, "the drift's")
     parser.add_argument(
         "--out", metavar="FILE", help="every node, as .json or .csv, or the picture, as .svg"
     )
@@ -270,7 +273,7 @@ def _name(commands: Commands) -> None:
     parser.add_argument(
         "--n-clusters", type=int, metavar="N", help="how many clusters are named; default: 256"
     )
-    parser.add_argument("--title", help="the naming's name")
+    work_options(parser, "the naming's")
     parser.add_argument("--out", metavar="FILE", help="the tree with its names, as .nwk, .svg, ...")
     service_options(parser)
     parser.set_defaults(run=Late("name"))
@@ -292,6 +295,7 @@ def _compare(commands: Commands) -> None:
         "--cut", metavar="CUT", help="k=12, height=3.5 or level=2, for flat metrics"
     )
     parser.add_argument("--out", metavar="FILE", help=".json or .csv")
+    work_options(parser, "the comparison's")
     service_options(parser)
     parser.set_defaults(run=Late("compare"))
 
@@ -322,7 +326,7 @@ def _consensus(commands: Commands) -> None:
     parser.add_argument(
         "--common", action="store_true", default=None, help="leave out what not all trees have"
     )
-    parser.add_argument("--title", help="the tree's name")
+    work_options(parser, "the tree's")
     _results(parser)
     parser.add_argument("--wait-s", type=float, metavar="SECONDS", help="the most time to wait")
     service_options(parser)

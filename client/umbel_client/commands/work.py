@@ -133,7 +133,7 @@ def run(arguments: Namespace) -> None:
             then=_then(arguments.then),
             support=_object("--support", arguments.support),
             name_by=arguments.name_by,
-            name=arguments.title,
+            **work_of(arguments),
             wait_s=arguments.wait_s,
             progress=False if arguments.quiet else None,
             params=params,
@@ -163,7 +163,7 @@ def consensus(arguments: Namespace) -> None:
             support=arguments.support,
             match=arguments.match,
             common=arguments.common,
-            name=arguments.title,
+            **work_of(arguments),
             wait_s=arguments.wait_s,
         )
         _write(tree, arguments, forms)
@@ -240,6 +240,7 @@ def evaluate(arguments: Namespace) -> None:
             cut=cut_of(arguments.cut),
             sample=arguments.sample,
             seed=arguments.seed,
+            **work_of(arguments),
         )
         rows = [{"metric": name, "value": value} for name, value in evaluation.items()]
         if arguments.out:
@@ -262,6 +263,7 @@ def predict(arguments: Namespace) -> None:
         "calibration": arguments.calibration,
         "alpha": arguments.alpha,
         **(cut_of(arguments.cut) or {}),
+        **work_of(arguments),
     }
     require_table(arguments.out)
     with service(arguments, kept=True) as umbel:
@@ -308,7 +310,7 @@ def calibrate(arguments: Namespace) -> None:
             cut=cut_of(arguments.cut),
             temperature=arguments.temperature,
             seed=arguments.seed,
-            name=arguments.title,
+            **work_of(arguments),
             **inputs,
         )
         tables = (
@@ -327,7 +329,7 @@ def calibrate(arguments: Namespace) -> None:
 
 def drift(arguments: Namespace) -> None:
     """`umbel drift`."""
-    labels = {
+    labels: dict[str, Any] = {
         name: None if text is None else input_of("labels", text)
         for name in ("reference_labels", "batch_labels")
         for text in (getattr(arguments, name),)
@@ -342,7 +344,7 @@ def drift(arguments: Namespace) -> None:
         require_table(arguments.out)
     with service(arguments, kept=True) as umbel:
         drifted = umbel.tree(arguments.tree).drift(
-            reference, batch, **labels, level=arguments.level, name=arguments.title
+            reference, batch, **labels, level=arguments.level, **work_of(arguments)
         )
         if picture:
             outputs.saved(drifted.svg.encode(), arguments.out)
@@ -370,7 +372,7 @@ def name(arguments: Namespace) -> None:
             arguments.by,
             evidence=arguments.evidence,
             n_clusters=arguments.n_clusters,
-            name=arguments.title,
+            **work_of(arguments),
             **inputs,
         )
         if form is not None:
@@ -400,6 +402,7 @@ def compare(arguments: Namespace) -> None:
             seeds=arguments.seeds,
             metrics=_names(arguments.metrics),
             cut=cut_of(arguments.cut),
+            **work_of(arguments),
             progress=False if arguments.quiet else None,
             **inputs,
         )
@@ -473,6 +476,21 @@ def methods(arguments: Namespace) -> None:
 def _leaves(text: str) -> list[str]:
     """What a job of a method leaves, by its documentation."""
     return text.partition("Leaves: ")[2].partition(".")[0].replace("\n", " ").split(", ")
+
+
+def work_of(arguments: Namespace) -> dict[str, Any]:
+    """What the options say of the work, as of `Umbel.run`."""
+    return {**described_of(arguments), "webhook": arguments.webhook}
+
+
+def described_of(arguments: Namespace) -> dict[str, Any]:
+    """What the options say of a thing, and until when it stays."""
+    return {
+        "name": arguments.title,
+        "description": arguments.description,
+        "tags": arguments.tag,
+        "expires_at": arguments.expires_at,
+    }
 
 
 def further(arguments: Namespace) -> dict[str, Any]:

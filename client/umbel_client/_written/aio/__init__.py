@@ -7,14 +7,19 @@ Start with `client`, which has `AsyncUmbel`.
 - `calibration`
 - `client`
 - `comparison`
+- `core`
 - `dataset`
 - `drift`
 - `edition`
 - `heatmap`
+- `held`
 - `job`
+- `lists`
 - `map`
 - `model`
 - `naming`
 - `tree`
+- `tree_forms`
 - `tree_parts`
+- `tree_work`
 """

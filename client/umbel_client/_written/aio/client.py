@@ -15,20 +15,24 @@ from umbel_client import imports
 from umbel_client._written.aio.attachment import AsyncAttachment
 from umbel_client._written.aio.calibration import AsyncCalibration
 from umbel_client._written.aio.comparison import AsyncComparison
+from umbel_client._written.aio.core import runs
+from umbel_client._written.aio.core.connection import AsyncConnection
+from umbel_client._written.aio.core.uploads import uploaded
+from umbel_client._written.aio.core.waiting import awaited, followed, job_of
 from umbel_client._written.aio.dataset import AsyncDataset
 from umbel_client._written.aio.drift import AsyncDrift
 from umbel_client._written.aio.edition import AsyncEdition
 from umbel_client._written.aio.heatmap import AsyncHeatmap
 from umbel_client._written.aio.job import AsyncJob
+from umbel_client._written.aio.lists import AsyncLists
 from umbel_client._written.aio.map import AsyncMap
 from umbel_client._written.aio.model import AsyncModel
 from umbel_client._written.aio.naming import AsyncNaming
 from umbel_client._written.aio.tree import AsyncTree
-from umbel_client.core import editions, runs, trees, uploads, waiting
-from umbel_client.core.drivers import AsyncDriver
-from umbel_client.core.expiry import Expiry, expiry
-from umbel_client.core.runs import Run, RunOptions
-from umbel_client.core.waiting import Waiting
+from umbel_client.core.events import Waiting
+from umbel_client.core.fields import Expiry, in_query, new_work
+from umbel_client.core.messages import Reply, Request, given, json_of, new_key, post
+from umbel_client.core.requests import Run
 from umbel_client.errors import InputError
 from umbel_client.inputs import Input, Reference, converted
 from umbel_client.local import LocalService
@@ -37,8 +41,10 @@ from umbel_client.progress import Progress
 from umbel_client.settings import settings_of
 from umbel_client.share import Share
 
+_IMPORT_TIMEOUT_S = 120.0
 
-class AsyncUmbel:
+
+class AsyncUmbel(AsyncLists):
     """A client of one service.
 
     Nothing is sent before the first call. An `async with` statement closes the connections.
@@ -54,7 +60,7 @@ class AsyncUmbel:
     """
 
     def __init__(self, url: str | None = None, key: str | None = None, *, retries: int = 5) -> None:
-        self._driver = AsyncDriver(settings_of(url, key, retries))
+        super().__init__(AsyncConnection(settings_of(url, key, retries)))
         self._service: LocalService | None = None
 
     @classmethod
@@ -80,7 +86,7 @@ class AsyncUmbel:
     @property
     def url(self) -> str:
         """The service's address."""
-        return self._driver.settings.url
+        return self._connection.settings.url
 
     @property
     def methods(self) -> Methods[Coroutine[Any, Any, AsyncTree]]:
@@ -121,13 +127,13 @@ class AsyncUmbel:
         Raises InputError before anything is sent, the problem of a failed job, JobCancelled,
         WaitTimeout, UploadInterrupted. UmbelWarning for what the method approximated.
         """
-        said = (name, description, trees.tags_of(tags) or None)
-        options = RunOptions(preprocess, then, support, name_by, *said, webhook, expiry(expires_at))
-        how = Waiting(wait_s, progress, method)
-        job = await self._driver.run(
-            runs.ran(method, inputs_and_params, params or {}, options, how)
+        work = new_work(name, description, tags, webhook, expires_at)
+        steps = {"preprocess": preprocess, "then": then, "support": support, "name_by": name_by}
+        options, how = {**steps, **work}, Waiting(wait_s, progress, method)
+        job = await runs.ran(
+            self._connection, method, inputs_and_params, params or {}, options, how
         )
-        return AsyncTree(self._driver, await self._driver.run(trees.result_facts(job)))
+        return await AsyncTree._of(self._connection, job)
 
     async def submit(
         self,
@@ -147,11 +153,12 @@ class AsyncUmbel:
         **inputs_and_params: Any,
     ) -> AsyncJob:
         """Begin a run and give its job at once; arguments and exceptions as of `run`."""
-        said = (name, description, trees.tags_of(tags) or None)
-        options = RunOptions(preprocess, then, support, name_by, *said, webhook, expiry(expires_at))
-        how = Waiting(None, progress, method)
-        job = runs.submitted(method, inputs_and_params, params or {}, options, how)
-        return AsyncJob(self._driver, await self._driver.run(job))
+        work = new_work(name, description, tags, webhook, expires_at)
+        steps = {"preprocess": preprocess, "then": then, "support": support, "name_by": name_by}
+        options, how = {**steps, **work}, Waiting(None, progress, method)
+        values = inputs_and_params
+        job = await runs.submitted(self._connection, method, values, params or {}, options, how)
+        return AsyncJob(self._connection, job)
 
     async def compare(
         self,
@@ -166,6 +173,7 @@ class AsyncUmbel:
         name: str | None = None,
         description: str | None = None,
         tags: Sequence[str] = (),
+        webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
@@ -182,17 +190,16 @@ class AsyncUmbel:
         A run that fails has its problem in the table. Raises as `run`.
         """
         values = {**inputs, "labels": labels, "hierarchy": hierarchy}
-        chosen = {"seeds": seeds, "metrics": metrics, "cut": cut, "name": name}
-        more = {
+        fields = {
+            "seeds": seeds,
+            "metrics": metrics,
+            "cut": cut,
             "keep_trees": keep_trees or None,
-            "description": description,
-            "tags": trees.tags_of(tags) or None,
-            "expires_at": expiry(expires_at),
+            **new_work(name, description, tags, webhook, expires_at),
         }
-        fields = runs.plain("cut", {**chosen, **more})
         how = Waiting(wait_s, progress, "comparing")
-        body = await self._driver.run(runs.compared(compared, values, fields, how))
-        return AsyncComparison(self._driver, body)
+        body = await runs.compared(self._connection, compared, values, fields, how)
+        return AsyncComparison(self._connection, body)
 
     async def upload(
         self,
@@ -219,10 +226,10 @@ class AsyncUmbel:
         payload = converted(role, content)
         if isinstance(payload, (list, Reference)):
             raise InputError(role, "the service has this already; give it as an input.")
-        said = {"name": name, "description": description, "tag": trees.tags_of(tags) or None}
-        sendable = imports.payload_of(role, payload, said, expires_at)
-        body = await self._driver.run(uploads.uploaded(sendable, progress, resume, dedupe=dedupe))
-        return AsyncDataset(self._driver, body)
+        said = in_query(new_work(name, description, tags, None, expires_at))
+        sendable = imports.payload_of(role, payload, said)
+        body = await uploaded(self._connection, sendable, progress, resume, dedupe=dedupe)
+        return AsyncDataset(self._connection, body)
 
     async def import_tree(
         self,
@@ -231,6 +238,8 @@ class AsyncUmbel:
         name: str | None = None,
         description: str | None = None,
         tags: Sequence[str] = (),
+        webhook: str | None = None,
+        expires_at: Expiry = None,
     ) -> AsyncTree:
         """A tree made elsewhere: a ground truth, or another tool's.
 
@@ -240,10 +249,14 @@ class AsyncUmbel:
         Raises InputError.
         """
         content, media_type = imports.tree_file(tree)
-        said = {"name": name, "description": description, "tag": trees.tags_of(tags) or None}
-        return AsyncTree(
-            self._driver, await self._driver.run(trees.imported(content, media_type, said))
-        )
+        query = given(in_query(new_work(name, description, tags, webhook, expires_at)))
+        headers = {"Content-Type": media_type, "Prefer": "wait=60", **new_key()}
+        request = Request("POST", "/v1/trees", query, headers, content, _IMPORT_TIMEOUT_S)
+        made = str(json_of(await self._connection.send(request), "id")["id"])
+        if not made.startswith("job_"):
+            return await AsyncTree._read(self._connection, made)
+        job = await followed(self._connection, made, Waiting(title="importing"))
+        return await AsyncTree._of(self._connection, job)
 
     async def consensus(
         self,
@@ -258,6 +271,7 @@ class AsyncUmbel:
         name: str | None = None,
         description: str | None = None,
         tags: Sequence[str] = (),
+        webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
     ) -> AsyncTree:
@@ -273,83 +287,75 @@ class AsyncUmbel:
         Raises WaitTimeout, JobCancelled.
         """
         fields = {
-            "trees": [_tree_id(tree) for tree in alternatives],
+            "trees": [getattr(tree, "id", tree) for tree in alternatives],
             "rule": rule,
             "threshold": threshold,
-            "reference": None if reference is None else _tree_id(reference),
+            "reference": reference,
             "support": support,
             "match": match,
             "common": common,
-            "name": name,
-            "description": description,
-            "tags": trees.tags_of(tags) or None,
-            "expires_at": expiry(expires_at),
+            **new_work(name, description, tags, webhook, expires_at),
         }
         how = Waiting(wait_s, title="joining trees")
-        return AsyncTree(self._driver, await self._driver.run(trees.agreed(fields, how)))
+        answer = await awaited(self._connection, "/v1/consensus", given(fields), how)
+        if isinstance(answer, Reply):
+            job = await job_of(self._connection, json_of(answer, "tree", "job")["job"])
+        else:
+            job = answer.job
+        return await AsyncTree._of(self._connection, job)
 
     async def tree(self, tree_id: str) -> AsyncTree:
         """A tree that the service keeps."""
-        return AsyncTree(self._driver, await self._driver.run(trees.facts(tree_id)))
+        return await AsyncTree._read(self._connection, tree_id)
 
     async def job(self, job_id: str) -> AsyncJob:
         """A job, with its state as it is now."""
-        return AsyncJob(self._driver, await self._driver.run(waiting.job_of(job_id)))
+        return await AsyncJob._read(self._connection, job_id)
 
     async def dataset(self, dataset_id: str) -> AsyncDataset:
         """A dataset that the service keeps."""
-        body = await self._driver.run(trees.described(f"/v1/datasets/{dataset_id}", "id", "status"))
-        return AsyncDataset(self._driver, body)
+        return await AsyncDataset._read(self._connection, dataset_id)
 
     async def model(self, model_id: str) -> AsyncModel:
         """A model that the service keeps."""
-        body = await self._driver.run(trees.described(f"/v1/models/{model_id}", "id", "inputs"))
-        return AsyncModel(self._driver, body)
+        return await AsyncModel._read(self._connection, model_id)
 
     async def comparison(self, comparison_id: str) -> AsyncComparison:
         """A comparison, with its table if it has ended."""
-        body = await self._driver.run(
-            trees.described(f"/v1/comparisons/{comparison_id}", "id", "table")
-        )
-        return AsyncComparison(self._driver, body)
+        return await AsyncComparison._read(self._connection, comparison_id)
 
     async def calibration(self, calibration_id: str) -> AsyncCalibration:
         """A calibration, with its curve, groups, suspects and pairs if it has succeeded."""
-        return AsyncCalibration(
-            self._driver, await self._driver.run(trees.calibration(calibration_id))
-        )
+        return await AsyncCalibration._read(self._connection, calibration_id)
 
     async def drift(self, drift_id: str) -> AsyncDrift:
         """A drift, with its nodes and its picture if it has succeeded."""
-        return AsyncDrift(self._driver, await self._driver.run(trees.drift(drift_id)))
-
-    async def heatmap(self, heatmap_id: str) -> AsyncHeatmap:
-        """A heatmap, with its matrix and its picture if it has succeeded."""
-        return AsyncHeatmap(self._driver, await self._driver.run(trees.heatmap(heatmap_id)))
+        return await AsyncDrift._read(self._connection, drift_id)
 
     async def naming(self, naming_id: str) -> AsyncNaming:
         """A naming, with its names if it has succeeded."""
-        return AsyncNaming(self._driver, await self._driver.run(trees.naming(naming_id)))
+        return await AsyncNaming._read(self._connection, naming_id)
 
     async def attachment(self, attachment_id: str) -> AsyncAttachment:
         """An attachment, with its columns if it has succeeded."""
-        return AsyncAttachment(
-            self._driver, await self._driver.run(trees.attachment(attachment_id))
-        )
+        return await AsyncAttachment._read(self._connection, attachment_id)
+
+    async def heatmap(self, heatmap_id: str) -> AsyncHeatmap:
+        """A heatmap, with its matrix and its picture if it has succeeded."""
+        return await AsyncHeatmap._read(self._connection, heatmap_id)
 
     async def map(self, map_id: str) -> AsyncMap:
         """A map of a tree's points."""
-        path = f"/v1/maps/{map_id}"
-        return AsyncMap(self._driver, await self._driver.run(trees.described(path, "id", "result")))
+        return await AsyncMap._read(self._connection, map_id)
 
     async def edition(self, edition_id: str) -> AsyncEdition:
         """An edition of a tree."""
-        return AsyncEdition(self._driver, await self._driver.run(editions.read(edition_id)))
+        return await AsyncEdition._read(self._connection, edition_id)
 
     async def share(self, share_id: str) -> Share:
         """A link that shows a tree, by its id `sh_...`, without its address."""
-        body = await self._driver.run(trees.described(f"/v1/shares/{share_id}", "id", "expires_at"))
-        return Share(body, self._driver.settings.url)
+        body = await self._connection.described(f"/v1/shares/{share_id}", "id", "expires_at")
+        return Share(body, self._connection.settings.url)
 
     async def shared(self) -> dict[str, Any]:
         """What a link shows, to a client whose key is its token: the `tree`, and the `edition`,
@@ -357,188 +363,30 @@ class AsyncUmbel:
 
         Raises NotFound with another key.
         """
-        return await self._driver.run(trees.described("/v1/shared", "tree", "expires_at"))
-
-    async def jobs(
-        self,
-        *,
-        status: str | None = None,
-        method: str | None = None,
-        name: str | None = None,
-        tags: Sequence[str] = (),
-        words: str | None = None,
-        limit: int = 50,
-    ) -> list[AsyncJob]:
-        """The newest jobs, with a status, of a method, with a name, with all of the tags.
-
-        words : only those that have each of these words in their name, description, tags, id or
-        method, in any case; of the other lists, too.
-        """
-        query = trees.filters(tags, words, status=status, method=method, name=name)
-        bodies = await self._driver.run(trees.listed("/v1/jobs", query, limit))
-        return [AsyncJob(self._driver, body) for body in bodies]
-
-    async def datasets(
-        self,
-        *,
-        role: str | None = None,
-        name: str | None = None,
-        tags: Sequence[str] = (),
-        words: str | None = None,
-        limit: int = 50,
-    ) -> list[AsyncDataset]:
-        """The newest datasets, of a role, with a name, with all of the tags."""
-        query = trees.filters(tags, words, role=role, name=name)
-        bodies = await self._driver.run(trees.listed("/v1/datasets", query, limit))
-        return [AsyncDataset(self._driver, body) for body in bodies]
-
-    async def trees(
-        self,
-        *,
-        name: str | None = None,
-        tags: Sequence[str] = (),
-        words: str | None = None,
-        limit: int = 50,
-    ) -> list[dict[str, Any]]:
-        """The newest trees as the service lists them, without their nodes; `tree(id)` gives one.
-
-        name, tags : only those with this name, with all of the tags. words : as of `jobs`.
-        """
-        query = trees.filters(tags, words, name=name)
-        return await self._driver.run(trees.listed("/v1/trees", query, limit))
-
-    async def comparisons(
-        self,
-        *,
-        status: str | None = None,
-        name: str | None = None,
-        tags: Sequence[str] = (),
-        words: str | None = None,
-        limit: int = 50,
-    ) -> list[AsyncComparison]:
-        """The newest comparisons, with a status, with a name, whose jobs have all of the tags."""
-        query = trees.filters(tags, words, status=status, name=name)
-        bodies = await self._driver.run(trees.listed("/v1/comparisons", query, limit))
-        return [AsyncComparison(self._driver, body) for body in bodies]
-
-    async def calibrations(
-        self,
-        *,
-        status: str | None = None,
-        name: str | None = None,
-        tags: Sequence[str] = (),
-        words: str | None = None,
-        tree: str | None = None,
-        limit: int = 50,
-    ) -> list[AsyncCalibration]:
-        """The newest calibrations without curves and tables, with a status, with a name, whose
-        jobs have all of the tags, of the tree with this id."""
-        query = trees.filters(tags, words, status=status, name=name, tree=tree)
-        bodies = await self._driver.run(trees.listed("/v1/calibrations", query, limit))
-        return [AsyncCalibration(self._driver, body) for body in bodies]
-
-    async def drifts(
-        self,
-        *,
-        status: str | None = None,
-        name: str | None = None,
-        tags: Sequence[str] = (),
-        words: str | None = None,
-        tree: str | None = None,
-        limit: int = 50,
-    ) -> list[AsyncDrift]:
-        """The newest drifts without nodes and pictures, with a status, with a name, whose jobs have
-        all of the tags, of the tree with this id."""
-        query = trees.filters(tags, words, status=status, name=name, tree=tree)
-        bodies = await self._driver.run(trees.listed("/v1/drifts", query, limit))
-        return [AsyncDrift(self._driver, body) for body in bodies]
-
-    async def namings(
-        self,
-        *,
-        status: str | None = None,
-        name: str | None = None,
-        tags: Sequence[str] = (),
-        words: str | None = None,
-        tree: str | None = None,
-        limit: int = 50,
-    ) -> list[AsyncNaming]:
-        """The newest namings without names, with a status, with a name, whose jobs have all of
-        the tags, of the tree with this id."""
-        query = trees.filters(tags, words, status=status, name=name, tree=tree)
-        bodies = await self._driver.run(trees.listed("/v1/namings", query, limit))
-        return [AsyncNaming(self._driver, body) for body in bodies]
-
-    async def attachments(
-        self,
-        *,
-        status: str | None = None,
-        name: str | None = None,
-        tags: Sequence[str] = (),
-        words: str | None = None,
-        tree: str | None = None,
-        limit: int = 50,
-    ) -> list[AsyncAttachment]:
-        """The newest attachments without columns, with a status, with a name, whose jobs have
-        all of the tags, of the tree with this id."""
-        query = trees.filters(tags, words, status=status, name=name, tree=tree)
-        bodies = await self._driver.run(trees.listed("/v1/attachments", query, limit))
-        return [AsyncAttachment(self._driver, body) for body in bodies]
-
-    async def heatmaps(
-        self,
-        *,
-        status: str | None = None,
-        name: str | None = None,
-        tags: Sequence[str] = (),
-        words: str | None = None,
-        tree: str | None = None,
-        limit: int = 50,
-    ) -> list[AsyncHeatmap]:
-        """The newest heatmaps without matrices, with a status, with a name, whose jobs have all of
-        the tags, of the tree with this id."""
-        query = trees.filters(tags, words, status=status, name=name, tree=tree)
-        bodies = await self._driver.run(trees.listed("/v1/heatmaps", query, limit))
-        return [AsyncHeatmap(self._driver, body) for body in bodies]
-
-    async def maps(
-        self,
-        *,
-        status: str | None = None,
-        name: str | None = None,
-        tags: Sequence[str] = (),
-        words: str | None = None,
-        tree: str | None = None,
-        limit: int = 50,
-    ) -> list[AsyncMap]:
-        """The newest maps, with a status, with a name, whose jobs have all of
-        the tags, of the tree with this id."""
-        query = trees.filters(tags, words, status=status, name=name, tree=tree)
-        bodies = await self._driver.run(trees.listed("/v1/maps", query, limit))
-        return [AsyncMap(self._driver, body) for body in bodies]
+        return await self._connection.described("/v1/shared", "tree", "expires_at")
 
     async def usage(self) -> dict[str, Any]:
         """What the tenant (`tenant`) and this key (`key`) use of what they may: `bytes`,
         `datasets`, `trees`, `jobs`, `queued` and `running` with `used` and `limit` (None: no
         limit), and `requests`."""
-        return await self._driver.run(trees.described("/v1/usage", "tenant", "key"))
+        return await self._connection.described("/v1/usage", "tenant", "key")
 
     async def version(self) -> dict[str, str]:
         """The version of the API (`api`), of the service and of its Python."""
-        return await self._driver.run(trees.described("/v1/version", "api", "service"))
+        return await self._connection.described("/v1/version", "api", "service")
 
     async def catalogue(self) -> dict[str, dict[str, Any]]:
         """The service's methods by id: inputs, parameters and outputs."""
-        body = await self._driver.run(trees.described("/v1/methods", "items"))
+        body = await self._connection.described("/v1/methods", "items")
         return {entry["id"]: entry for entry in body["items"]}
 
     async def method(self, method_id: str) -> dict[str, Any]:
         """One method of the catalogue."""
-        return await self._driver.run(trees.described(f"/v1/methods/{method_id}", "id", "params"))
+        return await self._connection.described(f"/v1/methods/{method_id}", "id", "params")
 
     async def webhook_secret(self) -> dict[str, Any]:
         """The `secret` that signs webhooks, and the `former` one."""
-        return await self._driver.run(trees.described("/v1/webhook-secret", "secret"))
+        return await self._connection.described("/v1/webhook-secret", "secret")
 
     async def figure(
         self,
@@ -570,11 +418,11 @@ class AsyncUmbel:
             "paper": paper,
             "items": list(items),
         }
-        return await self._driver.run(trees.figure(fields))
+        return (await self._connection.send(post("/v1/figures", given(fields)))).content
 
     async def aclose(self) -> None:
         """Close the connections, and end the service if this client started it."""
-        await self._driver.aclose()
+        await self._connection.aclose()
         if self._service is not None:
             await asyncio.to_thread(self._service.stop)
             self._service = None
@@ -592,11 +440,7 @@ class AsyncUmbel:
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy calls the same service, but does not end it.
-        return {"_driver": self._driver, "_service": None}
+        return {"_connection": self._connection, "_service": None}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.url}>"
-
-
-def _tree_id(tree: AsyncTree | str) -> str:
-    return tree if isinstance(tree, str) else tree.id

@@ -6,11 +6,11 @@ For asyncio. Written by `make client` from `umbel_client.edition`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
-from umbel_client.core import editions
-from umbel_client.core.drivers import AsyncDriver
-from umbel_client.core.editions import EditionState
+from umbel_client._written.aio.core.connection import AsyncConnection
+from umbel_client.core.facts import EditionState
+from umbel_client.core.messages import Request, post
 
 
 class AsyncEdition:
@@ -23,9 +23,18 @@ class AsyncEdition:
     state : the edition as the service last described it.
     """
 
-    def __init__(self, driver: AsyncDriver, state: EditionState) -> None:
-        self._driver = driver
+    def __init__(self, connection: AsyncConnection, state: EditionState) -> None:
+        self._connection = connection
         self.state = state
+
+    @classmethod
+    async def _read(cls, connection: AsyncConnection, edition_id: str) -> Self:
+        reply = await connection.send(Request("GET", f"/v1/editions/{edition_id}"))
+        return cls(connection, EditionState.of(reply))
+
+    @property
+    def _path(self) -> str:
+        return f"/v1/editions/{self.id}"
 
     @property
     def id(self) -> str:
@@ -90,25 +99,27 @@ class AsyncEdition:
         operations : as of `POST /v1/editions/{id}/changes`: `{"op": "rename", "node": 3, "name":
         "flowers"}`.
         """
-        self.state = await self._driver.run(editions.applied(self.state, operations))
+        headers = {"If-Match": self.state.etag}
+        change = post(f"{self._path}/changes", {"operations": list(operations)}, headers=headers)
+        self.state = EditionState.of(await self._connection.send(change))
         return list(self.state.body["new_nodes"])
 
     async def title(self, name: str | None) -> None:
         """Give the edition another name."""
-        self.state = await self._driver.run(editions.renamed(self.id, name))
+        self.state = EditionState.of(await self._connection.changed(self._path, {"name": name}))
 
     async def refresh(self) -> None:
         """Read the edition again, with what others have changed."""
-        self.state = await self._driver.run(editions.read(self.id))
+        self.state = EditionState.of(await self._connection.send(Request("GET", self._path)))
 
     async def history(self) -> list[dict[str, Any]]:
         """All changes, the newest first: `number`, `at`, `by`, `kind`, `operations`, `holds`."""
-        return await self._driver.run(editions.listed(f"/v1/editions/{self.id}/history"))
+        return await self._connection.listed(f"{self._path}/history")
 
     async def delete(self) -> None:
         """Remove the edition with its history; the tree stays."""
-        await self._driver.run(editions.removed(f"/v1/editions/{self.id}"))
+        await self._connection.remove(self._path)
 
     def __repr__(self) -> str:
         called = f" {self.name!r}" if self.name else ""
-        return f"<AsyncEdition {self.id}{called}: revision {self.revision}>"
+        return f"<Edition {self.id}{called}: revision {self.revision}>"

@@ -9,14 +9,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from umbel_client._written.aio.attachment import AsyncAttachment
+from umbel_client._written.aio.core.connection import AsyncConnection
+from umbel_client._written.aio.core.uploads import labels_id
 from umbel_client._written.aio.dataset import AsyncDataset
 from umbel_client._written.aio.edition import AsyncEdition
 from umbel_client._written.aio.heatmap import AsyncHeatmap
 from umbel_client._written.aio.map import AsyncMap
 from umbel_client._written.aio.naming import AsyncNaming
-from umbel_client.core import trees, uploads
-from umbel_client.core.drivers import AsyncDriver
-from umbel_client.core.trees import TreeFacts
+from umbel_client.core.facts import TreeFacts
+from umbel_client.core.messages import CONTENT_TIMEOUT_S
 from umbel_client.inputs import Input
 
 
@@ -26,14 +27,27 @@ class AsyncTreeParts:
     names : those of a naming. edition : one of the tree. Both wherever they are arguments.
     """
 
-    def __init__(self, driver: AsyncDriver, facts: TreeFacts) -> None:
-        self._driver = driver
+    def __init__(self, connection: AsyncConnection, facts: TreeFacts) -> None:
+        self._connection = connection
         self.facts = facts
 
     @property
     def id(self) -> str:
         """The tree's id, `tr_...`; an input wherever a tree is one."""
         return self.facts.id
+
+    @property
+    def _path(self) -> str:
+        return f"/v1/trees/{self.id}"
+
+    async def _document(
+        self, form: str, needed: str, query: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """A JSON form of the tree by the ending of its address, with the field that it needs."""
+        path = f"{self._path}{form}"
+        return await self._connection.described(
+            path, needed, query=query, timeout_s=CONTENT_TIMEOUT_S
+        )
 
     async def node(
         self,
@@ -49,23 +63,23 @@ class AsyncTreeParts:
 
         Raises InputError.
         """
-        dataset = await self._driver.run(uploads.labels_id(labels))
+        dataset = await labels_id(self._connection, labels)
         query = {"labels": dataset, "names": names, "edition": edition}
-        return await self._driver.run(trees.document(self.id, f"/nodes/{node}", query, "id"))
+        return await self._document(f"/nodes/{node}", "id", query)
 
     async def members(
         self, node: int, *, edition: AsyncEdition | str | None = None, limit: int = 1000
     ) -> list[dict[str, Any]]:
         """The rows under a node in their order, each with its leaf; the first `limit` of them."""
-        path = f"/v1/trees/{self.id}/nodes/{node}/members"
-        return await self._driver.run(trees.listed(path, {"edition": edition}, limit))
+        path = f"{self._path}/nodes/{node}/members"
+        return await self._connection.listed(path, {"edition": edition}, limit)
 
     async def place(
         self, place: int, *, edition: AsyncEdition | str | None = None
     ) -> dict[str, Any]:
         """The point at a place of the tree, from left to right: its `row`, `leaf` and `path`."""
         query = {"edition": edition}
-        return await self._driver.run(trees.document(self.id, f"/places/{place}", query, "row"))
+        return await self._document(f"/places/{place}", "row", query)
 
     async def search(
         self,
@@ -77,7 +91,7 @@ class AsyncTreeParts:
     ) -> list[dict[str, Any]]:
         """Nodes whose name contains a text, in any case; exact matches first."""
         query = {"q": text, "names": names, "edition": edition}
-        return await self._driver.run(trees.listed(f"/v1/trees/{self.id}/search", query, limit))
+        return await self._connection.listed(f"{self._path}/search", query, limit)
 
     async def view(
         self,
@@ -100,7 +114,7 @@ class AsyncTreeParts:
             "names": names,
             "edition": edition,
         }
-        return await self._driver.run(trees.document(self.id, "/view", query, "nodes"))
+        return await self._document("/view", "nodes", query)
 
     async def tangle(
         self,
@@ -116,25 +130,23 @@ class AsyncTreeParts:
         rotate : whose siblings are turned so that fewer links cross.
         """
         query = {"other": other, "max_nodes": max_nodes, "rotate": rotate}
-        return await self._driver.run(trees.document(self.id, "/tangle", query, "links"))
+        return await self._document("/tangle", "links", query)
 
     async def agreement(self, node: int) -> dict[str, Any]:
         """Of a consensus: the ids of the trees that have a node of the same rows (`having`), and of
         those without (`lacking`).
         """
-        return await self._driver.run(
-            trees.document(self.id, f"/nodes/{node}/agreement", {}, "having")
-        )
+        return await self._document(f"/nodes/{node}/agreement", "having")
 
     async def node_picture(self, node: int, *, px: int = 320) -> bytes:
         """What the model makes of a node as a PNG, where its rows are images. Raises NotFound for
         other trees.
         """
-        return await self._driver.run(trees.content(self.id, f"/nodes/{node}/picture", {"px": px}))
+        return await self._connection.raw(f"{self._path}/nodes/{node}/picture", {"px": px})
 
     async def features(self) -> list[dict[str, Any]]:
         """The features that tell nodes apart, as far as the method reports them."""
-        body = await self._driver.run(trees.document(self.id, "/features.json", {}, "items"))
+        body = await self._document("/features.json", "items")
         return list(body["items"])
 
     async def label(
@@ -149,22 +161,20 @@ class AsyncTreeParts:
         Raises Contradiction where statements exclude each other.
         """
         fields = {"statements": list(statements), "name": name}
-        path = f"/v1/trees/{self.id}/labels"
-        return AsyncDataset(
-            self._driver, await self._driver.run(trees.posted(path, fields, "id", "status"))
-        )
+        body = await self._connection.posted(f"{self._path}/labels", fields, "id", "status")
+        return AsyncDataset(self._connection, body)
 
     async def attachments(self) -> list[AsyncAttachment]:
         """What is attached to the tree, the newest first, without columns."""
-        body = await self._driver.run(trees.document(self.id, "/attachments", {}, "items"))
-        return [AsyncAttachment(self._driver, each) for each in body["items"]]
+        body = await self._document("/attachments", "items")
+        return [AsyncAttachment(self._connection, each) for each in body["items"]]
 
     async def heatmaps(self) -> list[AsyncHeatmap]:
         """The heatmaps of the tree, the newest first, without matrices and pictures."""
-        body = await self._driver.run(trees.document(self.id, "/heatmaps", {}, "items"))
-        return [AsyncHeatmap(self._driver, each) for each in body["items"]]
+        body = await self._document("/heatmaps", "items")
+        return [AsyncHeatmap(self._connection, each) for each in body["items"]]
 
     async def maps(self) -> list[AsyncMap]:
         """The maps of the tree, the newest first; `lay_out` makes one."""
-        body = await self._driver.run(trees.document(self.id, "/maps", {}, "items"))
-        return [AsyncMap(self._driver, each) for each in body["items"]]
+        body = await self._document("/maps", "items")
+        return [AsyncMap(self._connection, each) for each in body["items"]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
-from umbel_client.core.expiry import Expiry
+from umbel_client.core.fields import Expiry
 from umbel_client.inputs import Input
 from umbel_client.progress import Progress
 
