@@ -305,7 +305,7 @@ BY_TYPE: Mapping[str, type[ProblemError]] = {{
 {table}}}
 """The exception for each type of problem."""
 
-__all__ = {["BY_TYPE", *map(_problem_name, order)]!r}
+__all__ = {["BY_TYPE", "ProblemError", *map(_problem_name, order)]!r}
 '''
 
 

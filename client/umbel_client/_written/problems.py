@@ -484,6 +484,7 @@ __all__ = [
     "OutsideTheBall",
     "PreconditionFailed",
     "PreconditionRequired",
+    "ProblemError",
     "QuotaExceeded",
     "Ragged",
     "RangeNotSatisfiable",
