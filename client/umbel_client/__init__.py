@@ -6,12 +6,13 @@
 
 Start with `client`, which has `Umbel`.
 
-- `client`, `tree`, `tree_parts`, `job`, `dataset`, `model`, `edition`, `share`, `results`: what a
-  user holds; `artifact`: the base of `comparison`, `calibration`, `drift`, `heatmap`, `map`,
-  `naming` and `attachment`
+- `client`, `lists`, `tree`, `job`, `dataset`, `model`, `edition`, `share`, `results`: what a user
+  holds; `tree_parts`, `tree_forms`, `tree_work`: parts of `tree`
+- `held`: the base of what the service keeps; `artifact`: that of `comparison`, `calibration`,
+  `drift`, `heatmap`, `map`, `naming` and `attachment`
 - `methods`, `problems`: the methods as functions, and an exception for each type of problem
-- `inputs`, `frames`, `encodings`, `imports`: from a value of the caller to bytes
-- `core`: operations, written once, and the two drivers that run them
+- `inputs`, `items`, `frames`, `encodings`, `imports`: from a value of the caller to bytes
+- `core`: requests until they are answered, uploads, waiting, runs
 - `errors`, `progress`, `display`, `shapes`, `packages`, `settings`, `version`: what the rest uses
 - `commands`: the command line on files; `assistants`: the same as tools for assistants
 - `local`, `keeper`: a service of one's own; `sklearn`: the face for scikit-learn
@@ -117,25 +118,10 @@ __all__ = [
     "__version__",
 ]
 
-_FOR_ASYNCIO = {
-    "AsyncUmbel": "client",
-    "AsyncAttachment": "attachment",
-    "AsyncCalibration": "calibration",
-    "AsyncComparison": "comparison",
-    "AsyncDataset": "dataset",
-    "AsyncDrift": "drift",
-    "AsyncEdition": "edition",
-    "AsyncHeatmap": "heatmap",
-    "AsyncJob": "job",
-    "AsyncMap": "map",
-    "AsyncModel": "model",
-    "AsyncNaming": "naming",
-    "AsyncTree": "tree",
-}
-
 
 def __getattr__(name: str) -> Any:
     """The classes for asyncio, which takes longer to load than the client, when one is used."""
-    if name in _FOR_ASYNCIO:
-        return getattr(import_module(f"umbel_client._written.aio.{_FOR_ASYNCIO[name]}"), name)
+    if name in __all__ and name.startswith("Async"):
+        kind = name.removeprefix("Async").lower().replace("umbel", "client")
+        return getattr(import_module(f"umbel_client._written.aio.{kind}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

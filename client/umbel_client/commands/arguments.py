@@ -80,13 +80,7 @@ def _run_method(methods: Commands, method: str, facts: MethodFacts) -> None:
         inputs.add_argument(
             *_flags(role), dest=f"input:{role}", action="append", metavar="FILE", help=texts(role)
         )
-    inputs.add_argument(
-        "--also",
-        action="append",
-        metavar="ROLE=FILE",
-        default=[],
-        help="a further input, for --then and --name-by",
-    )
+    _also(inputs, "a further input, for --then and --name-by")
     params = parser.add_argument_group("parameters", "as JSON; text needs no quotes")
     for param in facts.params:
         params.add_argument(
@@ -107,6 +101,10 @@ def _run_method(methods: Commands, method: str, facts: MethodFacts) -> None:
     parser.add_argument("--wait-s", type=float, metavar="SECONDS", help="the most time to wait")
     service_options(parser)
     parser.set_defaults(run=Late("run"), method=method)
+
+
+def _also(parser: argparse._ActionsContainer, text: str) -> None:
+    parser.add_argument("--also", action="append", metavar="ROLE=FILE", default=[], help=text)
 
 
 def _results(parser: argparse.ArgumentParser) -> None:
@@ -145,13 +143,7 @@ def _evaluate(commands: Commands) -> None:
         metavar="FILE",
         help="new rows to place in a kept tree and evaluate in their place",
     )
-    parser.add_argument(
-        "--also",
-        action="append",
-        metavar="ROLE=FILE",
-        default=[],
-        help="in place of --rows: an input of the new rows, for models that need several",
-    )
+    _also(parser, "in place of --rows: an input of the new rows, for models that need several")
     parser.add_argument("--metrics", metavar="NAMES", help="comma-separated; without: all that fit")
     parser.add_argument(
         "--cut", metavar="CUT", help="k=12, height=3.5 or level=2, for flat metrics"
@@ -168,13 +160,7 @@ def _predict(commands: Commands) -> None:
     parser = command(commands, "predict", "place new rows in a tree that a service keeps")
     parser.add_argument("tree", help="the id of a tree (tr_...) or model (md_...)")
     parser.add_argument("file", nargs="?", help="the rows: a file, or an id")
-    parser.add_argument(
-        "--also",
-        action="append",
-        metavar="ROLE=FILE",
-        default=[],
-        help="an input by its role, for models that need several",
-    )
+    _also(parser, "an input by its role, for models that need several")
     parser.add_argument("--top-k", type=int, metavar="K", help="of classifiers: the best classes")
     parser.add_argument("--threshold", type=float, help="least probability of a row's labels")
     parser.add_argument("--confidence", type=float, help="the path ends below this probability")
@@ -200,13 +186,7 @@ def _calibrate(commands: Commands) -> None:
         "file", nargs="?", help="rows that the model has not seen: a file, or an id"
     )
     parser.add_argument("--labels", metavar="FILE", required=True, help="the class of each row")
-    parser.add_argument(
-        "--also",
-        action="append",
-        metavar="ROLE=FILE",
-        default=[],
-        help="an input by its role, for models that need several",
-    )
+    _also(parser, "an input by its role, for models that need several")
     parser.add_argument("--alpha", type=float, help="the bound that is kept; default: 0.1")
     parser.add_argument(
         "--loss", choices=("miss", "distance", "cost"), help="what is kept; default: miss"
@@ -258,12 +238,8 @@ def _name(commands: Commands) -> None:
         choices=("labels", "terms", "items", "features", "model"),
         help="what names are made of",
     )
-    parser.add_argument(
-        "--also",
-        action="append",
-        metavar="ROLE=FILE",
-        default=[],
-        help="an input of the rows that the fit had not: documents, names, labels, feature_names",
+    _also(
+        parser, "an input of the rows that the fit had not: documents, names, labels, feature_names"
     )
     parser.add_argument(
         "--evidence",
@@ -286,9 +262,7 @@ def _compare(commands: Commands) -> None:
     )
     for role in ("features", "logits", "labels", "hierarchy"):
         parser.add_argument(f"--{role}", metavar="FILE", help=f"the input '{role}'")
-    parser.add_argument(
-        "--also", action="append", metavar="ROLE=FILE", default=[], help="a further input"
-    )
+    _also(parser, "a further input")
     parser.add_argument("--seeds", type=int, default=5, help="default: %(default)s")
     parser.add_argument("--metrics", metavar="NAMES", help="comma-separated; without: all that fit")
     parser.add_argument(

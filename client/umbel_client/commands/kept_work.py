@@ -355,8 +355,7 @@ def attach(arguments: Namespace) -> None:
         rows = [{name: each[name] for name in columns} for each in attachment.columns]
         body = {**attachment.body, "columns": attachment.columns}
         put(body, arguments.json, f"{attachment.id}\n\n{outputs.shown(rows)}")
-        for sentence in attachment.warnings:
-            say(f"warning: {sentence}", arguments.quiet)
+        outputs.warn(attachment.warnings, arguments.quiet)
 
 
 def examples(arguments: Namespace) -> None:
@@ -459,8 +458,7 @@ def _put_result(artifact: Heatmap | Map, arguments: Namespace) -> None:
     """The id and the facts of what was computed, and its warnings."""
     shown = [{"fact": name, "value": own} for name, own in artifact.body["result"].items()]
     put(artifact.body, arguments.json, f"{artifact.id}\n\n{outputs.shown(shown)}")
-    for sentence in artifact.warnings:
-        say(f"warning: {sentence}", arguments.quiet)
+    outputs.warn(artifact.warnings, arguments.quiet)
 
 
 def _title(side: Mapping[str, Any]) -> str:

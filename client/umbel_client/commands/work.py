@@ -202,8 +202,7 @@ def _show(tree: Tree, arguments: Namespace) -> None:
         say(f"  {tree.id}  {tree.url}", arguments.quiet)
     elif arguments.data_dir:
         say(f"  {tree.id}, kept in {arguments.data_dir}", arguments.quiet)
-    for sentence in tree.warnings:
-        say(f"warning: {sentence}", arguments.quiet)
+    outputs.warn(tree.warnings, arguments.quiet)
 
 
 def evaluate(arguments: Namespace) -> None:
@@ -246,8 +245,7 @@ def evaluate(arguments: Namespace) -> None:
         if arguments.out:
             outputs.table(rows, arguments.out)
         put(evaluation.body, arguments.json, outputs.shown(rows))
-        for sentence in evaluation.warnings:
-            say(f"warning: {sentence}", arguments.quiet)
+        outputs.warn(evaluation.warnings, arguments.quiet)
 
 
 def predict(arguments: Namespace) -> None:
@@ -323,8 +321,7 @@ def calibrate(arguments: Namespace) -> None:
                 outputs.table(rows_of, path)
         shown = [{"fact": name, "value": own} for name, own in calibration.body["result"].items()]
         put(calibration.body, arguments.json, f"{calibration.id}\n\n{outputs.shown(shown)}")
-        for sentence in calibration.warnings:
-            say(f"warning: {sentence}", arguments.quiet)
+        outputs.warn(calibration.warnings, arguments.quiet)
 
 
 def drift(arguments: Namespace) -> None:
@@ -354,8 +351,7 @@ def drift(arguments: Namespace) -> None:
         shown = [{name: move[name] for name in columns} for move in drifted.moves]
         told = outputs.shown(shown) if shown else "Nothing moved."
         put(drifted.body, arguments.json, f"{drifted.id}\n\n{told}")
-        for sentence in drifted.warnings:
-            say(f"warning: {sentence}", arguments.quiet)
+        outputs.warn(drifted.warnings, arguments.quiet)
 
 
 def name(arguments: Namespace) -> None:
@@ -380,8 +376,7 @@ def name(arguments: Namespace) -> None:
         columns = ("node", "size", "name", "evidence")
         shown = [{column: each[column] for column in columns} for each in naming.nodes]
         put(naming.body, arguments.json, f"{naming.id}\n\n{outputs.shown(shown)}")
-        for sentence in naming.warnings:
-            say(f"warning: {sentence}", arguments.quiet)
+        outputs.warn(naming.warnings, arguments.quiet)
 
 
 def compare(arguments: Namespace) -> None:
