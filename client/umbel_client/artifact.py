@@ -108,8 +108,8 @@ class Artifact(Held):
         shapes.written(content, Path(path))
 
     def __repr__(self) -> str:
-        said = self._in_words() if self._result else self.status
-        return f"<{type(self).__name__} {self.id}: {said}>"
+        shown = self._in_words() if self._result else self.status
+        return f"<{type(self).__name__} {self.id}: {shown}>"
 
     def _in_words(self) -> str:
         """What is shown of one that has succeeded."""

@@ -114,7 +114,7 @@ class Umbel(Lists):
         preprocess : steps that prepare the features. then : a method for the logits that the first
         one gives. support : resample, to see how often each cluster comes back. name_by : name
         nodes by an input. name, description, tags : of the job, its tree and its model. webhook :
-        an address that is told of the end. expires_at : when the job, its tree and its model may be
+        an address that hears of the end. expires_at : when the job, its tree and its model may be
         removed, as a datetime or RFC 3339, with the offset. wait_s : the most seconds to wait;
         None: as long as it takes. progress : see `Progress`.
 
@@ -179,7 +179,7 @@ class Umbel(Lists):
         "then": ...}`. labels, hierarchy : the truth, for metrics (and for methods that take them).
         seeds : how often a method that draws is run. inputs : by role, `features=X`.
         keep_trees : whether the tree of each run, with its first seed, stays; the table names it.
-        expires_at : as of `run`.
+        name, description, tags, webhook, expires_at : as of `run`.
 
         A run that fails has its problem in the table. Raises as `run`.
         """
@@ -220,8 +220,8 @@ class Umbel(Lists):
         payload = converted(role, content)
         if isinstance(payload, (list, Reference)):
             raise InputError(role, "the service has this already; give it as an input.")
-        said = in_query(new_work(name, description, tags, None, expires_at))
-        sendable = imports.payload_of(role, payload, said)
+        about = in_query(new_work(name, description, tags, None, expires_at))
+        sendable = imports.payload_of(role, payload, about)
         body = uploaded(self._connection, sendable, progress, resume, dedupe=dedupe)
         return Dataset(self._connection, body)
 
@@ -239,6 +239,7 @@ class Umbel(Lists):
 
         tree : Newick text, a linkage matrix of SciPy, class paths (`["animal/dog", ...]`), a
         mapping with `nodes` or d3's nested form, or a networkx.DiGraph from parents to children.
+        name, description, tags, webhook, expires_at : as of `run`.
 
         Raises InputError.
         """
@@ -276,7 +277,7 @@ class Umbel(Lists):
         `median`. threshold : of `majority`, the share that must be exceeded. reference : a tree
         that is kept instead; `support` of its nodes is then the `share` of the trees or by
         `transfer`. match : `names`, `rows` or `auto`. common : leave out names that not all have.
-        expires_at : as of `run`.
+        name, description, tags, webhook, expires_at : as of `run`.
 
         Raises WaitTimeout, JobCancelled.
         """

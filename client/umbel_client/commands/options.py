@@ -51,11 +51,11 @@ def work_options(parser: argparse.ArgumentParser, what: str = "its") -> None:
     """Add what every command takes that asks for work. what : whose name it is."""
     group = parser.add_argument_group("description")
     described_options(group, what)
-    group.add_argument("--webhook", metavar="URL", help="an address that is told of the end")
+    group.add_argument("--webhook", metavar="URL", help="an address that hears of the end")
 
 
 def described_options(parser: argparse._ActionsContainer, what: str = "its") -> None:
-    """Add what is said of a thing that the service keeps, and until when."""
+    """Add the description of a thing that the service keeps, and when it may be removed."""
     parser.add_argument("--title", help=f"{what} name")
     parser.add_argument("--description", help="a note")
     parser.add_argument("--tag", action="append", default=[], help="several times: several")

@@ -474,12 +474,12 @@ def _leaves(text: str) -> list[str]:
 
 
 def work_of(arguments: Namespace) -> dict[str, Any]:
-    """What the options say of the work, as of `Umbel.run`."""
+    """The options of `work_options`, as of `Umbel.run`."""
     return {**described_of(arguments), "webhook": arguments.webhook}
 
 
 def described_of(arguments: Namespace) -> dict[str, Any]:
-    """What the options say of a thing, and until when it stays."""
+    """The options of `described_options`."""
     return {
         "name": arguments.title,
         "description": arguments.description,

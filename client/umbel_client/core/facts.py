@@ -15,7 +15,7 @@ class TreeFacts:
     """A tree without its nodes.
 
     job : the id of the job that made it; None for an imported tree. model : the id of the model
-    that was fitted with it, if there is one. warnings, metrics : what the job said.
+    that was fitted with it, if there is one. warnings, metrics : those of the job.
     description, tags : what users say of it.
     """
 

@@ -122,7 +122,7 @@ def json_of(reply: Reply, *needed: str) -> dict[str, Any]:
 def pause(settings: Settings, attempt: int, stated: float | None) -> float:
     """Seconds before the repetition after attempt number `attempt`, counted from 0.
 
-    stated : what the service asked for; a little is added, so that clients do not come together.
+    stated : the seconds that the service names; a little is added, so that clients come apart.
     """
     if stated is not None:
         return min(stated * random.uniform(1.0, 1.1), settings.longest_pause_s)
@@ -154,15 +154,15 @@ def passes(reply: Reply, failure: Exception) -> bool:
 
 def refusal(reply: Reply, request: Request) -> ProblemError | UnexpectedResponse:
     """The exception for a response with an error's status (or a redirection)."""
-    asked = f"{request.method} {request.path}"
+    request_line = f"{request.method} {request.path}"
     if reply.media_type != _PROBLEM:
-        what = f"The response to {asked} is {reply.media_type or 'nothing'}, no problem"
+        what = f"The response to {request_line} is {reply.media_type or 'nothing'}, no problem"
         if location := reply.headers.get("location"):
             what += f"; it leads to {location}"
         return UnexpectedResponse(what, reply.status, _beginning(reply))
     problem = json_of(reply, "type")
     if problem.get("detail") == _NOTHING_AT_PATH or reply.status == 405:
-        return UnexpectedResponse(f"The service has no {asked}", reply.status)
+        return UnexpectedResponse(f"The service has no {request_line}", reply.status)
     error = error_of(problem)
     if reply.status == 401:
         error.add_note("The key is given as Umbel(url, key), or as UMBEL_KEY in the environment.")

@@ -118,7 +118,7 @@ class AsyncUmbel(AsyncLists):
         preprocess : steps that prepare the features. then : a method for the logits that the first
         one gives. support : resample, to see how often each cluster comes back. name_by : name
         nodes by an input. name, description, tags : of the job, its tree and its model. webhook :
-        an address that is told of the end. expires_at : when the job, its tree and its model may be
+        an address that hears of the end. expires_at : when the job, its tree and its model may be
         removed, as a datetime or RFC 3339, with the offset. wait_s : the most seconds to wait;
         None: as long as it takes. progress : see `Progress`.
 
@@ -185,7 +185,7 @@ class AsyncUmbel(AsyncLists):
         "then": ...}`. labels, hierarchy : the truth, for metrics (and for methods that take them).
         seeds : how often a method that draws is run. inputs : by role, `features=X`.
         keep_trees : whether the tree of each run, with its first seed, stays; the table names it.
-        expires_at : as of `run`.
+        name, description, tags, webhook, expires_at : as of `run`.
 
         A run that fails has its problem in the table. Raises as `run`.
         """
@@ -226,8 +226,8 @@ class AsyncUmbel(AsyncLists):
         payload = converted(role, content)
         if isinstance(payload, (list, Reference)):
             raise InputError(role, "the service has this already; give it as an input.")
-        said = in_query(new_work(name, description, tags, None, expires_at))
-        sendable = imports.payload_of(role, payload, said)
+        about = in_query(new_work(name, description, tags, None, expires_at))
+        sendable = imports.payload_of(role, payload, about)
         body = await uploaded(self._connection, sendable, progress, resume, dedupe=dedupe)
         return AsyncDataset(self._connection, body)
 
@@ -245,6 +245,7 @@ class AsyncUmbel(AsyncLists):
 
         tree : Newick text, a linkage matrix of SciPy, class paths (`["animal/dog", ...]`), a
         mapping with `nodes` or d3's nested form, or a networkx.DiGraph from parents to children.
+        name, description, tags, webhook, expires_at : as of `run`.
 
         Raises InputError.
         """
@@ -282,7 +283,7 @@ class AsyncUmbel(AsyncLists):
         `median`. threshold : of `majority`, the share that must be exceeded. reference : a tree
         that is kept instead; `support` of its nodes is then the `share` of the trees or by
         `transfer`. match : `names`, `rows` or `auto`. common : leave out names that not all have.
-        expires_at : as of `run`.
+        name, description, tags, webhook, expires_at : as of `run`.
 
         Raises WaitTimeout, JobCancelled.
         """

@@ -50,7 +50,7 @@ class AsyncHeld:
 
     @property
     def description(self) -> str | None:
-        """What users say of it."""
+        """Its description."""
         description: str | None = self.body.get("description")
         return description
 
@@ -65,7 +65,7 @@ class AsyncHeld:
 
     @property
     def _described_at(self) -> str:
-        """The address of what is said of it."""
+        """The address under which its name, description and tags are changed."""
         return self._path
 
     async def content(self, form: str | None = None, **query: Any) -> bytes:

@@ -127,15 +127,15 @@ class AsyncConnection:
     ) -> list[dict[str, Any]]:
         """The first `limit` things of a list, over as many pages as needed; None: all of them."""
         items: list[dict[str, Any]] = []
-        asked = given(query or {})
+        wanted = given(query or {})
         while limit is None or len(items) < limit:
             if limit is not None:
-                asked["limit"] = min(limit - len(items), 100)
-            page = await self.described(path, "items", "next_cursor", query=asked)
+                wanted["limit"] = min(limit - len(items), 100)
+            page = await self.described(path, "items", "next_cursor", query=wanted)
             items += page["items"]
             if page["next_cursor"] is None:
                 break
-            asked["cursor"] = page["next_cursor"]
+            wanted["cursor"] = page["next_cursor"]
         return items
 
     async def posted(self, path: str, fields: Mapping[str, Any], *needed: str) -> dict[str, Any]:

@@ -47,15 +47,15 @@ async def done(
 
 
 async def facts_of(connection: AsyncConnection, method: str) -> MethodFacts:
-    """The roles and parameters of a method; the service is asked for one that this client does not
-    know. Raises UnknownMethod where there is no such method.
+    """The roles and parameters of a method; one that this client does not know is read from the
+    service. Raises UnknownMethod where there is no such method.
     """
     known = METHODS.get(method)
     if known is not None:
         return known
     try:
         path = f"/v1/methods/{quote(method, safe='')}"
-        entry = await connection.described(path, "inputs", "params", "outputs")
+        entry = await connection.described(path, "inputs", "params")
     except (NotFound, UnexpectedResponse) as error:
         near = difflib.get_close_matches(method, METHODS, n=3, cutoff=0.5)
         detail = f"There is no method {method!r}; there are {', '.join(near or METHODS)}."

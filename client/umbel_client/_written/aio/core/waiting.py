@@ -67,7 +67,7 @@ async def followed(
 ) -> dict[str, Any]:
     """The job once it has succeeded. Raises as `awaited`.
 
-    deadline : when waiting ends, by the monotonic clock; wait_s : what the caller had asked for.
+    deadline : when waiting ends, by the monotonic clock; wait_s : the seconds that the caller gave.
     cancel : whether an interrupted wait cancels the job.
     """
     if waiting.wait_s is not None:
@@ -88,7 +88,7 @@ async def followed(
 
 
 async def cancelled(connection: AsyncConnection, job_id: str) -> dict[str, Any]:
-    """The job after it was asked to end."""
+    """The job after the request that ends it."""
     request = Request("POST", f"/v1/jobs/{job_id}/cancel", headers=new_key())
     return json_of(await connection.send(request), "id", "status")
 
