@@ -464,10 +464,10 @@ def methods(arguments: Namespace) -> None:
             "id": arguments.method,
             "inputs": list(facts.inputs),
             "params": list(facts.params),
-            "outputs": _leaves(documentation(arguments.method)),
-            "description": documentation(arguments.method),
+            "outputs": _leaves(text(arguments.method)),
+            "description": text(arguments.method),
         }
-        put(body, arguments.json, f"{arguments.method}\n\n{documentation(arguments.method)}")
+        put(body, arguments.json, f"{arguments.method}\n\n{text(arguments.method)}")
         return
     rows = [
         {
