@@ -12,7 +12,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -63,6 +63,10 @@ REPLACED = {
 
 Key = tuple[str, str]
 """A module, and a function or `Class.method` of it."""
+Edit = tuple[int, int, str]
+"""From where to where a source is replaced, and by what."""
+Place = Callable[[int | None, int | None], int]
+"""The place in a source of a line and column of its syntax tree."""
 
 
 @dataclass
@@ -185,7 +189,7 @@ def _twin(module: Module, waiting: set[Key], classes: set[str]) -> str:
         assert column is not None
         return starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
 
-    edits: list[tuple[int, int, str]] = []
+    edits: list[Edit] = []
     for name, function in module.functions.items():
         begin = at(function.lineno, function.col_offset)
         if (module.name, name) in waiting or function.name == "__enter__":
@@ -213,7 +217,7 @@ def _twin(module: Module, waiting: set[Key], classes: set[str]) -> str:
                 continue
             elif isinstance(call.func, ast.Attribute) and call.func.attr in RENAMED:
                 edits.append((head - len(call.func.attr), head, RENAMED[call.func.attr]))
-            edits += _awaited(call, parents, start, stop, at)
+            edits += _awaited(call, parents, (start, stop), at)
     text = module.source
     for begin, end, new in sorted(edits, key=lambda edit: edit[:2], reverse=True):
         text = text[:begin] + new + text[end:]
@@ -224,18 +228,16 @@ def _twin(module: Module, waiting: set[Key], classes: set[str]) -> str:
 
 
 def _awaited(
-    call: ast.Call, parents: Mapping[ast.AST, ast.AST], start: int, stop: int, at: object
-) -> list[tuple[int, int, str]]:
-    """The edits by which a call is awaited: of a `with` or of lines by its statement."""
+    call: ast.Call, parents: Mapping[ast.AST, ast.AST], span: tuple[int, int], at: Place
+) -> list[Edit]:
+    """The edits by which a call is awaited: of a `with`, or of lines, by its statement."""
+    start, stop = span
     parent = parents[call]
-    assert callable(at)
-    if isinstance(parent, ast.withitem):
-        statement = parents[parent]
-        assert isinstance(statement, ast.With)
+    statement = parents[parent] if isinstance(parent, ast.withitem) else parent
+    lines = isinstance(parent, ast.For) and ast.unparse(call.func) in PRIMITIVES
+    if lines or isinstance(parent, ast.withitem):
+        assert isinstance(statement, ast.With | ast.For)
         begin = at(statement.lineno, statement.col_offset)
-        return [(begin, begin, "async ")]
-    if isinstance(parent, ast.For) and ast.unparse(call.func) in PRIMITIVES:
-        begin = at(parent.lineno, parent.col_offset)
         return [(begin, begin, "async ")]
     if isinstance(parent, (ast.Attribute, ast.Subscript)):
         return [(start, start, "(await "), (stop, stop, ")")]

@@ -18,6 +18,7 @@ class Job(Held):
     """
 
     _collection = "jobs"
+    _form = ""
 
     @property
     def status(self) -> str:

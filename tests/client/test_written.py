@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import tomllib
 from pathlib import Path
@@ -13,7 +14,7 @@ import umbel_client
 from app.http.problems import KINDS
 from app.openapi import document as openapi
 from models.registry import methods
-from scripts import write_client
+from scripts import client_twin, write_client
 from tests.conftest import ROOT
 from umbel_client import problems, version
 from umbel_client._written.aio.client import AsyncUmbel
@@ -35,6 +36,20 @@ def test_written_files_are_up_to_date(expected: dict[Path, str]) -> None:
 def test_nothing_else_is_in_the_written_folder(expected: dict[Path, str]) -> None:
     there = set(write_client.WRITTEN.rglob("*.py"))
     assert there <= expected.keys(), "run `make client`"
+
+
+def test_nothing_blocks_under_asyncio() -> None:
+    waits = {"asyncio.sleep", "asyncio.to_thread", "client.send", "response.aread"}
+    waits |= {f"self._connection.{name}" for name in ("send", "described", "raw", "listed")}
+    for path in (write_client.WRITTEN / "aio").rglob("*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+        called = {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
+        awaited = {ast.unparse(node.value) for node in nodes if isinstance(node, ast.Await)}
+        assert not called & {*client_twin.PRIMITIVES, *client_twin.THREADED} - {
+            "client.send",
+            "client.stream",
+        }, path
+        assert called & waits <= {text.partition("(")[0] for text in awaited}, path
 
 
 def test_every_method_is_a_function_with_its_inputs_and_parameters() -> None:

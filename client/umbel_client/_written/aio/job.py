@@ -21,6 +21,7 @@ class AsyncJob(AsyncHeld):
     """
 
     _collection = "jobs"
+    _form = ""
 
     @property
     def status(self) -> str:
