@@ -126,7 +126,7 @@ from dataclasses import dataclass
 class MethodFacts:
     """The names of a method.
 
-    inputs : the roles that it takes. several : those of which a list of inputs may be given.
+    inputs : the roles that it takes. several : the roles that may take a list of inputs.
     params : the names of its parameters. outputs : what a job of it leaves.
     """
 
