@@ -1,4 +1,4 @@
-"""Job records in Redis: read here, changed only by the Lua scripts. Times are from Redis's clock."""
+"""Job records in Redis: read here, changed only by the Lua scripts. Redis's clock gives times."""
 
 from __future__ import annotations
 

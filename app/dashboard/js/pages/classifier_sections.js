@@ -140,12 +140,12 @@ const countColumn = (label, of) => ({
 });
 
 /**
- * The rows of a file: fields of the first classifier, then those of both that are compared.
+ * The rows of a file: fields of the first classifier, then the compared fields of both.
  *
  * @template Row
  * @param {Pair<Row>[]} pairs
  * @param {(keyof Row & string)[]} names
- * @param {(keyof Row & string)[]} compared those of them that both have
+ * @param {(keyof Row & string)[]} compared the names that both have
  * @param {boolean} hasOther
  * @returns {unknown[][]}
  */
