@@ -112,7 +112,7 @@ def parser(*, client: bool = True) -> argparse.ArgumentParser:
 
 def _plugged() -> Plugged:
     """The methods of plug-ins that are installed here, for the client's commands."""
-    from models.entry_points import entries
+    from models.plugins.entry_points import entries
     from umbel_client.commands.plugged import Plugged
 
     if not entries():

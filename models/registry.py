@@ -18,10 +18,10 @@ from importlib import import_module
 from typing import Any
 
 import models.methods
-from models.entry_points import Entry, entries
 from models.errors import UsageError
 from models.method import Method
-from models.plugins import Plugin, load, refused
+from models.plugins.entry_points import Entry, entries
+from models.plugins.loading import Plugin, load, refused
 from models.running import packages
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from models import entry_points, registry
+from models import registry
+from models.plugins import entry_points
 from tests.conftest import ROOT
 
 TOY = Path(__file__).parent / "toy_methods"

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from models import entry_points, registry
-from models.entry_points import GROUP, Entry
+from models import registry
 from models.method import Fitted, Input, Method, Paper
 from models.parameters import Params
-from models.plugins import load, problem_of
+from models.plugins import entry_points
+from models.plugins.entry_points import GROUP, Entry
+from models.plugins.loading import load, problem_of
 
 PROBLEMS = {
     "gone": "toy_methods.gone:Gone cannot be imported: ModuleNotFoundError.",

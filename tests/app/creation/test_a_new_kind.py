@@ -81,7 +81,7 @@ def blocks() -> dict[str, str]:
     """The code that the guide shows, by the path that stands before it."""
     section = GUIDE[GUIDE.index("## Add a kind of work") : GUIDE.index("## Add a metric")]
     found = re.findall(
-        r"`((?:workers|app)/[\w/]+\.py)`(?=[:,]).*?```python\n(.*?)^ *```$",
+        r"\*((?:workers|app)/[\w/]+\.py)\*(?=[:,]).*?```python\n(.*?)^ *```$",
         section,
         flags=re.DOTALL | re.MULTILINE,
     )

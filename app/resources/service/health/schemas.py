@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.creation.waiting import WaitingValue
-from models.plugins import Plugin
+from models.plugins.loading import Plugin
 
 
 class Health(BaseModel):

@@ -17,9 +17,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from models.entry_points import Entry
 from models.method import Input, Method, Paper
 from models.parameters import Params
+from models.plugins.entry_points import Entry
 from models.running import packages
 
 OUTPUTS = ("tree", "model", "logits", "transformation", "pictures", "confusions", "ball")
