@@ -51,8 +51,8 @@ class Warned(Iterator[bytes]):
 class Form(Generic[T]):
     """One form of a T: suffix of the path, media type, writer.
 
-    drawn : whether it is a picture. rendered : whether another process makes it, which has a queue
-    of its own. needs : optional packages (`models.running.packages`) without which it cannot be
+    drawn : whether it is a picture. rendered : whether another process makes it, which has its own
+    queue. needs : optional packages (`models.running.packages`) without which it cannot be
     written.
     """
 

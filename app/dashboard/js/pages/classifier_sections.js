@@ -390,7 +390,7 @@ export function classSection(pairs, { tree, job, names }) {
       el(
         "p",
         { role: "status" },
-        `Of ${plural(n, "class", "classes")} with an F1 of both, ${count(higher)} ${higher === 1 ? "has" : "have"} a higher one by A, ${count(lower)} a lower one, ${count(same)} the same.`,
+        `F1 of both is known for ${plural(n, "class", "classes")}: ${count(higher)} higher by A, ${count(lower)} lower, ${count(same)} the same.`,
         pairs.length > n &&
           ` ${plural(pairs.length - n, "class", "classes")} cannot be compared: they do not occur, or B does not know them.`,
       ),
