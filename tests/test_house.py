@@ -40,7 +40,7 @@ NO_BEGINNING = re.compile(r"\bOf\b")
 """Words that hide who does what: write of a warning, a request, a result, the subject first."""
 DATA = {("workers/kinds/name.py", "said")}
 """Where such a word is not ours: a field of `models.node_names`."""
-PROSE_FLOORS = ("app", "workers", "umbel", "scripts")
+PROSE_FLOORS = ("app", "workers", "umbel", "scripts", "bench")
 PROSE = sorted(
     path.relative_to(ROOT)
     for floor in PROSE_FLOORS
