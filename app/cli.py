@@ -121,7 +121,7 @@ def _plugged() -> Plugged:
     from app.resources.service.health.schemas import PluginBody
     from models.registry import plugins
 
-    # What is left out is said in a sentence; tracebacks are for the log of a service.
+    # One sentence reports what is left out; tracebacks are for the log of a service.
     logging.getLogger("models.plugins").setLevel(logging.CRITICAL)
     found = plugins()
     usable = [MethodBody.of(each.method) for each in found if each.method is not None]
@@ -291,7 +291,7 @@ def _settings(arguments: argparse.Namespace) -> int:
 
 
 class _Version(argparse.Action):
-    """`--version`: read only when it is asked for."""
+    """`--version`: read only when it is requested."""
 
     def __init__(self, option_strings: Sequence[str], dest: str) -> None:
         super().__init__(option_strings, dest, nargs=0, help="print the version and exit")

@@ -50,14 +50,14 @@ _SENDING_S = 1.0
 """How long the end of the process waits for webhooks in flight, and for the last spans."""
 
 _CATALOGUE_S = 60.0
-"""When the methods that nobody has asked for are loaded: by then, on a busy machine too, the
+"""When the methods that nobody has requested are loaded: by then, on a busy machine too, the
 processes that start beside this one no longer need the cores."""
 
 _log = logging.getLogger("umbel")
 
 
 def _routers() -> list[APIRouter]:
-    """Those of the modules `routes` below `app.resources`, and the page's."""
+    """The routers of the modules `routes` below `app.resources`, and the page's."""
     modules = [
         import_module(found.name)
         for found in walk_packages(resources.__path__, f"{resources.__name__}.")

@@ -45,12 +45,12 @@ _JOBS_SHARE = 0.8
 """The share of the machine's memory for all running jobs, unless a limit per job is set."""
 
 _LOOK_S = 1.0
-"""How often an embedded server whose disk is full is asked whether it can write again."""
+"""How often to check whether an embedded server whose disk is full can write again."""
 
 _READY_POLL_S = 0.1
 _READY_POLL_SHARE = 0.1
 """The most of the time that the question whether all is ready takes, which writes to Redis and to
-the store: on a busy machine it is asked less often, though every `_LONGEST_READY_POLL_S`."""
+the store: on a busy machine the check is made less often, though every `_LONGEST_READY_POLL_S`."""
 
 _LONGEST_READY_POLL_S = 0.5
 
@@ -235,7 +235,7 @@ class _LocalService:
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self._host, self._host)  # noqa: S104
         began, announced = time.monotonic(), False
         while not self._stop_requests:
-            asked = time.monotonic()
+            started = time.monotonic()
             connection = http.client.HTTPConnection(host, self._port, timeout=5.0)
             failed = (OSError, http.client.HTTPException)
             with contextlib.closing(connection), contextlib.suppress(*failed):
@@ -246,7 +246,7 @@ class _LocalService:
                 if not announced and COMPILING.encode() in response.read():
                     announced = True
                     print(COMPILING, flush=True)
-            pause_s = (time.monotonic() - asked) / _READY_POLL_SHARE
+            pause_s = (time.monotonic() - started) / _READY_POLL_SHARE
             shortest_s = _LONGEST_READY_POLL_S if announced else _READY_POLL_S
             time.sleep(min(max(pause_s, shortest_s), _LONGEST_READY_POLL_S))
         else:

@@ -15,7 +15,7 @@ _ORIGIN = re.compile(r"https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
 
 class Settings(WorkerSettings):
-    """The settings of the API, in addition to those of workers and stores.
+    """The settings of the API, in addition to the workers' and stores'.
 
     Lists are comma-separated in the environment: `UMBEL_CORS_ORIGINS=https://a.org,https://b.org`.
     """
@@ -35,7 +35,7 @@ class Settings(WorkerSettings):
     )
     fonts: Annotated[tuple[Path, ...], NoDecode] = Field(
         (),
-        description="Folders of fonts for pictures, before those of the system; they are for "
+        description="Folders of fonts for pictures, searched before the system's; they are for "
         "characters that the service's own font lacks.",
     )
     root_path: str = Field(

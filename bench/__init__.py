@@ -44,7 +44,7 @@ class Chosen:
         return usual if self.n_seeds is None else self.n_seeds
 
     def systems_of(self, names: Iterable[str]) -> list[str]:
-        """Those of the names that are chosen."""
+        """The chosen ones of the names."""
         return [name for name in names if self.systems is None or name.startswith(self.systems)]
 
 

@@ -9,10 +9,10 @@ ancestors', means and standard deviations over seeds.
 
 Result: the first split tells animals with hooves that graze, or of the arctic, from active, furry
 eaters of meat; then hunters with paws part from those that eat plants, beasts of the plains from
-those with teeth to strain water, cats and dogs of the house from those of the forest. Sparsity with
-both trade-offs at 1 is .93 for HMMC, HMMC-G and HMMC-1, .81 for HMMC-E, .04 for HMMC-2; features of
-ancestors come again least in HMMC and HMMC-E (.01; .07 in HMMC-G and HMMC-1, .57 in HMMC-2), which
-alone penalise that.
+those with teeth to strain water, cats and dogs of the house from cats and dogs of the forest.
+Sparsity with both trade-offs at 1 is .93 for HMMC, HMMC-G and HMMC-1, .81 for HMMC-E, .04 for
+HMMC-2; features of ancestors come again least in HMMC and HMMC-E (.01; .07 in HMMC-G and HMMC-1,
+.57 in HMMC-2), which alone penalise that.
 
 Source: Zhou et al., "Hierarchical Maximum-Margin Clustering" (2015), figures 3 and 4.
 """

@@ -1,8 +1,8 @@
-"""What the Python client adds: from `import` to a tree in a process of its own, and the cost of a
+"""What the Python client adds: from `import` to a tree in a separate process, and the cost of a
 call beside the same request by httpx alone.
 
-The service is started for this table on the same machine. CPU seconds are those of the client's
-process; wall seconds have the service's work in them.
+The service is started for this table on the same machine. CPU seconds are the client
+process's; wall seconds have the service's work in them.
 """
 
 from __future__ import annotations

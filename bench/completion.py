@@ -1,10 +1,10 @@
 """Hierarchies completed: a fifth of the nodes is hidden, and what is found of them is counted.
 
-Of the inner nodes other than the root a fifth is hidden with all that is below them, and then a
+A fifth of the inner nodes other than the root is hidden with all that is below them, and then a
 fifth of all leaves, as long as their parent keeps two children; only nodes with enough rows, and no
 subtree with more than a quarter of all; leaves of rows that stop at an inner node stay. Rows of
 hidden nodes are not labelled, and half of the others are not either. A hidden node is found if
-among the rows that are not labelled those of some new node have an F1 of at least one half with its
+among the rows that are not labelled some new node's have an F1 of at least one half with its
 own; it is placed if that node also hangs below the right parent: the known one, or the new one that
 is found as its parent. Kinds are hidden leaves below a known parent, roots of hidden subtrees, and
 nodes within these.
@@ -13,9 +13,9 @@ nodes within these.
 labelled without supervision: the nodes of Ward's tree are the new nodes, down to as many clusters
 as there are leaves; one that is the best match of a node below a known parent hangs below that
 inner known node whose mean, of the means of its leaves, is nearest, and one within another that is
-the best match of its parent is taken to be placed, both of which favours it, since no choice among
-the many nodes is asked of it. `ward cut` is the same with only the uppermost nodes of Ward's tree,
-as many as `auto` reports in that draw (one fewer where that is odd): the fair count.
+the best match of its parent is taken to be placed, both of which favours it, since it need not
+choose among the many nodes. `ward cut` is the same with only the uppermost nodes of Ward's tree, as
+many as `auto` reports in that draw (one fewer where that is odd): the fair count.
 
 `precise` is the share of the new nodes that match some hidden node with an F1 of at least one half.
 
@@ -279,8 +279,8 @@ def of_tree(fitted: Fitted, puzzle: Puzzle) -> NewNodes:
 
 
 def by_ward(points: Array, puzzle: Puzzle, n_nodes: int) -> NewNodes:
-    """The uppermost nodes of Ward's tree over the rows that are not labelled, as told above: two
-    for each of the last merges, `n_nodes` (one fewer where that is odd), and at least two."""
+    """The uppermost nodes of Ward's tree over the rows that are not labelled, as described above:
+    two for each of the last merges, `n_nodes` (one fewer where that is odd), and at least two."""
     _, prepared, _ = prepare(points, N_COMPONENTS, 0)
     free = np.flatnonzero(~puzzle.known)
     merges = linkage(prepared[free], "ward")[:, :2].astype(np.int64)
@@ -319,7 +319,7 @@ def _means_of_leaves(points: Array, puzzle: Puzzle, inner: Sequence[Path]) -> Ar
 
 def _within_matches(puzzle: Puzzle, new_nodes: NewNodes) -> NewNodes:
     """A node that best matches a node within a hidden one is below the match of its parent, where
-    its rows are among those of that."""
+    its rows are among that node's."""
     parent = list(new_nodes.parent)
     rows = new_nodes.rows & ~puzzle.known
 

@@ -2,11 +2,11 @@
 
 Each entry of `ENTRIES` on images of digits with several seeds. The baselines cluster the embedding
 of the same autoencoder, trained as long as `deepect` pretrains it and then as long again as it
-trains with its tree; those of `treevae` cluster the latent space of a plain VAE (`bench.deep_vae`).
-Dendrogram and leaf purity are of the tree with `N_LEAVES` leaves, of `treevae` and the VAE with as
-many as there are classes, as the papers have them; 'growth of treevae' is its tree before the last
-phase, which trains all networks. Accuracy, NMI and ARI are of the tree cut to as many clusters as
-there are classes. Figures are mean and standard deviation over the seeds.
+trains with its tree; the methods of `treevae` cluster the latent space of a plain VAE
+(`bench.deep_vae`). Dendrogram and leaf purity are of the tree with `N_LEAVES` leaves, of `treevae`
+and the VAE with as many as there are classes, as the papers have them; 'growth of treevae' is its
+tree before the last phase, which trains all networks. Accuracy, NMI and ARI are of the tree cut to
+as many clusters as there are classes. Figures are mean and standard deviation over the seeds.
 
 Result (dendrogram purity, leaf purity, accuracy): digits, two seeds: DeepECT .746, .904, .781, its
 embedding with bisecting k-means .604, .821, .676, with k-means accuracy .770. optdigits, one seed:
@@ -22,12 +22,13 @@ usps-28x28, one seed: .759, .822, .758, .780 in 94 s, 92 of one core; DeepECT th
 .717, .702 in 34 s. Leaf purity of the growth with one start of each split and with four, from the
 same root: digits .748 and .861, .680 and .817, .785 and .856 (seeds 0, 1, 2), optdigits .823 and
 .794 (seed 0), usps .727 and .721, .621 and .692 (seeds 0, 1); then all networks are trained, which
-gives .752, .759, .842, .801, .837 on usps (seeds 0 to 4) from .721, .692, .791, .754, .798. Of
+gives .752, .759, .842, .801, .837 on usps (seeds 0 to 4) from .721, .692, .791, .754, .798. Among
 eight starts of the root on digits, the share of points that it cuts off from the most of their
 class correlates by .76 with the entropy of decisions after a quarter of the passes, by -.41 with
-the loss: seeds 0 to 7, measured once. Growing half as many leaves more and joining the pairs least
-told apart was tried: least by entropies, growth gains .03 to .05 on usps (two seeds) and loses .08
-on digits; by entropies relative to the split's, .02 to .05 and nothing; for a fifth more time.
+the loss: seeds 0 to 7, measured once. Growing half as many leaves more and joining the least
+distinguished pairs was tried: least by entropies, growth gains .03 to .05 on usps (two seeds) and
+loses .08 on digits; by entropies relative to the split's, .02 to .05 and nothing; for a fifth more
+time.
 
 The papers' figures are for MNIST, with networks of [500, 500, 2000] and 100,000 steps, so they say
 which order is to be expected, not which numbers.
@@ -106,7 +107,7 @@ def embedded(method: str, **params: Any) -> Callable[[Array, int, int], Tree]:
 
 
 def by_method_of_images(method: str, **params: Any) -> Callable[[Array, int, int], Tree]:
-    """The tree of a method that is told that rows are square images, as `by_method` otherwise."""
+    """The tree of a method that knows that rows are square images, as `by_method` otherwise."""
 
     def tree(rows: Array, n_classes: int, seed: int) -> Tree:
         side = math.isqrt(rows.shape[1])

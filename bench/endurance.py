@@ -24,7 +24,7 @@ WARM_JOBS = 500
 """Jobs until caches are full and allocators have settled; memory counts from there."""
 
 KEYS = 4
-"""Requests under way at a kill, each with a key of its own."""
+"""Requests under way at a kill, each with its own key."""
 
 LONGEST_S = 300.0
 """A client gives up after this long: a reservation of a dead process holds for 30 s, and between

@@ -133,7 +133,7 @@ def flops(device: str) -> float:
 
 
 def without_a_row() -> list[str]:
-    """Methods that have a device and no row here: `l2h` has tables of its own."""
+    """Methods that have a device and no row here: `l2h` has its own tables."""
     measured = {"l2h", "ghhc-glove", *(fit.method for fit in FITS)}
     return [
         name for name, used in methods().items() if "cuda" in used.devices and name not in measured

@@ -3,7 +3,7 @@
 Each set with at least `FEWEST` points, of larger ones a sample drawn by seed 0. Dendrogram purity
 of the tree, and NMI of its cut into as many clusters as there are classes. `euclidean` and `cosine`
 are of the rows as they are, `unit` is the Euclidean distance of rows at norm 1. The last rows are
-means over the sets, and over those of embeddings alone.
+means over the sets, and over the sets of embeddings alone.
 """
 
 from __future__ import annotations

@@ -35,10 +35,10 @@ READ_BLOCK = 1 << 20
 LEGEND = """\
 One read: NumPy's maximum over the bytes of the file in blocks of 1 MiB, one thread.
 extra: anonymous memory over what was there before, and as a share of the logits.
-reads: CPU seconds over those of one read.
+reads: CPU seconds over one read's.
 speedup: CPU seconds of "appendix, means hoisted" over these; the appendix runs in the type of the
 logits, on float16 in float32.
-same_merges: how many of the K - 1 merges are those of the array's first row after the read; in
+same_merges: how many of the K - 1 merges agree with the array's first row after the read; in
 float32 the appendix may swap close ones. Empty where a class has no point, for which the appendix
 defines no merge."""
 
@@ -259,7 +259,7 @@ def _compare(report: Report, name: str, path: Path, case: Case, comparable: bool
     for key in case.rivals:
         rival = RIVALS[key]
         rivals[key] = measured(partial(rival.run, logits), rival.runs, seconds=30)
-        # The merges of the others are compared with those of the first.
+        # The merges of the others are compared with the first one's.
         row(rival.name, rivals[key], rivals[key].result if len(rivals) > 1 else None)
     single = measured(lambda: fit(logits, 1), RUNS)
     row(SINGLE, single, merges_of(single.result))

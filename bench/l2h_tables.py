@@ -62,7 +62,7 @@ N_COMPONENTS = 50
 """Principal components for Ward's method."""
 
 MOST_LEAVES = 20
-"""Of DeepECT and TreeVAE, as in the paper: each leaf of TreeVAE has a decoder of its own."""
+"""For DeepECT and TreeVAE, as in the paper: each leaf of TreeVAE has its own decoder."""
 N_SAMPLED = 40
 """Classes of the sample of TinyImageNet, the first ones."""
 SAMPLE = "tinyimagenet-40"
@@ -247,7 +247,7 @@ def components(features: Array) -> Array:
 
 
 def divided(code: Int, seed: int) -> Split:
-    """Of each class the share `TEST_SHARE`, at least one row, is for the test."""
+    """The share `TEST_SHARE` of each class, at least one row, is for the test."""
     rng = np.random.default_rng(seed)
     out = np.zeros(code.size, dtype=bool)
     for number in range(int(code.max()) + 1):

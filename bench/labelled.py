@@ -6,7 +6,7 @@ many clusters as there are hidden classes; their partition at the likeliest of 5
 with the truth, and `restarts` is the mean over all runs of the same measure's first, NMI, where
 `GM`, a mixture of the rows as they are, stands for no supervision. Figures are mean and standard
 deviation over splits; `wins` counts the splits with more NMI than GM. The thesis has one split of
-each set, with classes of its own.
+each set, with its own classes.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), §6.6 and tables 6.2 to 6.6, D.1 to D.6.
 """

@@ -56,7 +56,7 @@ N_CLASSES = 40
 
 
 class Score(NamedTuple):
-    """Of a tree.
+    """The costs of a tree.
 
     cost : Dasgupta's, of all pairs. graph_cost : the same of the graph of `N_NEIGHBORS` nearest
         rows, over its number of edges and of points (`ball.tree_cost`).
@@ -111,7 +111,7 @@ def _drawn(
 def _scores(
     points: npt.NDArray[np.float32], classes: npt.NDArray[Any], nodes: tuple[int, ...], seed: int
 ) -> dict[str, Score]:
-    """Of each tree, by name."""
+    """Each tree's score, by name."""
     hac, ghhc = method("hac"), method("ghhc")
     data = Data({"features": points})
     near = neighbours(points)

@@ -42,9 +42,9 @@ _VALUES: dict[Size, int] = {"quick": 2_000_000, "default": 24_000_000, "full": 1
 _MOST_ROWS = 600_000
 
 LEGEND = f"""\
-reads: CPU seconds of a fit over those of NumPy's maximum over the bytes of the file, in blocks of
+reads: CPU seconds of a fit over NumPy's for the maximum over the bytes of the file, in blocks of
 1 MiB: the time to read the array once. The goal is at most {GOAL}.
-speedup: CPU seconds of the appendix's loop, means hoisted, over those of the fit.
+speedup: CPU seconds of the appendix's loop, means hoisted, over the fit's.
 empty: classes that are no row's largest logit; the appendix has no rule for these."""
 
 REAL = {

@@ -8,9 +8,9 @@ pairs the same similarity. Then its figure 2: SP against the number of leaves, F
 times the classes, and against the branching K = 2 to 5, which
 `bench-output/leaves_and_branching.png` draws. HMMC, its variants and MMC use the alpha and beta in
 the paper's range with the best SP on the first seed, tried with few starts (`TUNING`), in figure 2
-those of table 1; '0.5 to 1.5' is HMMC with these bounds on sizes instead of the paper's 0.9 to 1.1,
-'auto' with those of several that have the highest splitting score. Last, CPU seconds on one thread
-for 50 leaves of 3,000 to 300,000 points.
+the ranges of table 1; '0.5 to 1.5' is HMMC with these bounds on sizes instead of the paper's 0.9 to
+1.1, 'auto' with the bounds, among several, that have the highest splitting score. Last, CPU seconds
+on one thread for 50 leaves of 3,000 to 300,000 points.
 
 Result on `tinyimagenet-20-0` (two seeds): '(all alike)', 94.9, beats the SP of every tree; SP of
 the methods follows the form of their trees, about 80 for flat ones, up to 93 for binary ones. By r,

@@ -2,7 +2,7 @@
 
 Each method of `_runs` on every set with several seeds, with defaults except where stated; then the
 systems of the logits paper on one image set. The gHHC paper's table 1 is shown for
-shared sets. The runs are those of a comparison over HTTP (`workers.kinds.compare`), in turn.
+shared sets. The runs are a comparison's over HTTP (`workers.kinds.compare`), in turn.
 """
 
 from __future__ import annotations

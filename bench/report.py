@@ -43,7 +43,7 @@ class Report:
         self._columns: list[_Column] = []
 
     def row(self, table: str, **columns: Value) -> None:
-        """Print one row, under a heading if its columns differ from those of the row before.
+        """Print one row, under a heading if its columns differ from the row before.
 
         A name ends with its unit: `cpu_s`, `p99_ms`, `peak_bytes` (printed as MB of 10^6 bytes).
         None is an empty cell.

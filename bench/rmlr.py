@@ -6,7 +6,7 @@ the true objective from its minimum after n iterations; `in_1s`: after a second,
 `to_1e6` and `to_1e6_s`: the iterations and seconds until it is 1e-6. Iterations are sweeps over all
 classes for LC (log-concavity), DM (double majorization) and ADMM, steps for the others. 'LC joint'
 is L-BFGS on the weights and shifts of LC's convex bound together. scikit-learn reports only its
-end: its figures are those of the loosest of several tolerances that reaches the difference.
+end: its figures are from the loosest of several tolerances that reaches the difference.
 
 Result: LC as published needs hundreds of sweeps or more. With its weights centred after each sweep
 it needs tens to hundreds, with Anderson's mixing on top 10 to 40; jointly with the shifts it is the

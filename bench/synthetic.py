@@ -2,7 +2,7 @@
 
 The classes are the leaves of a balanced tree: level l has BRANCHING^l groups, of sizes that differ
 by at most one. A class's prototype is a sum of Gaussian vectors, one for each group on its path and
-one of its own. A point is its class's prototype and Gaussian noise; its logits are the products
+one for itself. A point is its class's prototype and Gaussian noise; its logits are the products
 with all prototypes and Gaussian noise on each. So two classes are confused more often, the
 later their paths split. The columns are in random order, and all classes have equally many points
 unless a `Kind` says otherwise.

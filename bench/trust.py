@@ -4,17 +4,17 @@ A fifth of the rows makes the tree (`l2h`, which sees no labels) and fits the te
 is halved at random, once for each split: one half sets thresholds, the other is answered.
 `coverage` is the mean over splits of the share of answers that hold the class, `se` its standard
 error over the splits; by class and by subtree it is that of the group that has least, beside the
-number of groups that fall `short` of 1 - alpha by more than three of their standard errors. `told`
+number of groups that fall `short` of 1 - alpha by more than three of their standard errors. `given`
 is the mean share of information, 1 - log(classes under the answer) / log(classes). `kept`: no
 shortfall.
 
-Beside them: flat conformal sets (`lac`) of the same scores, told by the number of their classes,
-and the same climb with the threshold 1 - alpha on masses alone, without calibration and with the
-temperature only. `trust_labels`: a twentieth of the labels is changed to another class at random;
-which of the labels called wrong were changed (precision), and which of the changed ones are called
-wrong (recall), beside cleanlab, where that is installed. The generated set has 64 classes whose
-conditional probabilities are known; `true` is the expected coverage by these. `trust_pairs` is that
-of `bench.trust_pairs`.
+Beside them: flat conformal sets (`lac`) of the same scores, measured by the number of their
+classes, and the same climb with the threshold 1 - alpha on masses alone, without calibration and
+with the temperature only. `trust_labels`: a twentieth of the labels is changed to another class at
+random; which of the labels called wrong were changed (precision), and which of the changed ones are
+called wrong (recall), beside cleanlab, where that is installed. The generated set has 64 classes
+whose conditional probabilities are known; `true` is the expected coverage by these. `trust_pairs`
+is that of `bench.trust_pairs`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ FLIPPED = 0.05
 N_FLIPS = 5
 """The share of labels that are wrong on purpose, and how often others are drawn."""
 BOUNDS = (0.1, 0.5, 1.0)
-"""Of the expected number of edges."""
+"""Shares of the expected number of edges."""
 N_SUBTREES = 10
 FEWEST_SPLITS = 5
 
@@ -73,7 +73,7 @@ class Answered:
     """What rows are answered by: whether the class is held, information, depth, nodes, classes."""
 
     held: Mask
-    told: Float
+    given: Float
     depth: Float
     n_nodes: Float
     n_classes: Float
@@ -213,7 +213,7 @@ class Trial:
         return self._answered(within, some, tree.depth[node], ones, n_classes)
 
     def of_sets(self, within: Mask, some: Int, nodes: bool) -> Answered:
-        """nodes : whether sets are told by nodes, not by each of their classes."""
+        """nodes : whether sets are given as nodes, not by each of their classes."""
         n_classes = within.sum(axis=1)
         n_nodes, depth = n_classes, np.full(len(some), np.nan)
         if nodes:
@@ -225,12 +225,12 @@ class Trial:
     def _answered(
         self, within: Mask, some: Int, depth: Int | Float, n_nodes: Int | Float, n_classes: Int
     ) -> Answered:
-        told = 1 - np.log(n_classes) / np.log(self.classes.n_classes)
+        given = 1 - np.log(n_classes) / np.log(self.classes.n_classes)
         true = None if self.truth is None else (self.truth[some] * within).sum(axis=1)
         held = within[np.arange(len(some)), self.label[some]]
         return Answered(
             held,
-            told,
+            given,
             np.asarray(depth, float),
             np.asarray(n_nodes, float),
             n_classes.astype(np.float64),
@@ -326,11 +326,12 @@ def _row(
     # A group counts in the splits that promise it something, if these are several.
     counted = np.isfinite(coverage).sum(axis=0)
     coverage, counted = coverage[:, counted >= FEWEST_SPLITS], counted[counted >= FEWEST_SPLITS]
-    told, depth, n_nodes, n_classes, true = np.mean(means, axis=0)
+    given, depth, n_nodes, n_classes, true = np.mean(means, axis=0)
     if not counted.size:
         report.row(
             "trust", data=name, alpha=alpha, promise=promise, groups=0, short=None, coverage=None,
-            se=None, kept=None, told=told, depth=depth, nodes=n_nodes, classes=n_classes, true=None,
+            se=None, kept=None, given=given, depth=depth, nodes=n_nodes, classes=n_classes,
+            true=true,
         )  # fmt: skip
         return
     mean = np.nanmean(coverage, axis=0)
@@ -347,7 +348,7 @@ def _row(
         coverage=float(mean[least]),
         se=float(error[least]),
         kept=not short.any(),
-        told=told,
+        given=given,
         depth=None if np.isnan(depth) else depth,
         nodes=n_nodes,
         classes=n_classes,
@@ -364,7 +365,7 @@ def _shares(held: Mask, group: Int, n_groups: int) -> Float:
 
 
 def _means(answered: Answered) -> Iterator[float]:
-    for column in (answered.told, answered.depth, answered.n_nodes, answered.n_classes):
+    for column in (answered.given, answered.depth, answered.n_nodes, answered.n_classes):
         yield float(column.mean())
     yield np.nan if answered.true is None else float(answered.true.mean())
 
@@ -415,7 +416,7 @@ def _peers(label: Int, probability: Float) -> dict[str, Int]:
 def _risk_row(
     report: Report, name: str, bound: float, trial: Trial, halves: list[Mask], loss: Float
 ) -> None:
-    lost, depth, told = [], [], []
+    lost, depth, given = [], [], []
     worst = float(loss.max())
     if worst > bound * (halves[0].sum() + 1):
         needed = int(np.ceil(worst / bound)) - 1
@@ -429,7 +430,7 @@ def _risk_row(
         node = answers(_part(trial.rows, some), limit)
         lost.append(loss[trial.label[some], node].mean())
         depth.append(trial.classes.tree.depth[node].mean())
-        told.append(trial.of_nodes(node, some).told.mean())
+        given.append(trial.of_nodes(node, some).given.mean())
     error = float(np.std(lost, ddof=1) / np.sqrt(len(lost)))
     report.row(
         "trust_risk",
@@ -438,6 +439,6 @@ def _risk_row(
         edges=float(np.mean(lost)),
         se=error,
         kept=bool(np.mean(lost) <= bound + 3 * error),
-        told=float(np.mean(told)),
+        given=float(np.mean(given)),
         depth=float(np.mean(depth)),
     )

@@ -2,7 +2,7 @@
 
 Ten pairs of classes lie apart and are learned from 8 rows a class; ten overlap and are learned from
 400. Held-out rows are drawn like these, 20 to 60 and 100 to 400 a class. The conditional
-probabilities are known, so the confusions that a model has beyond those of the best one are, too.
+probabilities are known, so the confusions that a model has beyond the best one's are, too.
 `first`: how many of the ten pairs that come first are among those learned from few rows. `order`:
 the probability that such a pair comes before one that overlaps, of those with confused rows.
 `agrees`: the correlation with the excess by the known probabilities, over all pairs of classes with

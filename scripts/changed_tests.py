@@ -4,7 +4,7 @@ The change is what differs from BASE, files that git does not know yet included:
 merge base with main, or on main itself from the last commit but one. A Python file affects the
 tests that import it, directly or through other modules, also those that start it by its name. The
 registry imports methods without naming them, so what uses it does not depend on a method: of the
-contract tests, those of affected methods run. Other files affect tests by `RULES`.
+contract tests only those for affected methods run. Other files affect tests by `RULES`.
 
 `make test` alone runs every test; this is the short way there.
 """

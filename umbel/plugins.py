@@ -1,4 +1,4 @@
-"""What a method in a distribution of its own is made of: the names that stay.
+"""What a method in another distribution is made of: the names that stay.
 
     from umbel.plugins import Fitted, Input, Method, Params
 

@@ -154,7 +154,7 @@ def make_app(settings: WorkerSettings) -> Celery:
 
 def _broker_url(url: str) -> str:
     """kombu's spelling of a Redis address: unix:// becomes <transport>+socket://, ?db= becomes
-    ?virtual_host=, and each sentinel has an address of its own. A transport in the address
+    ?virtual_host=, and each sentinel has its own address. A transport in the address
     overrides `broker_transport`."""
     server = watched(url)
     if server is not None:

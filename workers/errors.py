@@ -1,6 +1,6 @@
 """The three kinds of error that cross the queue, and the problem each becomes.
 
-The user's (`models.errors.UsageError`): failed for good, shown as it is. Transient
+The user's (`models.errors.UsageError`): failed for good, shown unchanged. Transient
 (`TransientError`): the attempt is given back and tried again, at most `max_attempts` times. Ours
 (everything else): failed for good when raised in the job's process, given back like a passing one
 when raised in the worker around it; the user sees that it was ours and the request id, the log has

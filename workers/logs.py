@@ -1,5 +1,5 @@
 """The log on standard error, as JSON lines or text, with the ids of the request and the job that an
-entry belongs to, and those of the trace and the span where traces are sent."""
+entry belongs to, and of the trace and the span where traces are sent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Literal
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 job_id: ContextVar[str | None] = ContextVar("job_id", default=None)
 span_ids: ContextVar[tuple[str, str] | None] = ContextVar("span_ids", default=None)
-"""Of the trace and the span."""
+"""The ids of the trace and the span."""
 
 Format = Literal["json", "text"]
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}

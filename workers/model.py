@@ -166,7 +166,7 @@ class Request(_Frozen):
 
     @property
     def annotation(self) -> Annotation:
-        """What was said of it when it was submitted; its tree and model begin with the same."""
+        """The annotation that it was submitted with; its tree and model begin with the same."""
         return Annotation(name=self.name, description=self.description, tags=self.tags)
 
     @property
@@ -279,7 +279,7 @@ class Retry(_Frozen):
 class Record(_Frozen):
     """A job as Redis holds it: the visible part of its request, and its state.
 
-    name, description, tags : as changed since; `submitted` has those of the request. tree : the one
+    name, description, tags : as changed since; `submitted` has the request's. tree : the one
     that its options name.
     """
 

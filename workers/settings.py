@@ -62,7 +62,7 @@ class Limits(BaseModel):
 
 
 def by_tenant(text: str) -> dict[str, str]:
-    """The numbers in `100,acme:200`, as texts: one for everyone else, and those of tenants.
+    """The numbers in `100,acme:200`, as texts: for everyone else, and for each named tenant.
 
     Raises ValueError for a tenant that cannot be one, and for one that is named twice.
     """
@@ -245,10 +245,10 @@ class WorkerSettings(BaseSettings):
     naming_key: SecretStr = Field(
         SecretStr(""), description="Sent to it as `Authorization: Bearer <key>`."
     )
-    naming_model: str = Field("", description="The model that it is asked for.")
+    naming_model: str = Field("", description="The model that requests name.")
     naming_timeout_s: float = Field(30.0, gt=0, description="How long one answer may take.")
     naming_nodes: int = Field(
-        500, ge=1, le=10_000, description="Nodes of one naming that it is asked about, at most."
+        500, ge=1, le=10_000, description="Nodes of one naming that are sent to it, at most."
     )
     naming_tokens: int = Field(
         50_000,

@@ -106,7 +106,7 @@ _LIMITED = {
 
 
 def _default(value: object) -> str:
-    return "those of its tenant" if value is None else str(value)
+    return "as its tenant's" if value is None else str(value)
 
 
 def _given_limits(arguments: argparse.Namespace, otherwise: Limits) -> Limits:

@@ -13,7 +13,7 @@ from workers.model import Annotation
 LONGEST_NAME = 1000
 LONGEST_DESCRIPTION = 10_000
 LONGEST_IN_ADDRESS = 2000
-"""Of a description in a query: a character may take 12 bytes there, of 64 KiB for all headers."""
+"""The longest description in a query, where a character may take 12 of the headers' 64 KiB."""
 LONGEST_TAG = 100
 MOST_TAGS = 50
 
@@ -76,7 +76,7 @@ NewTags = Annotated[
     AfterValidator(_distinct),
     Field(max_length=MOST_TAGS, description="For filters of lists; doubled ones count once."),
 ]
-"""What is said of something as it is made, beside its name."""
+"""The description of something that is being made, beside its name."""
 
 DescriptionQuery = Annotated[
     str | None,

@@ -127,7 +127,7 @@ def mount_patch(
         openapi_extra=_PATCH,
         responses={
             200: {
-                "description": "As it is now.",
+                "description": "Its current state.",
                 "headers": {"ETag": {"description": "Its ETag now.", "schema": {"type": "string"}}},
                 "content": {"application/json": {"example": {**example, **EXAMPLE}}},
             },

@@ -153,7 +153,7 @@ class Work:
 
 
 class Resource(Protocol):
-    """What has an id and a list of its own."""
+    """What has its own id and list."""
 
     @property
     def path(self) -> str: ...
@@ -190,7 +190,7 @@ def mount_create(
     `NewWork`; its docstring is the description.
 
     ended : the response when the work has ended in time, as documented. waiting_example : of the
-    response when it has not. resource : what is made, if it has an id and a list of its own; else
+    response when it has not. resource : what is made, if that has its own id and list; else
     the job is answered until there is a result. status_code, response_model : of the usual
     response. awaited : whether it is awaited without `Prefer`, for `default_wait_s` or by the
     settings, and a failure is answered by its problem and not by its state.

@@ -62,7 +62,7 @@ async def _filters_with_tree(
         str | None,
         Query(
             max_length=100,
-            description="Only those of this tree, also of one that has been removed.",
+            description="Only this tree's, also if it has been removed.",
             examples=["tr_01kamjx5w0ahwbcuvh3mqsx4fb"],
         ),
     ] = None,
@@ -75,7 +75,7 @@ async def _filters_with_tree(
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The jobs of one kind, each with an id and an address of its own.
+    """The jobs of one kind, each with its own id and address.
 
     kind_name : of the job, which is also what the job has as its method.
     """
@@ -254,7 +254,7 @@ class NamedJobs(Named, Generic[Body]):
             self.path.removeprefix(router.prefix),
             operation_id=f"list_{self.noun}s",
             summary=f"{self.noun.capitalize()}s, newest first",
-            description=f"One page of the caller's {self.noun}s. Their names and tags are those of "
+            description=f"One page of the caller's {self.noun}s. They share names and tags with "
             "their jobs (`PATCH /v1/jobs/{job_id}`).",
             response_model=Page[self.body],  # type: ignore[name-defined]
             responses={

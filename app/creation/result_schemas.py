@@ -60,7 +60,7 @@ class ComparisonTable(TypedDict):
 class EvaluatedCut(TypedDict, total=False):
     """The clusters that flat metrics looked at: what chose them, and how many they are."""
 
-    k: Annotated[int, Field(description="The number of clusters that was asked for.")]
+    k: Annotated[int, Field(description="The requested number of clusters.")]
     height: Annotated[float, Field(description="The height of the cut.")]
     level: Annotated[int, Field(description="The number of edges below the root.")]
     leaves: Annotated[bool, Field(description="True: the clusters are the leaves.")]
@@ -83,7 +83,7 @@ class _Measured(TypedDict):
         dict[str, float | None], Field(description="By metric; null where it is not defined.")
     ]
     standard_errors: Annotated[
-        dict[str, float], Field(description="Of the metrics that have them, by metric.")
+        dict[str, float], Field(description="By metric, for the metrics that have them.")
     ]
     warnings: list[str]
 
@@ -93,17 +93,17 @@ class JobEvaluation(_Measured, total=False):
 
     cut: Annotated[
         EvaluatedCut | None,
-        Field(description="Of a tree: the cut that flat metrics were computed for."),
+        Field(description="Trees only: the cut that flat metrics were computed for."),
     ]
     placed: Annotated[
         PlacedRows | None,
-        Field(description="Of a tree: the rows that were placed, if `inputs` gave some."),
+        Field(description="Trees only: the rows that were placed, if `inputs` gave some."),
     ]
     intervals: Annotated[
         dict[str, tuple[float, float]],
-        Field(description="Of a classifier: percentiles 2.5 and 97.5 of the resampled values."),
+        Field(description="Classifiers only: percentiles 2.5 and 97.5 of the resampled values."),
     ]
-    n_rows: Annotated[int, Field(description="Of a classifier: the number of labelled rows.")]
+    n_rows: Annotated[int, Field(description="Classifiers only: the number of labelled rows.")]
 
 
 class ConsensusFacts(TypedDict):

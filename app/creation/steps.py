@@ -132,7 +132,7 @@ def check_shapes(
 def require_lengths(inputs: Mapping[str, Input], shapes: Shapes, given: Collection[str]) -> None:
     """Refuse inputs with another number of values than the data have rows or columns.
 
-    inputs : what the method takes. shapes : those of the inputs that are known so far, by role.
+    inputs : what the method takes. shapes : the known inputs' shapes so far, by role.
     given : all roles.
 
     Raises UsageError `wrong-shape` with both numbers. Not for a job that goes on from another

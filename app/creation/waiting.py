@@ -43,7 +43,7 @@ class WaitingValue(BaseModel):
 
     model_config = ConfigDict(title="WaitingValue")
 
-    parameter: str = Field(description="Of which it is a value.")
+    parameter: str = Field(description="The parameter that takes the value.")
     value: str
     needs: list[str] = Field(description="The packages that are not installed.")
     install: list[str] = Field(description="The commands by which the operator installs them.")
@@ -52,7 +52,7 @@ class WaitingValue(BaseModel):
 def waiting_values(
     values: Iterable[tuple[str, str, tuple[str, ...]]],
 ) -> list[WaitingValue]:
-    """Those of some values that wait for a package.
+    """The given values that wait for a package.
 
     values : parameter, value and the packages that it needs.
     """

@@ -1,5 +1,5 @@
 """The dashboard: the pages at `/`, `/shared`, `/embed` and `/docs` and their files, from
-`app/dashboard`, and those of the sample, from `app/sample`.
+`app/dashboard`, and the sample's, from `app/sample`.
 
 The pages name their files by addresses that contain the version of all files, so that a browser
 keeps them without asking again: `/dashboard/v-<version>/js/main.js`. Imports among modules are
@@ -135,8 +135,8 @@ def _read(
 ) -> tuple[bytes, str]:
     """The content as sent, and its ETag.
 
-    changed_ns, size : those of the file, so that a changed one is read again.
-    version : that of the files which a page names.
+    changed_ns, size : of the file, so that a changed one is read again.
+    version : of the files which a page names.
     """
     content = path.read_bytes()
     if version:

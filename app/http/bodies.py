@@ -20,7 +20,7 @@ INLINE_BYTES = 64 << 10
 """Bodies up to this length are parsed on the event loop, in well under a millisecond."""
 
 APART_BYTES = 1 << 20
-"""A longer body is parsed in a process of its own, and its inputs' long lists are checked there."""
+"""A longer body is parsed in a separate process, which also checks its inputs' long lists."""
 
 
 class StrictRequest(Request):
@@ -104,7 +104,7 @@ def content_length(request: Request) -> int | None:
 
 
 async def read_bounded(request: Request, limit: int, what: str) -> bytes:
-    """The whole body. Raises Refused `too-large` as soon as it is known to exceed `limit`."""
+    """The whole body. Raises Refused `too-large` once it is known to exceed `limit`."""
     stated = content_length(request)
     if stated is not None and stated > limit:
         raise too_large(what, limit)

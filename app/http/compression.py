@@ -1,7 +1,7 @@
 """Text and JSON compressed by gzip for clients that accept it; compressed requests refused.
 
 Starlette's responder compresses, large pieces in threads. Here is which responses, and the rules of
-RFC 9110 for ETags: the compressed form is another representation, with a strong ETag of its own,
+RFC 9110 for ETags: the compressed form is another representation, with its own strong ETag,
 `"...-gzip"`, so that If-Match and ranges stay exact. Conditions on it are conditions on the plain
 form, for every route.
 
@@ -27,8 +27,8 @@ SHORTEST = 1024
 """Bytes: a shorter response does not get shorter by more than its header gets longer."""
 
 LEVEL = 1
-"""Of zlib. A tree of 400,000 nodes as JSON, 29 MB, becomes 4.8 MB in about 0.25 s of work; with
-level 4 it becomes 4.3 MB."""
+"""zlib's level. A tree of 400,000 nodes as JSON, 29 MB, becomes 4.8 MB in about 0.25 s of work;
+with level 4 it becomes 4.3 MB."""
 
 THREAD_BYTES = 16 << 10
 """A longer piece is compressed in a thread; here it would hold up others for more than 0.3 ms."""
@@ -135,8 +135,8 @@ def _compressed_etags(headers: Mapping[str, str]) -> frozenset[str]:
 def _refusal(scope: Scope, coding: str) -> ASGIApp:
     refused = Refused(
         "unsupported-format",
-        f"The body is compressed ({coding[:40]!r} in Content-Encoding); send it as it is. Formats "
-        "such as Parquet and npz are compressed by themselves.",
+        f"The body is compressed ({coding[:40]!r} in Content-Encoding); send it uncompressed. "
+        "Formats such as Parquet and npz are compressed by themselves.",
     )
     request_id = scope.get("state", {}).get("request_id")
     return respond(request_id, refused.problem, {"Accept-Encoding": "identity"})

@@ -134,7 +134,7 @@ register_url_convertor("stem", _Stem())
 
 _SUFFIX = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
 _BESIDE = frozenset({"ed", "sh"})
-"""The prefixes of ids that begin with those of their trees: twice as long."""
+"""The prefixes of ids that begin with their tree's id: they are twice as long."""
 
 
 def is_id(text: object, *prefixes: str) -> bool:

@@ -27,7 +27,7 @@ def etag_of(content: bytes) -> str:
 
 
 def matches(header: str | None, etag: str, *, weak: bool = True) -> bool:
-    """Whether `etag` is among those of an If-None-Match header; `weak` False compares strongly."""
+    """Whether an If-None-Match header lists `etag`; `weak` False compares strongly."""
     if header is None:
         return False
     for candidate in header.split(","):

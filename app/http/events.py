@@ -54,7 +54,7 @@ class Feeds:
         """The job's events after `after`, as they arrive, until it has ended or is deleted, or the
         process ends, or the follower may not follow any more.
 
-        refused : whether that is so; asked whenever there are events, and after `wake`.
+        refused : whether that is so; called whenever there are events, and after `wake`.
 
         `Lost` marks missing events: because the stream keeps only the last hundred,
         because it has expired, or because `after` is not an event of this job; the events that are
@@ -115,9 +115,9 @@ class Feeds:
 
         return await to_thread.run_sync(both)
 
-    async def pause(self, asked: asyncio.Event) -> None:
+    async def pause(self, event: asyncio.Event) -> None:
         """Wait for `poll_s` seconds, or for the event."""
-        await wait_and_clear(asked, self._poll_s)
+        await wait_and_clear(event, self._poll_s)
 
     def expect(self, job_id: str, event: asyncio.Event) -> AbstractContextManager[asyncio.Event]:
         return self._job_ends.expect(job_id, event)
@@ -145,7 +145,7 @@ class _Feed:
         self._feeds = feeds
         self._tenant = tenant
         self._job_id = job_id
-        self._asked = asyncio.Event()
+        self._wanted = asyncio.Event()
         self._n_begun = 0
         self._n_done = 0
         self._error: Exception | None = None
@@ -159,7 +159,7 @@ class _Feed:
     async def refresh(self) -> None:
         """Wait for a reading that begins now or later. Raises what the reader met."""
         wanted = self._n_begun + 1
-        self._asked.set()
+        self._wanted.set()
         await self._wait(self._done, lambda: self._n_done >= wanted)
 
     def wake(self) -> None:
@@ -201,7 +201,7 @@ class _Feed:
 
     async def _read_on(self) -> None:
         try:
-            with self._feeds.expect(self._job_id, self._asked):
+            with self._feeds.expect(self._job_id, self._wanted):
                 while not self.over:
                     await self._read()
         except Exception as error:
@@ -213,13 +213,13 @@ class _Feed:
 
     async def _read(self) -> None:
         """Read once; pause if that brought nothing new."""
-        self._asked.clear()
+        self._wanted.clear()
         self._n_begun += 1
         position = self.events[-1].id if self.events else None
         record, batch = await self._feeds.read(self._tenant, self._job_id, position)
         if batch and position is not None and not batch[0].follows(position):
             self.events = []
-        # A list of its own: followers go through the former one.
+        # A new list: followers go through the former one.
         self.events = [*self.events, *batch][-KEPT:]
         self.record = record
         self.over = record is None or record.ended
@@ -229,7 +229,7 @@ class _Feed:
             self.reading += 1
             self._news.give()
         if not batch and not self.over:
-            await self._feeds.pause(self._asked)
+            await self._feeds.pause(self._wanted)
 
 
 class _Signal:

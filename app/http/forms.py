@@ -51,8 +51,8 @@ class Warned(Iterator[bytes]):
 class Form(Generic[T]):
     """One form of a T: suffix of the path, media type, writer.
 
-    drawn : whether it is a picture. rendered : whether another process makes it, which has a queue
-    of its own. needs : optional packages (`models.running.packages`) without which it cannot be
+    drawn : whether it is a picture. rendered : whether another process makes it, which has its own
+    queue. needs : optional packages (`models.running.packages`) without which it cannot be
     written.
     """
 
@@ -215,7 +215,7 @@ async def respond(
     """The result of `load` in this form: 200, or 304 if the client has it.
 
     load : gives the value to write, and its headers; blocks, and is called in `turn`. Its errors,
-        and those of the first chunks, are still answered as problems.
+        and the first chunks' errors, are still answered as problems.
     etag : that of this form; None if clients cannot cache it.
 
     Raises as `require_packages`.

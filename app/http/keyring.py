@@ -3,7 +3,7 @@
 Keys of the environment are read once. Keys of the store are read again every two seconds, so that
 a new, revoked or rotated key is known in every process within five. While the store is away, the
 keys that were known last stay valid, up to their expiry; a process that has never read them admits
-only those of the environment.
+only the environment's keys.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from workers.artifacts.shares import Share
 from workers.errors import TransientError
 
 EVERY_S = 2.0
-"""How often the store is asked for changes."""
+"""How often the store is checked for changes."""
 
 USES_S = 60.0
 """How often the uses of keys are written."""

@@ -41,7 +41,7 @@ class Metrics:
     """What `/metrics` shows; each app has its own registry.
 
     Several processes of the API behind one port write into one folder (prometheus_client's
-    multiprocess mode), so that it does not matter which of them is asked.
+    multiprocess mode), so that it does not matter which of them answers.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Metrics:
         self._shown.append(collector)
 
     def text(self) -> bytes:
-        """The metrics in Prometheus's text format: those of all processes of the API together."""
+        """The metrics of all processes of the API together, in Prometheus's text format."""
         shown = CollectorRegistry()
         if not self._folder:
             shown.register(self.registry)

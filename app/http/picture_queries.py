@@ -32,7 +32,7 @@ EditionOf = Annotated[
     Query(
         max_length=100,
         description="An edition of the tree (`ed_...`): its nodes are named, ordered, merged and "
-        "collapsed as there, and keep their ids. Its names come before those of `names`.",
+        "collapsed as there, and keep their ids. Its names take precedence over `names`.",
         examples=["ed_01kamjx5w0n5zr4v8cqe2t7h3f01kamjy7d2w3rk8m0vnq5c6t9e"],
     ),
 ]
@@ -69,7 +69,7 @@ class PictureQuery(BaseModel):
     )
     fonts: Literal["embed", "none"] | None = Field(
         None,
-        description="SVG: whether the file has its fonts in it; by default those of `width_mm` do.",
+        description="SVG: whether the file contains its fonts; by default only with `width_mm`.",
     )
     palette: Palette = Field("okabe-ito", description="Pictures: the colours of what is shown.")
     theme: Theme = Field("light", description="Pictures: the colours of the page.")
@@ -86,7 +86,7 @@ class PictureQuery(BaseModel):
         return self
 
     def paper(self, folders: Sequence[Path]) -> Paper:
-        """The paper that is asked for. folders : of fonts, the operator's."""
+        """The requested paper. folders : of fonts, the operator's."""
         faces = typefaces(tuple(folders))
         if self.width_mm is None:
             return Paper(self.px, embeds=self.fonts == "embed", typefaces=faces)
@@ -119,7 +119,7 @@ class SizedPictureQuery(PictureQuery):
     )
 
     def paper(self, folders: Sequence[Path]) -> Paper:
-        """The paper that is asked for. folders : of fonts, the operator's."""
+        """The requested paper. folders : of fonts, the operator's."""
         height = self.height if self.height_mm is None else self.height_mm * MM
         return replace(super().paper(folders), height=height)
 

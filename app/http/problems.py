@@ -86,7 +86,7 @@ KINDS: dict[str, tuple[int, str, str]] = {
         "Statements contradict each other",
         "Statement 0 (node 1 is 'cats') contradicts statement 1 (nodes 1 and 2 are apart).",
     ),
-    "empty": (422, UNUSABLE, "The body is empty; send the file as it is."),
+    "empty": (422, UNUSABLE, "The body is empty; send the file's bytes."),
     "digest-mismatch": (
         422,
         "The content does not match its digest",
@@ -223,17 +223,17 @@ _LIMITED = {
     "datasets": ("keeps {used} datasets, of {limit}", "delete some", 60),
     "queued": ("has {used} jobs queued, of {limit}", "wait until some have begun", 5),
 }
-"""For each quota what is told of it, what the caller can do, and when to try again, in seconds."""
+"""For each quota: the message, what the caller can do, and when to try again, in seconds."""
 
 
 def _quota_exceeded(error: OverLimit) -> Refused:
-    told, advice, again_s = _LIMITED[error.what]
+    message, advice, again_s = _LIMITED[error.what]
     whose = "This key" if error.whose == "key" else "Your tenant"
     left = max(0, error.limit - error.used)
     return Refused(
         "quota-exceeded",
-        f"{whose} {told.format(used=error.used, limit=error.limit)} that it may, and the request "
-        f"needs more; {advice}. GET /v1/usage shows what is used.",
+        f"{whose} {message.format(used=error.used, limit=error.limit)} that it may, and the "
+        f"request needs more; {advice}. GET /v1/usage shows what is used.",
         headers={
             "Retry-After": str(again_s),
             "RateLimit-Policy": f'"{error.whose}-{error.what}";q={min(error.limit, MOST_INTEGER)}'
@@ -331,9 +331,9 @@ def _problem_of_transient(error: TransientError) -> tuple[Problem, dict[str, str
 
 
 def _allowed(request: Request) -> str:
-    """The methods of all routes with the matching path; the router knows those of one route.
+    """The methods of all routes with the matching path; the router knows one route's methods.
 
-    Of several the one with the most fixed text: `{drift_id}.csv`, not `{drift_id}`.
+    If several match, the one with the most fixed text: `{drift_id}.csv`, not `{drift_id}`.
     """
     path = path_of(request.scope)
     methods_of: dict[str, set[str]] = {}

@@ -31,7 +31,7 @@ _STABLE_S = 5.0
 
 _LONGEST_PAUSE_S = 2.0
 
-_TOLD_TO_END = (0, -signal.SIGTERM)
+_ENDED_FROM_OUTSIDE = (0, -signal.SIGTERM)
 """Exit statuses of a process that somebody ended, to have it started anew."""
 
 
@@ -51,7 +51,7 @@ class KeptProcess:
         if self.process is not None and (status := self.process.poll()) is not None:
             processes.release(self.process)
             self.process = None
-            failed = status not in _TOLD_TO_END and now - self._started_at < _STABLE_S
+            failed = status not in _ENDED_FROM_OUTSIDE and now - self._started_at < _STABLE_S
             self.failures = self.failures + 1 if failed else 0
             pause = min(0.1 * 2**self.failures, _LONGEST_PAUSE_S) if self.failures > 1 else 0.0
             self._next_at = now + pause

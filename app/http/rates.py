@@ -1,4 +1,4 @@
-"""Requests a second: one bucket for each tenant, one for each key that has a limit of its own, and
+"""Requests a second: one bucket for each tenant, one for each key with its own limit, and
 one for each link.
 
 A bucket holds ten seconds' worth of requests, at least one, and fills at the limit's rate. The API
@@ -6,7 +6,7 @@ processes share the buckets in Redis: one script for each request, and none wher
 limited. Where Redis does not answer within a quarter of a second requests are let through, and for
 the next second not counted at all: nearly all of them then meet the same Redis and get 503, the
 others need nothing of it. The quotas of what is kept and queued are different: where they cannot be
-asked, nothing is accepted.
+read, nothing is accepted.
 
 The answers have the fields of draft-ietf-httpapi-ratelimit-headers-10, `RateLimit-Policy` and
 `RateLimit`.

@@ -7,7 +7,7 @@ must be loopback names, and a page (Origin) must be one of ours, so that a page 
 one that rebinds its name to 127.0.0.1, cannot reach the service.
 
 A link's token in the place of a key opens what the link shows (`app.http.sharing`), for all methods
-and paths where keys are asked for; without keys it is held to the same machine as everything.
+and paths that require keys; without keys it is held to the same machine as everything.
 
 `/metrics` names tenants, so no tenant's key opens it: it needs the token of the operator, where one
 is set, or a key of the store with the role `admin`; it is closed otherwise where there are keys.

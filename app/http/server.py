@@ -31,7 +31,7 @@ IDLE_S = 1.0
 sends requests one after the other learns from a response that it must connect anew."""
 
 RESERVED = 128
-"""Descriptors that are not for connections: those of Redis, the store, libraries, the log."""
+"""Descriptors for other things than connections: Redis, the store, libraries, the log."""
 
 _log = logging.getLogger("umbel")
 

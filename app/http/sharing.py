@@ -120,7 +120,7 @@ SELF = "/v1/shared"
 def opens(share: Share, path: str, query: Mapping[str, str]) -> bool:
     """Whether a share opens a GET of this path, below any proxy's prefix, with this query.
 
-    The edition and the naming of the share must be those of the query, so that nothing else than
+    The edition and the naming of the share must match the query's, so that nothing else than
     what they show is shown.
     """
     if path == SELF:

@@ -1,6 +1,6 @@
 """The OpenAPI document: generated from the routes, tidied, kept in `openapi/openapi.json`.
 
-`text` is the document as it is committed. The service serves the committed one, which a test keeps
+`text` is the committed document. The service serves the committed one, which a test keeps
 equal to the routes, with the methods of its plug-ins: reading it takes a fortieth of the time that
 making it takes. The page at
 `/docs` (`app/dashboard/docs.html`) shows it.

@@ -14,7 +14,7 @@ from models.registry import built_in, plugins
 
 _SCHEMAS = "#/components/schemas/"
 _REQUESTS = {"NewJob": "Job", "NewStep": "Step", "RunBody": "Run"}
-"""The requests, and how those of one method are called after its name."""
+"""The requests, and how a method's own requests are called after its name."""
 
 _DATASET = "ds_01kamjx5w0n5zr4v8cqe2t7h3f"
 """What examples have for the id of a user's dataset."""
@@ -63,8 +63,8 @@ def extend(document: dict[str, Any]) -> None:
 
 
 def _put_params(document: dict[str, Any], method: Method[Any], name: str, inner: str) -> None:
-    """The params of a method, and an example of a job; `inner` begins the names of the schemas in
-    those of the params."""
+    """The params of a method, and an example of a job; `inner` begins the names of the schemas
+    inside the params' schema."""
     schemas = document["components"]["schemas"]
     params = method.Params.model_json_schema(ref_template=f"{_SCHEMAS}{inner}{{model}}")
     schemas.update({inner + model: own for model, own in params.pop("$defs", {}).items()})

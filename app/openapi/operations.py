@@ -1,7 +1,7 @@
 """The operations of the OpenAPI document, made exact.
 
 A route by suffix (`/v1/trees/{tree_id}.{suffix}`) serves several forms. In the document each form
-is a path of its own with one media type, so that a generated client knows text from bytes.
+is a separate path with one media type, so that a generated client knows text from bytes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The size of a picture, and its files: SVG, PNG and PDF, by pixels or by millimetres.
 
 Pictures are drawn in pixels of CSS, 96 an inch. By pixels, text grows with the width; by
-millimetres it has the size that is asked for in points, whatever the width.
+millimetres it has the requested size in points, whatever the width.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Paper:
 
     @property
     def dots(self) -> float:
-        """Pixels of an image in a pixel of CSS: those of the paper's PNG, or of a fine screen."""
+        """Pixels of an image in a pixel of CSS: the paper's PNG's, or a fine screen's."""
         return (self.dpi or DPI) / 96 if self.physical else 2.0
 
     def svg(self, drawn: str) -> tuple[bytes, str | None]:

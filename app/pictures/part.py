@@ -209,7 +209,7 @@ def _painted(
     colour: list[str],
     painted: Mapping[int, str],
 ) -> list[str]:
-    """The colours, with those of painted nodes at and below them; `node` is in preorder."""
+    """The colours; painted nodes also colour all below them. `node` is in preorder."""
     above = (painted.get(row) for row in reversed(path(tree, int(node[0])).tolist()))
     own = [next((paint for paint in above if paint is not None), None)]
     for row, over in zip(node[1:].tolist(), parent[1:].tolist(), strict=True):

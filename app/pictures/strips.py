@@ -37,7 +37,7 @@ class Column:
     value : (n_nodes,) by node id: a number, seconds since 1970, or the number of a category; NaN
         for none. share : (n_nodes,) of a category among the items that have one; None for others.
     ends : the least and the largest value of an item; None for a category, and where there is none.
-    texts : those of the most frequent categories.
+    texts : of the most frequent categories.
     """
 
     name: str
@@ -59,8 +59,8 @@ class Strip:
 
 
 def strip(column: Column, node: Int, style: Style) -> Strip:
-    """The strip of a column at tips by id; blank for ids below 0, and for those of nodes that an
-    edition made. O(len(node))."""
+    """The strip of a column at tips by id; blank for ids below 0, and for nodes that an edition
+    made. O(len(node))."""
     known = (node >= 0) & (node < len(column.value))
     at = np.where(known, node, 0)
     value = np.where(known, column.value[at], np.nan)

@@ -68,9 +68,9 @@ def svg(
         and overlapping labels are left out.
     font : the largest size of labels in pixels; None: it grows with the width.
     depth : nodes this many edges below `root` are folded.
-    categories : those of the leaves; they colour leaves, and branches above leaves of one category.
+    categories : of the leaves; they colour leaves, and branches above leaves of one category.
         None: a single colour.
-    labels : leaves' names, or node ids. ids : those of rows; None: the rows.
+    labels : leaves' names, or node ids. ids : of rows; None: the rows.
     closed : rows that are folded. painted : colours of rows, `#rrggbb`, which hold for all below.
     strips : columns of items beside the tips, from the inside out, by node id.
 

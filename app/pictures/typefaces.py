@@ -57,7 +57,7 @@ class Face:
 
 
 class Typefaces:
-    """The built-in face, and the fallbacks of this machine, those of `folders` first."""
+    """The built-in face, and the fallbacks: from `folders` first, then this machine's."""
 
     def __init__(self, folders: tuple[Path, ...] = (), system: bool = True) -> None:
         self._folders = (*folders, *(SYSTEM_FOLDERS if system else ()))
@@ -104,7 +104,7 @@ class Typefaces:
 
 @cache
 def typefaces(folders: tuple[Path, ...] = ()) -> Typefaces:
-    """The fonts of this machine with those of `folders`, read once."""
+    """The fonts of this machine and of `folders`, read once."""
     return Typefaces(folders)
 
 
@@ -156,7 +156,7 @@ def _faces(file: Path) -> Iterator[Face]:
     while index < n_faces:
         face = hb.Face(blob, index)
         n_faces = face.count
-        # The renderers know a face by both names; the family is written into pictures as it is.
+        # The renderers know a face by both names; the family is written into pictures unchanged.
         family = face.get_name(hb.OTNameIdPredefined.TYPOGRAPHIC_FAMILY)
         family = family or face.get_name(hb.OTNameIdPredefined.FONT_FAMILY) or ""
         named = _FAMILY.fullmatch(family) and face.get_name(hb.OTNameIdPredefined.POSTSCRIPT_NAME)

@@ -1,7 +1,7 @@
 """Recursive regularization by blocks of classes, on generated documents of DMOZ-2010's shape.
 
 12,294 classes below 3,064 nodes, 128,710 documents of about 72 words of 381,580. A word of a
-document is drawn from all words, or from those of its class or of a node above. The service is
+document is drawn from all words, or from the words of its class or of a node above. The service is
 started with two workers; a row for each sweep has the objective and the time since the job began,
 the last row the whole time, the largest memory of any of the workers' processes and the size of the
 model. `quick` is a sixteenth of all.

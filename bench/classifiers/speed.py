@@ -152,7 +152,7 @@ def _against_logistic(report: Report, labelled: Labelled, repeats: int) -> None:
 def _rows(
     report: Report, ways: dict[str, _Way], repeats: int, targets: dict[str, float | None]
 ) -> None:
-    """A row for each of our methods, those of `targets`, against each other way."""
+    """A row for each of our methods, which `targets` names, against each other way."""
     seconds = least_cpu_s({name: way.run for name, way in ways.items()}, repeats)
     for own, target in targets.items():
         for rival in [name for name in ways if name not in targets]:

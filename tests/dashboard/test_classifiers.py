@@ -189,7 +189,7 @@ def test_an_evaluation_beside_another(
         assert float(row["f1_b"]) == by_name[row["label"]]["f1"]
         gain = float(row["f1"]) - float(row["f1_b"])
         assert float(row["f1_a_minus_b"]) == pytest.approx(gain, abs=1e-12)
-    assert "Of 4 classes with an F1 of both" in gains.inner_text()
+    assert "F1 of both is known for 4 classes" in gains.inner_text()
     assert "different trees" in card(page, "By level").inner_text()
     # The address opens the same.
     address = page.url.split("#")[1]

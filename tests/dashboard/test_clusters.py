@@ -89,7 +89,7 @@ def test_the_clusters_as_a_table(look: Open, mixture: dict[str, Any]) -> None:
     row.get_by_role("link").click()
     page.get_by_role("heading", name="Node", exact=True).wait_for()
     page.locator(".node-facts", has_text="95%").wait_for()
-    page.locator(".cut-said", has_text="3 clusters").wait_for()
+    page.locator(".cut-summary", has_text="3 clusters").wait_for()
 
 
 @pytest.mark.slow

@@ -75,7 +75,7 @@ def states(api: Api, blobs: dict[str, Any], living: str) -> dict[str, tuple[str,
 
     def drawn(*further: Arrive) -> Arrive:
         def arrive(page: Page) -> None:
-            page.locator(".cut-said strong").wait_for()
+            page.locator(".cut-summary strong").wait_for()
             for each in further:
                 each(page)
 

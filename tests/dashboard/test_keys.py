@@ -49,10 +49,10 @@ def enter(page: Page, key: str) -> None:
 def test_the_page_asks_for_a_key_and_checks_it(open_keyed: Callable[..., Page], axe: Axe) -> None:
     page = open_keyed()
     page.get_by_role("dialog").wait_for()
-    said = page.get_by_role("dialog").inner_text()
-    assert said.count("needs a key") == 1
-    assert "umbel keys new" in said
-    assert "No key was sent" not in said
+    text = page.get_by_role("dialog").inner_text()
+    assert text.count("needs a key") == 1
+    assert "umbel keys new" in text
+    assert "No key was sent" not in text
     axe(page)
     assert page.get_by_label("Key", exact=True).get_attribute("type") == "password"
     page.get_by_role("button", name="Continue").click()

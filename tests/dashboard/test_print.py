@@ -19,7 +19,7 @@ def test_a_tree_is_printed_in_black_on_white(open_page: Open, blobs: dict[str, A
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.evaluate("document.querySelector('.tree-base').toDataURL()") != dark
-    for kept in (".tree-base", ".cut-said", "h1"):
+    for kept in (".tree-base", ".cut-summary", "h1"):
         assert page.locator(kept).first.is_visible(), kept
     for hidden in (".top", ".tree-tools", ".tree-bar", ".heatmap-terms", ".bottom"):
         assert page.locator(hidden).first.is_hidden(), hidden

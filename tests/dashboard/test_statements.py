@@ -1,4 +1,4 @@
-"""What a user knows of a tree: said, contradicted, learned from, compared, undone."""
+"""What a user knows of a tree: stated, contradicted, learned from, compared, undone."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def shot(page: Page, name: str) -> None:
 
 
 def panel(page: Page) -> Locator:
-    return page.locator(".tree-said")
+    return page.locator(".tree-statements")
 
 
 def says(page: Page) -> list[str]:
-    return [text.replace("\n", " ") for text in page.locator(".said-line").all_inner_texts()]
+    return [text.replace("\n", " ") for text in page.locator(".statement-line").all_inner_texts()]
 
 
 def choose(page: Page, node: int) -> None:
@@ -81,7 +81,7 @@ def test_the_whole_loop(look: Open, api: Api, halves: str, axe: Axe) -> None:
     for row in (first, second):
         page.get_by_label(f"Choose point {row}", exact=True).check()
     panel(page).get_by_role("button", name=re.compile("Leave out node")).first.click()
-    assert panel(page).locator(".said-chosen li").count() == 2
+    assert panel(page).locator(".chosen-list li").count() == 2
     shot(page, "chosen")
     panel(page).get_by_role("button", name="These do not belong together").click()
     until(page, lambda: len(says(page)) == 2)
@@ -92,13 +92,13 @@ def test_the_whole_loop(look: Open, api: Api, halves: str, axe: Axe) -> None:
     page.get_by_label(f"Choose point {second}", exact=True).check()
     panel(page).get_by_role("button", name="These are one").click()
     until(page, lambda: len(says(page)) == 3)
-    said = says(page)
+    lines = says(page)
     page.reload()
-    until(page, lambda: says(page) == said)
+    until(page, lambda: says(page) == lines)
     panel(page).get_by_label("New clusters").fill("2")
     page.watch.expected.append("422")
     panel(page).get_by_role("button", name="Run again").click()
-    wrong = panel(page).locator(".said-wrong")
+    wrong = panel(page).locator(".statement-wrong")
     wrong.first.wait_for()
     assert wrong.all_inner_texts() == [
         f"Contradicts statement 3: 2 points in common ({first}, {second}).",
@@ -111,7 +111,7 @@ def test_the_whole_loop(look: Open, api: Api, halves: str, axe: Axe) -> None:
     panel(page).get_by_role("button", name="Remove statement 3").click()
     until(page, lambda: len(says(page)) == 2 and not wrong.count())
     panel(page).get_by_role("button", name="Undo", exact=True).click()
-    until(page, lambda: says(page) == said)
+    until(page, lambda: says(page) == lines)
     panel(page).get_by_role("button", name="Remove statement 3").click()
     # Run again, see what moved.
     offered = (
@@ -145,7 +145,7 @@ def test_the_whole_loop(look: Open, api: Api, halves: str, axe: Axe) -> None:
     until(page, lambda: halves in page.evaluate("location.hash"))
     until(page, lambda: len(says(page)) == 2)
     assert says(page)[1].endswith(f"point {first} · point {second}")
-    assert "said" in hash_of(page)
+    assert "statements" in hash_of(page)
     page.evaluate("localStorage.clear()")
 
 
@@ -197,7 +197,7 @@ def test_contrast(open_page: Open, halves: str, axe: Axe, theme: str) -> None:
     choose(page, 2)
     page.watch.expected.append("422")
     panel(page).get_by_role("button", name="Run again").click()
-    panel(page).locator(".said-wrong").first.wait_for()
+    panel(page).locator(".statement-wrong").first.wait_for()
     axe(page, "color-contrast")
     shot(page, f"contrast-{theme}")
 

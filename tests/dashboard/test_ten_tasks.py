@@ -87,7 +87,7 @@ def known(api: Api) -> dict[str, str]:
 
 def tree_page(hand: Hand, name: str) -> None:
     hand.link(name)
-    hand.page.locator(".cut-said strong").wait_for()
+    hand.page.locator(".cut-summary strong").wait_for()
 
 
 def most_confused(hand: Hand, known: dict[str, str]) -> None:
@@ -143,7 +143,7 @@ def open_on_a_level(hand: Hand, known: dict[str, str]) -> None:
     tree_page(hand, "Groups by ward")
     hand.type(page.get_by_role("spinbutton", name="Number of clusters"), "6")
     page.keyboard.press("Enter")
-    until(page, lambda: "6 clusters" in page.locator(".cut-said").inner_text())
+    until(page, lambda: "6 clusters" in page.locator(".cut-summary").inner_text())
     until(page, lambda: hash_of(page).get("cut") == "k:6")
     hand.button("Copy link")
 
@@ -181,7 +181,7 @@ def own_file(hand: Hand, known: dict[str, str]) -> None:
     hand.button("Agglomerative clustering hac")
     hand.button("Run Agglomerative clustering")
     hand.link("Open the tree")
-    page.locator(".cut-said strong").wait_for()
+    page.locator(".cut-summary strong").wait_for()
 
 
 def find_a_leaf(hand: Hand, known: dict[str, str]) -> None:

@@ -37,7 +37,7 @@ def large(api: Api) -> str:
 
 
 def summary(page: Page) -> str:
-    return page.locator(".cut-said").inner_text()
+    return page.locator(".cut-summary").inner_text()
 
 
 def slide(page: Page, to: int) -> None:

@@ -54,7 +54,7 @@ def pointed(page: Page, region: Locator, row: float, column: float) -> str:
 
 def test_features_and_distances(look: Open, tree: str, axe: Axe) -> None:
     page = look(f"/trees/{tree}?cut=k:2")
-    page.locator(".cut-said strong").wait_for()
+    page.locator(".cut-summary strong").wait_for()
     region = drawn(page, "mean", "cut")
     region.get_by_text("2 rows × 3 columns").wait_for()
     until(page, lambda: "heatmap=mean.cut" in page.url)

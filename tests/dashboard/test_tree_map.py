@@ -134,7 +134,7 @@ def test_a_point_says_what_it_is_and_leads_to_its_leaf(look: Open, tree: str) ->
     page = look(f"/trees/{tree}?map=pca")
     region = panel(page)
     region.scroll_into_view_if_needed()
-    page.locator(".cut-said strong").wait_for()
+    page.locator(".cut-summary strong").wait_for()
     at = positions(page, region)
     apart = np.linalg.norm(at[:, None] - at[None], axis=2) + 1e9 * np.eye(len(at))
     lonely = int(apart.min(axis=1).argmax())
@@ -190,7 +190,7 @@ def test_it_is_drawn_with_and_without_webgl(open_page: Open, tree: str, by: str)
     shares = []
     for cut in ("k:4", "k:2"):
         page.evaluate("path => { location.hash = path; }", f"#/trees/{tree}?map=pca&cut={cut}")
-        page.locator(".cut-said strong", has_text=f"{cut[2:]} clusters").wait_for()
+        page.locator(".cut-summary strong", has_text=f"{cut[2:]} clusters").wait_for()
         page.wait_for_timeout(300)
         picture = Image.open(io.BytesIO(stage.screenshot())).convert("RGB")
         seen = {colour: n for n, colour in picture.getcolors(1 << 24)}

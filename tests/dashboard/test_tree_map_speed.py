@@ -107,7 +107,7 @@ def test_a_map_of_a_million_points(moving: Page, api: Api, made: dict[str, Any],
     path = f"/v1/maps/{made['id']}/positions.npy"
     n_bytes = len(api.client.get(path, params={"order": "leaves"}).content)
     moving.evaluate("tree => { location.hash = `#/trees/${tree}`; }", made["tree"])
-    moving.locator(".cut-said strong").wait_for()
+    moving.locator(".cut-summary strong").wait_for()
     moving.wait_for_timeout(500)
     before = moving.evaluate("performance.memory.usedJSHeapSize") / 1e6
     moving.evaluate("() => { performance.mark('map:chosen'); }")

@@ -97,7 +97,7 @@ def test_a_million_leaves(moving: Page, million: str) -> None:
     times = go(moving, million)
     print(f"\n1,000,000 leaves: answer {times['answer']:.0f} ms, picture {times['picture']:.0f} ms")
     assert times["picture"] < 1500
-    moving.locator(".cut-said strong").wait_for()
+    moving.locator(".cut-summary strong").wait_for()
     medians = frames(moving)
     heap = moving.evaluate("performance.memory.usedJSHeapSize") / 1e6
     print(f"  heap {heap:.0f} MB")

@@ -74,7 +74,7 @@ def test_layouts_are_animated_unless_motion_is_reduced(
     context = chromium.new_context(reduced_motion="no-preference")
     page = context.new_page()
     page.goto(f"{service.url}/#/trees/{small}")
-    page.locator(".cut-said strong").wait_for()
+    page.locator(".cut-summary strong").wait_for()
     page.wait_for_timeout(300)
     frames = page.evaluate(
         """async () => {
@@ -262,7 +262,7 @@ def test_a_link_opens_the_same_view(look: Open, open_page: Open, small: str) -> 
     again = open_page(page.evaluate("location.hash.slice(1)"))
     settled(again)
     assert again.locator(".node-name").inner_text() == "trees"
-    assert again.locator(".cut-said strong").inner_text() == "4 clusters"
+    assert again.locator(".cut-summary strong").inner_text() == "4 clusters"
     page.locator("h1").click()
     settled(page)
     assert pixels(again) == pixels(page)

@@ -41,13 +41,13 @@ def test_the_languages_by_one_click_and_a_tour_once(open_page: Open, axe: Axe) -
         assert f"{step} of 4" in tour.inner_text()
         tour.get_by_role("button", name="Next").click()
     tour.get_by_role("heading", name="Take it with you").wait_for()
-    page.locator(".cut-said strong").wait_for()
+    page.locator(".cut-summary strong").wait_for()
     axe(page)
     tour.get_by_role("button", name="Done").click()
     tour.wait_for(state="detached")
     page.evaluate("location.hash = location.hash.split('?')[0] + '?tour=1'")
     page.reload()
-    page.locator(".cut-said strong").wait_for()
+    page.locator(".cut-summary strong").wait_for()
     assert not tour.count()
 
 

@@ -1,4 +1,4 @@
-"""The contract of a method, as tests: what Umbel asks of its own methods and of any other.
+"""The contract of a method, as tests: what Umbel requires of built-in methods and of any other.
 
 A plug-in's tests, with pytest:
 
@@ -38,7 +38,7 @@ from umbel.testing.results import Results  # noqa: E402
 
 
 class Contract(Results, Refusals, Parameters, Checkpoints):
-    """All that is asked of every method."""
+    """All that is required of every method."""
 
 
 __all__ = [

@@ -56,8 +56,8 @@ SQUARE = frozenset({"distances", "similarity", "graph"})
 
 
 def ways(method: Method[Any], values: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """The smallest sets of roles the method runs on: the required ones and the first of those of
-    which it needs some, else each matrix alone that has a value."""
+    """The smallest sets of roles the method runs on: the required ones and the first of the roles
+    of which it needs some, else each matrix alone that has a value."""
     required = tuple(role for role, accepted in method.inputs.items() if accepted.required)
     if required:
         required = (*required, *method.some_of[:1])
@@ -137,8 +137,8 @@ class Example:
 def examples_of(*methods: Method[Any], **values: Any) -> list[Example]:
     """Each method with each of its smallest sets of roles.
 
-    values : inputs by role where those of `ROLES` will not do, for a method that takes unit rows,
-    say, or a role of its own; an input of points has `N_POINTS` rows.
+    values : inputs by role where the values of `ROLES` will not do, say for a method that takes
+    unit rows or a new role; an input of points has `N_POINTS` rows.
 
     Raises ValueError for a method of which no input has a value.
     """

@@ -219,7 +219,7 @@ class Results(Suite):
 
     def test_leaves_are_called_as_their_points(self, example: Example) -> None:
         if "names" not in example.method.inputs or example.method.inputs["names"].one_per != "row":
-            pytest.skip("names are not those of points")
+            pytest.skip("names are not given per point")
         data = example.data()
         names = [f"point {row}" for row in range(N_POINTS)]
         tree = example.fit(Data({**data.values, "names": names})).tree

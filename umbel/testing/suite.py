@@ -19,7 +19,7 @@ def where(
 ) -> Callable[[Test], Test]:
     """A test of the examples of which this holds.
 
-    needs : the optional packages of the test, by default those of a fit.
+    needs : the optional packages of the test, by default a fit's.
     """
 
     def mark(test: Test) -> Test:

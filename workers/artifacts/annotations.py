@@ -1,6 +1,6 @@
 """What users say of their datasets, jobs, trees and models: name, description and tags, as changed.
 
-Each change is an object of its own, create-only, whose number follows the last one; the highest
+Each change is a separate object, create-only, whose number follows the last one; the highest
 counts. So of two writers at once one is refused and looks again, on every kind of store. Objects
 below the highest are removed, but for the last: a copy of the store that lists while a change is
 made has one of both. The highest is never removed before what it belongs to. So a writer that was

@@ -35,7 +35,7 @@ _ALIKE = ("sha256", "bytes", "format", "name", "role", "member", "n_features", "
 class Dataset(BaseModel):
     """The facts of an upload. `member` names one of several arrays in a file.
 
-    shape, dtype : None until known. `sha256` and `bytes` are those of the content as uploaded.
+    shape, dtype : None until known. `sha256` and `bytes` describe the content as uploaded.
     n_features : the declared number of features of a libsvm file; None: that of its largest index.
     tree : the tree whose rows these labels are of, if they were made from statements about it.
     key : the key of the store by which it was made. expires_at : when it may be removed.
@@ -198,8 +198,8 @@ class Datasets:
         tags: Sequence[str] = (),
         words: Sequence[str] = (),
     ) -> tuple[list[Dataset], str | None]:
-        """Datasets newest first, and the next page's cursor: those of this role and name, with all
-        of the tags and words. Raises UsageError `bad-cursor`."""
+        """Datasets newest first, and the next page's cursor: of this role and name, with all of
+        the tags and words. Raises UsageError `bad-cursor`."""
         self._ensure()
         page, after = self._index.page(
             tenant, limit=limit, cursor=cursor, group=role or "", name=name, tags=tags, words=words
@@ -299,7 +299,7 @@ class Datasets:
 
 
 def _annotation(dataset: Dataset) -> Annotation:
-    """What was said of a dataset when it was made."""
+    """A dataset's annotation from when it was made."""
     return Annotation(name=dataset.name, description=dataset.description, tags=dataset.tags)
 
 

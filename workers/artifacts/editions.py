@@ -1,4 +1,4 @@
-"""Editions of trees: every change is an object of its own, and none is ever changed.
+"""Editions of trees: every change is a separate object, and none is ever changed.
 
 The objects of an edition are numbered from 1 and create-only: of two writers who have seen the same
 last change one is refused. Nothing below the last number is removed before the edition is, so a
@@ -26,10 +26,10 @@ from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 
 MOST_EDITIONS = 100
-"""Of one tree."""
+"""The most editions of one tree."""
 MOST_CHANGES = 2000
 MOST_BYTES = 1 << 20
-"""Of all changes of an edition, as kept."""
+"""The size of all changes of an edition, as kept."""
 TOGETHER = 64
 """After so many changes they are written once more, together."""
 
@@ -60,7 +60,7 @@ _CHANGES = TypeAdapter(list[Change])
 
 @dataclass(frozen=True)
 class Edition:
-    """An edition as it is after `changes`."""
+    """An edition after `changes`."""
 
     id: str
     tenant: str
@@ -150,7 +150,7 @@ class Editions:
         return Edition(edition_id, tenant, [first])
 
     def get(self, tenant: str, edition_id: str) -> Edition | None:
-        """The edition as it is; None if there is none. One listing, and a read of each change that
+        """The current edition; None if there is none. One listing, and a read of each change that
         this process has not read."""
         numbers, copies = set[int](), [0]
         for key in self._blobs.keys(layout.edition(tenant, edition_id)):

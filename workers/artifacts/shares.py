@@ -21,7 +21,7 @@ from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 
 MOST_SHARES = 100
-"""Of one tree."""
+"""The most shares of one tree."""
 
 REMEMBERED = timedelta(days=30)
 """How long after its end a share is kept, so that its link says that it has ended."""

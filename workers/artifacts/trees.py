@@ -157,7 +157,7 @@ class Trees:
         tags: Sequence[str] = (),
         words: Sequence[str] = (),
     ) -> tuple[list[TreeRecord], str | None]:
-        """Trees newest first, and the next page's cursor: those of this name, with all of the
+        """Trees newest first, and the next page's cursor: of this name, with all of the
         tags and words. Raises UsageError `bad-cursor`."""
         self._ensure()
         page, after = self._index.page(

@@ -91,7 +91,7 @@ _NUMBERS: dict[str, tuple[int, dict[str, int]]] = {
         },
     ),
 }
-"""Of each machine: the kernel's name of its calling convention, and the numbers of system calls."""
+"""By machine: the kernel's name of its calling convention, and the numbers of system calls."""
 
 _INTERNET = (int(socket.AF_INET), int(socket.AF_INET6))
 

@@ -1,4 +1,4 @@
-"""The JSON body of a request, parsed in a process of its own, with its long inline inputs checked.
+"""The JSON body of a request, parsed in a separate process, with its long inline inputs checked.
 
 Parsing holds the interpreter's lock from beginning to end: a million rows would keep every other
 request of the API waiting for a second. What comes back is the body with stand-ins for those lists,

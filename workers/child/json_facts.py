@@ -1,4 +1,4 @@
-"""The facts of a JSON document, found in a process of its own.
+"""The facts of a JSON document, found in a separate process.
 
 Parsing holds the interpreter's lock from beginning to end: a document of megabytes would keep every
 other request of the API waiting. Starting the process takes about a third of a second.

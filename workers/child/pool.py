@@ -119,7 +119,7 @@ class Child:
         return message
 
     def peak_bytes(self) -> int | None:
-        """The most memory that it has used, as it said itself at its end, or as the kernel says
+        """The most memory that it has used, from its own report at its end, or from the kernel
         (Linux only) while it runs; None: neither."""
         if self._peak_bytes is None:
             with contextlib.suppress(OSError):

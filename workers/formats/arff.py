@@ -487,7 +487,7 @@ def _uncontinued(paths: Collection[str]) -> list[str]:
 def _is_continued(path: str, ordered: Sequence[str]) -> bool:
     """Whether one of the sorted paths continues `path`.
 
-    The beginnings of paths are not listed: those of one path take the square of its length.
+    The beginnings of paths are not listed: for one path they take the square of its length.
     """
     beginning = f"{path}/"
     at = bisect_left(ordered, beginning)

@@ -238,7 +238,7 @@ def inspect(
     bounds: Bounds = DEFAULT,
     role: str | None = None,
 ) -> Facts:
-    """The facts of a file. role : what it was uploaded as, if that was said.
+    """The facts of a file. role : what it was uploaded as, if that is known.
 
     For a worker's child, never for the API process. For npy, npz and safetensors only headers are
     read, for other formats every value. Raises UsageError: `member-needed` if the file holds
@@ -337,7 +337,7 @@ def _require_agreement(declared: Format, binary: str | None, head: bytes) -> Non
     if binary is None and declared.id in ("safetensors", "arrow-stream"):
         # These have hardly any magic bytes: the reader's own error says more.
         return
-    what = f"it begins as {binary}" if binary else "its first bytes are not those of such a file"
+    what = f"it begins as {binary}" if binary else "such a file begins with other bytes"
     raise unsupported(
         f"The content was declared as {declared.media_types[0]}, but {what}. {_LISTED}"
     )

@@ -1,7 +1,7 @@
 """A zip archive of images, read as items: a row for each image, in the natural order of the names.
 
 In natural order numbers within names count as numbers: `cat2.png` comes before `cat10.png`.
-Folders, and files that an operating system adds of its own (`__MACOSX/`, names that begin with a
+Folders, and files that an operating system adds (`__MACOSX/`, names that begin with a
 dot, `Thumbs.db`), are passed over. The bytes of an image are held as they are.
 """
 

@@ -2,7 +2,7 @@
 
 A binary column is of images. A column of text is of numbers where a file of text cells has numbers
 alone, of dates where every text is one in ISO 8601, of categories where few texts occur and each
-often, and else of texts. Nothing is guessed of a column that has a type of its own.
+often, and else of texts. Nothing is guessed of a column that declares its type.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _of_json(values: list[Any], name: str) -> pa.Array:
                 row=row,
             )
     if kinds <= {int, float} and kinds:
-        # An integer beyond float64 is infinite, and so a missing value that is told of.
+        # An integer beyond float64 is infinite, and so a missing value, which is reported.
         numbers = [None if value is None else _float(value) for value in values]
         return pa.array(numbers, pa.float64())
     if kinds == {bool}:

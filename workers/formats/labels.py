@@ -68,7 +68,7 @@ def rows_of_list(items: list[Any], role: str) -> LabelRows:
 def value(rows: LabelRows, role: str) -> npt.NDArray[Any] | LabelSets:
     """The column of integers or `str` objects if each row has exactly one label, else label sets.
 
-    The names of integers are in numeric order, those of text sorted; a label that a row has twice
+    Integer names are in numeric order, text names sorted; a label that a row has twice
     counts once. Raises UsageError naming the row of a number that is not an integer and of an empty
     text, `empty` if no row has a label. O(n log n).
     """

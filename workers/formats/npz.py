@@ -38,7 +38,7 @@ _PARTS = {
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
     """Facts of the chosen array, of which only the header is read, or of the sparse matrix.
 
-    Of a sparse matrix all is read, so that what is not consistent is refused here and not by the
+    A sparse matrix is read whole, so that what is not consistent is refused here and not by the
     jobs that use it; its positions are held in memory, its values are not.
     """
     with _archive(path, bounds) as archive:

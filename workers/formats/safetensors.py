@@ -2,7 +2,7 @@
 
 The arrays must follow each other without holes or overlaps and fill the file, as the format
 requires; they are mapped, not read. bfloat16, which NumPy lacks, is widened exactly to float32, or
-left as it is if read by rows. Format: https://github.com/huggingface/safetensors#format.
+left unchanged if read by rows. Format: https://github.com/huggingface/safetensors#format.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ generator of bytes, one chunk a piece, so a table of any length takes the memory
     save_arrow(table, path)     the same, written to a file
 
 Pieces come from `pieces_of_rows` (tuples, one a row) or `pieces_of_arrow` (a `pyarrow.Table`);
-`python_values` gives those of one Arrow array.
+`python_values` gives the values of one Arrow array.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def csv_chunks(
 
     Parameters
     ----------
-    verbatim : names of columns whose text is written as it is, for text that the service itself
+    verbatim : names of columns whose text is written unchanged, for text that the service itself
         makes, such as stamps.
     """
     yield _csv_text([[guarded(name)] for name in names])

@@ -193,7 +193,7 @@ def require_names(names: Sequence[str]) -> None:
         if name.strip() in known:
             raise UsageError(
                 f"The table has two columns of the name {shown(name)}; the second is column "
-                f"{column} (counted from 0). Each needs a name of its own.",
+                f"{column} (counted from 0). Names must be distinct.",
                 code="wrong-input",
                 column=column,
             )

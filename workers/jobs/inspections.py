@@ -58,7 +58,7 @@ class Inspections:
     def sweep(self) -> int:
         """Submit what was begun `SUBMISSION_S` ago or earlier; returns the number of jobs.
 
-        Of all processes one does this every `EVERY_S`. O(uploads between their two steps).
+        One of all processes does this every `EVERY_S`. O(uploads between their two steps).
         """
         if not self._records.only_one("inspections", EVERY_S):
             return 0

@@ -51,7 +51,7 @@ class Interrupted:
     def sweep(self) -> int:
         """Finish what was begun `SUBMISSION_S` ago or earlier; returns the number of jobs.
 
-        Of all processes one does this every `EVERY_S`. It lists the open markers: one for each job
+        One of all processes does this every `EVERY_S`. It lists the open markers: one for each job
         that has not ended.
         """
         if not self._records.only_one("interrupted", EVERY_S):

@@ -1,4 +1,4 @@
-"""The fits that a comparison keeps: each becomes a job of its own, with its tree and model.
+"""The fits that a comparison keeps: each becomes a separate job, with its tree and model.
 
 The process of the comparison leaves the files of a kept run under `runs/<number>/` among its own;
 the jobs are made of them here, when the comparison's end is settled. The request of such a job

@@ -109,8 +109,8 @@ def _node_values(
     if not left_out:
         return columns, []
     return columns, [
-        f"{left_out} columns have no values of nodes: of a tree of {tree.n_nodes:,} nodes there is "
-        "room for those of the columns before them."
+        f"{left_out} columns have no values of nodes: a tree of {tree.n_nodes:,} nodes has "
+        "room for the values of the columns before them."
     ]
 
 

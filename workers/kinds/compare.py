@@ -240,7 +240,7 @@ def _run_files(
     result: PlanResult,
     given: Mapping[str, Value],
 ) -> dict[str, bytes]:
-    """The files of a comparison's run as those of a fit, and its outcome."""
+    """The files of a comparison's run in the form of a fit's, and its outcome."""
     run = options.runs[number]
     request = spec.request.model_copy(
         update={"id": run_id(spec.request.id, number), "method": run.method, "then": run.then}

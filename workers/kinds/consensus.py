@@ -21,9 +21,9 @@ from workers.work.job import Job, Outcome, with_tree
 from workers.work.sources import tree_of
 
 MOST_NODES = 20_000_000
-"""Of all trees together: about 2 GB of memory."""
+"""The most nodes of all trees together: about 2 GB of memory."""
 _TRANSFER_STEPS = 1_000_000_000_000
-"""Of the transfer support: about ten minutes."""
+"""The most steps of the transfer support: about ten minutes."""
 
 
 class ConsensusOptions(Options):

@@ -163,7 +163,7 @@ def classifier_evaluation(
 
     values : the inputs that a prediction needs, `labels`, and maybe `names`: what numbers among the
         labels mean, as in the fit.
-    options : those of `evaluate_classifier` that are not null.
+    options : the options of `evaluate_classifier` that are not null.
 
     Raises UsageError as `Method.predict`, `label_sets` and `evaluate_classifier`.
     """
@@ -182,11 +182,11 @@ def classifier_evaluation(
     require_finite(features, "features")
     labels = label_sets(values["labels"], features.shape[0], data.names())
 
-    def predict(rows: Int, asked: PredictionOptions) -> Predictions:
+    def predict(rows: Int, settings: PredictionOptions) -> Predictions:
         whole = rows.size > 0 and int(rows[-1]) - int(rows[0]) + 1 == rows.size
         some = features[rows[0] : rows[-1] + 1] if whole else features[rows]
         used = Data({**data.values, "features": some})
-        return classifier.predict(stage.model, tree, used, asked)
+        return classifier.predict(stage.model, tree, used, settings)
 
     chosen = options.model_dump(include=set(_OPTIONS), exclude_unset=True)
     given = {name: value for name, value in chosen.items() if value is not None}

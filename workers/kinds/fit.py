@@ -109,7 +109,7 @@ def _fit(job: Job) -> Outcome:
 
 
 def write_fit(spec: Spec, result: PlanResult, given: Mapping[str, Value]) -> dict[str, Any]:
-    """Write the files of a fit except those of its tree.
+    """Write the files of a fit except its tree's.
 
     Returns the members of the job's result.
     """

@@ -114,7 +114,7 @@ class Kind(ABC, Generic[O]):
         return False
 
     def runs(self, request: Request) -> list[Request]:
-        """The fits that its result may keep, each a job of its own with its tree and model."""
+        """The fits that its result may keep, each a separate job with its tree and model."""
         return []
 
     def phrases(self, request: Request) -> bool:
@@ -123,7 +123,7 @@ class Kind(ABC, Generic[O]):
 
 
 class NamedKind(Kind[O]):
-    """Work whose result has an id, a list and an address of its own.
+    """Work whose result has its own id, list and address.
 
     Its result is {"tree": id, noun: facts}.
     """

@@ -54,7 +54,7 @@ def _mapped(
 
     sources : the tree, with its model if there is one, and what is mapped.
 
-    Raises UsageError for rows that are not those of the tree, for a model that is gone where it is
+    Raises UsageError for rows other than the tree's, for a model that is gone where it is
     needed, and as `models.maps.mapping.mapped`.
     """
     from models.maps.mapping import disc_map, mapped

@@ -19,7 +19,7 @@ class PredictionTerms(OfTree):
     """What is predicted of each row; fields that were not given are unset.
 
     k, height, level : one of them cuts the tree into clusters. calibration : the id of the one that
-    answers, at `alpha` in place of its own.
+    answers, at `alpha` instead of the kept one.
     """
 
     top_k: int | None = None

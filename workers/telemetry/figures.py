@@ -40,7 +40,7 @@ DURATIONS_MS = (
     14_400_000,
     86_400_000,
 )
-"""Upper bounds of the buckets of durations; those of `lua/shared.lua`."""
+"""Upper bounds of the buckets of durations; `lua/shared.lua` has the same."""
 
 BYTES = tuple(2**exponent for exponent in range(26, 40))
 """Upper bounds of the buckets of memory: 64 MiB to 512 GiB."""
@@ -135,7 +135,7 @@ class Figures:
 
     def tenants(self, most: int) -> dict[tuple[str, str], int]:
         """Number of jobs by (tenant, status), of the `most` tenants with the most unfinished jobs
-        and then the most jobs; those of the others together are those of "other"."""
+        and then the most jobs; all other tenants together are "other"."""
         jobs = _by_tenant(self._numbers("tenant_jobs"))
         waiting = {
             tenant: sum(counts.get(status, 0) for status in ("queued", "running", "cancelling"))

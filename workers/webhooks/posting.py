@@ -31,7 +31,7 @@ response."""
 @dataclass(frozen=True, slots=True)
 class Reply:
     """The status of the response, its Retry-After header, "" without one, and its content where
-    that was asked for."""
+    that was requested."""
 
     status: int
     retry_after: str
@@ -96,7 +96,7 @@ def post(
 def _failure(error: Exception, timeout_s: float) -> Exception:
     """The error to raise for one of httpcore, the guard or the socket.
 
-    A fault of ours is left as it is.
+    A fault of ours is left unchanged.
     """
     match error:
         case NotAllowed():

@@ -31,8 +31,8 @@ class FitRows(Protocol):
 def prepared(
     options: FitRows, tree: Source, given: Sequence[Source], seed: int
 ) -> dict[str, Value]:
-    """The values that are shown by role: those of the fit as it prepared them, with the words that
-    columns stand for; given ones as they are.
+    """The values that are shown by role: the fit's as it prepared them, with the words that
+    columns stand for; given ones unchanged.
 
     tree : with its model if there is one. given : what is shown. seed : of steps that are fitted
     again because the model was deleted.

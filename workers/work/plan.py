@@ -47,7 +47,7 @@ class PlanResult:
     """The result of a plan.
 
     fitted : the result of the last method. inputs : the prepared inputs of the first method. stages
-        : the methods that produced a model. metrics, warnings : those of all methods.
+        : the methods that produced a model. metrics, warnings : of all methods.
     """
 
     fitted: Fitted

@@ -34,7 +34,7 @@ from workers.work.plan import Plan, run_plan
 AT_ONCE = 50
 """Replicates between two looks at whether more are needed."""
 TRANSFER_STEPS = 1_000_000_000_000
-"""Of the transfer support: about ten minutes."""
+"""The most steps of the transfer support: about ten minutes."""
 NOISY_ROWS = 1024
 """Rows whose noise is drawn together."""
 
@@ -52,18 +52,18 @@ class Support(Exact):
         "logits, or only the `seeds` of the methods differ.",
     )
     share: float = Field(
-        0.5, gt=0, lt=1, description="Of `subsamples`: the share of the rows that is drawn."
+        0.5, gt=0, lt=1, description="For `subsamples`: the share of the rows that is drawn."
     )
     noise: float = Field(
         0.1,
         gt=0,
         le=10,
-        description="Of `noise`: the standard deviation of the normal noise, where that of the "
+        description="For `noise`: the standard deviation of the normal noise, where that of the "
         "values of a column is 1.",
     )
     measure: options.Support = Field(
         "share",
-        description="Of a hierarchy. `share`: of the runs that have exactly the cluster of a node "
+        description="For hierarchies. `share`: of the runs that have exactly the cluster of a node "
         "(Felsenstein). `transfer`: how few rows would have to move for that, as 1 - the mean "
         "share (Lemoine et al. 2018), which does not fall to 0 for a few rows that stray.",
     )

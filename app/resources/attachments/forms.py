@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class NumberedCondition:
     """A condition on the column of this number. pointer : to the number in the request."""
 
     column: int
@@ -130,21 +130,21 @@ class Attached:
             )
         return pa.table({"node": np.arange(self.tree.n_nodes), **values})
 
-    def matches(self, conditions: Sequence[Asked]) -> pa.Table:
+    def matches(self, conditions: Sequence[NumberedCondition]) -> pa.Table:
         """The items under every node that meet all conditions. Raises Refused `unknown-input` for a
         column that is not there, UsageError as `meeting_all`."""
         import pyarrow as pa
 
         columns = self.items.columns
-        for asked in conditions:
-            if asked.column >= len(columns):
+        for each in conditions:
+            if each.column >= len(columns):
                 raise refused_at(
                     "unknown-input",
-                    f"There is no column {asked.column}; the items have {len(columns)} columns, "
+                    f"There is no column {each.column}; the items have {len(columns)} columns, "
                     "from 0.",
-                    *asked.pointer,
+                    *each.pointer,
                 )
-        met = meeting_all([(columns[asked.column], asked.condition) for asked in conditions])
+        met = meeting_all([(columns[each.column], each.condition) for each in conditions])
         placed = self.placed
         n_matches = aggregates.matches(self.tree, placed, met)
         return pa.table(

@@ -20,7 +20,7 @@ from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of, tree_of
 from app.http.streaming import Turn, in_turn, turn
 from app.http.tables import documented_table
-from app.resources.attachments.forms import OF_NODES, Asked, Attached
+from app.resources.attachments.forms import OF_NODES, Attached, NumberedCondition
 from app.resources.attachments.schemas import (
     COLUMNS_EXAMPLE,
     EXAMPLE,
@@ -194,7 +194,7 @@ async def get_attachment_node_values(
     summary="The items that match, by node",
     responses=documented_table(
         MatchesBody,
-        "The counts; the root has those of all. As `.npy` an int32 matrix of `n` and `n_matches`, "
+        "The counts; the root counts all items. As `.npy` an int32 matrix of `n` and `n_matches`, "
         "in the order of nodes.",
         MATCHES_EXAMPLE,
         "node,n,n_matches\r\n0,1200,37\r\n",
@@ -213,20 +213,20 @@ async def get_attachment_matches(
     text is, a text contains, a number or date lies between, ends included. A missing value matches
     nothing."""
     attached, own_turn = await _attached(service, tenant, attachment_id)
-    conditions = _asked(query)
+    conditions = _conditions(query)
     return await respond(request, form, lambda: (attached().matches(conditions), {}), own_turn)
 
 
-def _asked(query: ConditionQuery) -> list[Asked]:
+def _conditions(query: ConditionQuery) -> list[NumberedCondition]:
     """The conditions of a query. Raises Refused for none, for too many, and for parts of one
     without its `column`."""
-    asked = [
-        Asked(own.column, own.condition, ("query", "where", place, "column"))
+    conditions = [
+        NumberedCondition(own.column, own.condition, ("query", "where", place, "column"))
         for place, own in enumerate(query.where)
     ]
     single = query.condition
     if query.column is not None:
-        asked.insert(0, Asked(query.column, single, ("query", "column")))
+        conditions.insert(0, NumberedCondition(query.column, single, ("query", "column")))
     elif single.is_range or single.is_of_text:
         raise refused_at(
             "invalid-request",
@@ -234,21 +234,21 @@ def _asked(query: ConditionQuery) -> list[Asked]:
             "query",
             "column",
         )
-    if not asked:
+    if not conditions:
         raise refused_at(
             "invalid-request",
             "Give a condition: `column` and what it takes, or `where`.",
             "query",
             "column",
         )
-    if len(asked) > MOST_CONDITIONS:
+    if len(conditions) > MOST_CONDITIONS:
         raise refused_at(
             "invalid-request",
-            f"There are {len(asked)} conditions; at most {MOST_CONDITIONS} are combined.",
+            f"There are {len(conditions)} conditions; at most {MOST_CONDITIONS} are combined.",
             "query",
             "where",
         )
-    return asked
+    return conditions
 
 
 @router.get(

@@ -157,21 +157,21 @@ class ColumnBody(BaseModel):
     n_missing: int
     of_nodes: bool = Field(description="Whether there are values of nodes.")
     n_not_finite: int | None = Field(
-        default=None, description="Of a number: NaN and infinite ones, which are missing."
+        default=None, description="Numbers only: NaN and infinite ones, which are missing."
     )
     mean: float | None = None
     quantiles: list[float] | None = Field(
-        default=None, description="Of a number: the least, the quartiles, the largest."
+        default=None, description="Numbers only: the least, the quartiles, the largest."
     )
-    first: str | None = Field(default=None, description="Of a date: the earliest.")
-    last: str | None = Field(default=None, description="Of a date: the latest.")
+    first: str | None = Field(default=None, description="Dates only: the earliest.")
+    last: str | None = Field(default=None, description="Dates only: the latest.")
     n_categories: int | None = None
     categories: list[CategoryBody] | None = Field(
         default=None,
         description="The most frequent 1,000; a value of a node is an index here.",
     )
     formats: dict[str, int] | None = Field(
-        default=None, description="Of images: the number of each media type."
+        default=None, description="Images only: the number of each media type."
     )
 
 
@@ -192,12 +192,12 @@ class NodeValueBody(BaseModel):
 
     node: int
     value: float | None = Field(
-        description="Of the items under the node: the mean of numbers, of dates in seconds since "
+        description="Over the items under the node: the mean of numbers, of dates in seconds since "
         "1970, or the number of the most frequent category, the lowest of equals."
     )
     share: float | None = Field(
         default=None,
-        description="Of a category: its share of the items under the node that have one.",
+        description="Categories only: its share of the items under the node that have one.",
     )
 
 
@@ -306,7 +306,7 @@ class ExamplesQuery(BaseModel):
         "the farthest, or those with the smallest margin; `random`.",
     )
     n: int = Field(12, ge=1, le=50, description="The most items.")
-    seed: int = Field(0, ge=0, le=2**31 - 1, description="Of `random`.")
+    seed: int = Field(0, ge=0, le=2**31 - 1, description="For `random`.")
 
 
 class ItemImageBody(BaseModel):

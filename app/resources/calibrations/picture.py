@@ -47,7 +47,7 @@ def svg(
     if title:
         marks.heading(title, px, head, unit)
     left, right = 90 * unit, px - 30 * unit
-    caption = f"Share of wrong answers by share of information told; area {curve.area:.4g}"
+    caption = f"Share of wrong answers by share of information given; area {curve.area:.4g}"
     top = head + 30 * unit
     top += marks.note(left, head + 16 * unit, wrapped(caption, size, right - left), size)
     bottom = top + 0.65 * px
@@ -84,10 +84,10 @@ def svg(
     if curve.chosen is not None:
         across, up = float(x[curve.chosen]), float(y[curve.chosen])
         marks.stroke(f"M{points(across, bottom)}V{number(up)}", own.text, 1.2 * unit)
-        told = f"{100 * curve.coverage[curve.chosen]:.3g}% told"
+        given = f"{100 * curve.coverage[curve.chosen]:.3g}% given"
         wrong = f"{100 * curve.error[curve.chosen]:.3g}% wrong"
         # The curve rises to the right, so the text has room on its left.
-        text = f"{told}, {wrong}"
+        text = f"{given}, {wrong}"
         anchor = "end" if across - left > width(text, size) + 8 * unit else "start"
         aside = -8 * unit if anchor == "end" else 8 * unit
         marks.text(across + aside, up - 12 * unit, text, size, anchor=anchor)

@@ -204,7 +204,7 @@ async def get_suspected_labels(
     form: Form[Any],
 ) -> Response:
     """The calibration's rows whose labels look wrong, by confident learning: another class is at
-    least as probable as it is on average in the rows labelled so. First those whose label and
+    least as probable as its average in the rows labelled so. First come rows whose label and
     likely class part latest in the tree, siblings before all; among these the surest. Rows whose
     most probable class is their label are left out.
     """
@@ -234,8 +234,8 @@ async def get_pairs_needing_data(
     calibration_id: CalibrationId,
     form: Form[Any],
 ) -> Response:
-    """Which classes, and which sibling subtrees, more data would tell apart better. Of two that
-    overlap by nature a part of the rows is taken for the other whatever the data. A model that has
+    """Which classes, and which sibling subtrees, more data would tell apart better. Where two
+    overlap by nature, some rows of one are taken for the other whatever the data. A model that has
     seen enough expects that part by its probabilities, and a classifier that learns from the
     calibration's other rows cannot avoid it. Pairs are ordered by what exceeds the smaller of both;
     an excess in few rows counts less. Pairs without confused rows are left out.

@@ -127,7 +127,7 @@ class CalibrationRequest(CalibrationTerms, NewWork):
     @model_validator(mode="after")
     def _members_of_others(self) -> CalibrationRequest:
         if (self.costs is not None) != (self.loss == "cost"):
-            raise ValueError("costs are those of the loss cost, which needs them")
+            raise ValueError("costs are for the loss cost alone, which needs them")
         if self.cut is not None and self.per != "subtree":
             raise ValueError("cut is that of `per` subtree")
         return self
@@ -155,9 +155,9 @@ class CalibrationResult(BaseModel):
     n_groups: int = Field(description="Groups with thresholds: one, subtrees or classes.")
     n_promised: int = Field(description="Those with rows enough for a promise of their own.")
     threshold: float | None = Field(
-        description="At `alpha`. Of single nodes: an answer has more mass than this. Of sets: the "
-        "largest score of a class in them. -1: the most probable class alone. Null with several "
-        "groups."
+        description="At `alpha`. For single nodes: an answer has more mass than this. For sets: "
+        "the largest score of a class in them. -1: the most probable class alone. Null with "
+        "several groups."
     )
     temperature: float
     likelihood: Likelihood | None = Field(description="Null where the temperature was given.")
@@ -220,7 +220,7 @@ class GroupBody(BaseModel):
     threshold: float | None = Field(
         description="At the calibration's `alpha`; null: its rows are answered by the root."
     )
-    promised: bool = Field(description="Whether it has rows enough for a promise of its own.")
+    promised: bool = Field(description="Whether it has rows enough for its own promise.")
 
 
 class GroupsBody(BaseModel):
@@ -238,7 +238,7 @@ class SuspectBody(BaseModel):
 
     model_config = ConfigDict(title="SuspectedLabel")
 
-    row: int = Field(description="Of the calibration's rows, from 0.")
+    row: int = Field(description="The row's number among the calibration's, from 0.")
     label: int = Field(description="The node of the class that it is labelled.")
     label_name: str | None
     likely: int = Field(description="The node of the class that it likely is.")

@@ -93,8 +93,8 @@ class NewComparison(Exact, NewWork):
     cut: CutBody | None = Field(None, description="As for an evaluation.")
     keep_trees: bool = Field(
         False,
-        description="Keep the tree and the model of each run, with its first seed, as a job of its "
-        "own. These stay when the comparison is removed.",
+        description="Keep the tree and the model of each run, with its first seed, as a separate "
+        "job. These stay when the comparison is removed.",
     )
     expires_at: ExpiresAtField = None
 

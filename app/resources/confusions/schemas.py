@@ -32,7 +32,9 @@ class ConfusedPair(BaseModel):
     taken_for: int = Field(description="The leaf of the other class.")
     taken_for_name: str | None
     mass: float = Field(description="Rows, or the sum of probabilities.")
-    share: float | None = Field(description="Of all rows of the class: the mean of a row.")
+    share: float | None = Field(
+        description="The share of all rows of the class: the mean of a row."
+    )
     cost: float = Field(
         description="Half the sum of this share and that of the opposite pair: how alike the two "
         "classes are."
@@ -47,7 +49,7 @@ class ConfusedNode(BaseModel):
     node: int
     name: str | None
     mass: float
-    share: float | None = Field(description="Of all rows.")
+    share: float | None = Field(description="The share of all rows.")
 
 
 class ConfusedClass(BaseModel):

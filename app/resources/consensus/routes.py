@@ -71,8 +71,8 @@ async def make_consensus(submission: SubmissionDep, body: ConsensusRequest) -> W
 async def get_agreement(
     service: ServiceDep, tenant: Tenant, tree_id: TreeId, node: NodeId
 ) -> AgreementBody:
-    """Of a tree made by `POST /v1/consensus`: which of the trees given have a node of the same
-    rows. They are told by id, whether they still exist or not.
+    """For a tree made by `POST /v1/consensus`: which of the given trees have a node of the same
+    rows. The answer names them by id, whether they still exist or not.
     """
     record = await record_of(service, tenant, tree_id)
 

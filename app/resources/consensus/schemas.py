@@ -49,25 +49,25 @@ class ConsensusRequest(Exact, NewWork):
     )
     rule: Rule = Field(
         "majority",
-        description="`strict`: the clusters that all trees have. `majority`: those of more than "
+        description="`strict`: the clusters that all trees have. `majority`: clusters of more than "
         "`threshold` of them. `extended`: then also the others, the most frequent first, as far as "
         "they fit. `median`: the clusters of that tree which has the smallest sum of "
         "Robinson-Foulds distances to all.",
     )
     threshold: float = Field(
-        0.5, ge=0.5, lt=1.0, description="Of `majority`: the share that must be exceeded."
+        0.5, ge=0.5, lt=1.0, description="For `majority`: the share that must be exceeded."
     )
     reference: str | None = Field(
         None,
         max_length=200,
-        description="A tree that is kept as it is: the new tree is a copy of it with the support "
+        description="A tree that is kept unchanged: the new tree is a copy of it with the support "
         "of its nodes by `trees`. `rule` and `threshold` are then not used.",
     )
     support: Support = Field(
         "share",
-        description="Of the nodes of `reference`: the share of the trees that have a node of the "
-        "same rows (Felsenstein), or how few rows would have to move for that (`transfer`, Lemoine "
-        "et al. 2018).",
+        description="Support of a node of `reference`: the share of the trees that have a node of "
+        "the same rows (Felsenstein), or how few rows would have to move for that (`transfer`, "
+        "Lemoine et al. 2018).",
     )
     match: Match = Field(
         "auto",
@@ -87,7 +87,7 @@ class ConsensusRequest(Exact, NewWork):
         if self.reference is None and "support" in given:
             raise ValueError("support is that of a reference: give `reference` too")
         if self.reference is not None and given & {"rule", "threshold"}:
-            raise ValueError("a reference is kept as it is: leave out rule and threshold")
+            raise ValueError("a reference is kept unchanged: leave out rule and threshold")
         if "threshold" in given and self.rule != "majority":
             raise ValueError(f"threshold is of the rule majority, not of {self.rule}")
         return self
@@ -107,8 +107,8 @@ class Halves(BaseModel):
     """Whether further trees would change the counts."""
 
     correlation: float = Field(
-        description="Of the numbers of trees that have each cluster, in two random halves of the "
-        "trees; the mean over 100 ways to halve them."
+        description="Between the numbers of trees that have each cluster, in two random halves of "
+        "the trees; the mean over 100 ways to halve them."
     )
     alike: float = Field(
         description="The share of these ways in which it is at least .99. At .99 the trees are "

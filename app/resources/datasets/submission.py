@@ -25,7 +25,7 @@ HEAD_BYTES = 64 << 10
 """Enough to recognise a format, and to hold a whole npy header."""
 
 PARSED_HERE_BYTES = 128 << 10
-"""A longer JSON document is parsed in a process of its own: in this one it would hold up others."""
+"""A longer JSON document is parsed in a separate process: in this one it would hold up others."""
 
 CHECK_ROOM_EVERY = 64 << 20
 
@@ -72,7 +72,7 @@ async def store(
         raise Refused(
             "invalid-request",
             f"n_features declares the width of libsvm files; this file is {file_format}, which "
-            "has a width of its own.",
+            "has its own width.",
         )
     if stated is not None:
         # Refuse a broken or pickled npy before gigabytes of it are stored.
@@ -116,7 +116,7 @@ def create(service: Service, dataset: Dataset, request_id: str) -> None:
 
 
 def bounded_body(service: Service, request: Request, allowance: Allowance) -> AsyncIterator[bytes]:
-    """The body of a request in chunks, as long as it is not too large, the store has room, and the
+    """The body of a request in chunks, while it is not too large, the store has room, and the
     caller may keep it.
 
     Raises Refused `too-large` or `full`, before the first chunk if its length is declared.

@@ -68,7 +68,7 @@ def svg(
     head = 46 * unit if title else 0.0
     if title:
         marks.heading(title, px, head, unit)
-    texts = [_told(move) for move in shown]
+    texts = [_summary(move) for move in shown]
     labels = [clip(text, size, 0.36 * px) for text in texts]
     left = 2 * margin + max((width(text, size) for text in labels), default=0.0)
     right = (
@@ -102,13 +102,13 @@ def svg(
         marks.stroke(f"M{points(begin, y)}H{number(end)}", colour, 2.0 * unit)
         marks.area(_disc(begin, y, 4 * unit), own.paper, colour, 1.6 * unit)
         marks.area(_disc(end, y, 4.6 * unit), colour)
-        told = _from_to(move.before, move.after)
-        marks.text(right + margin, y, told, size, colour=own.legible(colour))
+        change = _from_to(move.before, move.after)
+        marks.text(right + margin, y, change, size, colour=own.legible(colour))
     described = f"{title or caption}"[:200]
     return page(px, bottom + margin, described, own, _discs_on_top(marks))
 
 
-def _told(move: Move) -> str:
+def _summary(move: Move) -> str:
     name = move.name or f"node {move.node}"
     if move.aspect == "mass":
         of = f" of {move.parent_name}" if move.parent_name else ""

@@ -61,8 +61,8 @@ async def create_drift(submission: SubmissionDep, tree_id: TreeId, body: DriftRe
     """Places a reference and a batch in the tree, and finds the nodes that gained or lost mass,
     confidence or, with labels, purity, under control of the rate of false discoveries. A split is
     compared among the rows that reach it, so that a change is found where it happens. Ask for it
-    as often as new rows come; a `webhook` is told of each when it has ended, with the number of
-    changes that were found (`n_moves`).
+    as often as new rows come; a `webhook` is notified of each when it has ended, with the number
+    of changes that were found (`n_moves`).
     """
     service, tenant = submission.service, submission.tenant
     record = await record_of(service, tenant, tree_id)
@@ -158,9 +158,9 @@ async def get_drift(
 
         return DriftExport(body, moves, query, query.paper(service.settings.fonts)), {}
 
-    asked = f"{form.suffix} {query.model_dump_json(exclude_defaults=True)}"
+    requested = f"{form.suffix} {query.model_dump_json(exclude_defaults=True)}"
     content = body.model_dump_json()
-    etag = etag_of((content if form.suffix == "json" else f"{content} {asked}").encode())
+    etag = etag_of((content if form.suffix == "json" else f"{content} {requested}").encode())
     return await respond(request, form, load, Turn("look", waits=False), etag=etag)
 
 

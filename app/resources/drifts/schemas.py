@@ -96,7 +96,7 @@ class DriftRequest(DriftTerms, NewWork):
 
     reference: SampleBody = Field(
         description="Rows as they should be, such as those held out when the tree was made; not "
-        "those of its fit, of which its model is surer than of any others."
+        "rows of its fit, since its model is surer of them than of any others."
     )
     batch: SampleBody = Field(description="New rows.")
 
@@ -132,8 +132,8 @@ class MoveBody(BaseModel):
     parent_name: str | None
     direction: Literal["gained", "lost"]
     before: float = Field(
-        description="In the reference. Of `mass` the node's share of its parent's rows, of "
-        "`confidence` the mean probability of the leaf of its rows, of `purity` the share of its "
+        description="In the reference. For `mass` the node's share of its parent's rows, for "
+        "`confidence` the mean probability of the leaf of its rows, for `purity` the share of its "
         "labelled rows that have `label`."
     )
     after: float = Field(description="The same in the batch.")
@@ -143,7 +143,7 @@ class MoveBody(BaseModel):
     n_before: int = Field(description="Rows of the reference under the node.")
     n_after: int = Field(description="Rows of the batch under the node.")
     label: str | None = Field(
-        description="Of `purity`: the most frequent label under the node, in both samples together."
+        description="For `purity`: the most frequent label under the node in both samples together."
     )
 
 

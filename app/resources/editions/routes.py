@@ -93,7 +93,7 @@ async def create_edition(
     body: EditionRequest,
 ) -> Response:
     """An edition keeps what people change of the tree: names, notes, colours, the order of
-    siblings, collapsed, merged and dissolved nodes. The tree stays as it is; its forms, views,
+    siblings, collapsed, merged and dissolved nodes. The tree stays unchanged; its forms, views,
     cuts, nodes and pictures show an edition with `edition`, as in
     `GET /v1/trees/{id}.nwk?edition=ed_...`. With `from` it starts as another edition of the tree
     is now. A tree has at most 100 editions, which are removed with it.

@@ -159,7 +159,7 @@ class ChangeBody(BaseModel):
         description="`title` is a new name of the edition."
     )
     operations: list[Operation]
-    name: str | None = Field(description="Of `create` and `title`.")
+    name: str | None = Field(description="For `create` and `title`.")
     holds: bool = Field(description="Whether its operations are in the edition now.")
 
     @classmethod

@@ -105,7 +105,7 @@ def _require_once(body: EvaluationRequest, values: Mapping[str, Any]) -> None:
 def _require_lengths(shapes: Shapes, n_points: int, placed: list[str]) -> None:
     """Refuse labels and features that are not as many as the rows, as far as shapes are known.
 
-    placed : the inputs that give the rows; empty for those of the fit.
+    placed : the inputs that give the rows; empty for the fit's rows.
 
     Raises UsageError `wrong-length` with both numbers.
     """

@@ -83,7 +83,7 @@ EXAMPLE: dict[str, Any] = {
 
 
 class FigureRequest(BaseModel):
-    """A drawing in units of its own, and the file that is to be made of it."""
+    """A drawing in its own units, and the file that is to be made of it."""
 
     model_config = ConfigDict(
         title="NewFigure", extra="forbid", json_schema_extra={"examples": [EXAMPLE]}

@@ -125,7 +125,7 @@ def _caption(result: HeatmapResult, cells: Cells) -> str:
 
 
 def _averaged(cells: Cells) -> str | None:
-    """Of how many rows and columns a cell is the average; None: of one."""
+    """How many rows and columns a cell averages; None: one."""
     sides = ((cells.rows.pooled, "rows"), (cells.columns.pooled, "columns"))
     parts = [f"{pooled:,} {noun}" for pooled, noun in sides if pooled > 1]
     return f"A cell is the average of up to {' and '.join(parts)}" if parts else None

@@ -154,7 +154,7 @@ def _fitting(size: float, cell: float) -> float:
 
 def _shades(heatmap: Heatmap, style: Style) -> list[str]:
     """Colours from the lowest value to the highest: from one of the palette by the page's to
-    another, or from the page's to one. They are those of the page in the browser."""
+    another, or from the page's to one. The page uses the same in the browser."""
     strong = mix(style.colours[0], style.text, 0.2)
     other = mix(style.colours[1], style.text, 0.1)
     shares = [step / (SHADES - 1) for step in range(SHADES)]

@@ -109,7 +109,7 @@ async def list_heatmaps_of_tree(
     service: ServiceDep, tenant: Tenant, tree_id: TreeId
 ) -> HeatmapsBody:
     """The heatmaps of the tree, the newest first, with those that are being made and that failed.
-    Their names and tags are those of their jobs (`PATCH /v1/jobs/{job_id}`).
+    They share names and tags with their jobs (`PATCH /v1/jobs/{job_id}`).
     """
     return HeatmapsBody(items=await HEATMAPS.of_tree_id(service, tenant, tree_id))
 
@@ -155,9 +155,9 @@ async def get_heatmap(
         export = HeatmapExport(body, cells, query, query.paper(service.settings.fonts))
         return export, warning(None if cells is None else cells.warning())
 
-    asked = f"{form.suffix} {query.model_dump_json(exclude_defaults=True)}"
+    requested = f"{form.suffix} {query.model_dump_json(exclude_defaults=True)}"
     content = body.model_dump_json()
-    etag = etag_of((f"{content} {asked}" if form.drawn else content).encode())
+    etag = etag_of((f"{content} {requested}" if form.drawn else content).encode())
     return await respond(request, form, load, Turn("look", waits=form.drawn), etag=etag)
 
 

@@ -20,7 +20,7 @@ from models.arrays import Float, Int
 
 _SMALL = 10.5
 _MOST_SIDE = 4096
-"""Of an image of points, pixels."""
+"""The longest side of an image of points, in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def svg(
     title: str | None = None,
     dots: float = 2.0,
 ) -> str:
-    """A picture `px` pixels wide; as high as it is wide, and what stands above and below.
+    """A picture `px` pixels wide; as high as wide, plus what stands above and below.
 
     font : the size of texts in pixels; None: in proportion to the width. dots : pixels of an image
     of points in a pixel of the picture.

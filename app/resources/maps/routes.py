@@ -105,8 +105,8 @@ async def create_map(submission: SubmissionDep, tree_id: TreeId, body: MapReques
     responses=responses(*ANYWHERE, "not-found"),
 )
 async def list_maps_of_tree(service: ServiceDep, tenant: Tenant, tree_id: TreeId) -> MapsBody:
-    """The maps of the tree, the newest first, with those that are being made and that failed. Their
-    names and tags are those of their jobs (`PATCH /v1/jobs/{job_id}`).
+    """The maps of the tree, the newest first, with those that are being made and that failed. They
+    share names and tags with their jobs (`PATCH /v1/jobs/{job_id}`).
     """
     return MapsBody(items=await MAPS.of_tree_id(service, tenant, tree_id))
 
@@ -181,8 +181,8 @@ async def get_positions(
         return positions, warning(positions.warning()) if form.drawn else {}
 
     # A map never changes once it has succeeded; the order of leaves may.
-    asked = query.model_dump_json(exclude_defaults=True)
-    etag = etag_of(f"{map_id} {form.suffix} {asked}".encode())
+    requested = query.model_dump_json(exclude_defaults=True)
+    etag = etag_of(f"{map_id} {form.suffix} {requested}".encode())
     etag = await shown_etag(service, tenant, record.id, None, query.edition, etag)
     return await respond(request, form, load, turn(record, "export"), etag=etag)
 
@@ -250,8 +250,8 @@ async def get_place(
     ],
     edition: EditionOf = None,
 ) -> PlaceBody:
-    """The point at a place of the tree, where points are from left to right as their leaves, those
-    of a leaf by row: its row, and the leaf that holds it.
+    """The point at a place of the tree, where points are from left to right as their leaves, and
+    within a leaf by row: its row, and the leaf that holds it.
     """
     record = await record_of(service, tenant, tree_id)
     if place >= record.n_points:

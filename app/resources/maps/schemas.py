@@ -93,10 +93,10 @@ class MapResult(BaseModel):
     n_components: int | None = None
     seed: int
     n_points: int
-    n_columns: int = Field(description="Of what was mapped, after preprocessing.")
+    n_columns: int = Field(description="The width of what was mapped, after preprocessing.")
     explained: float | None = Field(
-        description="Of `pca`: the share of the variance in the plane. Of `disc`: the share of the "
-        "squared distances to the centre; 1 for a ball of two dimensions."
+        description="For `pca`: the share of the variance in the plane. For `disc`: the share of "
+        "the squared distances to the centre; 1 for a ball of two dimensions."
     )
     neighbors_kept: float | None = Field(
         description="The share of a point's 10 nearest on the map that are as near as its 10 "
@@ -150,7 +150,7 @@ class PositionsQuery(SizedPictureQuery):
     )
     order: Literal["rows", "leaves"] = Field(
         "rows",
-        description="`leaves`: from left to right in the tree, those of a leaf by row, so that the "
+        description="`leaves`: from left to right in the tree, within a leaf by row, so that the "
         "points under a node are `size` in a row, from its `points_before` on.",
     )
     edition: EditionOf = None
@@ -264,5 +264,5 @@ class PlaceBody(BaseModel):
     place: int = Field(description="Its number from left to right in the tree, from 0.")
     row: int = Field(description="Its row of the input.")
     leaf: int = Field(description="The leaf that holds it.")
-    name: str | None = Field(description="Of the leaf.")
+    name: str | None = Field(description="The leaf's name.")
     path: list[int] = Field(description="From the root to the leaf.")

@@ -22,7 +22,7 @@ from workers.artifacts.trees import TreeRecord
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """role : of the fit's input; None where the request has rows of its own, or none are needed.
+    """role : of the fit's input; None where the request brings its own rows, or none are needed.
     preprocess : steps of the fit. expires_at : when the tree expires."""
 
     role: str | None
@@ -57,7 +57,7 @@ def _require_disc(made_by: Method[Any] | None, body: MapRequest) -> None:
         able = [name for name, method in methods().items() if "ball" in method.outputs]
         raise refused_at(
             "invalid-request",
-            "The method of this tree places no points in the Poincaré ball; those of "
+            "The method of this tree places no points in the Poincaré ball; the methods "
             f"{', '.join(able)} do.",
             "by",
         )

@@ -137,7 +137,7 @@ NAMINGS.mount(router, EXAMPLE)
 
 
 NAMINGS.mount_get(
-    router, EXAMPLE, "The state of a naming, and what a language model was told if one was asked."
+    router, EXAMPLE, "The state of a naming, and what was sent to a language model, if anything."
 )
 
 

@@ -59,14 +59,14 @@ class NamingRequest(NamingTerms, NewWork):
 
 
 class SentBody(BaseModel):
-    """What a language model was told."""
+    """What was sent to a language model."""
 
     model_config = ConfigDict(title="NamingSent")
 
     to: str = Field(description="Host and port.")
     model: str
     what: str
-    n_nodes: int = Field(description="Nodes that it was asked about.")
+    n_nodes: int = Field(description="Nodes that it was to name.")
     n_kept: int = Field(description="Nodes whose name it had given before; nothing was sent.")
     n_tokens: int = Field(description="About so many, questions and answers.")
 
@@ -75,9 +75,9 @@ class NamingResult(BaseModel):
     """What nodes were named by."""
 
     by: By | Literal["model"]
-    evidence: By | None = Field(description="Of `model`: what it was told.")
+    evidence: By | None = Field(description="For `model`: the evidence that was sent to it.")
     n_named: int = Field(description="Nodes with a name.")
-    sent: SentBody | None = Field(description="Null where no language model was asked.")
+    sent: SentBody | None = Field(description="Null where no language model was used.")
 
 
 class NamingBody(NamedJobBody):

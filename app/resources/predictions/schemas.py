@@ -97,7 +97,7 @@ class Prediction(BaseModel):
     leaf: int = Field(description="The leaf; for classifiers that of the best class.")
     path: list[int] = Field(
         description="The nodes from the root to the leaf, or to `node` where a `confidence` is "
-        "asked for."
+        "requested."
     )
     probabilities: list[float] = Field(description="The probability of each node on the path.")
     node: int | None = Field(None, description="The last node of the path, for classifiers.")
@@ -125,7 +125,7 @@ class Prediction(BaseModel):
         "as it promises.",
     )
     node_names: list[str | None] | None = Field(
-        None, description="Their names, as those of clusters; null where nothing names one."
+        None, description="Their names, as for clusters; null where nothing names one."
     )
     depth: int | None = Field(
         None, description="Edges from the root to the highest of these nodes."

@@ -59,7 +59,7 @@ class ShareRequest(Exact):
     edition: str | None = Field(
         None,
         max_length=100,
-        description="The edition of the tree that it shows, as it is whenever it is looked at; "
+        description="The edition of the tree that it shows, in its state at the time of a look; "
         "null: the tree itself.",
         examples=[_EDITION],
     )

@@ -177,8 +177,8 @@ async def _create(
         tree=record.id,
         key=caller.key_id,
     )
-    said = StatementsBody(tree=record.id, statements=body.statements)
-    kept = said.model_dump_json(exclude_none=True).encode()
+    stored = StatementsBody(tree=record.id, statements=body.statements)
+    kept = stored.model_dump_json(exclude_none=True).encode()
     async with Allowance(service, caller, datasets=1, stated=len(content)):
         try:
             await datasets.receive(tenant, dataset_id, chunks())

@@ -40,7 +40,7 @@ class Statement(BaseModel):
         None,
         min_length=2,
         max_length=20,
-        description="'These do not belong together': each is a cluster of its own.",
+        description="'These do not belong together': each is a separate cluster.",
     )
     name: str | None = Field(
         None, max_length=1000, description="The cluster's name; one name is one cluster."
@@ -52,8 +52,8 @@ class Statement(BaseModel):
 
     @property
     def parts(self) -> list[int | Points]:
-        said: Any = getattr(self, self.kind)
-        return said if isinstance(said, list) else [said]
+        value: Any = getattr(self, self.kind)
+        return value if isinstance(value, list) else [value]
 
     @model_validator(mode="after")
     def _is_one(self) -> Statement:

@@ -28,7 +28,7 @@ _FEW = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Grouped:
     """groups : of rows. statement : (n_groups,) the place of each group's statement."""
 
     groups: Groups
@@ -41,25 +41,27 @@ def labelled(tree: Tree, statements: Sequence[Statement]) -> Known:
     Raises Refused `wrong-input` for a node or row that is not there and a node without rows, and
     `contradiction` listing the statements that contradict each other.
     """
-    said = _said(tree, statements)
-    passes = _ROW_PASSES // (tree.n_points + said.groups.row.size)
-    number, described = contradictions(said.groups, min(MOST_CONTRADICTIONS, max(3, passes)))
+    grouped = _grouped(tree, statements)
+    passes = _ROW_PASSES // (tree.n_points + grouped.groups.row.size)
+    number, described = contradictions(grouped.groups, min(MOST_CONTRADICTIONS, max(3, passes)))
     if number:
-        raise _contradicted(number, [_body(each, said, statements) for each in described])
-    return known(said.groups)
+        raise _contradicted(number, [_body(each, grouped, statements) for each in described])
+    return known(grouped.groups)
 
 
-def _said(tree: Tree, statements: Sequence[Statement]) -> Said:
-    names = sorted({said.name for said in statements if said.name is not None})
+def _grouped(tree: Tree, statements: Sequence[Statement]) -> Grouped:
+    names = sorted({each.name for each in statements if each.name is not None})
     rows: list[Int] = []
-    statement: list[int] = []
+    places: list[int] = []
     name: list[int] = []
     apart: list[tuple[int, int]] = []
     total = 0
-    for place, said in enumerate(statements):
+    for place, statement in enumerate(statements):
         parts = []
-        for number, part in enumerate(said.parts):
-            size = len(part.rows) if isinstance(part, Points) else _size(tree, part, place, said)
+        for number, part in enumerate(statement.parts):
+            size = (
+                len(part.rows) if isinstance(part, Points) else _size(tree, part, place, statement)
+            )
             total += size
             if total > MOST_ROWS:
                 raise refused_at(
@@ -69,14 +71,14 @@ def _said(tree: Tree, statements: Sequence[Statement]) -> Said:
                     "statements",
                     place,
                 )
-            parts.append(_rows(tree, part, place, said, number))
-        groups = parts if said.apart is not None else [np.unique(np.concatenate(parts))]
+            parts.append(_rows(tree, part, place, statement, number))
+        groups = parts if statement.apart is not None else [np.unique(np.concatenate(parts))]
         first = len(rows)
-        apart += combinations(range(first, first + len(groups)), 2) if said.apart else []
+        apart += combinations(range(first, first + len(groups)), 2) if statement.apart else []
         rows += groups
-        statement += [place] * len(groups)
-        name += [-1 if said.name is None else names.index(said.name)] * len(groups)
-    return Said(
+        places += [place] * len(groups)
+        name += [-1 if statement.name is None else names.index(statement.name)] * len(groups)
+    return Grouped(
         Groups(
             tree.n_points,
             np.concatenate(rows),
@@ -85,11 +87,11 @@ def _said(tree: Tree, statements: Sequence[Statement]) -> Said:
             names,
             np.array(apart, dtype=np.int64).reshape(-1, 2),
         ),
-        statement,
+        places,
     )
 
 
-def _size(tree: Tree, node: int, place: int, said: Statement) -> int:
+def _size(tree: Tree, node: int, place: int, statement: Statement) -> int:
     """The number of rows under a node. Raises Refused where there is no such node, or no row."""
     if node >= tree.n_nodes:
         why = f"there is no node {node}; the tree has the nodes 0 to {tree.n_nodes - 1}"
@@ -97,23 +99,25 @@ def _size(tree: Tree, node: int, place: int, said: Statement) -> int:
         why = f"node {node} has no rows"
     else:
         return int(tree.size[node])
-    raise _refused(place, said, why)
+    raise _refused(place, statement, why)
 
 
-def _rows(tree: Tree, part: int | Points, place: int, said: Statement, number: int) -> Int:
+def _rows(tree: Tree, part: int | Points, place: int, statement: Statement, number: int) -> Int:
     """The rows of one part of a statement, ascending."""
     if not isinstance(part, Points):
         return spans(tree).rows(tree, part)
     rows = np.unique(np.array(part.rows, dtype=np.int64))
     if rows[-1] >= tree.n_points:
         why = f"there is no row {rows[-1]}; the tree has the rows 0 to {tree.n_points - 1}"
-        raise _refused(place, said, why, *([] if said.known is not None else [number]), "rows")
+        raise _refused(
+            place, statement, why, *([] if statement.known is not None else [number]), "rows"
+        )
     return rows
 
 
-def _refused(place: int, said: Statement, why: str, *below: str | int) -> Refused:
+def _refused(place: int, statement: Statement, why: str, *below: str | int) -> Refused:
     detail = f"Statement {place} (counted from 0): {why}."
-    return refused_at("wrong-input", detail, "statements", place, said.kind, *below)
+    return refused_at("wrong-input", detail, "statements", place, statement.kind, *below)
 
 
 def _contradicted(number: int, described: list[ContradictionBody]) -> Refused:
@@ -131,8 +135,10 @@ def _contradicted(number: int, described: list[ContradictionBody]) -> Refused:
     )
 
 
-def _body(each: Contradiction, said: Said, statements: Sequence[Statement]) -> ContradictionBody:
-    places = list(dict.fromkeys(said.statement[group] for group in each.groups))
+def _body(
+    each: Contradiction, grouped: Grouped, statements: Sequence[Statement]
+) -> ContradictionBody:
+    places = list(dict.fromkeys(grouped.statement[group] for group in each.groups))
     texts = [f"{place} ({_text(statements[place])})" for place in places]
     if len(texts) == 1:
         what = f"Statement {texts[0]} contradicts itself"
@@ -148,18 +154,18 @@ def _body(each: Contradiction, said: Said, statements: Sequence[Statement]) -> C
     )
 
 
-def _text(said: Statement) -> str:
+def _text(statement: Statement) -> str:
     """What a statement says, in a few words."""
     parts = [
         f"{len(part.rows)} row(s)" if isinstance(part, Points) else f"node {part}"
-        for part in said.parts
+        for part in statement.parts
     ]
     more = f" and {len(parts) - _FEW} more" if len(parts) > _FEW else ""
     shown = _joined(parts) if not more else ", ".join(parts[:_FEW]) + more
-    named = "" if said.name is None else f" {said.name[:80]!r}"
-    if said.apart is not None:
+    named = "" if statement.name is None else f" {statement.name[:80]!r}"
+    if statement.apart is not None:
         return f"{shown} are apart"
-    if said.known is not None or len(parts) == 1:
+    if statement.known is not None or len(parts) == 1:
         return f"{shown} is{named or ' one cluster'}"
     return f"{shown} are one{',' if named else ''}{named}"
 

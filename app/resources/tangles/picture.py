@@ -1,6 +1,6 @@
 """Two trees that face each other as SVG, their ends joined by the points that they share.
 
-The left tree is coloured by its highest clusters, and links by those of their left ends.
+The left tree is coloured by its highest clusters, and links by the clusters of their left ends.
 """
 
 from __future__ import annotations
@@ -173,8 +173,8 @@ def _links(
     end: float,
     thickest: float,
 ) -> list[str]:
-    """Curves from end to end, the thicker the more points; those of a colour and width in one
-    path, the thick ones first."""
+    """Curves from end to end, the thicker the more points; one path for each colour and
+    width, the thick ones first."""
     if not facing.links:
         return []
     most = max(n_points for *_, n_points in facing.links)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TreeExport:
-    """A stored tree as it is shown, and how to write it; each form uses the fields relevant to it.
+    """A stored tree as shown, and how to write it; each form uses the fields relevant to it.
 
     root, depth : the part to write, from a row on. categories : the colours of a picture.
     strips : the columns beside its tips.
@@ -99,16 +99,16 @@ def _newick(export: TreeExport) -> Chunks:
     from models.tree import newick
 
     tree, ids = export.part()
-    said = comments(tree) if export.shown.annotated else None
-    return map(str.encode, newick.write(tree, labels=export.labels, ids=ids, comments=said))
+    notes = comments(tree) if export.shown.annotated else None
+    return map(str.encode, newick.write(tree, labels=export.labels, ids=ids, comments=notes))
 
 
 def _nexus(export: TreeExport) -> Chunks:
     from models.tree import nexus
 
     tree, ids = export.part()
-    said = comments(tree) if export.shown.annotated else None
-    return map(str.encode, nexus.write(tree, labels=export.labels, ids=ids, comments=said))
+    notes = comments(tree) if export.shown.annotated else None
+    return map(str.encode, nexus.write(tree, labels=export.labels, ids=ids, comments=notes))
 
 
 def _linkage(export: TreeExport) -> Chunks:
@@ -224,7 +224,7 @@ _renamed: WeakKeyDictionary[Tree, tuple[Path, Tree]] = WeakKeyDictionary()
 
 def renamed(tree: Tree, path: Path) -> Tree:
     """The tree with the names of a naming; leaves that have names keep them. O(n_nodes), then kept
-    until another naming is asked for."""
+    until another naming is requested."""
     of, kept_tree = _renamed.get(tree, (None, tree))
     if of == path:
         return kept_tree
@@ -240,10 +240,10 @@ def renamed(tree: Tree, path: Path) -> Tree:
 
 
 def form_etag(record: TreeRecord, form: Form[TreeExport], query: FormQuery | None = None) -> str:
-    """The ETag of a form of a tree; without a query, of the whole tree as it is by default.
+    """The ETag of a form of a tree; without a query, of the whole tree by default.
 
     The tree itself never changes, its name and what else a user says of it may.
     """
-    asked = "{}" if query is None else query.model_dump_json(exclude_defaults=True)
+    requested = "{}" if query is None else query.model_dump_json(exclude_defaults=True)
     changed = f" {record.revision}" if record.revision else ""
-    return etag_of(f"{record.etag}{changed} {form.suffix} {asked}".encode())
+    return etag_of(f"{record.etag}{changed} {form.suffix} {requested}".encode())

@@ -124,7 +124,7 @@ async def get_tree(
 ) -> Response:
     """The tree, or with `root` and `depth` a part of it, in the form that Accept prefers: JSON,
     Newick, Nexus, SciPy linkage, R hclust, Arrow, CSV, Parquet, GraphML, SVG, PNG or PDF. Node ids
-    are those of the whole tree. Text forms have leaves and names, but not which rows a leaf holds:
+    refer to the whole tree. Text forms have leaves and names, but not which rows a leaf holds:
     a tree of named points that is imported again has its rows in the order of the leaves.
     Evaluations match rows by name.
     """

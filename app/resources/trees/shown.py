@@ -109,7 +109,7 @@ def with_edition(tree: Tree, edition: Edition) -> EditedTree:
 def categories_of(
     service: Service, tenant: str, tree_id: str, shown: EditedTree, color_by: str | None
 ) -> Categories | None:
-    """The categories that `color_by` names, for a tree as it is shown. As `coloring`."""
+    """The categories that `color_by` names, for a tree as shown. As `coloring`."""
     if is_id(color_by, "ds"):
         return labels_of(service, tenant, tree_id, shown, str(color_by), "color_by")
     if color_by is not None and color_by.startswith("at_"):
@@ -122,14 +122,14 @@ def labels_of(
     service: Service, tenant: str, tree_id: str, shown: EditedTree, dataset_id: str, parameter: str
 ) -> Categories:
     """The categories of a dataset of labels, one per input row or per leaf of the stored tree, for
-    the tree as it is shown. As `by_labels`."""
+    the tree as shown. As `by_labels`."""
     tree = tree_of(service, tenant, tree_id)
     categories = by_labels(service, tenant, tree_id, tree, dataset_id, parameter)
     return _on(shown, categories, tree)
 
 
 def _on(shown: EditedTree, categories: Categories, tree: Tree) -> Categories:
-    """The categories of the stored tree for the tree as it is shown."""
+    """The categories of the stored tree for the tree as shown."""
     return categories if shown.ids is None else moved(categories, tree, shown.tree, shown.ids)
 
 

@@ -67,7 +67,7 @@ class Diverged(UnusableInput):
 
 
 class Empty(UnusableInput):
-    """The input cannot be used (HTTP 422), as in: The body is empty; send the file as it is."""
+    """The input cannot be used (HTTP 422), as in: The body is empty; send the file's bytes."""
 
 
 class Forbidden(ProblemError):

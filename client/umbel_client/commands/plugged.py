@@ -87,4 +87,5 @@ def text_of(entry: Mapping[str, Any]) -> str:
     for name, each in entry["params"].get("properties", {}).items():
         taken[name] = each.get("description", "")
     lines = [f"{name} : {text}" for name, text in taken.items()]
-    return "\n".join([entry["description"], "", *lines])
+    leaves = f"Leaves: {', '.join(entry['outputs'])}."
+    return "\n".join([entry["description"], "", leaves, "", *lines])

@@ -223,7 +223,7 @@ def test_cancel_and_parts_honour_if_match(api: Api) -> None:
 
 
 def test_what_is_made_has_description_and_tags_at_once(working: Working) -> None:
-    said = {"description": "first try", "tags": ["b", "a"]}
+    facts = {"description": "first try", "tags": ["b", "a"]}
     query = "description=first%20try&tag=b&tag=a&tag=b"
     client = working.client
     npy_type = {"Content-Type": "application/x-npy"}
@@ -253,7 +253,7 @@ def test_what_is_made_has_description_and_tags_at_once(working: Working) -> None
     }
     for path, listed in paths.items():
         body = client.get(path).json()
-        assert {name: body[name] for name in said} == said, path
+        assert {name: body[name] for name in facts} == facts, path
         changed = client.patch(path, json={"tags": ["c"]}).json()
         assert (changed["description"], changed["tags"]) == ("first try", ["c"])
         if listed is not None:

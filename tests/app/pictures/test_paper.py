@@ -82,7 +82,7 @@ def document(paper: Paper) -> bytes:
 
 
 @pytest.mark.needs("typst")
-def test_a_pdf_has_the_size_that_was_asked_for(paper: Paper, document: bytes) -> None:
+def test_a_pdf_has_the_size_requested(paper: Paper, document: bytes) -> None:
     (page,) = pypdf.PdfReader(io.BytesIO(document)).pages
     assert float(page.mediabox.width) == pytest.approx(85 / 25.4 * 72, abs=1e-3)
     tall = float(re.search(r'height="([\d.]+)mm"', paper.svg(drawn(paper))[0].decode())[1])  # type: ignore[index]
@@ -158,7 +158,7 @@ def test_an_svg_has_its_glyphs_inside(paper: Paper) -> None:
     assert b"@font-face" not in plain
 
 
-def test_labels_of_print_have_the_size_that_was_asked_for(paper: Paper) -> None:
+def test_labels_of_print_have_the_size_requested(paper: Paper) -> None:
     for mm in (85, 178):
         for shape in ("circular", "rectangular", "icicle"):
             picture = svg(TREE, shape=shape, px=mm * MM, font=7 * PT)  # type: ignore[arg-type]

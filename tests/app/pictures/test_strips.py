@@ -55,7 +55,7 @@ def test_missing_values_are_blank_and_the_legend_has_what_is_drawn() -> None:
     assert own.colour[3] == look.colours[1]
     assert len({*own.colour}) == 4
     assert own.legend[1][1] == "0 to 1.111"
-    # One value is told once, in the colour that it has.
+    # One value is written once, in the colour that it has.
     own = strip(SEEN, np.array([3]), look)
     assert own.legend[1:] == [(own.colour[0], "2024-01-01")]
 
@@ -75,11 +75,13 @@ def test_categories_beyond_the_palette_share_a_grey() -> None:
 def test_a_picture_has_its_strips_and_their_legend(shape: str) -> None:
     picture = svg(FOUR, shape=shape, strips=(KIND, WEIGHT, SEEN))  # type: ignore[arg-type]
     ET.fromstring(picture)
-    said = texts(picture)
-    assert {"1 kind:", "2 weight:", "3 seen:", "plant", "animal", "stone"} <= {*said}
+    written = texts(picture)
+    assert {"1 kind:", "2 weight:", "3 seen:", "plant", "animal", "stone"} <= {*written}
     # Each strip has its number, as its legend has.
     bare = texts(svg(FOUR, shape=shape))  # type: ignore[arg-type]
-    assert {text: n for text, n in (Counter(said) - Counter(bare)).items() if text.isdigit()} == {
+    assert {
+        text: n for text, n in (Counter(written) - Counter(bare)).items() if text.isdigit()
+    } == {
         "1": 1,
         "2": 1,
         "3": 1,

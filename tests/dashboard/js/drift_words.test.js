@@ -24,7 +24,10 @@ test("a drift says what was found and what is promised", () => {
     "2 changes between 2,000 rows of the reference and 1 row of the batch.",
   );
   assert.match(words.findingText({ ...result, n_moves: 0 }), /^No change was found between/u);
-  assert.match(words.promiseText(result), /at most 5\u00a0%\. .* about 5\u00a0% is false/u);
+  assert.match(
+    words.promiseText(result),
+    /at most 5\u00a0%\. .* about 5\u00a0% of what is found is false/u,
+  );
   assert.equal(
     words.aspectsText(result),
     "Mass moved at 2 of 98 nodes tested, confidence at none of 1 node.",

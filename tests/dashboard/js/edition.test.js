@@ -8,16 +8,16 @@ import * as share from "../../../app/dashboard/js/tree/model/share.js";
 import { changeText, labelOf } from "../../../app/dashboard/js/tree/panels/edition_words.js";
 
 test("what a form says of a node becomes operations for what differs", () => {
-  const before = edition.sayingsOf({ name: null, note: undefined, colour: "#d55e00" });
+  const before = edition.marksOf({ name: null, note: undefined, colour: "#d55e00" });
   assert.deepEqual(before, { name: "", note: "", colour: "#d55e00" });
-  assert.deepEqual(edition.saidOperations(3, before, before), []);
-  assert.deepEqual(edition.saidOperations(3, before, { name: " a ", note: "b\nc", colour: null }), [
+  assert.deepEqual(edition.markOperations(3, before, before), []);
+  assert.deepEqual(edition.markOperations(3, before, { name: " a ", note: "b\nc", colour: null }), [
     { op: "rename", node: 3, name: "a" },
     { op: "note", node: 3, text: "b\nc" },
     { op: "colour", node: 3, colour: null },
   ]);
-  const said = { name: "a", note: "b", colour: null };
-  assert.deepEqual(edition.saidOperations(3, said, { name: "", note: " ", colour: null }), [
+  const marks = { name: "a", note: "b", colour: null };
+  assert.deepEqual(edition.markOperations(3, marks, { name: "", note: " ", colour: null }), [
     { op: "rename", node: 3, name: null },
     { op: "note", node: 3, text: null },
   ]);

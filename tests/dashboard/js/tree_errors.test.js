@@ -46,7 +46,7 @@ const viewOf = (look = {}, store = storeOf(LIFE)) => ({
   errors: known,
 });
 
-test("tables that were not asked for", () => {
+test("tables that were not requested", () => {
   const { class: classes } = TABLES;
   assert.deepEqual([...errors.errorsIn(JOB, { class: classes }).rates.keys()], [2]);
   assert.deepEqual(errors.errorsIn(JOB, {}), {

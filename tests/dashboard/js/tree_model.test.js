@@ -183,10 +183,10 @@ test("the suggestion to begin with", () => {
 
 test("a cut that leaves most points in one cluster is not suggested", async () => {
   const shares = new Map([[2, 0.95], [3, 0.81], [5, 0.8], [9, 0.1]]); // prettier-ignore
-  const asked = [];
-  const shareOf = (k) => (asked.push(k), shares.get(k));
+  const wanted = [];
+  const shareOf = (k) => (wanted.push(k), shares.get(k));
   assert.equal(await cuts.balancedCount([2, 3, 5, 9], shareOf), 5);
-  assert.deepEqual(asked, [2, 3, 5]);
+  assert.deepEqual(wanted, [2, 3, 5]);
   assert.equal(await cuts.balancedCount([2, 3], async (k) => shares.get(k)), null);
   assert.equal(await cuts.balancedCount([], shareOf), null);
 });

@@ -22,7 +22,7 @@ test("nodes and points are chosen once", () => {
   assert.deepEqual(draft.chosen, [row(3), node(4)]);
 });
 
-test("what can be said of what is chosen", () => {
+test("which statements fit what is chosen", () => {
   const { hindrance } = statements;
   assert.match(hindrance("known", [], "cats"), /Choose a node/);
   assert.match(hindrance("known", [node(1)], "  "), /needs a name/);
@@ -52,10 +52,10 @@ test("statements as the service takes them", () => {
 });
 
 test("statements are added, removed and undone", () => {
-  const first = statements.said(draftOf(node(3, "rose")), "known", "a");
+  const first = statements.withStatement(draftOf(node(3, "rose")), "known", "a");
   assert.deepEqual(first.chosen, []);
   assert.deepEqual(first.names, { 3: "rose" });
-  const second = statements.said({ ...first, chosen: [node(4), row(1)] }, "apart", "");
+  const second = statements.withStatement({ ...first, chosen: [node(4), row(1)] }, "apart", "");
   assert.equal(second.statements.length, 2);
   const third = statements.without(second, 0);
   assert.deepEqual(third.statements, [{ apart: [4, { rows: [1] }] }]);
@@ -108,13 +108,13 @@ test("contradictions stand at each of their statements", () => {
 });
 
 test("a number of new clusters to begin with", () => {
-  const said = [{ known: 1, name: "a" }, { known: 2, name: "a" }, { apart: [3, 4] }];
-  assert.equal(statements.newClusters(said, 8), 5);
-  assert.equal(statements.newClusters(said, 2), 1);
+  const given = [{ known: 1, name: "a" }, { known: 2, name: "a" }, { apart: [3, 4] }];
+  assert.equal(statements.newClusters(given, 8), 5);
+  assert.equal(statements.newClusters(given, 2), 1);
 });
 
 test("drafts are kept by tree, the last ones", () => {
-  const draft = statements.said(draftOf(node(1)), "known", "a");
+  const draft = statements.withStatement(draftOf(node(1)), "known", "a");
   let text = statements.withDraft(null, "tr_1", draft);
   assert.deepEqual(statements.draftsIn(text).get("tr_1"), draft);
   for (let at = 2; at < 23; at += 1) text = statements.withDraft(text, `tr_${at}`, draft);

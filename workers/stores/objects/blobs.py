@@ -18,7 +18,7 @@ class Link(BaseModel):
     """A temporary address of one object: whoever has it may read that object and no other.
 
     url : a secret; it must not be logged, shown or kept.
-    size, etag : those of the current object.
+    size, etag : of the current object.
     """
 
     model_config = ConfigDict(frozen=True)

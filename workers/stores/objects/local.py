@@ -32,7 +32,7 @@ from workers.stores.objects.temporary import TemporaryFile, TemporaryFolder
 PIECE = 1 << 20
 BATCH = 4 << 20
 _REMEMBERED = 1000
-"""Folders that are known to be on disk, at most: each job has two of its own, a few are shared."""
+"""Folders that are known to be on disk, at most: each job has two, a few are shared."""
 
 _NO_LINK = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP)
 
@@ -333,7 +333,7 @@ def _mark(target: Path) -> None:
 
 @contextmanager
 def _translated(key: str) -> Iterator[None]:
-    """Errors of the file system as those of the store."""
+    """Errors of the file system as errors of the store."""
     try:
         yield
     except FileNotFoundError as error:

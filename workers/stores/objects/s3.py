@@ -281,7 +281,7 @@ def _version(facts: ObjectMeta) -> str:
 
 @contextmanager
 def _translated(key: str) -> Iterator[None]:
-    """Errors of the store's client as those of `workers.errors`."""
+    """Errors of the store's client as errors of `workers.errors`."""
     try:
         yield
     except FileNotFoundError as error:

@@ -1,6 +1,6 @@
 """The temporary files of a store in a folder, and what processes that died have left there.
 
-A file is locked (flock) by the process that writes it, for as long as it is open, and its name says
+A file is locked (flock) by the process that writes it, while it is open, and its name says
 on which boot of which machine that is. There, a file that nobody has locked is abandoned, however
 young it is: processes and containers of one machine share its locks. The locks of other machines on
 a shared file system cannot be relied on: their files, and those without a mark, go by age.

@@ -97,9 +97,9 @@ def login(server: Watched) -> dict[str, Any]:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Converts errors of Redis to those of a store.
+    """Converts errors of Redis to errors of a store.
 
-    An error in a command is our fault and is left as it is.
+    An error in a command is our fault and is left unchanged.
     """
     try:
         yield

@@ -42,7 +42,7 @@ def is_id(text: str) -> bool:
 
 
 def order(event_id: str) -> tuple[int, int]:
-    """The place of an event, given by its id, among those of its job."""
+    """The place of an event, given by its id, among its job's events."""
     base, _, number = event_id.partition("-")
     return int(base), int(number)
 

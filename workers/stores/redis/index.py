@@ -22,7 +22,7 @@ _SEARCHED = ("id", "name", "description", "method", "role")
 class Index:
     """All datasets, or all trees, of all tenants; facts are JSON. Threads may share it.
 
-    An entry may belong to a group of its tenant (a dataset's role), which has a list of its own.
+    An entry may belong to a group of its tenant (a dataset's role), which has its own list.
     """
 
     def __init__(

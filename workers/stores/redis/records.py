@@ -1,4 +1,4 @@
-"""Job records in Redis: read here, changed only by the Lua scripts. Times are those of Redis."""
+"""Job records in Redis: read here, changed only by the Lua scripts. Redis's clock gives times."""
 
 from __future__ import annotations
 
@@ -320,7 +320,7 @@ class Records:
         waits.
 
         A later lane is looked at if the earlier ones are empty. In a lane tenants take turns, and a
-        tenant's oldest job is first; those of a tenant or key with as many running as it may have
+        tenant's oldest job is first; jobs of a tenant or key with as many running as it may have
         wait.
         """
         answer = self._scripts(

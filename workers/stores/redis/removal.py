@@ -1,6 +1,6 @@
 """What may be removed: by its age or expiry, unless something that is kept needs it.
 
-All times are those of Redis, so that no other clock decides.
+Redis's clock gives all times, so that no other clock decides.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ GONE_S = 600.0
 class Removable:
     """A dataset or job in Redis.
 
-    since : when it was made or, a job, ended. finished : whether it may go as far as it is itself
-    concerned. needed_by : the datasets and jobs that need it as long as they are kept.
+    since : when it was made or, a job, ended. finished : whether it may go by its own
+    state. needed_by : the datasets and jobs that need it as long as they are kept.
     """
 
     id: str
@@ -67,13 +67,13 @@ class Removal:
         return self._older(f"datasets:{tenant}", "ds_", before)
 
     def jobs(self, tenant: str, before: datetime | None = None) -> list[str]:
-        """A tenant's jobs, and those of its imported trees, the oldest first."""
+        """A tenant's jobs, and the jobs of its imported trees, the oldest first."""
         jobs = self._older(f"jobs:{tenant}", "job_", before)
         trees = self._older(f"trees:{tenant}", "tr_", before)
         return sorted({*jobs, *(sibling(tree, "job") for tree in trees)})
 
     def described(self, ids: Sequence[str]) -> Iterator[Removable]:
-        """Those of the ids that exist."""
+        """What exists of the ids."""
         with translated():
             pipe = self._client.pipeline(transaction=False)
             for own_id in ids:
@@ -99,7 +99,7 @@ class Removal:
             )
 
     def keepers(self, ids: Sequence[str]) -> dict[str, bool]:
-        """Of the ids those that exist, with whether they still run."""
+        """The ids that exist, with whether they still run."""
         with translated():
             pipe = self._client.pipeline(transaction=False)
             for own_id in ids:

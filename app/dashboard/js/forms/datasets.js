@@ -7,7 +7,7 @@ import { sleep } from "../net/timers.js";
 /** @import { Dataset, Page } from "../net/answers.js" */
 
 /**
- * The newest 200 datasets that can be used, and those of `ids` besides.
+ * The newest 200 datasets that can be used, and also the datasets in `ids`.
  *
  * @param {string[]} ids
  * @param {{ signal?: AbortSignal }} [options]

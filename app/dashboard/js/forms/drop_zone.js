@@ -105,8 +105,8 @@ export function dropZone({ ondataset, ontree, sample = true }) {
   }
 
   /**
-   * Wait until every file is uploaded, or its card shows why not. A file whose kind the user was asked
-   * for is uploaded as the card says.
+   * Wait until every file is uploaded, or its card shows why not. A file whose kind the user had to
+   * choose is uploaded as the card says.
    *
    * @param {(waiting: number, all: number) => unknown} onprogress
    */

@@ -10,7 +10,7 @@ const NEEDS = {
   hierarchy: "Against a true hierarchy",
   similarity: "Against similarities",
   distances: "Against distances",
-  features: "Of the clusters alone",
+  features: "The clusters alone",
   measured: "Measured by the method",
 };
 

@@ -61,4 +61,4 @@ export async function namingForm({ tree, signal }) {
 const OF_FIT =
   "What you do not choose is taken from what the tree was made of, where that is there.";
 const SENT =
-  "It is told what the names would be made of, of each node and its siblings; rows are not sent.";
+  "It gets what the names of each node and its siblings would be made of; rows are not sent.";

@@ -30,7 +30,7 @@ const DESCRIPTIONS = {
 };
 
 /**
- * The inputs that names are made of; those of the tree's fit are taken for what is not given.
+ * The inputs that names are made of; the inputs of the tree's fit stand for what is not given.
  *
  * @param {By} by
  * @returns {Record<string, Role>}

@@ -72,7 +72,7 @@ export const readable = (name) => NAMES[name] ?? sentence(name.replace(/^n_/, ""
 export const same = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b);
 
 /**
- * A property with its references resolved and "or null" told apart.
+ * A property with its references resolved and "or null" separated.
  *
  * @param {Schema} property
  * @param {Record<string, Schema>} [defs]

@@ -32,7 +32,7 @@ export async function evaluationsOf({ method, model }, signal) {
 }
 
 /**
- * The tables that were asked for in an evaluation.
+ * The tables that an evaluation was to make.
  *
  * @param {string} jobId
  * @param {AbortSignal} signal

@@ -1,4 +1,4 @@
-// What is made from a tree by a job and has a list of its own: calibrations, drifts, namings.
+// What is made from a tree by a job and has its own list: calibrations, drifts, namings.
 
 import { follow } from "./jobs.js";
 import { Problem } from "./problem.js";

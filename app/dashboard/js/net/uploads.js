@@ -10,7 +10,7 @@ import { authorization, key, renewKey } from "./session.js";
 /** @typedef {(sent: number, total: number) => unknown} UploadProgress in bytes */
 
 /**
- * Upload a file, read from disk as it is sent; what the service has made of it. `path` takes a file
+ * Upload a file, read from disk while it is sent; what the service has made of it. `path` takes a file
  * as its body: datasets, unless trees are meant. `source` is the service's own copy of the file, for
  * "Copy as code".
  *

@@ -1,4 +1,4 @@
-// The tables of a classifier's evaluation, also beside those of a second classifier on the same rows. Pure.
+// The tables of a classifier's evaluation, also beside the tables of a second classifier on the same rows. Pure.
 
 /** @import { ClassRow, ClassifierTables, LevelRow, SizeRow } from "../net/answers.js" */
 
@@ -13,7 +13,7 @@
 const EQUAL = 1e-12;
 
 /**
- * The rows of one table with those of another that have the same key; `keysOf` gives the keys of a row, the
+ * The rows of one table with the rows of another that have the same key; `keysOf` gives the keys of a row, the
  * surest first. A row is used once.
  *
  * @template Row
@@ -39,7 +39,7 @@ export function paired(rows, others, keysOf) {
 }
 
 /**
- * The classes with those of the second classifier: the same path of names, or else the same label.
+ * The classes with the second classifier's: the same path of names, or else the same label.
  *
  * @param {ClassRow[]} rows
  * @param {ClassRow[] | null} others
@@ -53,7 +53,7 @@ export const pairedClasses = (rows, others, paths) =>
   });
 
 /**
- * The levels with those of the second classifier. Null if the two have different trees, whose levels mean
+ * The levels with the second classifier's. Null if the two have different trees, whose levels mean
  * different things.
  *
  * @param {LevelRow[]} rows
@@ -68,7 +68,7 @@ export function pairedLevels(rows, others) {
 }
 
 /**
- * The sizes of classes with those of the second classifier, without sizes that no class has.
+ * The sizes of classes with the second classifier's, without sizes that no class has.
  *
  * @param {SizeRow[]} rows
  * @param {SizeRow[] | null} others

@@ -34,7 +34,7 @@ import { dataName } from "./classifier_evaluation.js";
 
 /**
  * @typedef {{ job: Job, name: string, tree: string, tables: Partial<ClassifierTables> }} Evaluated an
- *   evaluation with the tables that were asked for, and the name of its classifier
+ *   evaluation with its requested tables, and the name of its classifier
  */
 
 /** Larger trees are not loaded to match the classes of two classifiers by their paths. */

@@ -140,12 +140,12 @@ const countColumn = (label, of) => ({
 });
 
 /**
- * The rows of a file: fields of the first classifier, then those of both that are compared.
+ * The rows of a file: fields of the first classifier, then the compared fields of both.
  *
  * @template Row
  * @param {Pair<Row>[]} pairs
  * @param {(keyof Row & string)[]} names
- * @param {(keyof Row & string)[]} compared those of them that both have
+ * @param {(keyof Row & string)[]} compared the names that both have
  * @param {boolean} hasOther
  * @returns {unknown[][]}
  */
@@ -390,7 +390,7 @@ export function classSection(pairs, { tree, job, names }) {
       el(
         "p",
         { role: "status" },
-        `Of ${plural(n, "class", "classes")} with an F1 of both, ${count(higher)} ${higher === 1 ? "has" : "have"} a higher one by A, ${count(lower)} a lower one, ${count(same)} the same.`,
+        `F1 of both is known for ${plural(n, "class", "classes")}: ${count(higher)} higher by A, ${count(lower)} lower, ${count(same)} the same.`,
         pairs.length > n &&
           ` ${plural(pairs.length - n, "class", "classes")} cannot be compared: they do not occur, or B does not know them.`,
       ),

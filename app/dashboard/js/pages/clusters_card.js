@@ -336,7 +336,7 @@ function columnsOf({ tree, nodes, terms, values }) {
 }
 
 /**
- * A column with the ends of the interval, drawn among those of all nodes.
+ * A column with the ends of the interval, drawn on the scale of all nodes.
  *
  * @param {string} name
  * @param {Ends} ends

@@ -200,7 +200,7 @@ function picturesOf(rows, catalogue) {
 }
 
 /**
- * What a run was made with: its parameters that differ from the defaults or from those of another run
+ * What a run was made with: its parameters that differ from the defaults or from another run
  * of its method.
  *
  * @param {ComparisonRow} row

@@ -340,7 +340,7 @@ const datasetsOf = (inputs, lead = "") =>
 const pair = (value, label) => [value, label];
 
 /**
- * The newest 200 trees, and those of `ids` besides.
+ * The newest 200 trees, and also the trees in `ids`.
  *
  * @param {string[]} ids
  * @param {AbortSignal} signal

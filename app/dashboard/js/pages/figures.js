@@ -127,7 +127,7 @@ export function metricsCard(metrics, job) {
 /** Curves over the iterations of a fit; others run over numbers of clusters. */
 const BY_STEP = new Set(["objective", "loss", "cost"]);
 const EPOCHS = "_by_epoch";
-/** Of a few numbers of clusters; the page of the tree shows them with its suggestions. */
+/** A few numbers of clusters have one; the page of the tree shows them with its suggestions. */
 const P_VALUE = "_p_value";
 
 /**

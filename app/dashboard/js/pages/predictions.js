@@ -44,7 +44,7 @@ import { nodeNames } from "./clusters_card.js";
  * @typedef {{ names: string[], rows: Placed[] }} Placings `names` of the values
  */
 
-/** More rows than these become a job with a page of its own. */
+/** More rows than these become a job with its own page. */
 const AT_ONCE = 5000;
 const SHOWN = 100;
 const PEEK_LENGTH = 1 << 18;
@@ -336,7 +336,7 @@ function labelColumns(rows, { nameOf, link }) {
 }
 
 /**
- * The way to a row's label where the tree has levels, and its best classes where they were asked for.
+ * The way to a row's label where the tree has levels, and its best classes where they were requested.
  *
  * @param {Placed[]} rows
  * @param {Named} named

@@ -30,7 +30,7 @@ const plainText = ({ React }) => ({
 });
 
 /**
- * What readers of screens miss in Swagger UI: landmarks, a heading above those of the tags, and a name of the
+ * What readers of screens miss in Swagger UI: landmarks, a heading above the tags' headings, and a name of the
  * servers.
  *
  * @param {any} system

@@ -80,7 +80,7 @@ export async function mount(root, { params, id }) {
     const unwatch = connection.watch((away) => !away && view.detail.again());
     signal.addEventListener("abort", unwatch);
     page.begin();
-    page.entitle(await head, params.said ?? null);
+    page.entitle(await head, params.statements ?? null);
     if (params.tour) page.lead();
   } catch (error) {
     ends.abort();
@@ -401,9 +401,9 @@ function build(root, view, stage) {
      * Show the service's facts about the whole tree.
      *
      * @param {Tree} head
-     * @param {string | null} said id of the labels whose statements are restored
+     * @param {string | null} labels id of the labels whose statements are restored
      */
-    entitle(head, said) {
+    entitle(head, labels) {
       const { leaves, size, height } = view.total;
       const isImport = head.method === "import";
       view.method = head.method;
@@ -419,7 +419,7 @@ function build(root, view, stage) {
       if (head.method === "consensus" && look.node !== null) node.show(look.node, { anew: true });
       if (SUPPORT in head.nodes[0]) colours.offerSupport();
       offerErrors(head);
-      known.start(head, said);
+      known.start(head, labels);
       const moved = movedPanel(view, head, {
         onmoved: (text) => {
           const onclick = () => focusFirst(moved, "h2");

@@ -72,10 +72,11 @@ export function runAgain(view, { statements, oncontradictions, onjob }) {
   const element = el("section", { class: "stack tight", hidden: true }, form, place);
 
   const draw = () => {
-    const said = statements();
-    element.hidden = !said.length && !place.children.length;
-    form.hidden = !said.length;
-    if (!isTyped) number.value = String(newClusters(said, view.cut?.n_clusters ?? said.length + 2));
+    const given = statements();
+    element.hidden = !given.length && !place.children.length;
+    form.hidden = !given.length;
+    if (!isTyped)
+      number.value = String(newClusters(given, view.cut?.n_clusters ?? given.length + 2));
   };
   const settle = () => !isRunning && replace(place);
   /** @param {boolean} running */
@@ -195,7 +196,7 @@ export function runAgain(view, { statements, oncontradictions, onjob }) {
       replace(
         features,
         optionElements([
-          ...(own ? [/** @type {const} */ ([OWN, "Those of this tree"])] : []),
+          ...(own ? [/** @type {const} */ ([OWN, "This tree's"])] : []),
           ...fit
             .filter(({ id }) => id !== used)
             .map((dataset) => /** @type {const} */ ([dataset.id, labelOf(dataset)])),

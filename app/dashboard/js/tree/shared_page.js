@@ -165,5 +165,5 @@ const ENDED = {
 };
 const NOT_EMBEDDED = {
   title: "This link may not be shown within another page",
-  detail: "Open it in a window of its own, or ask for a link that may be embedded.",
+  detail: "Open it in a separate window, or ask for a link that may be embedded.",
 };

@@ -19,8 +19,8 @@ import { count } from "./format.js";
  */
 
 /**
- * A table. `show(rows)` replaces its rows. `empty` is shown if there are none. Of more than `most` rows the
- * first ones of the order are shown, and a last line says how many there are.
+ * A table. `show(rows)` replaces its rows. `empty` is shown if there are none. With more than `most` rows,
+ * the first ones of the order are shown, and a last line says how many there are.
  *
  * @template Row
  * @param {{

@@ -104,7 +104,7 @@ def paths_in(
         raise Refused(
             "not-found",
             f"Model {model_id!r} by method {stage.method!r} has no paths over time; models "
-            "whose clusters move have them, such as those of method 'tvmf'.",
+            "whose clusters move have them, such as models of method 'tvmf'.",
         )
     n_clusters = whole.weight.shape[1]
     unknown = [cluster for cluster in clusters or () if cluster >= n_clusters]

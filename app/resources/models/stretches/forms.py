@@ -70,7 +70,7 @@ def stretches_in(path: Path, model_id: str, query: StretchesQuery, paper: Paper)
         raise Refused(
             "not-found",
             f"Model {model_id!r} by method {stage.method!r} transforms no features; models of "
-            "methods that learn a transformation do, such as those of method 'tcs'.",
+            "methods that learn a transformation, such as 'tcs', do.",
         )
     return StretchesExport(model_id, stage.method, whole, query, paper)
 

@@ -51,7 +51,7 @@ class UseBody(BaseModel):
 
     id: str = Field(description="The tenant, or the id of the key.")
     bytes: AmountBody = Field(
-        description="Of datasets, of parts of uploads, of inline inputs, and of results of jobs."
+        description="In datasets, parts of uploads, inline inputs, and results of jobs."
     )
     datasets: AmountBody
     trees: AmountBody
@@ -68,7 +68,7 @@ class UsageBody(BaseModel):
 
     tenant: UseBody
     key: UseBody | None = Field(
-        description="Of this, what was made with the caller's key; null for a key that the service "
+        description="The part that was made with the caller's key; null for a key that the service "
         "does not keep in its store."
     )
     role: Role = Field(description="What the caller may do: `read`, `write` or `admin`.")

@@ -104,8 +104,8 @@ class OneCut:
 class Taxonomy:
     """The rows of a tree in the clusters of several cuts, the coarsest first.
 
-    Clusters of a cut are nested in those of the cuts before it, since all of them open the same
-    nodes in the same order. k : the numbers of clusters as requested, rising.
+    Clusters of a cut are nested in the clusters of the cuts before it, since all cuts open the
+    same nodes in the same order. k : the numbers of clusters as requested, rising.
     """
 
     shown: EditedTree

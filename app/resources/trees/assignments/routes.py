@@ -62,7 +62,7 @@ async def get_assignments(
     query: Annotated[AssignmentsQuery, Query()],
 ) -> Response:
     """The flat clustering of a cut by `k`, `height` or `level`; without a cut, of the leaves. With
-    `levels`, those of several cuts, nested in each other: a taxonomy of the rows.
+    `levels`, the clusterings of several cuts, nested in each other: a taxonomy of the rows.
     """
     record = await record_of(service, tenant, tree_id)
     bounds = query.model_dump(exclude_none=True, exclude={"names", "edition"})

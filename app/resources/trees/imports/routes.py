@@ -119,6 +119,6 @@ async def import_tree(
         expires_at=expires_at,
     )
     # As before webhooks: the same request has the same fingerprint in a repeat after an update.
-    asked = (name, description, tags, *(each for each in (webhook, expires_at) if each))
-    fingerprint = "\n".join([digest, media, repr(asked)]).encode()
+    requested = (name, description, tags, *(each for each in (webhook, expires_at) if each))
+    fingerprint = "\n".join([digest, media, repr(requested)]).encode()
     return Work(draft, result, new, fingerprint)

@@ -126,7 +126,7 @@ def _shown_with(
     names: str | None = None,
     edition: str | None = None,
 ) -> tuple[EditedTree, int]:
-    """The tree as it is shown, and the row of a node. Raises Refused `not-found` if it has no such
+    """The tree as shown, and the row of a node. Raises Refused `not-found` if it has no such
     node."""
     shown = shown_tree_of(service, tenant, tree_id, names, edition)
     try:

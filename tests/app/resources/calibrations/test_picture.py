@@ -22,8 +22,8 @@ def drawn(curve: Selective, **options: object) -> tuple[ElementTree.Element, lis
 def test_the_curve_runs_from_leaves_to_the_root() -> None:
     page, texts = drawn(Selective(COVERAGE, ERROR, 0.11, 1), px=1000, title="Pets & <more>")
     assert "Pets & <more>" in texts
-    assert "Share of wrong answers by share of information told; area 0.11" in texts
-    assert "60% told, 10% wrong" in texts
+    assert "Share of wrong answers by share of information given; area 0.11" in texts
+    assert "60% given, 10% wrong" in texts
     assert {"0%", "25%", "50%", "75%", "100%", "40%", "10%"} <= set(texts)
     paths = [str(path.get("d")) for path in page.iter("{http://www.w3.org/2000/svg}path")]
     curve = next(path for path in paths if path.count("L") == 2)
@@ -39,5 +39,5 @@ def test_a_curve_of_one_step_and_without_errors(theme: str) -> None:
         one = Selective(np.ones(1), np.zeros(1), 0.0, None)
         page, texts = drawn(one, px=px, theme=theme)
         assert float(str(page.get("width"))) == px
-        assert not any("told," in text for text in texts)
+        assert not any("given," in text for text in texts)
         assert "nan" not in svg(one, px=px)

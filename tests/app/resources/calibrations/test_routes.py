@@ -278,7 +278,7 @@ def test_a_classifier_and_a_partition_are_calibrated(working: Working) -> None:
         ({"per": "subtree", "alpha": 0.02}, "too-few-rows", "in a subtree; the largest has"),
         ({"loss": "distance", "alpha": 0.001}, "too-few-rows", "1999 labelled rows"),
         ({"loss": "cost", "costs": [[0, 1], [1, 0]]}, "", "Costs are 4 x 4"),
-        ({"loss": "cost"}, "invalid-request", "costs are those of the loss cost"),
+        ({"loss": "cost"}, "invalid-request", "costs are for the loss cost alone"),
         ({"alpha": 1.5}, "invalid-request", "below 1"),
         ({"score": "aps"}, "invalid-request", "score is that of sets"),
         ({"cut": {"k": 2}}, "invalid-request", "cut is that of"),

@@ -37,11 +37,11 @@ def labels_of(working: Working, answer: Any) -> list[str | None]:
     return list(content.json())
 
 
-def test_the_labels_are_a_dataset_that_remembers_what_was_said(
+def test_the_labels_are_a_dataset_that_remembers_the_statements(
     working: Working, tree: dict[str, Any]
 ) -> None:
-    said = [{"known": 1, "name": "animal"}, {"together": [6, {"rows": [5]}]}]
-    answer = label(working, tree, *said)
+    statements = [{"known": 1, "name": "animal"}, {"together": [6, {"rows": [5]}]}]
+    answer = label(working, tree, *statements)
     assert labels_of(working, answer) == ["animal"] * 3 + ["cluster 1", None, "cluster 1"]
     body = answer.json()
     assert answer.headers["location"].endswith(f"/v1/datasets/{body['id']}")
@@ -50,7 +50,7 @@ def test_the_labels_are_a_dataset_that_remembers_what_was_said(
     assert body["tree"] == tree["id"]
     assert working.client.get(f"/v1/datasets/{body['id']}").json() == body
     kept = working.client.get(f"/v1/datasets/{body['id']}/statements").json()
-    assert kept == {"tree": tree["id"], "statements": said}
+    assert kept == {"tree": tree["id"], "statements": statements}
     assert working.client.delete(f"/v1/datasets/{body['id']}").status_code == 204
     problem_of(working.client.get(f"/v1/datasets/{body['id']}/statements"), 404, "not-found")
     folder = f"/{body['id']}/"
@@ -205,9 +205,9 @@ def test_no_statement_and_no_tree(working: Working, tree: dict[str, Any]) -> Non
 
 
 def test_the_same_key_makes_one_dataset(working: Working, tree: dict[str, Any]) -> None:
-    said, headers = {"together": [1]}, {"Idempotency-Key": "a"}
-    first = label(working, tree, said, headers=headers)
-    again = label(working, tree, said, headers=headers)
+    statement, headers = {"together": [1]}, {"Idempotency-Key": "a"}
+    first = label(working, tree, statement, headers=headers)
+    again = label(working, tree, statement, headers=headers)
     assert first.json() == again.json()
     assert again.headers["idempotent-replayed"] == "true"
     other = label(working, tree, {"together": [2]}, headers=headers)
@@ -243,8 +243,10 @@ def test_a_method_learns_from_them(working: Working) -> None:
     body: dict[str, Any] = {"method": "hac", "inputs": {"features": features}}
     wait = {"Prefer": "wait=20"}
     tree = working.client.post("/v1/jobs", json=body, headers=wait).json()["result"]["tree"]
-    said = {"apart": [{"rows": [0, 1, 2]}, {"rows": [3, 4, 5]}]}
-    labels = label(working, {"id": tree}, said, {"known": {"rows": [0]}, "name": "left"}).json()
+    statement = {"apart": [{"rows": [0, 1, 2]}, {"rows": [3, 4, 5]}]}
+    labels = label(
+        working, {"id": tree}, statement, {"known": {"rows": [0]}, "name": "left"}
+    ).json()
     body = {
         "method": "fda",
         "inputs": {"features": features, "labels": labels["id"]},

@@ -21,8 +21,8 @@ if ARGV[17] ~= '-' then
   for _, ref in ipairs(cjson.decode(ARGV[19])) do
     if is_going(ref) then return { 'gone', ref } end
   end
-  local asked = { bytes = tonumber(ARGV[16]), datasets = tonumber(ARGV[18]), queued = tonumber(ARGV[7]) }
-  local why = exceeded(ARGV[17], tenant, key, asked, true, '')
+  local needed = { bytes = tonumber(ARGV[16]), datasets = tonumber(ARGV[18]), queued = tonumber(ARGV[7]) }
+  local why = exceeded(ARGV[17], tenant, key, needed, true, '')
   if why then return why end
 end
 if once ~= '' then

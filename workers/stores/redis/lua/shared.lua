@@ -7,7 +7,7 @@
 --                      While an attempt runs: fence, lease (ms), worker, started_us; cancel and
 --                      cancel_by (ms) once a cancel was requested. At the end: started_at,
 --                      finished_at, result, warnings, error. For a webhook: hook, hook_to,
---                      hook_attempts, hook_reason, hook_due, hook_token. Of its tenant's use:
+--                      hook_attempts, hook_reason, hook_due, hook_token. For its tenant's use:
 --                      key, key_running (a limit), bytes (absent: it is not counted), refs (JSON)
 -- due                  sorted set of jobs, by the time in ms of its next check by a sweeper
 -- jobs:<tenant>...     lists of jobs, also `:method:<m>`, `:status:<s>` and `:status:<s>:method:<m>`;
@@ -112,10 +112,10 @@ local function reserved(tenant, key, except)
   return bytes, datasets
 end
 
--- The first limit that `asked` {bytes, datasets, queued} would exceed, for a tenant or its key:
+-- The first limit that `needed` {bytes, datasets, queued} would exceed, for a tenant or its key:
 -- {'limited', 'tenant' or 'key', what, used, limit}; nil if there is none. A limit that is reached
 -- also refuses what takes an unknown number of bytes (`more`). limits: JSON or ''.
-local function exceeded(limits, tenant, key, asked, more, except)
+local function exceeded(limits, tenant, key, needed, more, except)
   if limits == '' then return nil end
   local most = cjson.decode(limits)
   for _, whose in ipairs({ 'tenant', 'key' }) do
@@ -126,7 +126,7 @@ local function exceeded(limits, tenant, key, asked, more, except)
       local total = { bytes = used(tenant, own, 'bytes') + bytes,
         datasets = used(tenant, own, 'datasets') + datasets, queued = used(tenant, own, 'queued') }
       for _, what in ipairs({ 'queued', 'datasets', 'bytes' }) do
-        local limit, n = tonumber(most[what]), asked[what] or 0
+        local limit, n = tonumber(most[what]), needed[what] or 0
         local full = what == 'bytes' and more and limit and total.bytes >= limit
         if limit and (full or n > 0 and total[what] + n > limit) then
           return { 'limited', whose, what, int(total[what]), int(limit) }
@@ -184,7 +184,7 @@ local function count_use(id, old, new)
   if not new then use(h[1], h[2], 'jobs', -1) end
 end
 
--- Set the bytes that a job keeps: those of its inline inputs and of its results.
+-- Set the bytes that a job keeps: its inline inputs and its results.
 local function job_bytes(id, bytes)
   local h = redis.call('HMGET', job_key(id), 'tenant', 'key', 'bytes')
   if not h[1] then return end
@@ -194,7 +194,7 @@ end
 -- Counters and histograms since Redis was empty, in the hash `metrics`. A field is the name of the
 -- metric and the values of its labels, separated by spaces; a histogram has for each bucket the
 -- number of its values under `<field> le:<bound>`, not cumulated, and their sum under `<field> sum`.
--- Durations are in ms. The bounds are those of `workers.telemetry.figures.DURATIONS_MS`.
+-- Durations are in ms. The bounds come from `workers.telemetry.figures.DURATIONS_MS`.
 local durations = { 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000, 60000, 300000, 900000,
   3600000, 14400000, 86400000 }
 local function count(field) redis.call('HINCRBY', P .. 'metrics', field, 1) end
@@ -218,7 +218,7 @@ local function tenant_has(tenant, status, n)
   end
 end
 
--- Move the job from the lists of status `old` (nil: it was in none) to those of `new` (nil: none).
+-- Move the job from the lists of status `old` (nil: it was in none) to the lists of `new` (nil: none).
 local function place(id, old, new)
   local h = redis.call('HMGET', job_key(id), 'tenant', 'method', 'queue', 'listed')
   count_use(id, old, new)

@@ -151,7 +151,7 @@ export class HeatmapTiles {
       this.onloaded();
       this.#loadMore();
     } catch (error) {
-      // It is not asked for again until something else is shown.
+      // It is not requested again until something else is shown.
       this.wanted = this.wanted.filter((each) => nameOf(each) !== name);
       this.underway.delete(name);
       this.onproblem(error);

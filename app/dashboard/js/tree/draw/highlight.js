@@ -147,7 +147,7 @@ function ring(picture, view, place, row) {
 }
 
 /**
- * The name of a tip, over those of its neighbours, which may have left no room for it.
+ * The name of a tip, over its neighbours' names, which may have left no room for it.
  *
  * @param {Picture} picture
  * @param {Highlighted} view

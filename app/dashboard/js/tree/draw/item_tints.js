@@ -52,7 +52,7 @@ export function shownColumn({ look, items }) {
  */
 export function seriesOf(theme, column) {
   if (isCategory(column)) return theme.series;
-  // Strips side by side are told apart.
+  // Strips side by side differ in colour.
   const strong = theme.series[column.column % Math.min(HUES, theme.series.length)];
   return Array.from({ length: N_STEPS }, (_, step) =>
     mix(strong, theme.paper, FAINT * (1 - step / (N_STEPS - 1))),
@@ -86,7 +86,7 @@ export function columnTint(scene, theme, { column, values }, alone = null) {
 }
 
 /**
- * The colours of the ring of a strip: those of the most frequent category, at inner nodes too, which
+ * The colours of the ring of a strip: the most frequent category's, at inner nodes too, which
  * stand for tips that are too narrow to be seen.
  *
  * @param {Drawn} scene

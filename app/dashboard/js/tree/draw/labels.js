@@ -256,7 +256,7 @@ function toEdge(picture, place, u, gap) {
 }
 
 /**
- * Those of `rows`, in their order of rank, that do not overlap between 0 and `length` px.
+ * The ones of `rows`, in their order of rank, that do not overlap between 0 and `length` px.
  *
  * @param {number[]} rows
  * @param {(row: number) => number} at

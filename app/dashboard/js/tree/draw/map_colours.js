@@ -1,4 +1,4 @@
-// The colours of a map: those of the tree beside it, by runs of places.
+// The colours of a map: the same as in the tree beside it, by runs of places.
 
 import { categoryAt } from "../model/items.js";
 import { NONE } from "../model/store.js";

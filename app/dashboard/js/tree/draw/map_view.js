@@ -58,7 +58,7 @@ export class MapView {
   pace = new Pace();
   width = 0;
   height = 0;
-  asked = 0;
+  pending = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   rest;
 
@@ -189,8 +189,8 @@ export class MapView {
   }
 
   draw() {
-    this.asked ||= requestAnimationFrame(() => {
-      this.asked = 0;
+    this.pending ||= requestAnimationFrame(() => {
+      this.pending = 0;
       this.#paint();
     });
   }
@@ -202,7 +202,7 @@ export class MapView {
       this.pace.end();
       this.draw();
     }, REST_MS);
-    if (!this.asked) this.pace.frame(performance.now());
+    if (!this.pending) this.pace.frame(performance.now());
     this.draw();
   }
 

@@ -48,7 +48,7 @@ export class MatrixView {
   frame = { left: 0, top: 0, width: 1, height: 1, window: wholeOf({ rows: 1, columns: 1 }) };
   /** @type {Spot | null} */
   spot = null;
-  asked = 0; // Of requestAnimationFrame.
+  pending = 0; // The id of a requested frame.
   /** @type {{ x: number, y: number, start: Window, isMoved: boolean } | null} */
   drag = null;
 
@@ -88,8 +88,8 @@ export class MatrixView {
   }
 
   draw() {
-    this.asked ||= requestAnimationFrame(() => {
-      this.asked = 0;
+    this.pending ||= requestAnimationFrame(() => {
+      this.pending = 0;
       this.#paint();
     });
   }

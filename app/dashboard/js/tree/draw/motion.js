@@ -110,7 +110,7 @@ export function passage(from, to) {
     base,
     /** @param {number} t */
     at(t) {
-      const share = base === to ? 1 - t : t; // Of the other scene.
+      const share = base === to ? 1 - t : t; // The other scene's.
       MOVED.forEach((name, k) => {
         const [own, end, column] = [base[name], ends[k], shown[name]];
         for (let i = 0; i < base.n; i += 1) column[i] = own[i] + (end[i] - own[i]) * share;

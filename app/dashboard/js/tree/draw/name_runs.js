@@ -19,7 +19,7 @@ import { NONE } from "../model/store.js";
 const known = new WeakMap();
 
 /**
- * The runs of a scene, those of most leaves first; a tip without a name is a run of its own. O(n log n),
+ * The runs of a scene, the longest first; a tip without a name is a separate run. O(n log n),
  * once for a scene.
  *
  * @param {Named} store

@@ -13,11 +13,11 @@ export class Pace {
   #moving = 1;
   #patience = PATIENCE;
   #inTime = 0;
-  /** When the last frame of this movement was asked for; 0 at rest. */
+  /** When the last frame of this movement was requested; 0 at rest. */
   #last = 0;
 
   /**
-   * A frame of a movement is asked for: the time since the one before says whether that was in time.
+   * A frame of a movement is requested: the time since the one before says whether that was in time.
    *
    * @param {number} now in ms
    */

@@ -42,7 +42,7 @@ const GREYS = {
  *   focus: string,
  *   family: string,
  *   series: string[],
- * }} Theme the page's colours and those of a palette, all #rrggbb; `family`: the font
+ * }} Theme the page's colours and a palette's, all #rrggbb; `family`: the font
  */
 
 /**
@@ -73,7 +73,7 @@ export function colours(theme, palette) {
 }
 
 /**
- * The page's colours and those of a palette, by the theme that the page has now.
+ * The page's colours and a palette's, by the theme that the page has now.
  *
  * @param {string} palette
  */

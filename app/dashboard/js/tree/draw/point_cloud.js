@@ -164,7 +164,7 @@ export async function glCloud(canvas, { xy, n }) {
 /** What renderers are called that compute on the processor. */
 const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i;
 
-/** Whether a graphics card draws what WebGL draws; looked up on a canvas of its own. */
+/** Whether a graphics card draws what WebGL draws; looked up on a separate canvas. */
 function hasCard() {
   const gl = document
     .createElement("canvas")

@@ -63,7 +63,7 @@ export class Stage {
   height = 0;
   ratio = 1;
   moved = "";
-  asked = 0; // Of requestAnimationFrame.
+  pending = 0; // The id of a requested frame.
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   resting;
 
@@ -83,7 +83,7 @@ export class Stage {
   stop() {
     this.stopped = true;
     this.sizes.disconnect();
-    cancelAnimationFrame(this.asked);
+    cancelAnimationFrame(this.pending);
     clearTimeout(this.resting);
     for (const canvas of [this.base, this.over]) canvas.width = canvas.height = 0;
   }
@@ -163,14 +163,14 @@ export class Stage {
     this.camera = camera;
     this.source.onmove();
     this.busy = true;
-    if (!this.asked) this.asked = requestAnimationFrame((now) => this.#frame(now));
+    if (!this.pending) this.pending = requestAnimationFrame((now) => this.#frame(now));
     clearTimeout(this.resting);
     this.resting = setTimeout(() => this.#rest(), REST_MS);
   }
 
   /** @param {number} now */
   #frame(now) {
-    this.asked = 0;
+    this.pending = 0;
     if (this.stopped) return;
     this.#judge(now);
     if (this.slow && this.drawn && !this.#isWorn(this.drawn, now)) this.#moveCanvas(this.drawn);
@@ -221,7 +221,7 @@ export class Stage {
     this.source.onrest();
   }
 
-  /** @param {Camera | null} from the camera of the picture on the canvas; null: as it is now */
+  /** @param {Camera | null} from the camera of the picture on the canvas; null: the current one */
   #moveCanvas(from) {
     let text = "";
     if (from) {

@@ -54,7 +54,7 @@ export class TangleView extends EventTarget {
   shown = null;
   theme = pageColours("okabe-ito");
   ratio = 1;
-  asked = 0; // Of requestAnimationFrame.
+  pending = 0; // The id of a requested frame.
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   resting;
 
@@ -85,7 +85,7 @@ export class TangleView extends EventTarget {
     signal.addEventListener("abort", () => {
       stop();
       sizes.disconnect();
-      cancelAnimationFrame(this.asked);
+      cancelAnimationFrame(this.pending);
       clearTimeout(this.resting);
       for (const canvas of this.canvases) canvas.width = canvas.height = 0;
     });
@@ -382,8 +382,8 @@ export class TangleView extends EventTarget {
   move({ k, y }) {
     const { clientHeight: height } = this.root;
     this.camera = { k, y: Math.min(0, Math.max(height - height * k, y)) };
-    this.asked ||= requestAnimationFrame(() => {
-      this.asked = 0;
+    this.pending ||= requestAnimationFrame(() => {
+      this.pending = 0;
       // The links take as long as everything else: only at rest everything is redrawn.
       this.draw();
     });

@@ -33,7 +33,7 @@ import { Scenery } from "./scenery.js";
 const STEP_NODES = 600;
 const MOST_STEPS = 12;
 
-/** Events: those of Scenery, and "hover" (Hover), "select" (Selection), "named", "problem"
+/** Events: Scenery's, and "hover" (Hover), "select" (Selection), "named", "problem"
  * (Trouble), "edited". */
 export class TreeView extends Scenery {
   /** The tree's name, once it is known. */
@@ -481,7 +481,7 @@ export class TreeView extends Scenery {
     this.emit("named");
   }
 
-  /** A store with everything that is loaded now, as it is by now; parts that are gone are left out. */
+  /** A store with everything that is loaded now, in its current state; parts that are gone are left out. */
   async #loadedAnew() {
     const { look } = this;
     const store = new Store();

@@ -1,4 +1,4 @@
-// Names of the clusters of a cut, all by one scheme: those of the service if every cluster has one;
+// Names of the clusters of a cut, all by one scheme: the service's names if every cluster has one;
 // else the names of each cluster's largest leaves; else numbers. Pure.
 
 import { NONE } from "./store.js";

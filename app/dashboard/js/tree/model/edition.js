@@ -3,7 +3,7 @@
 /** @import { EditionOperation, NodeDetails } from "../../net/answers.js" */
 
 /**
- * @typedef {{ name: string, note: string, colour: string | null }} Sayings what a form says of a node:
+ * @typedef {{ name: string, note: string, colour: string | null }} Marks what a form says of a node:
  *   "" for nothing
  */
 
@@ -11,12 +11,12 @@
 export const FIRST_COLOUR = "#0072b2";
 
 /**
- * What is said of a node now.
+ * What a node has now.
  *
  * @param {NodeDetails} details
- * @returns {Sayings}
+ * @returns {Marks}
  */
-export function sayingsOf({ name, note, colour }) {
+export function marksOf({ name, note, colour }) {
   return {
     name: name ?? "",
     note: typeof note === "string" ? note : "",
@@ -25,14 +25,14 @@ export function sayingsOf({ name, note, colour }) {
 }
 
 /**
- * The operations that make what is said of a node into what a form says.
+ * The operations that give a node what a form says.
  *
  * @param {number} node
- * @param {Sayings} before
- * @param {Sayings} after
+ * @param {Marks} before
+ * @param {Marks} after
  * @returns {EditionOperation[]}
  */
-export function saidOperations(node, before, after) {
+export function markOperations(node, before, after) {
   /** @type {EditionOperation[]} */
   const operations = [];
   const name = after.name.trim();

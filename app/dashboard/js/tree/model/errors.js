@@ -35,7 +35,7 @@ export const N_CATEGORIES = BOUNDS.length + 1;
 const MOST_LINKS = 20;
 
 /**
- * The errors in the tables of an evaluation, of which some may not have been asked for.
+ * The errors in the tables of an evaluation, some of which may not have been requested.
  *
  * @param {string} job
  * @param {Partial<ClassifierTables>} tables
@@ -93,7 +93,7 @@ export function ratesText(rates) {
 const shown = (value) => (value === null ? "–" : value.toFixed(2));
 
 /**
- * The most frequent confusions of two nodes that can be told apart in a scene. Nodes that are folded away
+ * The most frequent confusions of two nodes that are distinct in a scene. Nodes that are folded away
  * are taken for what they are folded into.
  *
  * @param {Errors} errors

@@ -1,5 +1,5 @@
-// The points of a map, in the order of the leaves of the tree: so the points under a node, and those of
-// a cluster, are a run of places. What is where, within an outline, and under the pointer.
+// The points of a map, in the order of the leaves of the tree: so the points under a node, or in a
+// cluster, are a run of places. What is where, within an outline, and under the pointer.
 
 import { NONE } from "./store.js";
 
@@ -86,8 +86,8 @@ function cellAt({ box, columns, rows }, x, y) {
 const limited = (at, n) => Math.max(0, Math.min(n - 1, at));
 
 /**
- * The place of the point nearest to x, y within a distance; -1 if there is none. Of equally near ones
- * the last, which is drawn on top.
+ * The place of the point nearest to x, y within a distance; -1 if there is none. Among equally near
+ * ones the last, which is drawn on top.
  *
  * @param {Points} points
  * @param {Grid} grid

@@ -59,7 +59,7 @@ export function treeSource(tree, signal, shown = () => ({ names: null, edition: 
   return {
     tree,
     /**
-     * Name, method, job; the counts are those of its root alone.
+     * Name, method, job; the counts are its root's alone.
      *
      * @returns {Promise<Tree>}
      */

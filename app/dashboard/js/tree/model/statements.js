@@ -102,7 +102,7 @@ export function statementOf(kind, chosen, name) {
  * @param {string} name
  * @returns {Draft}
  */
-export function said(draft, kind, name) {
+export function withStatement(draft, kind, name) {
   const names = draft.chosen.flatMap((one) =>
     "node" in one && one.name ? [[one.node, one.name]] : [],
   );

@@ -13,11 +13,11 @@ export class Store {
   parent = new Int32Array(START); // Slots; NONE where the parent is not loaded.
   size = new Float64Array(START);
   leaves = new Float64Array(START);
-  before = new Float64Array(START); // Points to the left of its own.
+  before = new Float64Array(START); // Points to the left of the node's.
   height = new Float64Array(START);
   hidden = new Int32Array(START); // Children that are not loaded.
   category = new Int32Array(START);
-  share = new Float32Array(START); // Of the category among the leaves below.
+  share = new Float32Array(START); // The category's, among the leaves below.
   /** @type {(string | null)[]} */
   name = [];
   /** @type {(string | null)[]} That an edition gives it. */

@@ -8,7 +8,7 @@ import { NONE } from "./store.js";
 
 /** The colour of a tree by its support, as in the address. */
 export const SUPPORT = "support";
-/** The most leaves of a tree whose nodes are all asked for. */
+/** The most leaves of a tree whose nodes are all requested. */
 export const MOST_LEAVES = 20_000;
 
 /** The least support of each category but the first. */
@@ -45,7 +45,7 @@ export const categoryName = (category) =>
   `${[0, ...BOUNDS].map(inPercent)[category]}–${[...BOUNDS, 1].map(inPercent)[category]} %`;
 
 /**
- * What is said of a node; "" without support.
+ * A node's support in words; "" without support.
  *
  * @param {number | undefined} value
  */

@@ -1,4 +1,4 @@
-// Conditions on the items, all of which must hold: what does not match fades, and how many match is told.
+// Conditions on the items, all of which must hold: what does not match fades, and the number of matches is shown.
 
 import { aborted, isAway, problemOf } from "../../net/problem.js";
 import { button, field, optionElements, select } from "../../ui/controls.js";
@@ -21,8 +21,8 @@ import {
 const MOST_OPTIONS = 200;
 
 /**
- * The form; `start` takes the conditions of the address over, `isShown` says whether they are those of a
- * text.
+ * The form; `start` takes the conditions of the address over, `isShown` says whether they are a text's
+ * conditions.
  *
  * @param {TreeView} view
  */
@@ -111,7 +111,7 @@ export function conditionForm(view) {
     conditions = next;
     try {
       const matches = next.length ? await items.source.matches(matchesQuery(next)) : null;
-      // Others may have been asked for meanwhile, or other items.
+      // Others may have been requested meanwhile, or other items.
       if (conditions !== next || view.items !== items) return;
       items.matches = matches;
     } catch (error) {

@@ -219,7 +219,7 @@ function summaryText({ source, n_rows: nRows, right, rest, pairs, n_pairs: nPair
   const unknown =
     rest / nRows >= 5e-5 ? ` ${percent(rest / nRows)} are not known pair by pair.` : "";
   return source === "labels"
-    ? `Of ${plural(nRows, "row")}, ${own}lie in the leaf of their own class.${known}`
+    ? `${own}of ${plural(nRows, "row")} lie in the leaf of their own class.${known}`
     : `From the logits alone: of the probability of ${plural(nRows, "row")}, ${own}are on the class ` +
         `with the largest logit.${unknown}${known}`;
 }

@@ -91,7 +91,7 @@ export function cutPanel(view, { onproblem, rows = true }) {
   });
   const marks = el("div", { class: "cut-marks", role: "group", "aria-label": "Suggested cuts" });
   const noLevel = el("p", { class: "quiet cut-none", hidden: true });
-  const summary = el("p", { class: "cut-said", role: "status" });
+  const summary = el("p", { class: "cut-summary", role: "status" });
   const bars = el("div", { class: "cut-bars" });
   const warnings = el("p", { class: "quiet" });
   const segments = WAYS.map((value) =>

@@ -23,7 +23,7 @@ export function findingText({ n_moves: n, n_reference: before, n_batch: after })
  */
 export const promiseText = ({ level }) =>
   `Had nothing changed, anything would be found with a probability of at most ${percent(level)}. ` +
-  `Of what is found, about ${percent(level)} is false at most.`;
+  `At most about ${percent(level)} of what is found is false.`;
 
 /**
  * "Mass moved at 2 of 98 nodes tested, confidence at none of 40."

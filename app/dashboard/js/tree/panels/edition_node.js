@@ -9,7 +9,7 @@ import * as model from "../model/edition.js";
 
 /** @import { EditionOperation, NodeDetails } from "../../net/answers.js" */
 /** @import { Selection, TreeView } from "../draw/view.js" */
-/** @import { Sayings } from "../model/edition.js" */
+/** @import { Marks } from "../model/edition.js" */
 
 /** @typedef {(operations: EditionOperation[]) => Promise<number[] | null>} ChangeNodes */
 
@@ -69,7 +69,7 @@ export function editionNode(view, { change }) {
     onclick: () => details && run([{ op: "dissolve", node: details.id }]),
   });
   const choose = button("Choose to merge", { kind: "small", onclick: () => toggle() });
-  const list = el("ul", { class: "said-chosen", "aria-label": "Chosen to merge" });
+  const list = el("ul", { class: "chosen-list", "aria-label": "Chosen to merge" });
   const merge = button("Merge", { kind: "small", onclick: () => mergeChosen() });
   const few = el("p", { class: "field-wrong", role: "alert", hidden: true });
   const hint = el("p", { class: "quiet" }, "Select a node to name, colour or move it.");
@@ -103,9 +103,9 @@ export function editionNode(view, { change }) {
     few.hidden = true;
     if (!details) return;
     const { id, parent, children, collapsed } = details;
-    const said = model.sayingsOf(details);
+    const marks = model.marksOf(details);
     replace(heading, details.name ? bdi(details.name) : parent === null ? "Root" : `Node ${id}`);
-    fill(id, said);
+    fill(id, marks);
     const at = siblings.indexOf(id);
     up.disabled = at <= 0;
     down.disabled = at < 0 || at === siblings.length - 1;
@@ -116,19 +116,19 @@ export function editionNode(view, { change }) {
     choose.setAttribute("aria-pressed", String(chosen.some((each) => each.id === id)));
   };
   /**
-   * Show what is said of a node, unless it is shown already: then the user may have begun to change it.
+   * Show what a node has, unless it is shown already: then the user may have begun to change it.
    *
    * @param {number} id
-   * @param {Sayings} said
+   * @param {Marks} marks
    */
-  const fill = (id, said) => {
-    const next = JSON.stringify([id, said]);
+  const fill = (id, marks) => {
+    const next = JSON.stringify([id, marks]);
     if (next === filled) return;
     filled = next;
-    name.value = said.name;
-    note.value = said.note;
-    hasColour.checked = said.colour !== null;
-    colour.value = said.colour ?? colour.value;
+    name.value = marks.name;
+    note.value = marks.note;
+    hasColour.checked = marks.colour !== null;
+    colour.value = marks.colour ?? colour.value;
   };
   /** @param {number} id */
   const remover = (id) =>
@@ -175,7 +175,7 @@ export function editionNode(view, { change }) {
       note: note.value,
       colour: hasColour.checked ? colour.value : null,
     };
-    const operations = model.saidOperations(details.id, model.sayingsOf(details), after);
+    const operations = model.markOperations(details.id, model.marksOf(details), after);
     if (operations.length) await run(operations);
   };
   /** @param {1 | -1} step */

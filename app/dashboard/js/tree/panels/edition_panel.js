@@ -24,7 +24,7 @@ const NEW = "new";
 const STATES = {
   saved: "Saved",
   saving: "Saving…",
-  conflict: "Changed by somebody else: shown as it is now; your last change was not saved",
+  conflict: "Changed by somebody else: the current state is shown; your last change was not saved",
   failed: "Your last change was not saved",
 };
 
@@ -89,7 +89,7 @@ export function editionPanel(view) {
     replace(
       list,
       optionElements(
-        [["", "None: the tree as it is"], ...options, [NEW, "New edition…"]],
+        [["", "None: the original tree"], ...options, [NEW, "New edition…"]],
         look.edition,
       ),
     );

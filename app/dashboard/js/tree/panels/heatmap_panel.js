@@ -36,7 +36,7 @@ const CHOICES = [
 const LEGEND = { width: 180, height: 12 };
 
 /**
- * The panel; nothing is computed until it is asked for, by the button or by the address.
+ * The panel; nothing is computed until it is requested, by the button or by the address.
  *
  * @param {TreeView} view
  * @param {{ onchoose: (node: number) => unknown }} handlers
@@ -48,8 +48,8 @@ export function heatmapPanel(view, { onchoose }) {
   let shown = null;
   /** @type {string | null} The choice of the look that was drawn last. */
   let drawn = null;
-  /** Counts what was asked for, so that an earlier one is not shown after a later one. */
-  let asked = 0;
+  /** Counts the requests, so that an earlier one is not shown after a later one. */
+  let latest = 0;
 
   const trouble = el("div", { role: "status" });
   const cautions = el("div");
@@ -95,21 +95,21 @@ export function heatmapPanel(view, { onchoose }) {
     rows.value = value === "leaves" || !text ? "leaves" : "cut";
   };
   const draw = async () => {
-    asked += 1;
-    const own = asked;
+    latest += 1;
+    const own = latest;
     /** @param {string} [stage] */
-    const wait = (stage) => own === asked && replace(trouble, waiting(stage && `${stage}…`));
+    const wait = (stage) => own === latest && replace(trouble, waiting(stage && `${stage}…`));
     wait();
     try {
       const cut = rows.value === "cut" ? view.look.cut : null;
       const terms = { ...KINDS[kind.value], cut };
       const heatmap = await heatmapOf(source.tree, terms, { signal, onstage: wait });
       const axes = await axesOf(heatmap.id, signal);
-      if (own !== asked) return;
+      if (own !== latest) return;
       replace(trouble);
       show(heatmap, axes);
     } catch (error) {
-      if (aborted(error) || own !== asked) return;
+      if (aborted(error) || own !== latest) return;
       hide();
       replace(trouble, problemBox(problemOf(error), { level: "h3", retry: draw }));
     }
@@ -145,7 +145,7 @@ export function heatmapPanel(view, { onchoose }) {
   };
 
   const hide = () => {
-    asked += 1;
+    latest += 1;
     shown = null;
     content.hidden = true;
     saving.hidden = true;

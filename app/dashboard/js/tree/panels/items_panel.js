@@ -80,13 +80,13 @@ export function itemsPanel(view, { form, oncolumns, oncolour, onchange }) {
       else {
         const own = itemsSource(attachment.id, signal);
         const columns = await own.columns();
-        const asked = strips ?? (look.items === id ? look.strips : firstStrips(columns));
+        const wanted = strips ?? (look.items === id ? look.strips : firstStrips(columns));
         view.items = {
           attachment,
           source: own,
           columns,
           values: new Map(),
-          strips: asked.filter((at) => columns[at] && hasNodes(columns[at])),
+          strips: wanted.filter((at) => columns[at] && hasNodes(columns[at])),
           matches: null,
         };
         await Promise.all(view.items.strips.map((at) => view.loadColumn(at)));

@@ -158,7 +158,7 @@ export function keyboardTree(view, { onsearch, onup, say }) {
 }
 
 /**
- * A row as it is read out.
+ * A row as read out.
  *
  * @param {Drawn} scene
  * @param {Store} store

@@ -44,7 +44,7 @@ const FORMS = [
  *
  * @param {TreeView} view
  * @param {{ onchoose: (id: number, path: number[]) => unknown, only?: string | null }} options `only`: the
- *   id of the one map that there is, to be looked at: nothing is asked of its points
+ *   id of the one map that there is, for looking alone: its points cannot be chosen
  */
 export function mapPanel(view, { onchoose, only = null }) {
   const { source, look, signal } = view;
@@ -54,8 +54,8 @@ export function mapPanel(view, { onchoose, only = null }) {
   /** @type {Points} */
   let points = { xy: new Float32Array(0), n: 0 };
   let hasDisc = look.map === "disc";
-  /** Counts the maps that were asked for, so that an earlier one is not shown after a later one. */
-  let asked = 0;
+  /** Counts the requests for maps, so that an earlier one is not shown after a later one. */
+  let latest = 0;
   /** @type {Uint8Array | null} The outlined points. */
   let outlined = null;
   /** @type {{ first: number, n: number } | null} The places of the node that is lit. */
@@ -184,7 +184,7 @@ export function mapPanel(view, { onchoose, only = null }) {
     let answer = known ?? (await source.makeMap(by));
     if (!ENDED.has(answer.status)) {
       const panel = progressPanel(answer.job, { oncancelled: () => {} });
-      if (own === asked) replace(trouble, panel);
+      if (own === latest) replace(trouble, panel);
       await follow(answer.job, {
         signal,
         onprogress: (status, progress) => panel.show({ status, progress }),
@@ -197,18 +197,18 @@ export function mapPanel(view, { onchoose, only = null }) {
 
   /** @param {MapBy} by */
   const load = async (by) => {
-    asked += 1;
+    latest += 1;
     view.map = null;
-    const own = asked;
+    const own = latest;
     replace(trouble, waiting());
     try {
       const next = await (only ? source.map(only) : finishedMap(by, own));
       const positions = await source.positions(next.id);
-      if (own !== asked || signal.aborted) return;
+      if (own !== latest || signal.aborted) return;
       replace(trouble);
       await show(next, positions);
     } catch (error) {
-      if (aborted(error) || own !== asked) return;
+      if (aborted(error) || own !== latest) return;
       content.hidden = true;
       tools.hidden = true;
       replace(trouble, problemBox(problemOf(error), { level: "h3", retry: () => load(by) }));
@@ -378,7 +378,7 @@ export function mapPanel(view, { onchoose, only = null }) {
     const isOther = look.map !== (shown?.by ?? null);
     element.hidden = look.map === null;
     if (look.map === null) {
-      asked += 1;
+      latest += 1;
       view.map = null;
       view.mark(null);
       return;

@@ -36,7 +36,7 @@ export function minimap(view) {
   const base = contextOf(whole);
   /** @type {unknown[]} What the picture of the whole was drawn from. */
   let drawnFrom = [];
-  let asked = 0; // Of requestAnimationFrame.
+  let pending = 0; // The id of a requested frame.
 
   /** The picture of the whole, if it is another one than before. */
   const drawWhole = () => {
@@ -58,7 +58,7 @@ export function minimap(view) {
     paint(base, view.overview(), view.theme.family);
   };
   const draw = () => {
-    asked = 0;
+    pending = 0;
     if (signal.aborted || !view.scene.n) return;
     const seen = seenBy(view.frame, view.stage.camera);
     canvas.hidden =
@@ -85,7 +85,7 @@ export function minimap(view) {
     context.strokeRect(box[0], box[1], Math.max(2, box[2]), Math.max(2, box[3]));
   };
   const soon = () => {
-    asked ||= requestAnimationFrame(draw);
+    pending ||= requestAnimationFrame(draw);
   };
 
   /**

@@ -134,7 +134,7 @@ function content(heading, head, earlier, labels, moved) {
         { class: "row" },
         el(
           "a",
-          { class: "button", href: router.href(`/trees/${earlier.id}`, { said: labels.id }) },
+          { class: "button", href: router.href(`/trees/${earlier.id}`, { statements: labels.id }) },
           "Back to the earlier tree",
         ),
         el(

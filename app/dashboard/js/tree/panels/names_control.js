@@ -1,4 +1,4 @@
-// Which names the nodes have: their own, or those of a naming.
+// Which names the nodes have: their own, or a naming's.
 
 import { namings } from "../../net/namings.js";
 import { aborted, isAway } from "../../net/problem.js";
@@ -43,7 +43,7 @@ export function namesControl(view, { form }) {
     );
     const isListed = !look.names || known.some(({ id }) => id === look.names);
     /** @type {Option[]} */
-    const linked = isListed ? [] : [[look.names ?? "", "Of the link"]];
+    const linked = isListed ? [] : [[look.names ?? "", "The link's"]];
     replace(
       list,
       optionElements([["", "Own"], ...options, ...linked, [NEW, "Name nodes…"]], look.names),

@@ -47,11 +47,11 @@ export function nodeExamples(view, node, signal) {
   });
   const load = async () => {
     replace(place, waiting());
-    const asked = by.value;
+    const wanted = by.value;
     try {
-      const options = { by: asked, n: N, seed, signal };
+      const options = { by: wanted, n: N, seed, signal };
       const found = await items.source.examples(node.id, options);
-      if (asked === by.value) replace(place, shown(found));
+      if (wanted === by.value) replace(place, shown(found));
     } catch (error) {
       if (aborted(error)) return;
       replace(place, problemBox(problemOf(error), { level: "h4", retry: load }));

@@ -114,7 +114,7 @@ export function nodePanel(view, { actions, onchoose, choosing, rows = true, stay
   /**
    * @param {number | null} id
    * @param {{ anew?: boolean, isWanted?: boolean }} [options] `anew`: even if the node is shown already;
-   *   `isWanted`: the user has just asked for it, and it comes into view
+   *   `isWanted`: the user has just requested it, and it comes into view
    */
   const show = async (id, { anew = false, isWanted = false } = {}) => {
     const { names, edition } = view.look;

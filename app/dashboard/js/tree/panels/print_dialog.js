@@ -89,7 +89,7 @@ export function printDialog({ title, hasLegend = false, hasHeight = true, save }
     dots.hidden = form.value !== "png";
   };
   draw();
-  /** @returns {PaperSize | null} null: a length is wrong, which is said beside it */
+  /** @returns {PaperSize | null} null: a length is wrong, with a message beside it */
   const paper = () => {
     const known = PAPERS.find(({ name }) => name === size.value)?.size;
     if (known) return hasHeight ? known : { ...known, height: null };

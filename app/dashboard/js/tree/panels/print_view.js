@@ -1,4 +1,4 @@
-// The view of a tree as a figure for print: laid out anew for the paper, as it is seen, and made into a
+// The view of a tree as a figure for print: laid out anew for the paper, in the state seen, and made into a
 // file by the service, which has the fonts.
 
 import { aborted } from "../../net/problem.js";

@@ -43,7 +43,7 @@ export function searchBox(view, { onchoose, onproblem }) {
     role: "listbox",
     "aria-label": "Nodes found",
   });
-  const status = el("p", { class: "find-said quiet", role: "status" });
+  const status = el("p", { class: "find-status quiet", role: "status" });
   const more = el("div", { class: "find-more" });
   const panel = el("div", { class: "find-panel", hidden: true }, list, status, more);
   const element = el("div", { class: "find", role: "search" }, field, panel);

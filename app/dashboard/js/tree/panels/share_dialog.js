@@ -103,7 +103,7 @@ export function shareDialog(view) {
       "p",
       { class: "quiet" },
       look.edition
-        ? "Whoever has the link sees this edition, as it is whenever they look, and nothing else."
+        ? "Whoever has the link sees the current state of this edition, and nothing else."
         : "Whoever has the link sees this tree, and nothing else.",
     ),
     nameRow,

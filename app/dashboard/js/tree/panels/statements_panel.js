@@ -35,8 +35,8 @@ const SAYINGS = [
 ];
 
 /**
- * The panel: `start` once the tree is known, `toggle` a node or a point that something is to be said
- * of, and whether it `isChosen`. The view emits "chosen" after each change.
+ * The panel: `start` once the tree is known, `toggle` a node or a point for the next
+ * statement, and whether it `isChosen`. The view emits "chosen" after each change.
  *
  * @param {TreeView} view
  * @param {(view: TreeView, handlers: RunHandlers) => RunForm} runAgain the form that runs a method
@@ -44,13 +44,13 @@ const SAYINGS = [
 export function statementsPanel(view, runAgain) {
   const { signal } = view;
   const { tree } = view.source;
-  const title = unique("said");
+  const title = unique("statements");
   let draft = model.draftsIn(stored()).get(tree) ?? model.emptyDraft();
   /** @type {Map<number, string[]>} */
   let wrongs = new Map();
 
   const hint = el("p", { class: "quiet" }, HINT);
-  const chosen = el("ul", { class: "said-chosen", "aria-label": "Chosen" });
+  const chosen = el("ul", { class: "chosen-list", "aria-label": "Chosen" });
   const name = el("input", {
     type: "text",
     maxlength: 1000,
@@ -78,13 +78,13 @@ export function statementsPanel(view, runAgain) {
     ),
     few,
   );
-  const list = el("ol", { class: "said" });
+  const list = el("ol", { class: "statements" });
   const undo = button("Undo", {
     kind: "small",
     onclick: () => {
       change(model.undone(draft));
       speak(`Undone. ${plural(draft.statements.length, "statement")}.`);
-      if (undo.disabled) focusFirst(element, ".said button, h2");
+      if (undo.disabled) focusFirst(element, ".statements button, h2");
     },
   });
   const known = el(
@@ -103,7 +103,7 @@ export function statementsPanel(view, runAgain) {
   });
   const element = el(
     "section",
-    { class: "card tree-panel tree-said", "aria-labelledby": title },
+    { class: "card tree-panel tree-statements", "aria-labelledby": title },
     el("h2", { id: title, tabindex: "-1" }, "What you know"),
     hint,
     form,
@@ -144,7 +144,7 @@ export function statementsPanel(view, runAgain) {
       if (isOfName) name.focus();
       return;
     }
-    change(model.said(draft, kind, name.value));
+    change(model.withStatement(draft, kind, name.value));
     name.value = "";
     view.mark(null);
     speak(`Statement ${draft.statements.length} was added.`);
@@ -212,14 +212,14 @@ export function statementsPanel(view, runAgain) {
       { class: wrong.length ? "is-wrong" : null, ...pointing(model.nodesOf(statement)) },
       el(
         "div",
-        { class: "said-line" },
+        { class: "statement-line" },
         el(
           "p",
           {},
           el("strong", {}, says, called !== null && [": ", bdi(called)]),
           el(
             "span",
-            { class: "said-parts" },
+            { class: "statement-parts" },
             parts.map((part, at) => [at > 0 && " · ", bdi(part)]),
           ),
         ),
@@ -234,7 +234,7 @@ export function statementsPanel(view, runAgain) {
       wrong.length > 0 &&
         el(
           "ul",
-          { class: "said-wrong", id },
+          { class: "statement-wrong", id },
           wrong.map((text) => el("li", {}, text)),
         ),
     );
@@ -250,7 +250,7 @@ export function statementsPanel(view, runAgain) {
 
   /**
    * @param {Tree} head
-   * @param {string | null} dataset whose statements are restored where nothing has been said here
+   * @param {string | null} dataset whose statements are restored where there are none yet
    */
   const start = async (head, dataset) => {
     run.start(head, draft.job);

@@ -104,7 +104,7 @@ export function mergeFigures(merges, onchoose) {
   ];
   return [
     lineChart({
-      title: "Accuracy by what is still told apart",
+      title: "Accuracy by what is still distinguished",
       points: mergePoints(merges),
       across: "bits of the class that remain",
       up: "share of rows",
