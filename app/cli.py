@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import argparse
 import gc
+import logging
 import os
 import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from app.commands import backup, removal
 from app.commands import keys as key_commands
+
+if TYPE_CHECKING:
+    from umbel_client.commands.plugged import Plugged
 
 DEFAULT_PORT = 8000
 
@@ -40,7 +45,7 @@ def parser(*, client: bool = True) -> argparse.ArgumentParser:
             if (error.name or "").partition(".")[0] != "umbel_client":
                 raise
             parser.error("umbel-client, which it requires, is missing: pip install umbel-client")
-        add_commands(parser, commands)
+        add_commands(parser, commands, _plugged)
 
     serve = commands.add_parser(
         "serve", help="run the whole service on this machine (Valkey, API, workers)"
@@ -103,6 +108,27 @@ def parser(*, client: bool = True) -> argparse.ArgumentParser:
     removal.add_command(gc_parser)
     backup.add_commands(commands)
     return parser
+
+
+def _plugged() -> Plugged:
+    """The methods of plug-ins that are installed here, for the client's commands."""
+    from models.plugins.entry_points import entries
+    from umbel_client.commands.plugged import Plugged
+
+    if not entries():
+        return Plugged()
+    from app.resources.methods.schemas import MethodBody
+    from app.resources.service.health.schemas import PluginBody
+    from models.registry import plugins
+
+    # What is left out is said in a sentence; tracebacks are for the log of a service.
+    logging.getLogger("models.plugins").setLevel(logging.CRITICAL)
+    found = plugins()
+    usable = [MethodBody.of(each.method) for each in found if each.method is not None]
+    return Plugged(
+        {method.id: method.model_dump(mode="json") for method in usable},
+        [PluginBody.of(each).model_dump() for each in found if each.problem is not None],
+    )
 
 
 def _add_api_processes(command: argparse.ArgumentParser) -> None:

@@ -8,12 +8,15 @@ import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from importlib import import_module
+from pkgutil import walk_packages
 
 from anyio import to_thread
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
+from app import resources
 from app.dashboard import routes as dashboard
 from app.http import problems
 from app.http.compression import Compressed
@@ -28,44 +31,7 @@ from app.http.security import Gate
 from app.http.service_metrics import ServiceMetrics
 from app.http.sharing import SharedLinks
 from app.openapi import document as openapi
-from app.resources.annotations import routes as changes
-from app.resources.attachments import routes as attachments
-from app.resources.calibrations import routes as calibrations
-from app.resources.comparisons import routes as comparisons
-from app.resources.confusions import routes as confusions
-from app.resources.confusions.merges import routes as class_merges
-from app.resources.consensus import routes as consensus
-from app.resources.datasets import routes as datasets
-from app.resources.datasets.uploads import routes as uploads
-from app.resources.drifts import routes as drifts
-from app.resources.editions import routes as editions
-from app.resources.evaluations import routes as evaluations
-from app.resources.evaluations.classifiers import routes as model_evaluations
-from app.resources.figures import routes as figures
-from app.resources.heatmaps import routes as heatmaps
-from app.resources.jobs import routes as jobs
-from app.resources.jobs import webhooks
-from app.resources.maps import routes as maps
 from app.resources.methods import routes as methods
-from app.resources.models import routes as models
-from app.resources.models.features import routes as features
-from app.resources.models.paths import routes as paths
-from app.resources.models.stretches import routes as stretches
-from app.resources.models.transformations import routes as transformations
-from app.resources.namings import routes as namings
-from app.resources.predictions import routes as predictions
-from app.resources.service.health import routes as health
-from app.resources.service.usage import routes as usage
-from app.resources.service.version import routes as version
-from app.resources.shares import routes as shares
-from app.resources.statements import routes as statements
-from app.resources.tangles import routes as tangles
-from app.resources.trees import routes as trees
-from app.resources.trees.assignments import routes as assignments
-from app.resources.trees.clusters import routes as clusters
-from app.resources.trees.imports import routes as imports
-from app.resources.trees.nodes import routes as nodes
-from app.resources.trees.views import routes as views
 from app.settings import Settings
 from workers.artifacts.editions import Editions
 from workers.artifacts.keys import Keys
@@ -89,48 +55,19 @@ processes that start beside this one no longer need the cores."""
 
 _log = logging.getLogger("umbel")
 
-ROUTERS = (
-    health.router,
-    version.router,
-    usage.router,
-    methods.router,
-    datasets.router,
-    uploads.router,
-    jobs.router,
-    webhooks.router,
-    imports.router,
-    assignments.router,
-    confusions.router,
-    class_merges.router,
-    consensus.router,
-    trees.router,
-    views.router,
-    nodes.router,
-    features.router,
-    clusters.router,
-    statements.router,
-    tangles.router,
-    evaluations.router,
-    comparisons.router,
-    models.router,
-    model_evaluations.router,
-    transformations.router,
-    stretches.router,
-    paths.router,
-    predictions.router,
-    predictions.of_models,
-    calibrations.router,
-    drifts.router,
-    heatmaps.router,
-    maps.router,
-    figures.router,
-    namings.router,
-    attachments.router,
-    editions.router,
-    shares.router,
-    changes.router,
-    dashboard.router,
-)
+
+def _routers() -> list[APIRouter]:
+    """Those of the modules `routes` below `app.resources`, and the page's."""
+    modules = [
+        import_module(found.name)
+        for found in walk_packages(resources.__path__, f"{resources.__name__}.")
+        if found.name.endswith(".routes")
+    ]
+    values = [value for module in (*modules, dashboard) for value in vars(module).values()]
+    return [value for value in values if isinstance(value, APIRouter)]
+
+
+ROUTERS = _routers()
 
 EXPOSED = [
     "Accept-Ranges",

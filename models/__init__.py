@@ -2,8 +2,10 @@
 
 Start with `method`, the contract of every method, and `methods/partitions/kmeans.py`, a whole one.
 
-- `method`: the contract of a method; `registry` finds all in `methods`, by family.
-- `inputs`: values by role; `parameters`: fields that several methods share; `arrays`, `errors`.
+- `method`: the contract of a method; `registry` finds all in `methods`, by family, and `plugins` of
+  other distributions.
+- `roles`, `inputs`: what a role takes, values by role; `parameters`: fields that several methods
+  share; `arrays`, `errors`.
 - `running`: progress, pieces, memory, device; `compiled`: all that numba compiles.
 - `tree`: the one result of all methods; `levels`: cuts that stand out; `node_names`, `items`.
 - `answers`: what models tell beside their tree; `calibration`, `drift`, `maps`, `heatmaps`.

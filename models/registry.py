@@ -1,4 +1,5 @@
-"""All methods: every file in a family's folder, `models/methods/<family>/`, is one.
+"""All methods: every file in a family's folder, `models/methods/<family>/`, is one, and what other
+distributions add (`models.plugins`).
 
 Folders below a family hold what its methods are made of and are not searched.
 
@@ -19,12 +20,22 @@ from typing import Any
 import models.methods
 from models.errors import UsageError
 from models.method import Method
+from models.plugins.entry_points import Entry, entries
+from models.plugins.loading import Plugin, load, refused
 from models.running import packages
 
 
 @cache
 def methods() -> dict[str, Method[Any]]:
-    """All methods by id, in order of id.
+    """All methods by id, in order of id, those of plug-ins among them. Raises as `built_in`."""
+    plugged = [plugin.method for plugin in plugins() if plugin.method is not None]
+    every = {**built_in(), **{method.id: method for method in plugged}}
+    return dict(sorted(every.items()))
+
+
+@cache
+def built_in() -> dict[str, Method[Any]]:
+    """The methods of Umbel itself by id, in order of id.
 
     Raises
     ------
@@ -42,8 +53,16 @@ def methods() -> dict[str, Method[Any]]:
 
 def known(method_id: str) -> Method[Any] | None:
     """The method called `method_id`; None if there is none. No other is imported."""
-    name = _names().get(method_id)
-    return None if name is None else _method_in(name)
+    if (name := _names().get(method_id)) is not None:
+        return _method_in(name)
+    entry = next((each for each in entries() if each.name == method_id), None)
+    return None if entry is None else _plugged(entry).method
+
+
+@cache
+def plugins() -> tuple[Plugin, ...]:
+    """The methods of other distributions, and those that are left out; imports them all."""
+    return tuple(map(_plugged, entries()))
 
 
 def method(method_id: str) -> Method[Any]:
@@ -69,6 +88,17 @@ def waiting() -> dict[str, list[str]]:
             for package in packages.missing(set(needed) - set(found.needs)):
                 by_package.setdefault(package, []).append(f"{found.id} with {parameter}={value}")
     return by_package
+
+
+@cache
+def _plugged(entry: Entry) -> Plugin:
+    """A plug-in; one whose id exists is left out."""
+    if entry.name in _names():
+        return refused(entry, "Umbel has a method of this id.")
+    first = next(each for each in entries() if each.name == entry.name)
+    if first != entry:
+        return refused(entry, f"{first.distribution} has a method of this id.")
+    return load(entry)
 
 
 def _modules() -> Iterator[str]:

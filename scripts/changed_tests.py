@@ -25,7 +25,7 @@ from pathlib import Path
 import grimp
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("app", "workers", "models", "umbel_client", "tests", "bench")
+PACKAGES = ("app", "workers", "models", "umbel", "umbel_client", "tests", "bench")
 DISCOVERED = {
     "workers.child.preload": ("workers.formats", "workers.kinds", "models.metrics"),
     "workers.kinds.registry": ("workers.kinds",),
@@ -53,6 +53,7 @@ UNTESTED = (
 )
 RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("pyproject.toml", ALL),
+    ("umbel/testing/*", ("tests/contract",)),
     ("umbel/*", ALL),
     ("constraints.txt", ALL),
     ("tests/conftest.py", ALL),

@@ -19,7 +19,7 @@ from typing import Any
 
 from app.http.problems import KINDS, UNUSABLE
 from app.resources.methods.schemas import MethodBody
-from models.registry import methods
+from models.registry import built_in
 from scripts.client_twin import MODULES, twins
 
 ROOT = Path(__file__).parent.parent
@@ -49,7 +49,7 @@ OPTIONS = {
 
 def files() -> dict[Path, str]:
     """The expected content of every written file, by path."""
-    catalogue = [MethodBody.of(method) for method in methods().values()]
+    catalogue = [MethodBody.of(method) for method in built_in().values()]
     catalogue.sort(key=lambda entry: (entry.family, entry.id))
     families = {
         family: list(members) for family, members in groupby(catalogue, lambda each: each.family)

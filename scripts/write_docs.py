@@ -21,7 +21,7 @@ from app.cli import parser
 from app.http.problems import KINDS
 from app.settings import Settings
 from models.method import Method
-from models.registry import methods
+from models.registry import built_in
 from models.running.packages import OPTIONAL
 from workers.settings import WorkerSettings
 
@@ -32,7 +32,7 @@ OPERATIONS = DOCS / "operations.md"
 def pages() -> dict[Path, str]:
     """The expected content of every generated page, by path."""
     written = {
-        DOCS / "methods" / f"{method.id}.md": _method_page(method) for method in methods().values()
+        DOCS / "methods" / f"{method.id}.md": _method_page(method) for method in built_in().values()
     }
     return {
         **written,
@@ -47,7 +47,7 @@ def _method_index() -> str:
         "",
         "One page a method, generated from the code by `make docs`; `GET /v1/methods` has it too.",
     ]
-    by_family = sorted(methods().values(), key=lambda method: (method.family, method.id))
+    by_family = sorted(built_in().values(), key=lambda method: (method.family, method.id))
     for family, members in groupby(by_family, key=lambda method: method.family):
         rows = [
             (f"[`{method.id}`]({method.id}.md)", method.title, _first_sentence(method))

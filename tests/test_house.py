@@ -25,7 +25,7 @@ SOURCES = sorted(
 )
 TESTS = sorted(path.relative_to(ROOT) for path in (ROOT / "tests").rglob("*.py"))
 
-MOST_LOOSE = {"workers": 12, "app": 7}
+MOST_LOOSE = {"workers": 12, "app": 6, "models": 8}
 """The most modules directly in a floor's folder; further ones belong into a room."""
 
 MOST_LINES = 600

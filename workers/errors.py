@@ -75,6 +75,30 @@ def problem(code: str, title: str, status: int, detail: str, **members: Any) -> 
     }
 
 
+def worker_lost() -> Problem:
+    """Why a job is tried again whose worker ended, or was not heard of any more."""
+    return problem(
+        "worker-lost",
+        "The job lost its worker",
+        500,
+        "The worker ended, or was not heard of for longer than it may be silent.",
+    )
+
+
+def worker_stopping() -> Problem:
+    """Why a job is tried again whose worker was stopped by its operator."""
+    return problem(
+        "worker-stopping", "The worker was stopped", 503, "The worker stopped before the job ended."
+    )
+
+
+def process_lost(error: BaseException) -> Problem:
+    """Why a job is tried again whose process ended, could not be started, or was not understood."""
+    how = str(error)
+    detail = f"{how[:1].upper()}{how[1:]}."
+    return problem("process-lost", "The process of the job was lost", 500, detail)
+
+
 def problem_of(error: BaseException) -> Problem:
     """The problem of a job that failed with `error`, without internal details."""
     if isinstance(error, UsageError):

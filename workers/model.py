@@ -263,6 +263,19 @@ class Delivery(_Frozen):
     at: str
 
 
+class Retry(_Frozen):
+    """Why a job is tried again.
+
+    attempt : the number of the one that was given up. error : the problem that it met. counted :
+    whether it counts among those that a job has. at : RFC 3339 in UTC.
+    """
+
+    attempt: int
+    error: Problem
+    counted: bool
+    at: str
+
+
 class Record(_Frozen):
     """A job as Redis holds it: the visible part of its request, and its state.
 
@@ -292,6 +305,7 @@ class Record(_Frozen):
     created_at: str
     started_at: str | None
     finished_at: str | None
+    retry: Retry | None = None
     webhook: Webhook | None = None
     expires_at: str | None = None
     description: str | None = None

@@ -1,11 +1,10 @@
 """One way to make a thing: from a POST to its job, its name and tags, its list and its removal.
 
-Start with `creation`: `submitted` is the one way in which routes submit work.
+Start with `creation`: `mount_create` is the one way in which routes submit work.
 
-- `creation`: submitted once per idempotency key, awaited, answered; `job_schemas`,
+- `creation`: `mount_create`, submitted once per idempotency key, awaited, answered; `job_schemas`,
   `result_schemas`: a job over the wire, and what it left.
 - `named`, `named_schemas`: jobs with an id, a list and an address of their own.
-- `of_trees`: work on a tree, answered with its result if it is quick.
 - `fields`, `step_schemas`: what requests share; `steps`, `inputs`: these checked and looked up.
 - `annotations`, `annotation_schemas`, `expiry`: names, descriptions, tags; when it may go.
 - `webhooks`: the request when it has ended, for the document.

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
-from app.creation.annotation_schemas import Changes
-from app.http.dependencies import Service
-from app.http.etags import require_match
+from anyio import to_thread
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel
+
+from app.creation.annotation_schemas import EXAMPLE, Changes
+from app.http.bodies import StrictRoute
+from app.http.dependencies import Service, ServiceDep, Tenant
+from app.http.etags import IfMatch, answer, body_etag, require_match
+from app.http.problems import responses
 from workers.model import Annotation
 
 
@@ -23,6 +30,17 @@ class Annotated(Protocol):
 
 
 T = TypeVar("T", bound=Annotated)
+
+_PATCH: dict[str, Any] = {
+    "requestBody": {
+        "content": {
+            "application/merge-patch+json": {
+                "schema": {"$ref": "#/components/schemas/Changes"},
+                "example": EXAMPLE,
+            }
+        }
+    }
+}
 
 
 def annotated(
@@ -52,3 +70,79 @@ def annotated(
     look()
     service.annotations.change(tenant, own_id, current, changes.applied)
     return look()
+
+
+def mount_patch(
+    router: APIRouter,
+    noun: str,
+    own_id: Any,
+    model: type[BaseModel],
+    example: dict[str, Any],
+    look: Callable[[Service, str, str], T],
+    *,
+    more: str,
+    path: str = "/{%s_id}",
+    etags_of: Callable[[T], Sequence[str]] | None = None,
+    body_of: Callable[[T], BaseModel] | None = None,
+) -> None:
+    """Add the PATCH of name, description and tags.
+
+    own_id : checks the id in the path. look : reads the thing, given the service, the tenant and
+    the id; blocks, raises Refused `not-found`. more : what else the description says. etags_of : as
+    of `annotated`, the first one that of the answer. body_of : what is answered. None for a body:
+    it is answered, with its own ETag.
+    """
+
+    def body_for(shown: T) -> BaseModel:
+        body = shown if body_of is None else body_of(shown)
+        assert isinstance(body, BaseModel)
+        return body
+
+    def tags_for(shown: T) -> Sequence[str]:
+        return [body_etag(body_for(shown))] if etags_of is None else etags_of(shown)
+
+    async def update(
+        request: Request,
+        service: ServiceDep,
+        tenant: Tenant,
+        body: Changes,
+        own_id: str = own_id,
+        if_match: IfMatch = None,
+    ) -> Response:
+        def change() -> T:
+            read = partial(look, service, tenant, own_id)
+            return annotated(service, tenant, own_id, body, read, tags_for, if_match)
+
+        shown = await to_thread.run_sync(change)
+        return answer(request, body_for(shown), etag=tags_for(shown)[0])
+
+    router.add_api_route(
+        path % noun if "%s" in path else path,
+        update,
+        methods=["PATCH"],
+        operation_id=f"update_{noun}",
+        summary=f"Change a {noun}'s name, description or tags",
+        description=f"A JSON merge patch: what is left out stays, null removes. {more}",
+        response_model=model,
+        openapi_extra=_PATCH,
+        responses={
+            200: {
+                "description": "As it is now.",
+                "headers": {"ETag": {"description": "Its ETag now.", "schema": {"type": "string"}}},
+                "content": {"application/json": {"example": {**example, **EXAMPLE}}},
+            },
+            **responses(
+                "malformed",
+                "unauthenticated",
+                "forbidden",
+                "not-found",
+                "precondition-failed",
+                "too-large",
+                "unsupported-format",
+                "invalid-request",
+                "unavailable",
+                "full",
+            ),
+        },
+        route_class_override=StrictRoute,
+    )

@@ -14,6 +14,7 @@ from app.creation.annotation_schemas import Description, Tags
 from app.creation.result_schemas import ProblemDict, ResultDict
 from app.creation.step_schemas import StepBody
 from workers.jobs.public import public
+from workers.kinds.registry import kinds
 from workers.model import Record, Status
 
 ID = "job_01kamjx5w0n5zr4v8cqe2t7h3f"
@@ -40,6 +41,7 @@ EXAMPLE: dict[str, Any] = {
     },
     "warnings": [],
     "error": None,
+    "retry": None,
     "webhook": None,
     "expires_at": None,
     "created_at": "2026-11-21T17:00:00.000000Z",
@@ -72,6 +74,19 @@ class WebhookBody(BaseModel):
     reason: str | None = Field(description="Why it failed last time.")
 
 
+class RetryBody(BaseModel):
+    """Why a job is tried again."""
+
+    model_config = ConfigDict(title="Retry")
+
+    attempt: int = Field(description="The number of the attempt that was given up.")
+    error: ProblemDict | None = Field(
+        description="Why: a problem of the worker, its process or a store."
+    )
+    counted: bool = Field(description="Whether the attempt counts among those that a job has.")
+    at: str = Field(description="When, as RFC 3339 in UTC.")
+
+
 class AdvanceBody(BaseModel):
     """The progress of a job."""
 
@@ -90,8 +105,8 @@ class JobBody(BaseModel):
 
     id: str
     kind: str = Field(
-        description="`fit`, `predict`, `transform`, `evaluate`, `compare`, `consensus`, "
-        "`calibrate`, `drift`, `map`, `heatmap`, `name` or `import`."
+        description=f"One of {', '.join(f'`{kind.name}`' for kind in kinds() if kind.listed)}; "
+        "`import` in a webhook."
     )
     method: str
     name: str | None
@@ -109,6 +124,7 @@ class JobBody(BaseModel):
     result: ResultDict | None = Field(description="Null until the job has succeeded.")
     warnings: list[str]
     error: ProblemDict | None = Field(description="The problem, if it failed.")
+    retry: RetryBody | None = Field(description="Why it was last tried again; null if it was not.")
     webhook: WebhookBody | None = Field(description="Null if none was requested.")
     expires_at: str | None = Field(
         description="When it is removed with its tree and model, as RFC 3339 in UTC; null if that "

@@ -74,16 +74,13 @@ async def _filters_with_tree(
 
 
 @dataclass(frozen=True, slots=True)
-class NamedJobs(Generic[Body]):
-    """One kind of them.
+class Named:
+    """The jobs of one kind, each with an id and an address of its own.
 
-    kind_name : of the job, which is also what the job has as its method. body : its state over the
-    wire. of_tree : whether each is of one tree, by which the list is filtered.
+    kind_name : of the job, which is also what the job has as its method.
     """
 
     kind_name: str
-    body: type[Body]
-    of_tree: bool = True
 
     @property
     def kind(self) -> NamedKind[Any]:
@@ -99,6 +96,11 @@ class NamedJobs(Generic[Body]):
     @property
     def path(self) -> str:
         return f"/v1/{self.noun}s"
+
+    @property
+    def checked_id(self) -> Any:
+        """Checks the id of one in a path."""
+        return checked(self.noun, self.kind.prefix)
 
     def record(self, service: Service, tenant: str, own_id: str) -> Record | None:
         """The job of one; None if there is none. Blocks."""
@@ -153,6 +155,18 @@ class NamedJobs(Generic[Body]):
                 *pointer,
             )
 
+
+@dataclass(frozen=True, slots=True)
+class NamedJobs(Named, Generic[Body]):
+    """The same, with their list.
+
+    body : the state of one over the wire. of_tree : whether each is of one tree, by which the list
+    is filtered.
+    """
+
+    body: type[Body]
+    of_tree: bool = True
+
     async def table(
         self,
         request: Request,
@@ -196,7 +210,7 @@ class NamedJobs(Generic[Body]):
 
     def mount_get(self, router: APIRouter, example: dict[str, Any], description: str) -> None:
         """Add the route of one, for those that have one form."""
-        own_id_of = checked(self.noun, self.kind.prefix)
+        own_id_of = self.checked_id
 
         @router.get(
             f"{self.path}/{{{self.noun}_id}}".removeprefix(router.prefix),
@@ -232,7 +246,7 @@ class NamedJobs(Generic[Body]):
 
         etags : those that one has now, in its forms.
         """
-        own_id_of = checked(self.noun, self.kind.prefix)
+        own_id_of = self.checked_id
         page = {"items": [example], "next_cursor": None}
         filters_of = Depends(_filters_with_tree if self.of_tree else _filters)
 

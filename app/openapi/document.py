@@ -1,7 +1,8 @@
 """The OpenAPI document: generated from the routes, tidied, kept in `openapi/openapi.json`.
 
 `text` is the document as it is committed. The service serves the committed one, which a test keeps
-equal to the routes: reading it takes a fortieth of the time that making it takes. The page at
+equal to the routes, with the methods of its plug-ins: reading it takes a fortieth of the time that
+making it takes. The page at
 `/docs` (`app/dashboard/docs.html`) shows it.
 """
 
@@ -49,15 +50,20 @@ PATH = Path(__file__).parents[2] / "openapi" / "openapi.json"
 
 def install(app: FastAPI, root_path: str = "") -> None:
     """Make `app.openapi` return the document: the committed one, else, where the package was
-    installed without it, one made from the routes.
+    installed without it, one made from the routes; with the methods of plug-ins.
     """
 
     @cache
     def document() -> dict[str, Any]:
-        if not PATH.is_file():
-            return _document_of(app, root_path)
-        committed: dict[str, Any] = json.loads(PATH.read_bytes())
-        return {**committed, "servers": _servers(root_path)}
+        if PATH.is_file():
+            made: dict[str, Any] = {
+                **json.loads(PATH.read_bytes()),
+                "servers": _servers(root_path),
+            }
+        else:
+            made = _document_of(app, root_path)
+        method_schemas.extend(made)
+        return made
 
     app.openapi = document  # type: ignore[method-assign]
 

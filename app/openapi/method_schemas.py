@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from models.method import Method
-from models.registry import methods
+from models.registry import built_in, plugins
 
 _SCHEMAS = "#/components/schemas/"
 _REQUESTS = {"NewJob": "Job", "NewStep": "Step", "RunBody": "Run"}
@@ -29,35 +29,82 @@ def name_of(method_id: str) -> str:
 
 
 def add(document: dict[str, Any]) -> None:
-    """Put the params of every method, and the requests with them, into an OpenAPI document."""
+    """Put the params of every built-in method, and the requests with them, into an OpenAPI
+    document."""
     schemas = document["components"]["schemas"]
-    summaries = {}
-    for method_id, method in methods().items():
-        params = method.Params.model_json_schema(ref_template=_SCHEMAS + "{model}")
-        schemas.update(params.pop("$defs", {}))
-        name = name_of(method_id)
-        summaries[method_id] = f"{method.title}."
-        schemas[f"{name}Params"] = {
-            **params,
-            "title": f"{name}Params",
-            "description": f"Parameters of `{method_id}`: {method.title}.",
-        }
-    for request, kind in _REQUESTS.items():
+    for request in _REQUESTS:
         whole = _with_named_members(schemas, request)
-        mapping = {}
-        for method_id in methods():
-            name = f"{name_of(method_id)}{kind}"
-            schemas[name] = _of_method(whole, name, method_id, summaries[method_id])
-            mapping[method_id] = _SCHEMAS + name
         schemas[request] = {
             "title": whole["title"],
             "description": whole["description"],
-            "oneOf": [{"$ref": reference} for reference in mapping.values()],
-            "discriminator": {"propertyName": "method", "mapping": mapping},
+            "oneOf": [],
+            "discriminator": {"propertyName": "method", "mapping": {}},
             **({"examples": whole["examples"]} if "examples" in whole else {}),
         }
-    body = document["paths"]["/v1/jobs"]["post"]["requestBody"]["content"]["application/json"]
-    body["examples"] = {method_id: _example(method) for method_id, method in methods().items()}
+        for method in built_in().values():
+            _put_request(schemas, request, whole, method, name_of(method.id))
+    _job_body(document)["examples"] = {}
+    for method in built_in().values():
+        _put_params(document, method, name_of(method.id), "")
+
+
+def extend(document: dict[str, Any]) -> None:
+    """Put the methods of plug-ins into a document that has the others; their schemas begin with
+    `Plugin`, as no other does."""
+    schemas = document["components"]["schemas"]
+    for plugin in plugins():
+        if plugin.method is None:
+            continue
+        name = f"Plugin{name_of(plugin.method.id)}"
+        for request in _REQUESTS:
+            of_any = schemas[request]["oneOf"][0]["$ref"].removeprefix(_SCHEMAS)
+            _put_request(schemas, request, schemas[of_any], plugin.method, name)
+        _put_params(document, plugin.method, name, name)
+
+
+def _put_params(document: dict[str, Any], method: Method[Any], name: str, inner: str) -> None:
+    """The params of a method, and an example of a job; `inner` begins the names of the schemas in
+    those of the params."""
+    schemas = document["components"]["schemas"]
+    params = method.Params.model_json_schema(ref_template=f"{_SCHEMAS}{inner}{{model}}")
+    schemas.update({inner + model: own for model, own in params.pop("$defs", {}).items()})
+    schemas[f"{name}Params"] = {
+        **params,
+        "title": f"{name}Params",
+        "description": f"Parameters of `{method.id}`: {method.title}.",
+    }
+    _job_body(document)["examples"][method.id] = _example(method)
+
+
+def _put_request(
+    schemas: dict[str, Any],
+    request: str,
+    whole: dict[str, Any],
+    method: Method[Any],
+    name: str,
+) -> None:
+    """The request for one method, and the choice of it. whole : the members of any method's."""
+    title = f"{name}{_REQUESTS[request]}"
+    schemas[title] = {
+        "type": "object",
+        "title": title,
+        "description": f"{method.title}.",
+        "properties": {
+            **whole["properties"],
+            "method": {"type": "string", "const": method.id},
+            "params": {"$ref": f"{_SCHEMAS}{name}Params"},
+        },
+        "required": whole["required"],
+        "additionalProperties": False,
+    }
+    schemas[request]["oneOf"].append({"$ref": _SCHEMAS + title})
+    schemas[request]["discriminator"]["mapping"][method.id] = _SCHEMAS + title
+
+
+def _job_body(document: dict[str, Any]) -> dict[str, Any]:
+    content = document["paths"]["/v1/jobs"]["post"]["requestBody"]["content"]
+    body: dict[str, Any] = content["application/json"]
+    return body
 
 
 def _example(method: Method[Any]) -> dict[str, Any]:
@@ -84,21 +131,3 @@ def _with_named_members(schemas: dict[str, Any], request: str) -> dict[str, Any]
             schemas[name] = {**schema, "title": name}
             members[member] = {"$ref": _SCHEMAS + name}
     return {**whole, "properties": members}
-
-
-def _of_method(
-    whole: dict[str, Any], name: str, method_id: str, description: str
-) -> dict[str, Any]:
-    """The request for one method."""
-    return {
-        "type": "object",
-        "title": name,
-        "description": description,
-        "properties": {
-            **whole["properties"],
-            "method": {"type": "string", "const": method_id},
-            "params": {"$ref": f"{_SCHEMAS}{name_of(method_id)}Params"},
-        },
-        "required": whole["required"],
-        "additionalProperties": False,
-    }

@@ -10,5 +10,5 @@ other, but for `trees`; what two need stands in `app.creation`, `app.http` or `a
 - `attachments`, `maps`, `heatmaps`, `figures`: items and pictures of a tree.
 - `models`, `predictions`, `evaluations`, `calibrations`, `drifts`, `confusions`: models, and what
   they do on rows.
-- `annotations`, `service`: names and tags of all; health, version, usage.
+- `service`: health, version, usage.
 """

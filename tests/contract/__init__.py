@@ -5,5 +5,5 @@
 - `test_parameters`: described, bounded, held to their bounds
 - `test_checkpoints`: a lost fit resumes and ends the same
 - `test_contributing`: the guide's example is the real method
-- `contract_kit`: an example of each role, the methods with the roles that they take
+- `contract_kit`: Umbel's methods as examples; the tests themselves are `umbel.testing`
 """

@@ -23,5 +23,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def method_of(item: pytest.Item) -> str | None:
     """The id of the method that a contract test is about."""
     call = getattr(item, "callspec", None)
-    method = None if call is None else call.params.get("method")
+    params = {} if call is None else call.params
+    method = params["example"].method if "example" in params else params.get("method")
     return method.id if isinstance(method, Method) else None

@@ -35,6 +35,9 @@ ARGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # One process draws all pages: a new one for each takes longer than the page.
+    "--renderer-process-limit=1",
+    "--disable-site-isolation-trials",
 )
 WITHIN_MS = 60_000
 """Timeout of each wait: generous, because a busy machine is slow."""
@@ -117,15 +120,16 @@ class Pages:
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
-        self._free: dict[Kind, list[Page]] = {}
+        self._free: list[Page] = []
 
     def take(self, kind: Kind, origin: str, fresh: bool, **options: Any) -> Page:
-        free = self._free.get(kind, [])
-        if free and not fresh:
-            page = free.pop()
+        theme, width, height = kind
+        if self._free and not fresh:
+            page = self._free.pop()
+            page.set_viewport_size({"width": width, "height": height})
+            page.emulate_media(color_scheme=theme)
             page.watch = PageWatch(origin.rstrip("/"))
             return page
-        theme, width, height = kind
         context = self._browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme=theme,
@@ -138,15 +142,16 @@ class Pages:
         watched(page, origin)
         return page
 
-    def give_back(self, kind: Kind, page: Page, fresh: bool) -> None:
+    def give_back(self, page: Page, fresh: bool) -> None:
         """Reset the page for the next test, or close it where that is impossible."""
         try:
             if not fresh:
                 page.context.set_offline(False)
-                page.emulate_media(color_scheme=kind[0])
+                page.context.clear_permissions()
+                page.unroute_all()
                 page.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
                 page.goto("about:blank")
-                self._free.setdefault(kind, []).append(page)
+                self._free.append(page)
                 return
         except Exception:  # After any error the page is unusable.
             pass
@@ -166,7 +171,7 @@ def open_page(pages: Pages, service: Service) -> Iterator[Open]:
     context. The test fails at its end for violations in `page.watch`; patterns of those that it
     provokes belong into `page.watch.expected`.
     """
-    opened: list[tuple[Kind, Page, bool]] = []
+    opened: list[tuple[Page, bool]] = []
 
     def open_(
         path: str = "/",
@@ -182,16 +187,16 @@ def open_page(pages: Pages, service: Service) -> Iterator[Open]:
         kind = (theme, width, height)
         alone = fresh or url is not None or bool(options)
         page = pages.take(kind, url or service.url, alone, **options)
-        opened.append((kind, page, alone))
+        opened.append((page, alone))
         page.goto(f"{url or service.url}/#{path}")
         if heading:
             page.locator("main h1").first.wait_for()
         return page
 
     yield open_
-    bad = [event for _, page, _ in opened for event in page.watch.bad()]
-    for kind, page, alone in opened:
-        pages.give_back(kind, page, alone)
+    bad = [event for page, _ in opened for event in page.watch.bad()]
+    for page, alone in opened:
+        pages.give_back(page, alone)
     assert not bad, "\n".join(bad)
 
 
@@ -252,18 +257,13 @@ def fetch(service: Service, path: str) -> httpx.Response:
 
 
 @pytest.fixture(scope="module")
-def tab(chromium: Browser, service: Service) -> Iterator[Page]:
+def tab(pages: Pages, service: Service) -> Iterator[Page]:
     """One page for all tests of a file, which keeps loaded modules."""
-    context = chromium.new_context(
-        viewport={"width": 1280, "height": 800}, reduced_motion="reduce", accept_downloads=True
-    )
-    context.set_default_timeout(WITHIN_MS)
-    page = context.new_page()
-    watched(page, service.url)
+    page = pages.take(("light", 1280, 800), service.url, fresh=False)
     page.goto(f"{service.url}/#/jobs")
     page.locator("main h1").first.wait_for()
     yield page
-    context.close()
+    pages.give_back(page, fresh=False)
 
 
 @pytest.fixture

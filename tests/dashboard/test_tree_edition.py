@@ -191,4 +191,4 @@ def test_a_link_is_made_shown_and_revoked(
         assert not any(token in each for each in requested)
         assert not shown.watch.bad()
     finally:
-        pages.give_back(kind, shown, True)
+        pages.give_back(shown, True)

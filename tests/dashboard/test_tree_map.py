@@ -270,4 +270,4 @@ def test_a_link_shows_the_map_and_no_more_of_it(
         axe(shown)
         assert not shown.watch.bad()  # type: ignore[attr-defined]
     finally:
-        pages.give_back(kind, shown, True)
+        pages.give_back(shown, True)

@@ -87,7 +87,8 @@ def test_log_entries_have_the_ids(service: Service, collector: Collector) -> Non
     service.ended(job_id)
     until(lambda: "attempt" in {span.name for span in collector.of(trace)}, 30.0)
     known = {span.span_id for span in collector.of(trace)}
-    lines = [line for line in service.log().splitlines() if line.startswith("{")]
+    log = (service.data_dir / "log").read_text()
+    lines = [line for line in log.splitlines() if line.startswith("{")]
     entries = [entry for entry in map(json.loads, lines) if entry.get("trace_id") == trace]
     assert {"umbel.requests", "workers.supervisor.supervisor"} <= {e["logger"] for e in entries}
     assert {entry["span_id"] for entry in entries} <= known

@@ -177,17 +177,19 @@ def test_the_settings_name_all_that_waits(environment: Mapping[str, str]) -> Non
 def test_no_other_method_imports_one(environment: Mapping[str, str], tmp_path: Path) -> None:
     script = """
 import warnings
-from tests.contract.contract_kit import METHODS, example, ways
+from tests.contract.contract_kit import EXAMPLES
 
 warnings.simplefilter("ignore")
-for method in METHODS:
-    for roles in ways(method) * (not method.needs):
-        data = example(method, roles)
-        fitted = method.fit(data, method.Params(**method.example))
-        if method.predicts:
-            for role in [role for role in roles if method.inputs[role].fit_only]:
-                del data.values[role]
-            method.predict(fitted.model, fitted.tree, data)
+for example in EXAMPLES:
+    method = example.method
+    if method.needs:
+        continue
+    data = example.data()
+    fitted = example.fit(data)
+    if method.predicts:
+        for role in [role for role in example.roles if method.inputs[role].fit_only]:
+            del data.values[role]
+        method.predict(fitted.model, fitted.tree, data)
 """
     env = {**os.environ, **environment}
     subprocess.run([sys.executable, "-c", script], env=env, cwd=ROOT, check=True)

@@ -46,7 +46,7 @@ def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Add]:
 
 
 def method_ids() -> list[str]:
-    return list(registry.methods.__wrapped__())
+    return list(registry.built_in.__wrapped__())
 
 
 def test_the_methods_of_this_version() -> None:
@@ -62,7 +62,7 @@ def test_a_new_file_is_a_new_method(add: Add) -> None:
 
 def test_a_method_is_named_after_its_module_and_its_family_after_the_folder(add: Add) -> None:
     add("two_words", METHOD.format(name="TwoWords", id="").replace('    id = ""\n', ""))
-    method = registry.methods.__wrapped__()["two-words"]
+    method = registry.built_in.__wrapped__()["two-words"]
     assert (method.id, method.family) == ("two-words", "partitions")
 
 

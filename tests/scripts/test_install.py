@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -55,8 +56,18 @@ def cpu_wheel(folder: Path, version: str = f"{VERSION}+cpu") -> None:
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment that holds pip alone."""
-    return install.environment(tmp_path_factory.mktemp("environment") / "venv")
+    """The Python of an environment that holds pip alone, made where a half-made one was."""
+    folder = tmp_path_factory.mktemp("environment") / "venv"
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "python").symlink_to(folder / "gone")
+    (folder / "left").touch()
+    return install.environment(folder)
+
+
+def packages_of(environment: Path) -> Path:
+    """Where its packages are."""
+    (folder,) = environment.parent.parent.glob("lib/python3*/site-packages")
+    return folder
 
 
 @pytest.fixture
@@ -71,9 +82,9 @@ def own(environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("PIP_RETRIES", "0")
     monkeypatch.setattr(install, "TORCH_INDEX", "http://127.0.0.1:9/whl/cpu")
-    packages = ("torch", "triton", "nvidia_cublas")
-    pip = [str(environment), "-m", "pip", "uninstall", "-q", "-y", *packages]
-    subprocess.run(pip, check=True, capture_output=True)
+    for name in ("torch", "triton", "nvidia_cublas"):
+        for all_of_it in packages_of(environment).glob(f"{name}-*.dist-info"):
+            shutil.rmtree(all_of_it)
     return folder
 
 
@@ -205,17 +216,35 @@ def test_systems_without_wheels_are_refused() -> None:
         install.require_system("Linux", "")
 
 
-def test_a_half_made_environment_is_made_anew(tmp_path: Path) -> None:
-    folder = tmp_path / "venv"
-    (folder / "bin").mkdir(parents=True)
-    (folder / "bin" / "python").symlink_to(tmp_path / "gone")
-    (folder / "left").touch()
-    python = install.environment(folder)
+def test_a_half_made_environment_is_made_anew_and_a_whole_one_stays(environment: Path) -> None:
+    folder = environment.parent.parent
     assert not (folder / "left").exists()
-    again = python.stat().st_ino
-    assert install.environment(folder).stat().st_ino == again
-    subprocess.run([str(python), "-m", "pip", "uninstall", "-q", "-y", "pip"], check=True)
-    assert not install._usable(python)
+    made = environment.lstat()
+    assert install.environment(folder) == environment
+    assert environment.lstat() == made
+
+
+def test_an_environment_without_pip_is_not_whole(environment: Path) -> None:
+    assert install._usable(environment)
+    pip = packages_of(environment) / "pip"
+    hidden = pip.rename(pip.with_name("hidden"))
+    try:
+        assert not install._usable(environment)
+    finally:
+        hidden.rename(pip)
+
+
+def test_tests_of_packages_and_pips_bytecode_are_removed(tmp_path: Path) -> None:
+    packages = tmp_path / "lib" / "python3.11" / "site-packages"
+    kept = ["scipy/stats/_tests.py", "numpy/testing/utils.py", "other/tests/a.py", "pip/tests/a.py"]
+    gone = ["scipy/stats/tests/test_a.py", "numpy/tests/data/tests/a", "pip/_vendor/__pycache__/a"]
+    for file in (*kept, *gone):
+        (packages / file).parent.mkdir(parents=True, exist_ok=True)
+        (packages / file).touch()
+    install.make_smaller(tmp_path)
+    install.make_smaller(tmp_path)
+    left = [str(path.relative_to(packages)) for path in packages.rglob("*") if path.is_file()]
+    assert sorted(left) == sorted(kept)
 
 
 def test_too_little_room_is_told_before_anything_is_fetched(

@@ -21,7 +21,14 @@ from typing import Literal
 
 from workers.artifacts.annotations import Annotations
 from workers.artifacts.datasets import Datasets
-from workers.errors import Missing, Problem, StoreFull, StoreUnavailable, TransientError
+from workers.errors import (
+    Missing,
+    Problem,
+    StoreFull,
+    StoreUnavailable,
+    TransientError,
+    problem_of,
+)
 from workers.jobs.deliveries import Deliveries
 from workers.jobs.finish import Endings
 from workers.jobs.inspections import Inspections
@@ -303,11 +310,16 @@ class Ledger:
         except Missing:
             self._records.drop(job_id)
             return None
-        except TransientError:
+        except TransientError as error:
             with suppress(TransientError):
-                due_s = self._settings.resend_s
                 self._records.release(
-                    job_id, fence, spend=False, due_s=due_s, lapsed=False, wait=True
+                    job_id,
+                    fence,
+                    spend=False,
+                    due_s=self._settings.resend_s,
+                    lapsed=False,
+                    retry=problem_of(error),
+                    wait=True,
                 )
             raise
         return Claim(
@@ -323,9 +335,17 @@ class Ledger:
         self._records.log(claim, line[:LONGEST_LINE])
 
     def give_back(
-        self, claim: Claim, *, spend: bool, delay_s: float = 0.0, why: Problem | None = None
+        self,
+        claim: Claim,
+        *,
+        spend: bool,
+        retry: Problem | None = None,
+        delay_s: float = 0.0,
+        why: Problem | None = None,
     ) -> None:
         """End the lease now so that the job is tried again after `delay_s`.
+
+        retry : why it is; None: its worker was lost.
 
         With `spend` False the attempt does not count. A job without attempts left fails with `why`,
         or as `worker-lost`; a job whose cancel was requested is cancelled.
@@ -337,6 +357,7 @@ class Ledger:
             spend=spend,
             due_s=delay_s or self._settings.resend_s,
             lapsed=False,
+            retry=retry,
             why=why,
             wait=delay_s > 0.0,
         )

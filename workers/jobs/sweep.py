@@ -72,7 +72,11 @@ class Sweeper:
             self._endings.conclude(due.tenant, due.job, "cancelled")
         else:
             outcome = self._records.release(
-                due.job, due.fence, spend=True, due_s=self._settings.resend_s, lapsed=True
+                due.job,
+                due.fence,
+                spend=True,
+                due_s=self._settings.resend_s,
+                lapsed=True,
             )
             if outcome == "queued":
                 self._hint(due.queue, due.job)

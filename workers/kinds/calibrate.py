@@ -71,7 +71,7 @@ KIND = _Calibrate()
 
 
 def _calibrated(
-    terms: CalibrationOptions,
+    options: CalibrationOptions,
     tree: Tree,
     stage: results.Stage,
     data: Data,
@@ -93,10 +93,12 @@ def _calibrated(
     from models.calibration.labels import label_classes
     from models.calibration.pair_needs import pair_needs
 
+    given_terms = options.model_dump(include=set(CalibrationTerms.model_fields), exclude_unset=True)
+    terms = CalibrationTerms.model_validate(given_terms)
     progress(0.0, "scoring classes")
     scores = class_scores(method(stage.method), stage.model, tree, data)
     labels = label_classes(label_sets(given["labels"], scores.n_rows, None), tree, scores.node)
-    cut = clusters(tree, **(terms.cut or {})) if terms.per == "subtree" else None
+    cut = clusters(tree, **(options.cut or {})) if terms.per == "subtree" else None
     fitted = fitted_calibration(
         tree,
         scores,

@@ -8,7 +8,6 @@ from typing import Any
 from models.arrays import Single
 from models.errors import UsageError
 from models.inputs.data import Data
-from models.maps.mapping import disc_map, mapped
 from models.maps.options import MapTerms
 from models.preprocess.inputs import TERMS
 from models.preprocess.pipeline import ROLE
@@ -58,6 +57,8 @@ def _mapped(
     Raises UsageError for rows that are not those of the tree, for a model that is gone where it is
     needed, and as `models.maps.mapping.mapped`.
     """
+    from models.maps.mapping import disc_map, mapped
+
     terms = MapTerms.model_validate(request.params)
     source = of_role(sources, "tree")
     tree = tree_of(source)

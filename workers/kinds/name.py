@@ -9,7 +9,6 @@ from typing import Any
 from pydantic import ConfigDict
 
 from models.inputs.data import Value
-from models.node_names.evidence import evidence
 from models.node_names.options import NamingTerms
 from models.tree.tree import Tree
 from workers.artifacts import results
@@ -62,6 +61,8 @@ def _named(
     (`workers.phrasing`): a child has no network.
     """
     import pyarrow as pa
+
+    from models.node_names.evidence import evidence
 
     found = evidence(tree, terms.found_by, values, terms.n_clusters)
     nodes = sorted(found.name)

@@ -31,6 +31,8 @@ from workers.errors import (
     TransientError,
     problem,
     problem_of,
+    process_lost,
+    worker_stopping,
 )
 from workers.jobs.pieces import n_pieces
 from workers.kinds.registry import kind_of
@@ -234,19 +236,21 @@ class Supervisor:
         except WorkerStopping:
             step.fail("worker-stopping")
             _log.info("job %s is given back because this worker stops", claim.request.id)
-            ledger.give_back(claim, spend=False)
+            ledger.give_back(claim, retry=worker_stopping(), spend=False)
         except NoProcess as error:
             step.fail("no-process")
             _log.warning("job %s is given back: %s", claim.request.id, error)
-            ledger.give_back(claim, spend=False, delay_s=settings.resend_s)
+            ledger.give_back(
+                claim, retry=process_lost(error), spend=False, delay_s=settings.resend_s
+            )
         except TransientError as error:
             step.fail(type(error).__name__)
             _log.warning("job %s attempt %d: %s", claim.request.id, claim.attempt, error)
-            ledger.give_back(claim, spend=True, why=_why(error))
+            ledger.give_back(claim, retry=_reason(error), spend=True, why=_why(error))
         except Exception as error:
             step.fail(type(error).__name__)
             _log.exception("job %s attempt %d", claim.request.id, claim.attempt)
-            ledger.give_back(claim, spend=True, why=_why(error))
+            ledger.give_back(claim, retry=_reason(error), spend=True, why=_why(error))
         finally:
             self._pool.refill()
             heartbeat.stop()
@@ -439,6 +443,14 @@ def _why(error: Exception) -> Problem | None:
     if isinstance(error, (StoreFull, StoreUnavailable)):
         return problem_of(error)
     return None
+
+
+def _reason(error: Exception) -> Problem:
+    """Why the job is tried again after `error`, without internal details."""
+    known = _why(error)
+    if known is not None:
+        return known
+    return process_lost(error) if isinstance(error, TransientError) else problem_of(error)
 
 
 def _too_long(limit_s: float) -> Problem:

@@ -1,7 +1,7 @@
 """The way of a job as a trace: spans of OpenTelemetry from the request to the webhook.
 
-Nothing of OpenTelemetry is imported, and every span is a no-op, until `begin` finds the address of
-a collector in the environment (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT).
+OpenTelemetry's SDK is not imported, and every span is a no-op, until `begin` finds the address of a
+collector in the environment (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT).
 Spans are sent by a thread, from a queue of bounded length: a collector that hangs or refuses costs
 spans and no time.
 
@@ -21,6 +21,10 @@ from contextlib import contextmanager
 from importlib import metadata
 from typing import Any, Literal
 
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
 from workers import logs
 
 Kind = Literal["internal", "server", "producer", "consumer", "client"]
@@ -29,56 +33,42 @@ Attribute = str | int | float | bool
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 _PROTOCOL = "http/protobuf"
-_TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+_TRACEPARENT = "traceparent"
+_LONGEST_TRACEPARENT = 100
 _STAGE = re.compile(r"[a-z][a-z0-9_ -]{0,59}")
 _MOST_STAGES = 64
 """The most spans of stages in one attempt; later stages belong to the last of them."""
 
 _log = logging.getLogger(__name__)
+_propagator = TraceContextTextMapPropagator()
 _provider: Any = None
-_tracer: Any = None
+_tracer: trace.Tracer | None = None
 
 
 class Span:
-    """One step of a trace; this one records nothing."""
+    """One step of a trace; without a span of OpenTelemetry it records nothing."""
 
-    def note(self, **attributes: Attribute) -> None:
-        """Add attributes, named `umbel.<name>`."""
-
-    def rename(self, name: str) -> None:
-        """Give it another name."""
-
-    def fail(self, kind: str) -> None:
-        """Mark it as failed. kind : the type of a problem or the class of an error."""
-
-    def past(self, name: str, start_ns: int) -> None:
-        """Add a step within it that lasted from `start_ns` (of `time.time_ns`) until now."""
-
-
-class _Recorded(Span):
-    def __init__(self, span: Any) -> None:
+    def __init__(self, span: trace.Span = trace.INVALID_SPAN) -> None:
         self._span = span
 
     def note(self, **attributes: Attribute) -> None:
+        """Add attributes, named `umbel.<name>`."""
         self._span.set_attributes(_named(attributes))
 
     def rename(self, name: str) -> None:
+        """Give it another name."""
         self._span.update_name(name)
 
     def fail(self, kind: str) -> None:
-        from opentelemetry.trace import Status, StatusCode
-
+        """Mark it as failed. kind : the type of a problem or the class of an error."""
         self._span.set_attribute("error.type", kind)
-        self._span.set_status(Status(StatusCode.ERROR))
+        self._span.set_status(trace.Status(trace.StatusCode.ERROR))
 
     def past(self, name: str, start_ns: int) -> None:
-        from opentelemetry.trace import set_span_in_context
-
-        within = set_span_in_context(self._span)
-        _tracer.start_span(name, context=within, start_time=start_ns).end()
-
-
-_NOTHING = Span()
+        """Add a step within it that lasted from `start_ns` (of `time.time_ns`) until now."""
+        if _tracer is not None:
+            within = trace.set_span_in_context(self._span)
+            _tracer.start_span(name, context=within, start_time=start_ns).end()
 
 
 def begin(service: str) -> None:
@@ -148,20 +138,18 @@ def span(
     when it began, of `time.time_ns`; None: now. An exception passes through and marks the step.
     """
     if _tracer is None:
-        yield _NOTHING
+        yield Span()
         return
-    from opentelemetry.trace import SpanKind
-
     with _tracer.start_as_current_span(
         name,
         context=None if parent is None else _context(parent),
-        kind=SpanKind[kind.upper()],
+        kind=trace.SpanKind[kind.upper()],
         attributes=_named(attributes),
         start_time=start_ns,
         record_exception=False,
         set_status_on_exception=False,
     ) as started:
-        recorded, ids = _Recorded(started), started.get_span_context()
+        recorded, ids = Span(started), started.get_span_context()
         token = logs.span_ids.set((f"{ids.trace_id:032x}", f"{ids.span_id:016x}"))
         try:
             yield recorded
@@ -174,14 +162,9 @@ def span(
 
 def traceparent() -> str | None:
     """The step that is under way, to be a `parent` elsewhere; None: there is none."""
-    if _tracer is None:
-        return None
-    from opentelemetry.trace import get_current_span
-
-    ids = get_current_span().get_span_context()
-    if not ids.is_valid:
-        return None
-    return f"00-{ids.trace_id:032x}-{ids.span_id:016x}-{int(ids.trace_flags):02x}"
+    carrier: dict[str, str] = {}
+    _propagator.inject(carrier)
+    return carrier.get(_TRACEPARENT)
 
 
 class Stages:
@@ -194,7 +177,7 @@ class Stages:
     def __init__(self) -> None:
         self._parent = traceparent()
         self._name = ""
-        self._span: Any = None
+        self._span: trace.Span | None = None
         self._n_begun = 0
 
     def reach(self, stage: str) -> None:
@@ -220,16 +203,10 @@ def now_ns() -> int:
     return time.time_ns()
 
 
-def _context(parent: str) -> Any:
+def _context(parent: str) -> Context:
     """The context of a `traceparent`: an empty one if it has another form."""
-    from opentelemetry.context import Context
-    from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, set_span_in_context
-
-    if not _TRACEPARENT.fullmatch(parent):
-        return Context()
-    _, trace_id, span_id, flags = parent.split("-")
-    ids = SpanContext(int(trace_id, 16), int(span_id, 16), True, TraceFlags(int(flags, 16) & 1))
-    return set_span_in_context(NonRecordingSpan(ids), Context())
+    usable = len(parent) <= _LONGEST_TRACEPARENT and parent.isprintable()
+    return _propagator.extract({_TRACEPARENT: parent} if usable else {}, Context())
 
 
 def _named(attributes: dict[str, Attribute]) -> dict[str, Attribute]:

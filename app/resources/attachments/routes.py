@@ -12,7 +12,7 @@ from app.creation.creation import Draft, SubmissionDep, Work
 from app.creation.inputs import resolve
 from app.creation.named import NamedJobs
 from app.http.bodies import StrictRoute
-from app.http.dependencies import AttachmentId, Service, ServiceDep, Tenant, TreeId
+from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of, matches
 from app.http.forms import Form, mount, respond
 from app.http.problems import ANYWHERE, refused_at, responses
@@ -52,6 +52,7 @@ router = APIRouter(
     prefix="/v1", tags=["attachments"], route_class=StrictRoute, dependencies=ONLY_KNOWN
 )
 ATTACHMENTS = NamedJobs("attach", AttachmentBody)
+AttachmentId = Annotated[str, ATTACHMENTS.checked_id]
 
 Column = Annotated[int, Path(ge=0, le=255, description="A column's number, from 0.", examples=[0])]
 Item = Annotated[

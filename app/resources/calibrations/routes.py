@@ -11,7 +11,7 @@ from app.creation.inputs import resolve
 from app.creation.named import NamedJobs
 from app.creation.steps import image_roles
 from app.http.bodies import StrictRoute
-from app.http.dependencies import CalibrationId, ServiceDep, Tenant, TreeId
+from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
 from app.http.forms import Form, mount, respond
 from app.http.picture_forms import DOCUMENTED
@@ -49,6 +49,7 @@ router = APIRouter(
     prefix="/v1", tags=["predictions"], route_class=StrictRoute, dependencies=ONLY_KNOWN
 )
 CALIBRATIONS = NamedJobs("calibrate", CalibrationBody)
+CalibrationId = Annotated[str, CALIBRATIONS.checked_id]
 
 _CHILDREN = {"level": 1}
 

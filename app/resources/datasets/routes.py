@@ -17,6 +17,7 @@ from app.creation.annotation_schemas import (
     TagsQuery,
     words_of,
 )
+from app.creation.annotations import mount_patch
 from app.creation.expiry import ExpiresAt
 from app.http.addresses import address
 from app.http.bodies import content_length
@@ -30,6 +31,7 @@ from app.http.dependencies import (
     Service,
     ServiceDep,
     Tenant,
+    checked,
 )
 from app.http.etags import IfMatch, answer, body_etag, require_match
 from app.http.idempotency import Once
@@ -382,3 +384,21 @@ def repeated(request: Request, dataset: Dataset) -> Response:
     location = {"Location": address(request, f"/v1/datasets/{dataset.id}")}
     headers = {**location, **duplicates.APPLIED}
     return answer(request, DatasetBody.of(dataset), headers=headers)
+
+
+def _look(service: Service, tenant: str, dataset_id: str) -> DatasetBody:
+    dataset = service.datasets.get(tenant, dataset_id)
+    if dataset is None:
+        raise not_found("dataset", dataset_id)
+    return DatasetBody.of(dataset)
+
+
+mount_patch(
+    router,
+    "dataset",
+    checked("dataset", "ds"),
+    DatasetBody,
+    EXAMPLE,
+    _look,
+    more="With `If-Match` only if nobody has changed the dataset since its ETag was read.",
+)

@@ -11,7 +11,7 @@ from app.creation.inputs import ResolvedInputs, resolve
 from app.creation.named import NamedJobs
 from app.creation.steps import image_roles
 from app.http.bodies import StrictRoute
-from app.http.dependencies import DriftId, Service, ServiceDep, Tenant, TreeId
+from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
 from app.http.forms import Form, mount, respond
 from app.http.picture_forms import DOCUMENTED
@@ -42,6 +42,7 @@ router = APIRouter(
     prefix="/v1", tags=["predictions"], route_class=StrictRoute, dependencies=ONLY_KNOWN
 )
 DRIFTS = NamedJobs("drift", DriftBody)
+DriftId = Annotated[str, DRIFTS.checked_id]
 
 _CSV = (
     "aspect,node,name,parent,parent_name,direction,before,after,low,high,p_value,n_before,"

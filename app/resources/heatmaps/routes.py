@@ -13,7 +13,7 @@ from app.creation.fit_rows import fit_rows, require_fit_rows, require_n_rows
 from app.creation.inputs import resolve
 from app.creation.named import NamedJobs
 from app.http.bodies import StrictRoute
-from app.http.dependencies import HeatmapId, Service, ServiceDep, Tenant, TreeId
+from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
 from app.http.forms import Form, mount, respond, warning
 from app.http.picture_forms import DOCUMENTED
@@ -42,6 +42,7 @@ router = APIRouter(
     prefix="/v1", tags=["heatmaps"], route_class=StrictRoute, dependencies=ONLY_KNOWN
 )
 HEATMAPS = NamedJobs("heatmap", HeatmapBody)
+HeatmapId = Annotated[str, HEATMAPS.checked_id]
 
 _AXES: Form[bytes] = Form("json", "application/json", lambda content: iter([content]))
 _TILE: Form[bytes] = Form("bin", "application/octet-stream", lambda content: iter([content]))

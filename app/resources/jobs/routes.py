@@ -10,13 +10,14 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.creation.annotation_schemas import NameFilter, SearchFilter, TagFilter, words_of
+from app.creation.annotations import mount_patch
 from app.creation.creation import OF_FIT, Draft, SubmissionDep, Work, mount_create
 from app.creation.inputs import resolve
 from app.creation.job_schemas import EXAMPLE, QUEUED_EXAMPLE, JobBody
 from app.creation.step_schemas import MethodId
 from app.creation.steps import check_shapes, image_roles, queue_of
 from app.http.bodies import StrictRoute
-from app.http.dependencies import Caller, JobId, OnceDep, Service, ServiceDep, Tenant
+from app.http.dependencies import Caller, JobId, OnceDep, Service, ServiceDep, Tenant, checked
 from app.http.etags import IfMatch, answer, body_etag, require_match
 from app.http.paging import LINK_HEADER, Cursor, Limit, Page, next_link
 from app.http.problems import not_found, responses
@@ -288,3 +289,22 @@ def _draft(service: Service, tenant: str, body: NewJob) -> Draft:
         body.name_by,
         queue_of(step, *([] if then is None else [then])),
     )
+
+
+def _look(service: Service, tenant: str, job_id: str) -> JobBody:
+    record = service.ledger.get(tenant, job_id)
+    if record is None:
+        raise not_found("job", job_id)
+    return JobBody.of(record)
+
+
+mount_patch(
+    router,
+    "job",
+    checked("job", "job"),
+    JobBody,
+    EXAMPLE,
+    _look,
+    more="A job may be changed in any state; its tree and model keep their names. The ETag of a "
+    "job that runs changes with its progress.",
+)

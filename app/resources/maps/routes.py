@@ -17,7 +17,7 @@ from app.creation.fit_rows import require_n_rows
 from app.creation.inputs import resolve
 from app.creation.named import NamedJobs
 from app.http.bodies import StrictRoute
-from app.http.dependencies import MapId, Service, ServiceDep, Tenant, TreeId
+from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
 from app.http.forms import Form, mount, respond, warning
 from app.http.picture_forms import DOCUMENTED
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/v1", tags=["maps"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
 MAPS = NamedJobs("map", MapBody)
+MapId = Annotated[str, MAPS.checked_id]
 
 _ETAG = {"ETag": {"description": "ETag of this form.", "schema": {"type": "string"}}}
 _UNCHANGED: dict[int | str, dict[str, Any]] = {

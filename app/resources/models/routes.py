@@ -7,10 +7,11 @@ from typing import Annotated
 from anyio import to_thread
 from fastapi import APIRouter, Header, Request, Response
 
+from app.creation.annotations import mount_patch
 from app.http.bodies import StrictRoute
 from app.http.contents import REFUSALS as CONTENT_REFUSALS
 from app.http.contents import serve
-from app.http.dependencies import ModelId, Service, ServiceDep, Tenant
+from app.http.dependencies import ModelId, Service, ServiceDep, Tenant, checked
 from app.http.etags import IfMatch, answer, body_etag, require_match
 from app.http.problems import not_found, responses
 from app.http.queries import ONLY_KNOWN
@@ -158,3 +159,14 @@ def body_of(service: Service, tenant: str, model_id: str) -> ModelBody:
             "created_at": stored.made_at,
         }
     )
+
+
+mount_patch(
+    router,
+    "model",
+    checked("model", "md"),
+    ModelBody,
+    EXAMPLE,
+    body_of,
+    more="The fitted arrays stay as they are.",
+)

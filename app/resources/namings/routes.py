@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Request, Response
 
@@ -11,7 +11,7 @@ from app.creation.creation import Draft, SubmissionDep, Work
 from app.creation.inputs import ResolvedInputs, resolve
 from app.creation.named import NamedJobs
 from app.http.bodies import StrictRoute
-from app.http.dependencies import NamingId, Service, ServiceDep, Tenant, TreeId
+from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
 from app.http.forms import Form, mount
 from app.http.problems import refused_at
 from app.http.queries import ONLY_KNOWN
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/v1", tags=["trees"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
 NAMINGS = NamedJobs("name", NamingBody)
+NamingId = Annotated[str, NAMINGS.checked_id]
 
 _ROLES = ("labels", "documents", "features", "feature_names", "names")
 _PER_ROW = ("labels", "documents", "features", "names")

@@ -14,6 +14,7 @@ from fastapi import APIRouter, Header, Request, Response
 
 from app.creation.creation import OF_TREE, Draft, Headers, SubmissionDep, Work, mount_create
 from app.creation.inputs import resolve
+from app.creation.named import Named
 from app.creation.steps import image_roles
 from app.http.bodies import StrictRoute
 from app.http.dependencies import JobId, ModelId, Service, ServiceDep, Tenant, TreeId
@@ -23,7 +24,6 @@ from app.http.problems import ANYWHERE, Refused, not_found, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import model_file, record_of
 from app.http.streaming import Turn
-from app.resources.calibrations.routes import CALIBRATIONS
 from app.resources.predictions.schemas import PredictionRequest, Predictions
 from workers import model
 from workers.artifacts import results
@@ -169,7 +169,9 @@ async def predict(
 
     def draft() -> Draft:
         if body.calibration is not None:
-            CALIBRATIONS.require_of_tree(service, tenant, body.calibration, tree_id, "calibration")
+            Named("calibrate").require_of_tree(
+                service, tenant, body.calibration, tree_id, "calibration"
+            )
         inputs = resolve(service, tenant, body.inputs, image_roles(record.method))
         given = body.model_dump(include=set(PredictionTerms.model_fields), exclude_none=True)
         return Draft(

@@ -6,6 +6,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
 from app.creation.creation import LOCATION
+from app.creation.named import Named
 from app.http.addresses import address
 from app.http.bodies import StrictRoute
 from app.http.dependencies import Caller, Service, ServiceDep, ShareId, Tenant, TreeId
@@ -14,8 +15,6 @@ from app.http.paging import Page
 from app.http.problems import ANYWHERE, Refused, not_found, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of
-from app.resources.maps.routes import MAPS
-from app.resources.namings.routes import NAMINGS
 from app.resources.shares.schemas import (
     EXAMPLE,
     MADE_EXAMPLE,
@@ -74,9 +73,9 @@ async def create_share(
         if body.edition is not None:
             edition_of(service, tenant, tree_id, body.edition)
         if body.names is not None:
-            NAMINGS.require_of_tree(service, tenant, body.names, tree_id, "names")
+            Named("name").require_of_tree(service, tenant, body.names, tree_id, "names")
         if body.map is not None:
-            MAPS.require_of_tree(service, tenant, body.map, tree_id, "map")
+            Named("map").require_of_tree(service, tenant, body.map, tree_id, "map")
         if len(service.shares.of_tree(tenant, tree_id)) >= MOST_SHARES:
             raise Refused(
                 "conflict", f"The tree has {MOST_SHARES} links, as many as it may; revoke one."

@@ -8,7 +8,8 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
 from app.creation.annotation_schemas import NameFilter, SearchFilter, TagFilter, words_of
-from app.http.dependencies import ServiceDep, Tenant, TreeId
+from app.creation.annotations import mount_patch
+from app.http.dependencies import Service, ServiceDep, Tenant, TreeId, checked
 from app.http.etags import IfMatch, require_match
 from app.http.forms import Form, mount, respond, warning
 from app.http.paging import LINK_HEADER, Cursor, Limit, Page, next_link
@@ -21,6 +22,7 @@ from app.resources.trees.forms import FORMS, WRITTEN, TreeExport, form_etag, los
 from app.resources.trees.item_columns import strip_columns
 from app.resources.trees.schemas import TREE_EXAMPLE, NestedTreeBody, TreeBody, TreeSummary
 from app.resources.trees.shown import categories_of, shown_etag, shown_tree_of
+from workers.artifacts.trees import TreeRecord
 from workers.model import sibling
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
@@ -167,3 +169,25 @@ async def delete_tree(
     if not await to_thread.run_sync(service.trees.delete, tenant, tree_id):
         raise not_found("tree", tree_id)
     await to_thread.run_sync(service.ledger.delete_companions, tenant, sibling(tree_id, "job"))
+
+
+def _look(service: Service, tenant: str, tree_id: str) -> TreeRecord:
+    record = service.trees.record(tenant, tree_id)
+    if record is None:
+        raise not_found("tree", tree_id)
+    return record
+
+
+mount_patch(
+    router,
+    "tree",
+    checked("tree", "tr"),
+    TreeSummary,
+    TREE_EXAMPLE,
+    _look,
+    more="Answers without the nodes; the ETag is that of the whole tree as JSON, and `If-Match` "
+    "takes that of any form of the whole tree.",
+    path="/{tree_id:stem}",
+    etags_of=lambda record: [form_etag(record, form) for form in FORMS],
+    body_of=TreeSummary.of,
+)

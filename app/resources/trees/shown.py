@@ -9,11 +9,11 @@ from weakref import WeakKeyDictionary
 
 from anyio import to_thread
 
+from app.creation.named import Named
 from app.http.dependencies import Service, is_id
 from app.http.etags import etag_of
 from app.http.problems import refused_at
 from app.http.stored import tree_of
-from app.resources.namings.routes import NAMINGS
 from app.resources.trees.coloring import by_items, by_labels, coloring
 from app.resources.trees.forms import renamed
 from models.editions.edited import EditedTree, edited, reshaped
@@ -139,5 +139,5 @@ def named_tree_of(service: Service, tenant: str, tree_id: str, names: str | None
     tree = tree_of(service, tenant, tree_id)
     if names is None:
         return tree
-    NAMINGS.require_of_tree(service, tenant, names, tree_id, "query", "names")
-    return renamed(tree, NAMINGS.file(service, tenant, names, results.NAMES))
+    Named("name").require_of_tree(service, tenant, names, tree_id, "query", "names")
+    return renamed(tree, Named("name").file(service, tenant, names, results.NAMES))

@@ -222,6 +222,10 @@ class PreconditionRequired(ProblemError):
     """
 
 
+class ProcessLost(UnusableInput):
+    """The input cannot be used: process lost."""
+
+
 class QuotaExceeded(ProblemError):
     """A quota is used up (HTTP 429), as in: Tenant 'acme' keeps 3 datasets, of 3 that it may;
     delete some.
@@ -316,6 +320,10 @@ class WorkerLost(UnusableInput):
     """The input cannot be used: worker lost."""
 
 
+class WorkerStopping(UnusableInput):
+    """The input cannot be used: worker stopping."""
+
+
 class WrongCut(UnusableInput):
     """The input cannot be used: wrong cut."""
 
@@ -398,6 +406,7 @@ BY_TYPE: Mapping[str, type[ProblemError]] = {
     "/problems/outside-the-ball": OutsideTheBall,
     "/problems/precondition-failed": PreconditionFailed,
     "/problems/precondition-required": PreconditionRequired,
+    "/problems/process-lost": ProcessLost,
     "/problems/quota-exceeded": QuotaExceeded,
     "/problems/ragged": Ragged,
     "/problems/range-not-satisfiable": RangeNotSatisfiable,
@@ -422,6 +431,7 @@ BY_TYPE: Mapping[str, type[ProblemError]] = {
     "/problems/unsupported-format": UnsupportedFormat,
     "/problems/unusable-input": UnusableInput,
     "/problems/worker-lost": WorkerLost,
+    "/problems/worker-stopping": WorkerStopping,
     "/problems/wrong-cut": WrongCut,
     "/problems/wrong-input": WrongInput,
     "/problems/wrong-length": WrongLength,
@@ -485,6 +495,7 @@ __all__ = [
     "PreconditionFailed",
     "PreconditionRequired",
     "ProblemError",
+    "ProcessLost",
     "QuotaExceeded",
     "Ragged",
     "RangeNotSatisfiable",
@@ -509,6 +520,7 @@ __all__ = [
     "UnsupportedFormat",
     "UnusableInput",
     "WorkerLost",
+    "WorkerStopping",
     "WrongCut",
     "WrongInput",
     "WrongLength",

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
+from typing import Any
 
 from umbel_client.commands import kept_arguments
 from umbel_client.commands.options import (
@@ -18,6 +19,16 @@ from umbel_client.commands.options import (
     service_options,
     work_options,
 )
+from umbel_client.commands.plugged import (
+    Installed,
+    Known,
+    KnownParsers,
+    Plugged,
+    plugged_of,
+    service_in,
+    text_of,
+)
+from umbel_client.commands.values import unknown
 from umbel_client.methods import METHODS, MethodFacts, documentation
 from umbel_client.version import VERSION
 
@@ -33,9 +44,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     raise SystemExit(arguments.run(arguments))
 
 
-def add_commands(parser: argparse.ArgumentParser, commands: Commands) -> None:
-    """Add the commands on files to those of a program, and `completion`, which knows them all."""
-    _run(commands)
+def add_commands(
+    parser: argparse.ArgumentParser, commands: Commands, installed: Installed = Plugged
+) -> None:
+    """Add the commands on files to those of a program, and `completion`, which knows them all.
+
+    installed : gives the methods of plug-ins of the server that is installed beside the client.
+    """
+    parser.set_defaults(installed=installed)
+    _run(commands, installed)
     _evaluate(commands)
     _predict(commands)
     _calibrate(commands)
@@ -50,19 +67,61 @@ def add_commands(parser: argparse.ArgumentParser, commands: Commands) -> None:
     _completion(parser, commands)
 
 
-def _run(commands: Commands) -> None:
+def _run(commands: Commands, installed: Installed) -> None:
     run = command(
         commands,
         "run",
         "run a method on files: umbel run l2h logits.npy --names names.txt --out tree.nwk",
     )
-    methods = run.add_subparsers(metavar="method", required=True, dest="method")
+    methods = run.add_subparsers(
+        metavar="method", required=True, dest="method", action=_MethodParsers
+    )
     for method, facts in METHODS.items():
-        _run_method(methods, method, facts)
+        _run_method(methods, method, facts, *_documented(method))
+    assert isinstance(methods, _MethodParsers)
+    methods.choices = KnownParsers(methods.choices or {})
+    methods.installed = installed
 
 
-def _run_method(methods: Commands, method: str, facts: MethodFacts) -> None:
-    title, texts = _documented(method)
+class _MethodParsers(argparse._SubParsersAction):  # type: ignore[type-arg]
+    """The parsers of methods; that of a plug-in's method is made when it is named."""
+
+    installed: Installed = Plugged
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        method, *words = values
+        if method not in METHODS:
+            entry = _plugged(words, self.installed).methods.get(method)
+            if entry is None:
+                parser.error(unknown(method))
+            title = entry["title"].replace("%", "%%")
+            from umbel_client.core.runs import facts_in
+
+            _run_method(self, method, facts_in(entry), title, _Texts(text_of(entry)))
+        super().__call__(parser, namespace, values, option_string)
+
+
+def _plugged(words: Sequence[str], installed: Installed) -> Plugged:
+    """The methods that the client does not know; ends the command where they cannot be asked."""
+    from umbel_client.commands.work import guarded
+
+    found: list[Plugged] = []
+    service = service_in(words, installed)
+    status = guarded(lambda arguments: found.append(plugged_of(arguments)), service)
+    if status:
+        raise SystemExit(status)
+    return found[0]
+
+
+def _run_method(
+    methods: Commands, method: str, facts: MethodFacts, title: str, texts: _Texts
+) -> None:
     # No abbreviations: a new parameter would change what one means.
     parser = methods.add_parser(
         method,
@@ -100,7 +159,7 @@ def _run_method(methods: Commands, method: str, facts: MethodFacts) -> None:
     work_options(parser, "the job's")
     parser.add_argument("--wait-s", type=float, metavar="SECONDS", help="the most time to wait")
     service_options(parser)
-    parser.set_defaults(run=Late("run"), method=method)
+    parser.set_defaults(run=Late("run"), method=method, facts=facts)
 
 
 def _also(parser: argparse._ActionsContainer, text: str) -> None:
@@ -310,7 +369,7 @@ def _consensus(commands: Commands) -> None:
 def _jobs(commands: Commands) -> None:
     parser = command(commands, "jobs", "the newest jobs of a service")
     parser.add_argument("--status", help="queued, running, succeeded, failed or cancelled")
-    parser.add_argument("--method", choices=tuple(METHODS), metavar="METHOD")
+    parser.add_argument("--method", choices=Known(METHODS), metavar="METHOD")
     parser.add_argument("--name", help="only jobs with exactly this name")
     parser.add_argument(
         "--tag", action="append", default=[], help="only jobs with this tag; several times: all"
@@ -322,7 +381,8 @@ def _jobs(commands: Commands) -> None:
 
 def _methods(commands: Commands) -> None:
     parser = commands.add_parser("methods", help="the methods, or what one of them takes")
-    parser.add_argument("method", nargs="?", metavar="id", choices=(*METHODS,))
+    parser.add_argument("method", nargs="?", metavar="id", choices=Known(METHODS))
+    parser.add_argument("--url", help="of a service that may have further methods")
     parser.add_argument("--json", action="store_true", help="for other programs")
     parser.set_defaults(run=Late("methods"))
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from umbel_client.errors import InputError
 from umbel_client.inputs import COLUMNS, File
-from umbel_client.methods import METHODS, MethodFacts
+from umbel_client.methods import METHODS
 
 TREE_ENDINGS = (".nwk", ".newick", ".tree", ".nh")
 """Endings of files that hold a tree as Newick text."""
@@ -88,15 +88,13 @@ def parameter_of(text: str) -> Any:
         return text
 
 
-def method_of(name: str) -> MethodFacts:
-    """What is known of a method. Raises InputError that names those that are near."""
+def unknown(name: str) -> str:
+    """The sentence that there is no such method, with those that are near."""
     import difflib
 
-    if name in METHODS:
-        return METHODS[name]
     near = difflib.get_close_matches(name, METHODS, n=3)
     meant = f" Is {' or '.join(map(repr, near))} meant?" if near else ""
-    raise InputError("method", f"there is no method {name!r}.{meant} `umbel methods` lists them.")
+    return f"there is no method {name!r}.{meant} `umbel methods` lists them."
 
 
 def assignments_of(what: str, text: str, known: tuple[str, ...]) -> dict[str, Any]:
@@ -118,9 +116,20 @@ def assignments_of(what: str, text: str, known: tuple[str, ...]) -> dict[str, An
     return dict(values)
 
 
-def compared(text: str) -> tuple[str, Mapping[str, Any]]:
-    """A run of a comparison: `kmeans`, or `kmeans:n_clusters=10,seed=1`."""
+def compared(text: str, others: Callable[[], Mapping[str, Any]]) -> tuple[str, Mapping[str, Any]]:
+    """A run of a comparison: `kmeans`, or `kmeans:n_clusters=10,seed=1`.
+
+    others : gives the catalogue's entries of methods that the client does not know. Raises
+    InputError for a method that is in neither.
+    """
     method, _, params = text.partition(":")
-    facts = method_of(method)
-    values = assignments_of(method, params, facts.params) if params else {}
+    facts = METHODS.get(method)
+    if facts is None:
+        entry = others().get(method)
+        if entry is None:
+            raise InputError("method", unknown(method))
+        known = tuple(entry["params"].get("properties", {}))
+    else:
+        known = facts.params
+    values = assignments_of(method, params, known) if params else {}
     return method, {name: parameter_of(value) for name, value in values.items()}

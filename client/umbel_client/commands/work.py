@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from umbel_client.client import Umbel
 from umbel_client.commands import outputs
 from umbel_client.commands.outputs import put, say
+from umbel_client.commands.plugged import of_service, plugged_of, text_of
 from umbel_client.commands.values import (
     CUTS,
     PICTURES,
@@ -22,7 +23,9 @@ from umbel_client.commands.values import (
     input_of,
     parameter_of,
     tree_of,
+    unknown,
 )
+from umbel_client.core.runs import facts_in
 from umbel_client.errors import (
     CannotStart,
     ConnectionFailed,
@@ -103,7 +106,7 @@ def service(arguments: Namespace, *, kept: bool = False) -> Iterator[Umbel]:
 
 def run(arguments: Namespace) -> None:
     """`umbel run`."""
-    facts = METHODS[arguments.method]
+    facts = arguments.facts
     values: dict[str, Any] = {}
     for role in facts.inputs:
         files = list(getattr(arguments, f"input:{role}") or [])
@@ -381,7 +384,7 @@ def name(arguments: Namespace) -> None:
 
 def compare(arguments: Namespace) -> None:
     """`umbel compare`."""
-    runs = [compared(text) for text in arguments.methods]
+    runs = [compared(text, lambda: plugged_of(arguments).methods) for text in arguments.methods]
     inputs = {
         role: input_of(role, text)
         for role in ("features", "logits", "labels", "hierarchy")
@@ -446,8 +449,17 @@ def mcp(arguments: Namespace) -> None:
 
 def methods(arguments: Namespace) -> None:
     """`umbel methods`."""
+
+    def text(method: str) -> str:
+        entry = plugged.methods.get(method)
+        return documentation(method) if entry is None else text_of(entry)
+
+    plugged = of_service(arguments.url) if arguments.url else arguments.installed()
+    every = {**METHODS, **{name: facts_in(entry) for name, entry in plugged.methods.items()}}
     if arguments.method is not None:
-        facts = METHODS[arguments.method]
+        if arguments.method not in every:
+            raise InputError("method", unknown(arguments.method))
+        facts = every[arguments.method]
         body = {
             "id": arguments.method,
             "inputs": list(facts.inputs),
@@ -461,11 +473,13 @@ def methods(arguments: Namespace) -> None:
         {
             "id": method,
             "inputs": list(facts.inputs) if arguments.json else ", ".join(facts.inputs),
-            "title": " ".join(documentation(method).partition("\n\n")[0].split()),
+            "title": " ".join(text(method).partition("\n\n")[0].split()),
         }
-        for method, facts in METHODS.items()
+        for method, facts in every.items()
     ]
     put(rows, arguments.json, outputs.shown(rows))
+    for sentence in plugged.sentences():
+        say(sentence)
 
 
 def _leaves(text: str) -> list[str]:

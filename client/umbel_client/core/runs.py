@@ -52,11 +52,16 @@ def facts_of(connection: Connection, method: str) -> MethodFacts:
         return known
     try:
         path = f"/v1/methods/{quote(method, safe='')}"
-        entry = connection.described(path, "inputs", "params")
+        entry = connection.described(path, "inputs", "params", "outputs")
     except (NotFound, UnexpectedResponse) as error:
         near = difflib.get_close_matches(method, METHODS, n=3, cutoff=0.5)
         detail = f"There is no method {method!r}; there are {', '.join(near or METHODS)}."
         raise error_of({**_UNKNOWN_METHOD, "detail": detail}) from error
+    return facts_in(entry)
+
+
+def facts_in(entry: Mapping[str, Any]) -> MethodFacts:
+    """The names of a method, from its entry of the service's catalogue."""
     return MethodFacts(
         inputs=tuple(entry["inputs"]),
         several=tuple(role for role, each in entry["inputs"].items() if each.get("many")),

@@ -236,9 +236,14 @@ def test_the_document_is_served(api: Api, document: dict[str, Any]) -> None:
     assert api.client.get("/openapi.json").json() == document
 
 
-def imported_by(code: str, *names: str) -> list[str]:
-    """Which of these modules and packages are loaded after `code` in a fresh process."""
-    code += f"; import json, sys; print(json.dumps([n for n in {names!r} if n in sys.modules]))"
+METHODS = ("models.methods.logits.l2h", "models.methods.partitions.kmeans")
+HEAVY = ("torch", "sklearn", "pyarrow", "numba", "celery", "scipy.optimize")
+
+
+def imported_by(*steps: str, of: tuple[str, ...]) -> list[list[str]]:
+    """Which of these modules and packages are loaded after each step of a fresh process."""
+    shown = f"print(json.dumps([name for name in {of!r} if name in sys.modules]))"
+    code = "\n".join(["import json, sys", *(f"{step}; {shown}" for step in steps)])
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
@@ -246,24 +251,22 @@ def imported_by(code: str, *names: str) -> list[str]:
         check=True,
         cwd=openapi.PATH.parent.parent,
     )
-    loaded: list[str] = json.loads(done.stdout)
-    return loaded
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_importing_the_app_is_light() -> None:
-    heavy = ("torch", "sklearn", "pyarrow", "numba", "celery")
-    assert imported_by("import app.main; app.main.create_app().openapi()", *heavy) == []
-
-
-def test_the_start_of_the_app_loads_no_method() -> None:
+def test_the_start_of_the_app_is_light_and_loads_no_method() -> None:
     """One that is asked for is loaded alone."""
-    methods = ("models.methods.logits.l2h", "models.methods.partitions.kmeans")
-    code = "import app.main; app.main.create_app()"
-    assert imported_by(code, *methods, "scipy.optimize") == []
-    code += "; from models.registry import known; known('l2h')"
-    assert imported_by(code, *methods) == ["models.methods.logits.l2h"]
+    started, documented, known = imported_by(
+        "import app.main; api = app.main.create_app()",
+        "api.openapi()",
+        "from models.registry import known; known('l2h')",
+        of=(*METHODS, *HEAVY),
+    )
+    assert started == []
+    assert not {*documented} & {"torch", "sklearn", "pyarrow", "numba", "celery"}
+    assert {*known} & {*METHODS} == {METHODS[0]}
 
 
 def test_importing_serve_is_light() -> None:
     """It keeps the processes, and is loaded before they start."""
-    assert imported_by("import app.serve", "fastapi", "numpy", "celery") == []
+    assert imported_by("import app.serve", of=("fastapi", "numpy", "celery")) == [[]]

@@ -96,6 +96,10 @@ def test_a_leased_job_cannot_be_claimed_until_the_lease_expires(
     assert second is not None
     ledger.give_back(first, spend=True)
     assert (second.attempt, second.started_at) == (2, first.started_at)
+    taken_over = ledger.get("ada", job.id)
+    assert taken_over is not None
+    assert taken_over.retry is not None
+    assert taken_over.retry.attempt == 1
     assert ledger.beat(first) == "lost"
     assert not ledger.finish(first, end(first), result_folder(tmp_path / "one", "first"))
     assert ledger.beat(second) == "on"
@@ -126,6 +130,9 @@ def test_the_job_of_a_lost_worker_is_requeued_until_attempts_run_out(
         if attempt < 3:
             assert record.status == "queued"
             assert sent == [("cpu", job.id)]
+            assert record.retry is not None
+            assert (record.retry.attempt, record.retry.counted) == (attempt, True)
+            assert record.retry.error["type"] == "/problems/worker-lost"
     assert record.status == "failed"
     assert record.error is not None
     assert record.error["type"] == "/problems/worker-lost"

@@ -151,18 +151,20 @@ class Workers:
 
     def helpers(self, request: Request) -> list[int]:
         """Processes of workers that compute one of its pieces."""
+        at_work = self.at_work(request)  # First: an attempt has its fence before its folder.
         fence = self.parts.redis.hget(f"umbel:job:{request.id}", "fence")
-        return [pid for pid, name in self.at_work(request) if name != fence]
+        return [pid for pid, name in at_work if name != fence]
 
     def await_helpers(self, request: Request, number: int = 1) -> list[int]:
-        found: list[int] = []
+        """The helpers as soon as there are that many; between two pieces one is none."""
+        seen: list[int] = []
 
         def enough() -> bool:
-            found[:] = self.helpers(request)
-            return len(found) >= number
+            seen[:] = self.helpers(request)
+            return len(seen) >= number
 
         until(enough)
-        return found
+        return seen
 
     def restart_server(self) -> None:
         assert self.server.pid is not None

@@ -453,10 +453,16 @@ def test_a_cancel_interrupts_the_start_of_a_process(tmp_path: Path, server: Embe
 
 def test_a_job_that_kills_its_process_every_time_finally_fails(bench: SingleWorker) -> None:
     request = bench.submit("hac", "features", linkage="average")
-    for _ in range(bench.settings.max_attempts):
+    n_attempts = bench.settings.max_attempts
+    for attempt in range(1, n_attempts + 1):
         thread = bench.start(request)
         await_busy().kill()
         thread.join(5.0)
+        retry = bench.record(request).retry
+        assert retry is not None
+        assert (retry.attempt, retry.counted) == (min(attempt, n_attempts - 1), True)
+        assert retry.error["type"] == "/problems/process-lost"
+        assert "SIGKILL" in retry.error["detail"]
     bench.supervisor.run(request.id)
     record = bench.record(request)
     assert record.status == "failed"

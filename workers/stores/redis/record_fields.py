@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from workers.model import Advance, Annotation, MethodStep, Record, Webhook
+from workers.errors import worker_lost
+from workers.model import Advance, Annotation, MethodStep, Record, Retry, Webhook
 
 
 def record_of(fields: Mapping[str, str]) -> Record | None:
@@ -47,10 +48,22 @@ def record_of(fields: Mapping[str, str]) -> Record | None:
         created_at=request["created_at"],
         started_at=started,
         finished_at=fields.get("finished_at") or None,
+        retry=_retry(fields),
         webhook=_webhook(request.get("webhook"), fields),
         expires_at=request.get("expires_at"),
         trace=request.get("trace"),
         version=int(fields["version"]),
+    )
+
+
+def _retry(fields: Mapping[str, str]) -> Retry | None:
+    if "retry_at" not in fields:
+        return None
+    return Retry(
+        attempt=int(fields["retry_attempt"]),
+        error=_json(fields["retry"]) or worker_lost(),
+        counted=fields["retry_counted"] == "1",
+        at=time_of(f"{fields['retry_at']}000"),
     )
 
 

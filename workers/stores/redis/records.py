@@ -357,13 +357,15 @@ class Records:
         spend: bool,
         due_s: float,
         lapsed: bool,
+        retry: Problem | None = None,
         why: Problem | None = None,
         wait: bool = False,
     ) -> Released:
         """End an attempt; with `lapsed`, only if its lease has run out.
 
-        why : the record's error if this was the last attempt. wait : whether the job may be taken
-            again only when it is due.
+        retry : why the job is tried again, None for a lost worker. why : the record's error if
+            this was the last attempt.
+        wait : whether the job may be taken again only when it is due.
         """
         answer = self._scripts(
             "release",
@@ -375,6 +377,7 @@ class Records:
             int(lapsed),
             "" if why is None else json.dumps(why),
             int(wait),
+            "" if retry is None else json.dumps(retry),
         )
         return cast("Released", answer)
 

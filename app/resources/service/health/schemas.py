@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.creation.waiting import WaitingValue
+from models.plugins.loading import Plugin
 
 
 class Health(BaseModel):
@@ -23,12 +24,50 @@ class Health(BaseModel):
     )
 
 
+class PluginBody(BaseModel):
+    """A method of another distribution, beside the service's own."""
+
+    model_config = ConfigDict(title="Plugin")
+
+    name: str = Field(description="The id of the method.")
+    distribution: str = Field(description="The installed package that it comes from.")
+    version: str = Field(description="The version of that package.")
+    problem: str | None = Field(
+        description="Why it is left out, a sentence; null if it can be run."
+    )
+
+    @classmethod
+    def of(cls, plugin: Plugin) -> PluginBody:
+        entry = plugin.entry
+        return cls(
+            name=entry.name,
+            distribution=entry.distribution,
+            version=entry.version,
+            problem=plugin.problem,
+        )
+
+
 class Version(BaseModel):
     """Which version of the service answers."""
 
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"api": "1", "service": "1.0.0", "python": "3.11.7", "waiting": []}]
+            "examples": [
+                {
+                    "api": "1",
+                    "service": "1.0.0",
+                    "python": "3.11.7",
+                    "waiting": [],
+                    "plugins": [
+                        {
+                            "name": "weather-trees",
+                            "distribution": "weather-methods",
+                            "version": "0.3",
+                            "problem": None,
+                        }
+                    ],
+                }
+            ]
         }
     )
 
@@ -39,4 +78,9 @@ class Version(BaseModel):
         default=[],
         description="Maps (`by`) and forms of pictures (`form`) that are not accepted: a package "
         "that they need is not installed. What of methods waits is in `GET /v1/methods`.",
+    )
+    plugins: list[PluginBody] = Field(
+        default=[],
+        description="The methods of other packages, installed beside the service, also those that "
+        "are left out. Often empty.",
     )

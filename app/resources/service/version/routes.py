@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 from importlib.metadata import version
 
+from anyio import to_thread
 from fastapi import APIRouter
 
 from app.creation.waiting import beside_methods, waiting_values
 from app.http.problems import responses
 from app.http.queries import ONLY_KNOWN
 from app.openapi.document import VERSION
-from app.resources.service.health.schemas import Version
+from app.resources.service.health.schemas import PluginBody, Version
+from models.registry import plugins
 
 router = APIRouter(tags=["health"], dependencies=ONLY_KNOWN)
 
@@ -23,11 +25,13 @@ router = APIRouter(tags=["health"], dependencies=ONLY_KNOWN)
     responses=responses("unauthenticated", "forbidden", "invalid-request"),
 )
 async def get_version() -> Version:
-    """The version of the contract, of the service, and of Python under it; and which maps and forms
-    it does not have for lack of a package."""
+    """The version of the contract, of the service, and of Python under it; which maps and forms it
+    does not have for lack of a package; and the methods of plug-ins."""
+    plugged = await to_thread.run_sync(plugins)
     return Version(
         api=VERSION,
         service=version("umbel"),
         python=".".join(str(part) for part in sys.version_info[:3]),
         waiting=waiting_values(beside_methods()),
+        plugins=[PluginBody.of(plugin) for plugin in plugged],
     )

@@ -17,7 +17,7 @@ from models.inputs.label_sets import LabelSets
 from models.method import Fitted
 from models.registry import method
 from models.tree.paths import read
-from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
+from umbel.testing.lost_worker import MemoryCheckpoint, WorkerLost
 
 HBLR = method("hblr")
 PATHS = read("a/a0\na/a1\na/a2\nb/b0\nb/b1\nc/c/c")

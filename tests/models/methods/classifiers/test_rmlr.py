@@ -22,8 +22,6 @@ from models.methods.classifiers.softmax.sweeps import Acceleration, descend
 from models.registry import method
 from models.running import memory
 from models.running.progress import silent
-from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
-from tests.contract.contract_kit import assert_same
 from tests.models.methods.classifiers.softmax.softmax_kit import (
     CERTIFIED,
     literal_bound,
@@ -31,6 +29,8 @@ from tests.models.methods.classifiers.softmax.softmax_kit import (
     problem,
     real_rows,
 )
+from umbel.testing.examples import assert_same
+from umbel.testing.lost_worker import MemoryCheckpoint, WorkerLost
 
 RMLR = method("rmlr")
 ACCELERATIONS: tuple[Acceleration, ...] = ("none", "centering", "anderson")

@@ -14,14 +14,14 @@ from models.method import Fitted
 from models.methods.deep.deepect import DeepECT, batch_size_of
 from models.methods.deep.networks.augmentation import Augmentation
 from models.methods.deep.networks.scaling import measure_scaling
-from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
-from tests.contract.contract_kit import assert_same
 from tests.models.methods.deep.nested_kit import (
     N_GROUPS,
     clades_of,
     nested_points,
     planted_clades,
 )
+from umbel.testing.examples import assert_same
+from umbel.testing.lost_worker import MemoryCheckpoint, WorkerLost
 
 pytestmark = pytest.mark.needs("torch")
 

@@ -22,9 +22,9 @@ from models.running.progress import silent
 from models.tree.cut import cut
 from models.tree.tree import Tree
 from models.tree.walk import path
-from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.features.boxes.naive import Naive, clades
 from tests.pairwise_kit import pairwise
+from umbel.testing.lost_worker import MemoryCheckpoint, WorkerLost
 
 METHOD = registry.method("perch")
 

@@ -20,7 +20,7 @@ from models.methods.hyperbolic.ghhc import GHHCParams, effort_of
 from models.metrics.hierarchical import dendrogram_purity
 from models.metrics.labels import classes_of
 from models.tree.walk import lca
-from tests.checkpoint_kit import MemoryCheckpoint
+from umbel.testing.lost_worker import MemoryCheckpoint
 
 pytestmark = pytest.mark.needs("torch")
 

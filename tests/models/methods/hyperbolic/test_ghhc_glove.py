@@ -16,8 +16,8 @@ from models.method import Checkpoint, Fitted
 from models.registry import method
 from models.tree.build import from_merges
 from models.tree.tree import Tree
-from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.hyperbolic.documents_kit import N_TOPICS, PER_TOPIC, QUICK, planted
+from umbel.testing.lost_worker import MemoryCheckpoint
 
 pytestmark = pytest.mark.needs("torch")
 

@@ -21,7 +21,7 @@ from models.inputs.label_sets import LabelSets
 from models.method import Fitted
 from models.methods.labelled.tcs_tree import TCSTree, TCSTreeParams
 from models.tree import paths
-from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
+from umbel.testing.lost_worker import MemoryCheckpoint, WorkerLost
 
 TOPS = 12.0 * np.array([[0, 0], [1, 0], [2, 0], [0, 1], [1, 1], [2, 1]])
 LEAVES = 2.5 * np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])

@@ -26,10 +26,10 @@ from models.methods.sphere.mixture.stochastic import Steps
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
 from models.running.progress import silent
-from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.exact_kit import log_partitions
 from tests.models.methods.sphere.sphere_kit import mixture
 from tests.pairwise_kit import pairwise
+from umbel.testing.lost_worker import MemoryCheckpoint, WorkerLost
 
 WAYS: dict[str, Any] = {"dirichlet": (Variational, Dirichlet), "stick-breaking": (Merging, Sticks)}
 each_weights = pytest.mark.parametrize("weights", WAYS)

@@ -15,8 +15,8 @@ from models.method import Fitted
 from models.methods.tasks.ghhc_mtl import GHHCMTLParams
 from models.methods.tasks.regression import fit as fitting
 from models.methods.tasks.regression import joint
-from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.tasks.lines_kit import lines
+from umbel.testing.lost_worker import MemoryCheckpoint
 
 pytestmark = pytest.mark.needs("torch")
 

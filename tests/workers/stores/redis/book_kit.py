@@ -142,6 +142,7 @@ class Book(Uses):
             self.observe(f"wait {job.method} {job.lane}", self.now - job.queued_at)
         else:
             self.metrics[f"attempts {job.method} lost"] += 1
+            self.tried_again(job, "", job.attempt, 1)
         job.fence, job.lease, job.worker = fence, self.now + lease, worker
         job.attempt += 1
         job.started_us = job.started_us or f"{self.now}000"
@@ -188,6 +189,14 @@ class Book(Uses):
             self.wakes[id].append("cancel")
         return "running"
 
+    def tried_again(self, job: Job, why: str, attempt: int, counted: int) -> None:
+        job.retry = {
+            "retry": why,
+            "retry_attempt": str(attempt),
+            "retry_counted": str(counted),
+            "retry_at": str(self.now),
+        }
+
     def release(
         self,
         id: str,
@@ -198,6 +207,7 @@ class Book(Uses):
         lapsed: int,
         why: str,
         wait: int,
+        retry: str,
     ) -> Reply:
         job = self.jobs.get(id)
         if job is None or job.fence != fence:
@@ -211,6 +221,7 @@ class Book(Uses):
         if job.cancel:
             job.lease, self.due[id] = 0, self.now
             return "cancelled"
+        given_up = job.attempt
         job.attempt -= not spend
         if job.attempt >= most:
             job.lease, self.due[id] = 0, self.now
@@ -219,6 +230,7 @@ class Book(Uses):
             return "exhausted"
         job.fence = job.lease = job.worker = None
         job.progress = "{}"
+        self.tried_again(job, retry, given_up, spend)
         self.due[id] = self.now + delay
         self.set_status(id, "queued")
         if wait:

@@ -229,7 +229,7 @@ class JobRules(Calls):
     ) -> None:
         id = self.running(data)
         fence = self.fence_of(id, holds)
-        row = (id, fence, spend, MOST, delay, int(lapsed), why, int(wait))
+        row = (id, fence, spend, MOST, delay, int(lapsed), why, int(wait), "{}")
         self.call("release", self.book.release(*row), *row)
 
     @rule(
@@ -247,7 +247,7 @@ class JobRules(Calls):
             self.n_fences += 1
             self.call("claim", self.book.claim(*claimed), *claimed)
             self.book.now += lapsed * data.draw(leases)
-            row = (id, self.fence_of(id, True), 1, MOST, S, int(lapsed), why, 0)
+            row = (id, self.fence_of(id, True), 1, MOST, S, int(lapsed), why, 0, "{}")
             self.call("release", self.book.release(*row), *row)
 
     @rule(

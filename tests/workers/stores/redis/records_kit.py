@@ -57,6 +57,7 @@ class Job:
     annotation: str | None = None
     revision: int | None = None
     waits: str = "fit"
+    retry: dict[str, str] = field(default_factory=dict)
 
     @property
     def lane(self) -> str:
@@ -86,7 +87,7 @@ class Job:
         )
         values = {name: getattr(self, name) for name in names}
         plain = {name: str(value) for name, value in values.items() if value is not None}
-        return {**plain, "lane": self.waits, "events": str(self.n_events), **self.end}
+        return {**plain, "lane": self.waits, "events": str(self.n_events), **self.retry, **self.end}
 
 
 @dataclass

@@ -1,12 +1,14 @@
 #!lua flags=allow-oom
 -- Requeue a job whose attempt is over. ARGV: id, fence, spend 0 or 1, max
 -- attempts, ms until it is due, whether the lease must have expired (0 or 1), the problem that the
--- job shows if this was its last attempt (JSON or ''), whether it may be taken only when it is due.
+-- job shows if this was its last attempt (JSON or ''), whether it may be taken only when it is due,
+-- why it is tried again (a problem as JSON, '' if its worker was lost).
 -- Returns 'lost', 'cancelled', 'exhausted' or 'queued'.
 local id = ARGV[2]
 local h = redis.call('HMGET', job_key(id), 'status', 'fence', 'lease', 'cancel', 'attempt',
   'method')
 local status, attempt = h[1], tonumber(h[5])
+local given_up = attempt
 -- Neither a job that has ended nor one that is queued has a fence.
 if h[2] ~= ARGV[3] then return 'lost' end
 if ARGV[7] == '1' and tonumber(h[3]) > now then return 'lost' end
@@ -32,6 +34,7 @@ if attempt >= tonumber(ARGV[5]) then
 end
 redis.call('HDEL', job_key(id), 'fence', 'lease', 'worker')
 redis.call('HSET', job_key(id), 'progress', '{}')
+tried_again(id, ARGV[10], given_up, ARGV[4])
 redis.call('ZADD', P .. 'due', int(now + ARGV[6]), id)
 set_status(id, status, 'queued')
 if ARGV[9] == '1' then lane_leave(id) end

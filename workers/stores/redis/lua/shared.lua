@@ -276,6 +276,12 @@ end
 -- Claim a job. most: jobs of each tenant that may run (JSON or ''). Returns {'gone'}, {'ended'},
 -- {'leased'}, {'cancelled'}, {'exhausted'}, {'held'} or {'ok', attempt, time of the first attempt in
 -- us}.
+-- Note why a job is tried again: a problem as JSON, or '' if its worker was lost; the number of the
+-- attempt that was given up; 1 or 0, whether it counts.
+local function tried_again(id, why, attempt, counted)
+  redis.call('HSET', job_key(id), 'retry', why, 'retry_attempt', attempt, 'retry_counted', counted,
+    'retry_at', int(now))
+end
 local function claim(id, fence, lease_ms, max_attempts, worker, most)
   local h = redis.call('HMGET', job_key(id), 'status', 'fence', 'lease', 'cancel', 'attempt', 'started_us',
     'tenant', 'listed', 'key', 'key_running', 'method', 'queued_at')
@@ -296,7 +302,9 @@ local function claim(id, fence, lease_ms, max_attempts, worker, most)
   redis.call('HSET', job_key(id), 'fence', fence, 'lease', lease, 'attempt', attempt + 1,
     'worker', worker, 'started_us', started, 'progress', '{}')
   redis.call('ZADD', P .. 'due', lease, id)
-  if status ~= 'queued' then count('attempts ' .. h[11] .. ' lost')
+  if status ~= 'queued' then
+    count('attempts ' .. h[11] .. ' lost')
+    tried_again(id, '', attempt, 1)
   elseif h[12] then observe('wait ' .. h[11] .. ' ' .. lane_of(id), now - h[12]) end
   set_status(id, status, 'running')
   progress_event(id)

@@ -24,8 +24,8 @@ from models.running import memory
 from models.running.crew import Alone
 from models.running.progress import silent
 from models.tree.tree import Tree
-from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.classifiers.problem_kit import TREE, margins, problem
+from umbel.testing.lost_worker import MemoryCheckpoint, WorkerLost
 
 
 def blocks_of(some: Problem, size: int) -> BlockedClasses:

@@ -16,7 +16,6 @@ from models.methods.classifiers.recursive import logistic
 from models.methods.classifiers.recursive.inputs import Effort
 from models.methods.classifiers.recursive.penalty import Penalty
 from models.running.progress import silent
-from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.classifiers.problem_kit import (
     GRAPH,
     TREE,
@@ -25,6 +24,7 @@ from tests.models.methods.classifiers.problem_kit import (
     problem,
     tree_penalty,
 )
+from umbel.testing.lost_worker import MemoryCheckpoint
 
 
 def fitted(some: Problem, penalty: Penalty, C: float, **how: Any) -> logistic.LogisticFit:

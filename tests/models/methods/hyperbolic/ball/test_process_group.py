@@ -20,8 +20,8 @@ from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
 from models.methods.hyperbolic.ball import parameters, pools
 from models.methods.hyperbolic.ghhc import GHHC, GHHCParams
-from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.hyperbolic.ball.processes_kit import PARAMS, fit, followers, points
+from umbel.testing.lost_worker import MemoryCheckpoint
 
 pytestmark = pytest.mark.needs("torch")
 

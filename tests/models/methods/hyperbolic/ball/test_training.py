@@ -18,9 +18,9 @@ from models.methods.hyperbolic.ball.training import TrainedNodes, train
 from models.methods.hyperbolic.ball.tree_cost import PoolTreeCost
 from models.methods.hyperbolic.ball.triples import PoolTriples
 from models.running.progress import Progress, silent
-from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.hyperbolic.ball.points_kit import scattered
 from tests.models.methods.hyperbolic.ball.training_kit import EFFORT, source_and_cost
+from umbel.testing.lost_worker import MemoryCheckpoint
 
 pytestmark = pytest.mark.needs("torch")
 

@@ -18,7 +18,7 @@ from models.methods.hyperbolic.leaves.tree_cost import DasguptaCost
 from models.running.crew import Alone
 from models.running.device import computing
 from models.running.progress import silent
-from tests.checkpoint_kit import MemoryCheckpoint
+from umbel.testing.lost_worker import MemoryCheckpoint
 
 pytestmark = pytest.mark.needs("torch")
 

@@ -11,8 +11,8 @@ from models.methods.hyperbolic.words.loops import sweep
 from models.methods.hyperbolic.words.pairs import WordPairs, checked, pairs_of
 from models.methods.hyperbolic.words.vectors import WordVectors, into_ball, learn_vectors, loss
 from models.running.progress import silent
-from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.hyperbolic.words.vectors_kit import some_counts, some_vectors
+from umbel.testing.lost_worker import MemoryCheckpoint
 
 
 def literal_loss(counts: np.ndarray, vectors: WordVectors, x_max: float, exponent: float) -> float:

@@ -12,8 +12,8 @@ from models.methods.labelled.metric.holds import RegularizerName, hold
 from models.methods.labelled.metric.likelihood import ConditionalLikelihood
 from models.methods.labelled.supervision.known import KnownClusters
 from models.running.progress import silent
-from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.labelled.gradient_kit import clusters
+from umbel.testing.lost_worker import MemoryCheckpoint, WorkerLost
 
 N_COLUMNS, N_CLUSTERS = 6, 3
 KNOWN = clusters(0, n_rows=90, n_columns=N_COLUMNS, n_clusters=N_CLUSTERS, apart=0.7)

@@ -23,7 +23,7 @@ from models.methods.margins.splitting.split import (
     unstacked,
 )
 from models.running.progress import silent
-from tests.checkpoint_kit import MemoryCheckpoint
+from umbel.testing.lost_worker import MemoryCheckpoint
 
 SEARCH = Search(("k-means", "random"), n_swaps=1)
 

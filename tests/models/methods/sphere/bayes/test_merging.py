@@ -23,9 +23,9 @@ from models.methods.sphere.mixture.runs import Restarts
 from models.numerics import bessel
 from models.numerics.sphere import uniform
 from models.running.progress import silent
-from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.exact_kit import log_joints
 from tests.models.methods.sphere.sphere_kit import mixture, priors
+from umbel.testing.lost_worker import MemoryCheckpoint, WorkerLost
 
 
 def run(

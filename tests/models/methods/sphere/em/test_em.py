@@ -21,11 +21,11 @@ from models.methods.sphere.mixture.runs import Restarts
 from models.numerics import bessel
 from models.numerics.sphere import uniform
 from models.running.progress import silent
-from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.sphere_kit import (
     mixture,
     unit_rows,
 )
+from umbel.testing.lost_worker import MemoryCheckpoint, WorkerLost
 
 
 def em(passes: Passes, shape: Constraints, **options: Any) -> EM:

@@ -21,9 +21,9 @@ from models.methods.sphere.mixture.runs import Restarts
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
 from models.running.progress import silent
-from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.exact_kit import log_joints
 from tests.models.methods.sphere.sphere_kit import mixture
+from umbel.testing.lost_worker import MemoryCheckpoint, WorkerLost
 
 PRIORS = Priors(1.5, np.eye(3)[0], 2.0, float(np.log(8.0)), 0.7)
 

@@ -18,8 +18,8 @@ from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts, bytes_beside
 from models.running.progress import Progress, silent
-from tests.checkpoint_kit import MemoryCheckpoint
 from tests.models.methods.sphere.sphere_kit import mixture
+from umbel.testing.lost_worker import MemoryCheckpoint
 
 ROWS = mixture((60, 50), 4, 8.0)[0]
 

@@ -27,12 +27,12 @@ from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.methods.sphere.mixture.stochastic import BatchClimb, BatchState, SampledRestarts, Steps
 from models.running.progress import silent
-from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.sphere_kit import (
     mixture,
     priors,
     unit_rows,
 )
+from umbel.testing.lost_worker import MemoryCheckpoint, WorkerLost
 
 QUICK = Steps(64, 10.0, 0.7)
 

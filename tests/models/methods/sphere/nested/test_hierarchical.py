@@ -26,11 +26,11 @@ from models.methods.sphere.nested.top_down import first_means, leaf_means
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
 from models.running.progress import silent
-from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.sphere_kit import (
     mixture,
     random_hierarchy,
 )
+from umbel.testing.lost_worker import MemoryCheckpoint, WorkerLost
 
 #      0
 #   1     2

@@ -25,8 +25,8 @@ from models.methods.sphere.time.weight_paths import WeightPaths
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
 from models.running.progress import silent
-from tests.checkpoint_kit import MemoryCheckpoint, WorkerLost
 from tests.models.methods.sphere.sphere_kit import mixture
+from umbel.testing.lost_worker import MemoryCheckpoint, WorkerLost
 
 
 def priors(n_features: int) -> Priors:

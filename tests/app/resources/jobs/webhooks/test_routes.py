@@ -97,12 +97,6 @@ def test_refused_addresses(api: Api, url: object, message: str) -> None:
     assert api.sent == []
 
 
-def test_comparisons_take_no_webhook(api: Api) -> None:
-    body = {"inputs": {}, "runs": [], "webhook": PUBLIC}
-    problem = problem_of(api.client.post("/v1/comparisons", json=body), 422, "invalid-request")
-    assert ["webhook"] in [error["pointer"] for error in problem["errors"]]
-
-
 def test_the_content_is_the_job_as_the_api_shows_it(allowing: Api, receiver: Receiver) -> None:
     secret = allowing.client.get("/v1/webhook-secret").json()["secret"]
     job = submit(allowing, receiver.url)

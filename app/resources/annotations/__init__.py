@@ -1,4 +1,0 @@
-"""Names, descriptions and tags of datasets, jobs, trees and models, changed afterwards.
-
-`routes`: the operations.
-"""

@@ -1,0 +1,4 @@
+"""The secret that signs webhooks.
+
+`routes`: the operation and its schema.
+"""
