@@ -4,7 +4,8 @@ Start with `method`, the contract of every method, and `methods/partitions/kmean
 
 - `method`: the contract of a method; `registry` finds all in `methods`, by family, and `plugins` of
   other distributions.
-- `inputs`: values by role; `parameters`: fields that several methods share; `arrays`, `errors`.
+- `roles`, `inputs`: what a role takes, values by role; `parameters`: fields that several methods
+  share; `arrays`, `errors`.
 - `running`: progress, pieces, memory, device; `compiled`: all that numba compiles.
 - `tree`: the one result of all methods; `levels`: cuts that stand out; `node_names`, `items`.
 - `answers`: what models tell beside their tree; `calibration`, `drift`, `maps`, `heatmaps`.

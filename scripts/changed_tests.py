@@ -29,7 +29,7 @@ PACKAGES = ("app", "workers", "models", "umbel", "umbel_client", "tests", "bench
 DISCOVERED = {
     "workers.child.preload": ("workers.formats", "workers.kinds", "models.metrics"),
     "workers.kinds.registry": ("workers.kinds",),
-    "umbel_client": ("umbel_client.aio",),
+    "umbel_client": ("umbel_client._written.aio",),
     "umbel_client.commands.options": ("umbel_client.commands",),
 }
 """Modules that import every module of a package without naming it."""

@@ -1,14 +1,13 @@
 """Write the parts of the Python client that follow from the code: `make client`. A test checks.
 
-- `catalogue.py` and `methods/`: from the catalogue of methods, a function for each
-- `problems.py`: an exception for each type of problem
-- `aio/`: the asynchronous classes, from the blocking ones
+- `methods`: from the catalogue of methods, a function for each
+- `problems`: an exception for each type of problem
+- `aio`: the asynchronous classes, from the blocking ones
 """
 
 from __future__ import annotations
 
 import ast
-import re
 import subprocess
 import sys
 import tempfile
@@ -21,11 +20,12 @@ from typing import Any
 from app.http.problems import KINDS, UNUSABLE
 from app.resources.methods.schemas import MethodBody
 from models.registry import built_in
+from scripts.client_twin import MODULES, twins
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "client" / "umbel_client"
-WRITTEN = ("methods", "aio")
-"""Folders that contain nothing else."""
+WRITTEN = PACKAGE / "_written"
+"""The folder that contains nothing else."""
 
 WIDTH = 96
 BY = "Written by `make client`"
@@ -46,16 +46,6 @@ OPTIONS = {
 }
 """Arguments of every function, besides inputs and parameters."""
 
-ASYNC = (
-    *("artifact", "attachment", "calibration", "client", "comparison", "dataset", "drift"),
-    *("edition", "heatmap", "job", "map", "model", "naming", "tree", "tree_parts"),
-)
-"""Modules of which `aio` has the asynchronous form."""
-ASYNC_CLASSES = (
-    *("Driver", "Artifact", "Attachment", "Calibration", "Comparison", "Dataset", "Drift"),
-    *("Edition", "Heatmap", "Job", "Map", "Model", "Naming", "Tree", "TreeParts", "Umbel"),
-)
-
 
 def files() -> dict[Path, str]:
     """The expected content of every written file, by path."""
@@ -65,14 +55,18 @@ def files() -> dict[Path, str]:
         family: list(members) for family, members in groupby(catalogue, lambda each: each.family)
     }
     sources = {
-        "catalogue.py": _catalogue(catalogue),
+        "__init__.py": _package(),
         "problems.py": _problems(),
         "methods/__init__.py": _methods(list(families)),
         **{f"methods/{family}.py": _family(family, own) for family, own in families.items()},
         "aio/__init__.py": _aio_package(),
-        **{f"aio/{module}.py": _asynchronous(module) for module in ASYNC},
+        "aio/core/__init__.py": _aio_core(),
+        **{
+            f"aio/{module.replace('.', '/')}.py": _documented(module, source)
+            for module, source in twins(PACKAGE).items()
+        },
     }
-    return {PACKAGE / name: text for name, text in _formatted(sources).items()}
+    return {WRITTEN / name: text for name, text in _formatted(sources).items()}
 
 
 def _formatted(sources: Mapping[str, str]) -> dict[str, str]:
@@ -82,7 +76,7 @@ def _formatted(sources: Mapping[str, str]) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         for name, text in sources.items():
             path = Path(folder, name)
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
         mend = ["check", *config, "--fix", "--exit-zero", "--select", "I,F401,UP,RUF022"]
         for command in (mend, ["format", *config]):
@@ -106,38 +100,13 @@ def _docstring(*paragraphs: str, indent: int = 0) -> str:
     return textwrap.indent(f'"""{quoted}{closing}"""', margin, lambda line: line.strip() != "")
 
 
-def _catalogue(catalogue: list[MethodBody]) -> str:
-    entries = "".join(
-        f"{entry.id!r}: MethodFacts(inputs={tuple(entry.inputs)!r}, "
-        f"several={tuple(role for role, own in entry.inputs.items() if own.many)!r}, "
-        f"params={tuple(entry.params.get('properties', {}))!r}, "
-        f"outputs={tuple(entry.outputs)!r}),\n"
-        for entry in catalogue
-    )
-    return f'''"""What the client knows of each method. {BY} from the catalogue."""
+def _package() -> str:
+    return f'''"""{BY} from the code; nothing here is edited by hand.
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class MethodFacts:
-    """The names of a method.
-
-    inputs : the roles that it takes. several : the roles that may take a list of inputs.
-    params : the names of its parameters. outputs : what a job of it leaves.
-    """
-
-    inputs: tuple[str, ...]
-    several: tuple[str, ...]
-    params: tuple[str, ...]
-    outputs: tuple[str, ...]
-
-
-METHODS: Mapping[str, MethodFacts] = {{
-{entries}}}
+- `aio`: the client for asyncio, from the blocking one
+- `methods`: a function for each method, from the service's catalogue
+- `problems`: an exception for each type of problem
+"""
 '''
 
 
@@ -151,7 +120,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
-from umbel_client.core.expiry import Expiry
+from umbel_client.core.fields import Expiry
 from umbel_client.inputs import Input
 from umbel_client.progress import Progress
 
@@ -272,14 +241,14 @@ def _class_name(family: str) -> str:
 def _methods(families: list[str]) -> str:
     names = [_class_name(family) for family in families]
     imports = "\n".join(
-        f"from umbel_client.methods.{family} import {_class_name(family)}" for family in families
+        f"from umbel_client._written.methods.{family} import {_class_name(family)}"
+        for family in families
     )
-    listed = "\n".join(f"- `{family}`" for family in families)
     return f'''"""Every method as a function with its parameters. {BY} from the catalogue.
 
 Start with the family; each module has the functions of one.
 
-{listed}
+{_listed(families)}
 """
 
 from __future__ import annotations
@@ -295,7 +264,10 @@ class Methods({", ".join(f"{name}[R]" for name in names)}):
     """All methods; each gives what `run` gives: a tree, or one to be awaited."""
 
 
-__all__ = ["Methods"]
+OPTIONS = {tuple(OPTIONS)!r}
+"""Arguments of every function, besides its inputs and parameters."""
+
+__all__ = ["OPTIONS", "Methods"]
 '''
 
 
@@ -332,6 +304,8 @@ from umbel_client.errors import ProblemError
 BY_TYPE: Mapping[str, type[ProblemError]] = {{
 {table}}}
 """The exception for each type of problem."""
+
+__all__ = {["BY_TYPE", "ProblemError", *map(_problem_name, order)]!r}
 '''
 
 
@@ -364,64 +338,34 @@ def _codes_in(tree: ast.AST) -> Iterator[str]:
 
 
 def _aio_package() -> str:
-    listed = "\n".join(f"- `{module}`" for module in sorted(ASYNC))
+    own = sorted({"core", *(module for module in MODULES if "." not in module)})
     return f'''"""The client for asyncio: the blocking classes with `await`. {BY}.
 
 Start with `client`, which has `AsyncUmbel`.
 
-{listed}
+{_listed(own)}
 """
 '''
 
 
-def _asynchronous(module: str) -> str:
-    """The asynchronous form of a module: methods that use the connection are awaited."""
-    source = (PACKAGE / f"{module}.py").read_text("utf-8")
-    lines = source.splitlines(keepends=True)
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef) and _waits(node):
-            line = lines[node.lineno - 1]
-            lines[node.lineno - 1] = line.replace("def ", "async def ", 1)
-    text = "".join(lines)
-    for old, new in _REPLACED.items():
-        text = text.replace(old, new)
-    for name in ASYNC_CLASSES:
-        text = re.sub(rf"(?<![\w.`])(?<!Blocking){name}\b(?!`)", f"Async{name}", text)
-    for other in ASYNC:
-        text = text.replace(
-            f"from umbel_client.{other} import", f"from umbel_client.aio.{other} import"
-        )
-    first, _, rest = text.partition("\n")
+def _aio_core() -> str:
+    own = [module.removeprefix("core.") for module in MODULES if module.startswith("core.")]
+    return f'''"""How the client for asyncio speaks to a service. {BY}.
+
+{_listed(own)}
+"""
+'''
+
+
+def _listed(names: list[str]) -> str:
+    return "\n".join(f"- `{name}`" for name in names)
+
+
+def _documented(module: str, source: str) -> str:
+    """The twin of a module with what it was written from."""
+    first, _, rest = source.partition("\n")
     title = first.strip('"').rstrip(".")
     return f'"""{title}.\n\nFor asyncio. {BY} from `umbel_client.{module}`.\n"""\n{rest}'
-
-
-def _waits(function: ast.FunctionDef) -> bool:
-    names = {ast.unparse(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
-    return bool(
-        names
-        & {"self._driver.run", "self.apply", "self._driver.close", "LocalService", "self.close"}
-    )
-
-
-_REPLACED = {
-    "self._driver.run(": "await self._driver.run(",
-    "self.apply(": "await self.apply(",
-    "self._driver.close()": "await self._driver.aclose()",
-    "self.close()": "await self.aclose()",
-    "def close(": "def aclose(",
-    "def __enter__(": "async def __aenter__(",
-    "def __exit__(": "def __aexit__(",
-    "A `with`": "An `async with`",
-    "service = LocalService(": "service = await asyncio.to_thread(LocalService, ",
-    "self._service.stop()": "await asyncio.to_thread(self._service.stop)",
-    "Methods[Tree]": "Methods[Coroutine[Any, Any, Tree]]",
-    "import os\nfrom collections.abc import Mapping, Sequence\nfrom types": (
-        "import asyncio\nimport os\nfrom collections.abc import Coroutine, Mapping, Sequence\n"
-        "from types"
-    ),
-    "Threads may share a client.": "Tasks of one event loop may share a client.",
-}
 
 
 def write() -> None:
@@ -430,10 +374,9 @@ def write() -> None:
     for path, text in expected.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
-    for folder in WRITTEN:
-        for path in (PACKAGE / folder).glob("*.py"):
-            if path not in expected:
-                path.unlink()
+    for path in WRITTEN.rglob("*.py"):
+        if path not in expected:
+            path.unlink()
 
 
 if __name__ == "__main__":

@@ -13,9 +13,10 @@ from pydantic_core import to_json
 
 from app.http.dependencies import Service, is_id
 from app.http.problems import Refused, refused_at
+from models.roles import role_of
 from workers.artifacts.datasets import Dataset
-from workers.formats import catalogue, roles
-from workers.formats.inline import TREES, LongList, shapes_of_list
+from workers.formats import catalogue
+from workers.formats.inline import LongList, shapes_of_list
 
 JOBS = frozenset({"base"})
 
@@ -71,9 +72,9 @@ def resolve(
 
 def _add_shape(resolved: ResolvedInputs, role: str, dataset: Dataset | None) -> None:
     """Note the shape of the input, as far as that of the dataset says it."""
-    if dataset is None or dataset.shape is None or role in TREES:
+    if dataset is None or dataset.shape is None or role_of(role).tree:
         return
-    if role in roles.COLUMN or role in roles.TABLE:
+    if role_of(role).column or role_of(role).table:
         resolved.shapes[role] = dataset.shape[:1]
     elif len(dataset.shape) >= 2:
         resolved.shapes[role] = dataset.shape
@@ -81,7 +82,7 @@ def _add_shape(resolved: ResolvedInputs, role: str, dataset: Dataset | None) -> 
 
 def ids(value: str | list[Any] | LongList, role: str) -> TypeGuard[list[str]]:
     """Whether `value` is a list of ids rather than of rows or values."""
-    if role in roles.COLUMN or not isinstance(value, list):
+    if role_of(role).column or not isinstance(value, list):
         return False
     return bool(value) and all(isinstance(item, str) and is_id(item, "ds") for item in value)
 
@@ -96,7 +97,7 @@ def _check_reference(
     service: Service, tenant: str, role: str, value: str, images: Collection[str]
 ) -> Dataset | None:
     """The dataset; None for references to other things."""
-    if role in TREES and not is_id(value, "ds"):
+    if role_of(role).tree and not is_id(value, "ds"):
         if not is_id(value, "tr") or service.trees.record(tenant, value) is None:
             raise _refused("unknown-input", role, f"Input {role!r}: there is no tree {value!r}.")
         return None
@@ -140,14 +141,14 @@ def _check_dataset(dataset: Dataset, role: str, *, images: bool) -> None:
         )
     if dataset.format in catalogue.LABELLED:
         return
-    if (dataset.role in roles.TABLE) != (role in roles.TABLE) and dataset.role is not None:
+    if dataset.role is not None and role_of(dataset.role).table != role_of(role).table:
         raise _refused(
             "wrong-role",
             role,
             f"Dataset {dataset.id!r} was uploaded as {dataset.role}, which cannot be used as "
             f"{role}: upload it again with ?role={role}.",
         )
-    if role in roles.TABLE:
+    if role_of(role).table:
         if dataset.role is None:
             raise _refused(
                 "wrong-role",
@@ -155,7 +156,7 @@ def _check_dataset(dataset: Dataset, role: str, *, images: bool) -> None:
                 f"Dataset {dataset.id!r} was uploaded without a role; upload it with ?role={role}.",
             )
         return
-    if dataset.role is not None and (dataset.role in roles.COLUMN) != (role in roles.COLUMN):
+    if dataset.role is not None and role_of(dataset.role).column != role_of(role).column:
         raise _refused(
             "wrong-role",
             role,
@@ -165,7 +166,7 @@ def _check_dataset(dataset: Dataset, role: str, *, images: bool) -> None:
     if dataset.shape is None:
         return
     shape = " x ".join(str(length) for length in dataset.shape) or "a single value"
-    if role in roles.COLUMN:
+    if role_of(role).column:
         several = role in ("labels", "hierarchy") and dataset.format in catalogue.SEVERAL
         one = len(dataset.shape) == 1 or (len(dataset.shape) == 2 and dataset.shape[1] == 1)
         if not one and not several:

@@ -4,17 +4,19 @@
 
     tree = Umbel().run("l2h", logits=logits, names=names)
 
-Start with `client`, which has `Umbel`; `aio` has the same for asyncio, written by a script.
+Start with `client`, which has `Umbel`.
 
-- `client`, `tree`, `tree_parts`, `job`, `dataset`, `model`, `edition`, `share`, `results`: what a
-  user holds; `artifact`: the base of `comparison`, `calibration`, `drift`, `heatmap`, `map`,
-  `naming` and `attachment`
-- `methods`, `catalogue`, `problems`: written from the service's catalogue and its problems
-- `inputs`, `frames`, `encodings`, `imports`: from a value of the caller to bytes
-- `core`: operations, written once, and the two drivers that run them
+- `client`, `lists`, `tree`, `job`, `dataset`, `model`, `edition`, `share`, `results`: what a user
+  holds; `tree_parts`, `tree_forms`, `tree_work`: parts of `tree`
+- `held`: the base of what the service keeps; `artifact`: that of `comparison`, `calibration`,
+  `drift`, `heatmap`, `map`, `naming` and `attachment`
+- `methods`, `problems`: the methods as functions, and an exception for each type of problem
+- `inputs`, `items`, `frames`, `encodings`, `imports`: from a value of the caller to bytes
+- `core`: requests until they are answered, uploads, waiting, runs
 - `errors`, `progress`, `display`, `shapes`, `packages`, `settings`, `version`: what the rest uses
 - `commands`: the command line on files; `assistants`: the same as tools for assistants
 - `local`, `keeper`: a service of one's own; `sklearn`: the face for scikit-learn
+- `_written`: the same for asyncio, and what follows from the service's code, written by a script
 """
 
 from importlib import import_module
@@ -52,19 +54,19 @@ from umbel_client.tree import Tree
 from umbel_client.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from umbel_client.aio.attachment import AsyncAttachment
-    from umbel_client.aio.calibration import AsyncCalibration
-    from umbel_client.aio.client import AsyncUmbel
-    from umbel_client.aio.comparison import AsyncComparison
-    from umbel_client.aio.dataset import AsyncDataset
-    from umbel_client.aio.drift import AsyncDrift
-    from umbel_client.aio.edition import AsyncEdition
-    from umbel_client.aio.heatmap import AsyncHeatmap
-    from umbel_client.aio.job import AsyncJob
-    from umbel_client.aio.map import AsyncMap
-    from umbel_client.aio.model import AsyncModel
-    from umbel_client.aio.naming import AsyncNaming
-    from umbel_client.aio.tree import AsyncTree
+    from umbel_client._written.aio.attachment import AsyncAttachment
+    from umbel_client._written.aio.calibration import AsyncCalibration
+    from umbel_client._written.aio.client import AsyncUmbel
+    from umbel_client._written.aio.comparison import AsyncComparison
+    from umbel_client._written.aio.dataset import AsyncDataset
+    from umbel_client._written.aio.drift import AsyncDrift
+    from umbel_client._written.aio.edition import AsyncEdition
+    from umbel_client._written.aio.heatmap import AsyncHeatmap
+    from umbel_client._written.aio.job import AsyncJob
+    from umbel_client._written.aio.map import AsyncMap
+    from umbel_client._written.aio.model import AsyncModel
+    from umbel_client._written.aio.naming import AsyncNaming
+    from umbel_client._written.aio.tree import AsyncTree
 
 __all__ = [
     "AsyncAttachment",
@@ -116,25 +118,10 @@ __all__ = [
     "__version__",
 ]
 
-_FOR_ASYNCIO = {
-    "AsyncUmbel": "client",
-    "AsyncAttachment": "attachment",
-    "AsyncCalibration": "calibration",
-    "AsyncComparison": "comparison",
-    "AsyncDataset": "dataset",
-    "AsyncDrift": "drift",
-    "AsyncEdition": "edition",
-    "AsyncHeatmap": "heatmap",
-    "AsyncJob": "job",
-    "AsyncMap": "map",
-    "AsyncModel": "model",
-    "AsyncNaming": "naming",
-    "AsyncTree": "tree",
-}
-
 
 def __getattr__(name: str) -> Any:
     """The classes for asyncio, which takes longer to load than the client, when one is used."""
-    if name in _FOR_ASYNCIO:
-        return getattr(import_module(f"umbel_client.aio.{_FOR_ASYNCIO[name]}"), name)
+    if name in __all__ and name.startswith("Async"):
+        kind = name.removeprefix("Async").lower().replace("umbel", "client")
+        return getattr(import_module(f"umbel_client._written.aio.{kind}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,68 +1,98 @@
-"""What the service keeps of work on a tree: read in its forms, saved, described and removed."""
+"""What is made of a tree, and comparisons: work that is kept beside its job."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Self
 
 from umbel_client import shapes
-from umbel_client.core import trees, uploads
-from umbel_client.core.changes import KEPT, Kept, changed
-from umbel_client.core.drivers import Driver
+from umbel_client.core.connection import Connection
+from umbel_client.core.events import Waiting
+from umbel_client.core.messages import Reply, json_of
+from umbel_client.core.runs import done
+from umbel_client.errors import UmbelWarning
+from umbel_client.held import Held
+from umbel_client.inputs import Inputs
 
 
-class Artifact:
+class Artifact(Held):
     """The base of calibrations, comparisons, drifts, heatmaps, maps, namings and attachments.
 
-    Every call raises ProblemError for a refusal, ConnectionFailed, and UnexpectedResponse.
-
-    body : as the service describes it.
+    Its name, description and tags are those of its job.
     """
 
-    _collection: ClassVar[str]
-    """Its kind in addresses."""
     _part: ClassVar[str] = ""
     """What `save` writes unless another part is named; "": the thing itself."""
+    _lists: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    """Lists that are read with it once it has succeeded: by attribute the part of the address and
+    the field that has them. They are empty until then, and where it was listed."""
 
-    def __init__(self, driver: Driver, body: Mapping[str, Any]) -> None:
-        self._driver = driver
-        self.body = dict(body)
+    def __init__(self, connection: Connection, body: Mapping[str, Any]) -> None:
+        super().__init__(connection, body)
+        for name in self._lists:
+            setattr(self, name, list(self.body.pop(name, ())))
 
-    @property
-    def id(self) -> str:
-        """Its id, whose first letters say what it is."""
-        return str(self.body["id"])
+    @classmethod
+    def _made(
+        cls,
+        connection: Connection,
+        tree: str,
+        inputs: Inputs,
+        fields: Mapping[str, Any],
+        waiting: Waiting,
+    ) -> Self:
+        """One of a tree; UmbelWarning for each of its warnings. Raises as
+        `umbel_client.core.runs.done`.
+        """
+        path = f"/v1/trees/{tree}/{cls._collection}"
+        answer = done(connection, path, inputs, fields, waiting)
+        made = json_of(answer, "id") if isinstance(answer, Reply) else answer.accepted
+        artifact = cls._read(connection, str(made["id"]))
+        for sentence in artifact.warnings:
+            warnings.warn(sentence, UmbelWarning, stacklevel=2)
+        return artifact
 
-    @property
-    def name(self) -> str | None:
-        """Its name."""
-        name: str | None = self.body.get("name")
-        return name
+    @classmethod
+    def _read(cls, connection: Connection, held_id: str, *, whole: bool = True) -> Self:
+        """whole : whether its lists and other parts are read, too."""
+        path = f"/v1/{cls._collection}/{held_id}"
+        body = connection.described(path, *cls._needed)
+        parts: Mapping[str, Any] = {}
+        if whole and body["status"] == "succeeded":
+            parts = cls._parts(connection, path, body)
+        return cls(connection, {**body, **parts})
 
-    @property
-    def description(self) -> str | None:
-        """What users say of it."""
-        description: str | None = self.body.get("description")
-        return description
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """Its tags."""
-        return tuple(self.body.get("tags") or ())
+    @classmethod
+    def _parts(cls, connection: Connection, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """What is read with one that has succeeded. body : as the service describes it."""
+        del body
+        parts = {}
+        for name, (part, field) in cls._lists.items():
+            found = connection.described(f"{path}/{part}", field)
+            parts[name] = found[field]
+        return parts
 
     @property
     def status(self) -> str:
         """When it was read: `queued`, `running`, `succeeded`, `failed`, ...."""
         return str(self.body["status"])
 
-    def content(self, form: str, **query: Any) -> bytes:
-        """Any form as the service gives it, by the ending of its address:
-        `content(".svg", px=800)`, `content("/nodes.csv")`.
-        """
-        path = f"/v1/{self._collection}/{self.id}{form}"
-        return self._driver.run(trees.raw(path, query))
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is missing, approximated or not promised, and why."""
+        return tuple(self.body.get("warnings") or ())
+
+    @property
+    def _result(self) -> dict[str, Any]:
+        """What is known of it; empty until it has succeeded."""
+        return self.body.get("result") or {}
+
+    @property
+    def _described_at(self) -> str:
+        return f"/v1/jobs/{self.body['job']}"
 
     def save(self, path: str | os.PathLike[str], part: str | None = None, **query: Any) -> None:
         """Write it to a file, in the form of its ending, such as .json, .csv, .svg, .png or .pdf.
@@ -74,24 +104,13 @@ class Artifact:
         """
         suffix = Path(path).suffix or ".json"
         form = f"/{part or self._part}{suffix}" if part or self._part else suffix
-        own = f"/v1/{self._collection}/{self.id}{form}"
-        shapes.written(self._driver.run(trees.raw(own, query)), Path(path))
+        content = self._connection.raw(f"{self._path}{form}", query)
+        shapes.written(content, Path(path))
 
-    def update(
-        self,
-        *,
-        name: str | Literal[Kept.KEPT] | None = KEPT,
-        description: str | Literal[Kept.KEPT] | None = KEPT,
-        tags: Sequence[str] | Literal[Kept.KEPT] | None = KEPT,
-    ) -> None:
-        """Change name, description or tags, which are those of its job; what is left out stays,
-        None removes.
+    def __repr__(self) -> str:
+        shown = self._in_words() if self._result else self.status
+        return f"<{type(self).__name__} {self.id}: {shown}>"
 
-        tags : all of them, in place of the earlier ones.
-        """
-        body = self._driver.run(changed(f"/v1/jobs/{self.body['job']}", name, description, tags))
-        self.body |= {field: body[field] for field in ("name", "description", "tags")}
-
-    def delete(self) -> None:
-        """Remove it from the service; the tree stays."""
-        self._driver.run(uploads.removed(f"/v1/{self._collection}/{self.id}"))
+    def _in_words(self) -> str:
+        """What is shown of one that has succeeded."""
+        return self.status

@@ -7,7 +7,6 @@ machine (`x.npz:member` for one array of several), an id of the service, or a li
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import wraps
@@ -16,11 +15,10 @@ from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
-from umbel_client.catalogue import METHODS
 from umbel_client.client import Umbel
 from umbel_client.commands.values import input_of
 from umbel_client.errors import InputError, UmbelError
-from umbel_client.methods import Methods
+from umbel_client.methods import METHODS, documentation
 from umbel_client.version import VERSION
 
 Value: TypeAlias = str | list[Any]
@@ -63,14 +61,14 @@ class _Tools:
     def methods(self, method: str | None = None) -> dict[str, Any]:
         """The methods that can be run, or what one of them takes: its inputs and parameters."""
         if method is None:
-            return {name: _documentation(name).partition("\n")[0] for name in METHODS}
+            return {name: documentation(name).partition("\n")[0] for name in METHODS}
         if method not in METHODS:
             raise InputError("method", f"there is no {method!r}; there are {', '.join(METHODS)}.")
         facts = METHODS[method]
         return {
             "inputs": list(facts.inputs),
             "params": list(facts.params),
-            "documentation": _documentation(method),
+            "documentation": documentation(method),
         }
 
     def upload(
@@ -200,7 +198,3 @@ def _telling(tool: Callable[P, R]) -> Callable[P, R]:
 
 def _input(role: str, value: Value) -> Any:
     return input_of(role, value) if isinstance(value, str) else value
-
-
-def _documentation(method: str) -> str:
-    return inspect.getdoc(getattr(Methods, method.replace("-", "_"))) or ""

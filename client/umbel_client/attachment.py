@@ -2,51 +2,28 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Literal
 
-import numpy as np
-
-from umbel_client import frames
 from umbel_client.artifact import Artifact
-from umbel_client.core import trees
-from umbel_client.core.drivers import Driver
-from umbel_client.encodings import Payload, Pieces
 from umbel_client.errors import InputError
-from umbel_client.inputs import Converted, Inline, Input, converted
-
-ROLE = "items"
-Items: TypeAlias = "Input | Mapping[str, Sequence[Any]]"
-"""Columns by their names, a data frame, a list of objects, or a path, id or dataset."""
-
-_SCALARS = (str, int, float, bool, type(None))
 
 
 class Attachment(Artifact):
     """The items of a tree, a row for each of its rows or leaves.
 
-    body : the attachment as the service describes it. columns : its columns, each with `name`,
-    `kind` and what it holds; empty until it has succeeded.
+    columns : its columns, each with `name`, `kind` and what it holds; empty until it has succeeded.
     """
 
     _collection = "attachments"
-
-    def __init__(self, driver: Driver, body: Mapping[str, Any]) -> None:
-        super().__init__(driver, body)
-        self.columns: list[dict[str, Any]] = list(self.body.pop("columns", ()))
+    _lists = {"columns": ("columns", "items")}
+    columns: list[dict[str, Any]]
 
     @property
     def basis(self) -> str | None:
         """What items are ordered by: `features` or `logits` of the fit, or None."""
-        basis: str | None = (self.body.get("result") or {}).get("basis")
+        basis: str | None = self._result.get("basis")
         return basis
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What is missing, and why."""
-        return tuple(self.body["warnings"])
 
     def examples(
         self,
@@ -58,8 +35,8 @@ class Attachment(Artifact):
     ) -> list[dict[str, Any]]:
         """Items under a node, as of `tree.examples`."""
         query = {"by": by, "n": n, "seed": seed}
-        path = f"/v1/attachments/{self.id}/nodes/{node}/examples"
-        body = self._driver.run(trees.described(path, "items", query=query))
+        path = f"{self._path}/nodes/{node}/examples"
+        body = self._connection.described(path, "items", query=query)
         return list(body["items"])
 
     def values(self, column: int | str) -> list[dict[str, Any]]:
@@ -68,8 +45,8 @@ class Attachment(Artifact):
 
         column : its name or number. Raises InputError for a name that no column has.
         """
-        path = f"/v1/attachments/{self.id}/columns/{self._number(column)}/nodes"
-        body = self._driver.run(trees.described(path, "items"))
+        path = f"{self._path}/columns/{self._number(column)}/nodes"
+        body = self._connection.described(path, "items")
         return list(body["items"])
 
     def matches(
@@ -95,20 +72,20 @@ class Attachment(Artifact):
             "low": low,
             "high": high,
         }
-        path = f"/v1/attachments/{self.id}/matches"
-        body = self._driver.run(trees.described(path, "items", query=query))
+        path = f"{self._path}/matches"
+        body = self._connection.described(path, "items", query=query)
         return list(body["items"])
 
     def item(self, item: int) -> dict[str, Any]:
         """The `values` of an item by column, and its `leaf`."""
-        path = f"/v1/attachments/{self.id}/items/{item}"
-        return self._driver.run(trees.described(path, "item", "values"))
+        path = f"{self._path}/items/{item}"
+        return self._connection.described(path, "item", "values")
 
     def image(self, item: int, column: int | str) -> bytes:
         """The file of an image. Raises InputError for a name that no column has."""
         number = self._number(column)
-        path = f"/v1/attachments/{self.id}/items/{item}/images/{number}"
-        return self._driver.run(trees.raw(path))
+        path = f"{self._path}/items/{item}/images/{number}"
+        return self._connection.raw(path)
 
     def _number(self, column: int | str) -> int:
         if isinstance(column, int):
@@ -122,67 +99,4 @@ class Attachment(Artifact):
     def __repr__(self) -> str:
         names = ", ".join(f"{each['name']} ({each['kind']})" for each in self.columns[:5])
         more = f" and {len(self.columns) - 5} more" if len(self.columns) > 5 else ""
-        return f"<Attachment {self.id}: {names or self.body['status']}{more}>"
-
-
-def converted_items(value: Items) -> Converted:
-    """Items in the form in which they travel: what is not a file or stored becomes JSON lines.
-
-    Raises InputError for columns of different lengths, and for values that are neither texts,
-    numbers, dates, truths nor missing; images are given as a zip, Arrow or Parquet file.
-    """
-    if isinstance(value, Mapping):
-        columns = {str(name): _values(column) for name, column in value.items()}
-    elif frames.is_frame(value):
-        columns = frames.columns_of(ROLE, value)
-    elif isinstance(value, (list, tuple)) and all(isinstance(row, Mapping) for row in value):
-        names = dict.fromkeys(str(name) for row in value for name in row)
-        columns = {name: [row.get(name) for row in value] for name in names}
-    else:
-        found = converted(ROLE, value)
-        if isinstance(found, (list, Inline)) or (
-            isinstance(found, Payload) and found.query.get("role") != ROLE
-        ):
-            raise InputError(ROLE, "a table with named columns is needed.")
-        return found
-    lengths = {name: len(column) for name, column in columns.items()}
-    if not columns or not max(lengths.values()):
-        raise InputError(ROLE, "there are no rows.")
-    if len(set(lengths.values())) > 1:
-        raise InputError(ROLE, f"the columns have different lengths: {lengths}.")
-    plain = [
-        [_plain(name, at, cell) for at, cell in enumerate(column)]
-        for name, column in columns.items()
-    ]
-    lines = [
-        json.dumps(dict(zip(columns, row, strict=True)), allow_nan=False)
-        for row in zip(*plain, strict=True)
-    ]
-    return Payload(
-        Pieces.of("\n".join([*lines, ""]).encode()), "application/x-ndjson", {"role": ROLE}
-    )
-
-
-def _values(column: Any) -> list[Any]:
-    if frames.is_column(column):
-        return frames.values_of(ROLE, column)
-    if isinstance(column, str):
-        raise InputError(ROLE, "a column is a list with a value for each row, not a text.")
-    return list(column.tolist() if isinstance(column, np.ndarray) else column)
-
-
-def _plain(name: str, row: int, value: Any) -> Any:
-    """A value as JSON has it; None for one that is missing or not finite."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if frames.is_missing(value) or (isinstance(value, float) and not math.isfinite(value)):
-        return None
-    if isinstance(value, _SCALARS):
-        return value
-    if hasattr(value, "isoformat"):
-        return value.isoformat()
-    raise InputError(
-        ROLE,
-        f"column {name!r} has a value of type {type(value).__name__} at row {row}; accepted are "
-        "texts, numbers, dates, truths and None. Images are given as a file: zip, Arrow, Parquet.",
-    )
+        return f"<{type(self).__name__} {self.id}: {names or self.status}{more}>"

@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from umbel_client.artifact import Artifact
-from umbel_client.core.drivers import Driver
 from umbel_client.packages import package
 
 
 class Calibration(Artifact):
     """What held-out rows tell of a tree's answers; `tree.predict(rows, calibration=...)` uses it.
 
-    body : the calibration as the service describes it. curve : a step for each threshold:
-    `threshold`, `coverage`, `error`, `depth`; empty until it has succeeded. groups : its
+    curve : a step for each threshold: `threshold`, `coverage`, `error`, `depth`. groups : its
     thresholds, with `node`, `name`, `n_rows`, `promised`. suspects : rows whose labels look wrong,
     siblings first: `row`, `label_name`, `likely_name`, `of_label`, `of_likely` and more. pairs :
     classes and sibling subtrees that more data would tell apart better, by falling `gain`:
-    `node_name`, `other_name`, `n_rows`, `n_confused`, `rate`, `expected` and more.
+    `node_name`, `other_name`, `n_rows`, `n_confused`, `rate`, `expected` and more. All are empty
+    until it has succeeded.
     """
 
     _collection = "calibrations"
     _part = "curve"
-
-    def __init__(self, driver: Driver, body: Mapping[str, Any]) -> None:
-        super().__init__(driver, body)
-        self.curve: list[dict[str, Any]] = list(self.body.pop("curve", ()))
-        self.groups: list[dict[str, Any]] = list(self.body.pop("groups", ()))
-        self.suspects: list[dict[str, Any]] = list(self.body.pop("suspects", ()))
-        self.pairs: list[dict[str, Any]] = list(self.body.pop("pairs", ()))
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What is not promised, and why."""
-        return tuple(self.body["warnings"])
+    _lists = {
+        "curve": ("curve", "steps"),
+        "groups": ("groups", "items"),
+        "suspects": ("suspects", "items"),
+        "pairs": ("pairs", "items"),
+    }
+    curve: list[dict[str, Any]]
+    groups: list[dict[str, Any]]
+    suspects: list[dict[str, Any]]
+    pairs: list[dict[str, Any]]
 
     @property
     def alpha(self) -> float | None:
@@ -52,19 +48,14 @@ class Calibration(Artifact):
         return self._known("area")
 
     def _known(self, name: str) -> float | None:
-        result = self.body.get("result") or {}
-        value = result.get(name)
+        value = self._result.get(name)
         return None if value is None else float(value)
 
     def to_pandas(self) -> Any:
         """The curve as a pandas.DataFrame. Raises MissingPackage."""
         return package("pandas", "Calibration.to_pandas()").DataFrame(self.curve)
 
-    def __repr__(self) -> str:
-        result = self.body.get("result")
-        if result is None:
-            return f"<Calibration {self.id}: {self.body['status']}>"
-        return (
-            f"<Calibration {self.id}: {result['loss']} at most {result['alpha']:g}, "
-            f"{result['per']}, {result['n_rows']} rows>"
-        )
+    def _in_words(self) -> str:
+        result = self._result
+        kept = f"{result['loss']} at most {result['alpha']:g}, {result['per']}"
+        return f"{kept}, {result['n_rows']} rows"

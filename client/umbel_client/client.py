@@ -11,11 +11,14 @@ from umbel_client import imports
 from umbel_client.attachment import Attachment
 from umbel_client.calibration import Calibration
 from umbel_client.comparison import Comparison
-from umbel_client.core import editions, runs, trees, uploads, waiting
-from umbel_client.core.drivers import Driver
-from umbel_client.core.expiry import Expiry, expiry
-from umbel_client.core.runs import Run, RunOptions
-from umbel_client.core.waiting import Waiting
+from umbel_client.core import runs
+from umbel_client.core.connection import Connection
+from umbel_client.core.events import Waiting
+from umbel_client.core.fields import Expiry, in_query, new_work
+from umbel_client.core.messages import Reply, Request, given, json_of, new_key, post
+from umbel_client.core.requests import Run
+from umbel_client.core.uploads import uploaded
+from umbel_client.core.waiting import awaited, followed, job_of
 from umbel_client.dataset import Dataset
 from umbel_client.drift import Drift
 from umbel_client.edition import Edition
@@ -23,6 +26,7 @@ from umbel_client.errors import InputError
 from umbel_client.heatmap import Heatmap
 from umbel_client.inputs import Input, Reference, converted
 from umbel_client.job import Job
+from umbel_client.lists import Lists
 from umbel_client.local import LocalService
 from umbel_client.map import Map
 from umbel_client.methods import Methods
@@ -33,8 +37,10 @@ from umbel_client.settings import settings_of
 from umbel_client.share import Share
 from umbel_client.tree import Tree
 
+_IMPORT_TIMEOUT_S = 120.0
 
-class Umbel:
+
+class Umbel(Lists):
     """A client of one service.
 
     Nothing is sent before the first call. A `with` statement closes the connections.
@@ -50,7 +56,7 @@ class Umbel:
     """
 
     def __init__(self, url: str | None = None, key: str | None = None, *, retries: int = 5) -> None:
-        self._driver = Driver(settings_of(url, key, retries))
+        super().__init__(Connection(settings_of(url, key, retries)))
         self._service: LocalService | None = None
 
     @classmethod
@@ -76,7 +82,7 @@ class Umbel:
     @property
     def url(self) -> str:
         """The service's address."""
-        return self._driver.settings.url
+        return self._connection.settings.url
 
     @property
     def methods(self) -> Methods[Tree]:
@@ -108,7 +114,7 @@ class Umbel:
         preprocess : steps that prepare the features. then : a method for the logits that the first
         one gives. support : resample, to see how often each cluster comes back. name_by : name
         nodes by an input. name, description, tags : of the job, its tree and its model. webhook :
-        an address that is told of the end. expires_at : when the job, its tree and its model may be
+        an address that hears of the end. expires_at : when the job, its tree and its model may be
         removed, as a datetime or RFC 3339, with the offset. wait_s : the most seconds to wait;
         None: as long as it takes. progress : see `Progress`.
 
@@ -117,11 +123,11 @@ class Umbel:
         Raises InputError before anything is sent, the problem of a failed job, JobCancelled,
         WaitTimeout, UploadInterrupted. UmbelWarning for what the method approximated.
         """
-        said = (name, description, trees.tags_of(tags) or None)
-        options = RunOptions(preprocess, then, support, name_by, *said, webhook, expiry(expires_at))
-        how = Waiting(wait_s, progress, method)
-        job = self._driver.run(runs.ran(method, inputs_and_params, params or {}, options, how))
-        return Tree(self._driver, self._driver.run(trees.result_facts(job)))
+        work = new_work(name, description, tags, webhook, expires_at)
+        steps = {"preprocess": preprocess, "then": then, "support": support, "name_by": name_by}
+        options, how = {**steps, **work}, Waiting(wait_s, progress, method)
+        job = runs.ran(self._connection, method, inputs_and_params, params or {}, options, how)
+        return Tree._of(self._connection, job)
 
     def submit(
         self,
@@ -141,11 +147,12 @@ class Umbel:
         **inputs_and_params: Any,
     ) -> Job:
         """Begin a run and give its job at once; arguments and exceptions as of `run`."""
-        said = (name, description, trees.tags_of(tags) or None)
-        options = RunOptions(preprocess, then, support, name_by, *said, webhook, expiry(expires_at))
-        how = Waiting(None, progress, method)
-        job = runs.submitted(method, inputs_and_params, params or {}, options, how)
-        return Job(self._driver, self._driver.run(job))
+        work = new_work(name, description, tags, webhook, expires_at)
+        steps = {"preprocess": preprocess, "then": then, "support": support, "name_by": name_by}
+        options, how = {**steps, **work}, Waiting(None, progress, method)
+        values = inputs_and_params
+        job = runs.submitted(self._connection, method, values, params or {}, options, how)
+        return Job(self._connection, job)
 
     def compare(
         self,
@@ -160,6 +167,7 @@ class Umbel:
         name: str | None = None,
         description: str | None = None,
         tags: Sequence[str] = (),
+        webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
         progress: Progress = None,
@@ -171,22 +179,21 @@ class Umbel:
         "then": ...}`. labels, hierarchy : the truth, for metrics (and for methods that take them).
         seeds : how often a method that draws is run. inputs : by role, `features=X`.
         keep_trees : whether the tree of each run, with its first seed, stays; the table names it.
-        expires_at : as of `run`.
+        name, description, tags, webhook, expires_at : as of `run`.
 
         A run that fails has its problem in the table. Raises as `run`.
         """
         values = {**inputs, "labels": labels, "hierarchy": hierarchy}
-        chosen = {"seeds": seeds, "metrics": metrics, "cut": cut, "name": name}
-        more = {
+        fields = {
+            "seeds": seeds,
+            "metrics": metrics,
+            "cut": cut,
             "keep_trees": keep_trees or None,
-            "description": description,
-            "tags": trees.tags_of(tags) or None,
-            "expires_at": expiry(expires_at),
+            **new_work(name, description, tags, webhook, expires_at),
         }
-        fields = runs.plain("cut", {**chosen, **more})
         how = Waiting(wait_s, progress, "comparing")
-        body = self._driver.run(runs.compared(compared, values, fields, how))
-        return Comparison(self._driver, body)
+        body = runs.compared(self._connection, compared, values, fields, how)
+        return Comparison(self._connection, body)
 
     def upload(
         self,
@@ -213,10 +220,10 @@ class Umbel:
         payload = converted(role, content)
         if isinstance(payload, (list, Reference)):
             raise InputError(role, "the service has this already; give it as an input.")
-        said = {"name": name, "description": description, "tag": trees.tags_of(tags) or None}
-        sendable = imports.payload_of(role, payload, said, expires_at)
-        body = self._driver.run(uploads.uploaded(sendable, progress, resume, dedupe=dedupe))
-        return Dataset(self._driver, body)
+        about = in_query(new_work(name, description, tags, None, expires_at))
+        sendable = imports.payload_of(role, payload, about)
+        body = uploaded(self._connection, sendable, progress, resume, dedupe=dedupe)
+        return Dataset(self._connection, body)
 
     def import_tree(
         self,
@@ -225,17 +232,26 @@ class Umbel:
         name: str | None = None,
         description: str | None = None,
         tags: Sequence[str] = (),
+        webhook: str | None = None,
+        expires_at: Expiry = None,
     ) -> Tree:
         """A tree made elsewhere: a ground truth, or another tool's.
 
         tree : Newick text, a linkage matrix of SciPy, class paths (`["animal/dog", ...]`), a
         mapping with `nodes` or d3's nested form, or a networkx.DiGraph from parents to children.
+        name, description, tags, webhook, expires_at : as of `run`.
 
         Raises InputError.
         """
         content, media_type = imports.tree_file(tree)
-        said = {"name": name, "description": description, "tag": trees.tags_of(tags) or None}
-        return Tree(self._driver, self._driver.run(trees.imported(content, media_type, said)))
+        query = given(in_query(new_work(name, description, tags, webhook, expires_at)))
+        headers = {"Content-Type": media_type, "Prefer": "wait=60", **new_key()}
+        request = Request("POST", "/v1/trees", query, headers, content, _IMPORT_TIMEOUT_S)
+        made = str(json_of(self._connection.send(request), "id")["id"])
+        if not made.startswith("job_"):
+            return Tree._read(self._connection, made)
+        job = followed(self._connection, made, Waiting(title="importing"))
+        return Tree._of(self._connection, job)
 
     def consensus(
         self,
@@ -250,6 +266,7 @@ class Umbel:
         name: str | None = None,
         description: str | None = None,
         tags: Sequence[str] = (),
+        webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
     ) -> Tree:
@@ -260,82 +277,80 @@ class Umbel:
         `median`. threshold : of `majority`, the share that must be exceeded. reference : a tree
         that is kept instead; `support` of its nodes is then the `share` of the trees or by
         `transfer`. match : `names`, `rows` or `auto`. common : leave out names that not all have.
-        expires_at : as of `run`.
+        name, description, tags, webhook, expires_at : as of `run`.
 
         Raises WaitTimeout, JobCancelled.
         """
         fields = {
-            "trees": [_tree_id(tree) for tree in alternatives],
+            "trees": [getattr(tree, "id", tree) for tree in alternatives],
             "rule": rule,
             "threshold": threshold,
-            "reference": None if reference is None else _tree_id(reference),
+            "reference": reference,
             "support": support,
             "match": match,
             "common": common,
-            "name": name,
-            "description": description,
-            "tags": trees.tags_of(tags) or None,
-            "expires_at": expiry(expires_at),
+            **new_work(name, description, tags, webhook, expires_at),
         }
         how = Waiting(wait_s, title="joining trees")
-        return Tree(self._driver, self._driver.run(trees.agreed(fields, how)))
+        answer = awaited(self._connection, "/v1/consensus", given(fields), how)
+        if isinstance(answer, Reply):
+            job = job_of(self._connection, json_of(answer, "tree", "job")["job"])
+        else:
+            job = answer.job
+        return Tree._of(self._connection, job)
 
     def tree(self, tree_id: str) -> Tree:
         """A tree that the service keeps."""
-        return Tree(self._driver, self._driver.run(trees.facts(tree_id)))
+        return Tree._read(self._connection, tree_id)
 
     def job(self, job_id: str) -> Job:
         """A job, with its state as it is now."""
-        return Job(self._driver, self._driver.run(waiting.job_of(job_id)))
+        return Job._read(self._connection, job_id)
 
     def dataset(self, dataset_id: str) -> Dataset:
         """A dataset that the service keeps."""
-        body = self._driver.run(trees.described(f"/v1/datasets/{dataset_id}", "id", "status"))
-        return Dataset(self._driver, body)
+        return Dataset._read(self._connection, dataset_id)
 
     def model(self, model_id: str) -> Model:
         """A model that the service keeps."""
-        body = self._driver.run(trees.described(f"/v1/models/{model_id}", "id", "inputs"))
-        return Model(self._driver, body)
+        return Model._read(self._connection, model_id)
 
     def comparison(self, comparison_id: str) -> Comparison:
         """A comparison, with its table if it has ended."""
-        body = self._driver.run(trees.described(f"/v1/comparisons/{comparison_id}", "id", "table"))
-        return Comparison(self._driver, body)
+        return Comparison._read(self._connection, comparison_id)
 
     def calibration(self, calibration_id: str) -> Calibration:
         """A calibration, with its curve, groups, suspects and pairs if it has succeeded."""
-        return Calibration(self._driver, self._driver.run(trees.calibration(calibration_id)))
+        return Calibration._read(self._connection, calibration_id)
 
     def drift(self, drift_id: str) -> Drift:
         """A drift, with its nodes and its picture if it has succeeded."""
-        return Drift(self._driver, self._driver.run(trees.drift(drift_id)))
-
-    def heatmap(self, heatmap_id: str) -> Heatmap:
-        """A heatmap, with its matrix and its picture if it has succeeded."""
-        return Heatmap(self._driver, self._driver.run(trees.heatmap(heatmap_id)))
+        return Drift._read(self._connection, drift_id)
 
     def naming(self, naming_id: str) -> Naming:
         """A naming, with its names if it has succeeded."""
-        return Naming(self._driver, self._driver.run(trees.naming(naming_id)))
+        return Naming._read(self._connection, naming_id)
 
     def attachment(self, attachment_id: str) -> Attachment:
         """An attachment, with its columns if it has succeeded."""
-        return Attachment(self._driver, self._driver.run(trees.attachment(attachment_id)))
+        return Attachment._read(self._connection, attachment_id)
+
+    def heatmap(self, heatmap_id: str) -> Heatmap:
+        """A heatmap, with its matrix and its picture if it has succeeded."""
+        return Heatmap._read(self._connection, heatmap_id)
 
     def map(self, map_id: str) -> Map:
         """A map of a tree's points."""
-        path = f"/v1/maps/{map_id}"
-        return Map(self._driver, self._driver.run(trees.described(path, "id", "result")))
+        return Map._read(self._connection, map_id)
 
     def edition(self, edition_id: str) -> Edition:
         """An edition of a tree."""
-        return Edition(self._driver, self._driver.run(editions.read(edition_id)))
+        return Edition._read(self._connection, edition_id)
 
     def share(self, share_id: str) -> Share:
         """A link that shows a tree, by its id `sh_...`, without its address."""
-        body = self._driver.run(trees.described(f"/v1/shares/{share_id}", "id", "expires_at"))
-        return Share(body, self._driver.settings.url)
+        body = self._connection.described(f"/v1/shares/{share_id}", "id", "expires_at")
+        return Share(body, self._connection.settings.url)
 
     def shared(self) -> dict[str, Any]:
         """What a link shows, to a client whose key is its token: the `tree`, and the `edition`,
@@ -343,188 +358,30 @@ class Umbel:
 
         Raises NotFound with another key.
         """
-        return self._driver.run(trees.described("/v1/shared", "tree", "expires_at"))
-
-    def jobs(
-        self,
-        *,
-        status: str | None = None,
-        method: str | None = None,
-        name: str | None = None,
-        tags: Sequence[str] = (),
-        words: str | None = None,
-        limit: int = 50,
-    ) -> list[Job]:
-        """The newest jobs, with a status, of a method, with a name, with all of the tags.
-
-        words : only those that have each of these words in their name, description, tags, id or
-        method, in any case; of the other lists, too.
-        """
-        query = trees.filters(tags, words, status=status, method=method, name=name)
-        bodies = self._driver.run(trees.listed("/v1/jobs", query, limit))
-        return [Job(self._driver, body) for body in bodies]
-
-    def datasets(
-        self,
-        *,
-        role: str | None = None,
-        name: str | None = None,
-        tags: Sequence[str] = (),
-        words: str | None = None,
-        limit: int = 50,
-    ) -> list[Dataset]:
-        """The newest datasets, of a role, with a name, with all of the tags."""
-        query = trees.filters(tags, words, role=role, name=name)
-        bodies = self._driver.run(trees.listed("/v1/datasets", query, limit))
-        return [Dataset(self._driver, body) for body in bodies]
-
-    def trees(
-        self,
-        *,
-        name: str | None = None,
-        tags: Sequence[str] = (),
-        words: str | None = None,
-        limit: int = 50,
-    ) -> list[dict[str, Any]]:
-        """The newest trees as the service lists them, without their nodes; `tree(id)` gives one.
-
-        name, tags : only those with this name, with all of the tags. words : as of `jobs`.
-        """
-        query = trees.filters(tags, words, name=name)
-        return self._driver.run(trees.listed("/v1/trees", query, limit))
-
-    def comparisons(
-        self,
-        *,
-        status: str | None = None,
-        name: str | None = None,
-        tags: Sequence[str] = (),
-        words: str | None = None,
-        limit: int = 50,
-    ) -> list[Comparison]:
-        """The newest comparisons, with a status, with a name, whose jobs have all of the tags."""
-        query = trees.filters(tags, words, status=status, name=name)
-        bodies = self._driver.run(trees.listed("/v1/comparisons", query, limit))
-        return [Comparison(self._driver, body) for body in bodies]
-
-    def calibrations(
-        self,
-        *,
-        status: str | None = None,
-        name: str | None = None,
-        tags: Sequence[str] = (),
-        words: str | None = None,
-        tree: str | None = None,
-        limit: int = 50,
-    ) -> list[Calibration]:
-        """The newest calibrations without curves and tables, with a status, with a name, whose
-        jobs have all of the tags, of the tree with this id."""
-        query = trees.filters(tags, words, status=status, name=name, tree=tree)
-        bodies = self._driver.run(trees.listed("/v1/calibrations", query, limit))
-        return [Calibration(self._driver, body) for body in bodies]
-
-    def drifts(
-        self,
-        *,
-        status: str | None = None,
-        name: str | None = None,
-        tags: Sequence[str] = (),
-        words: str | None = None,
-        tree: str | None = None,
-        limit: int = 50,
-    ) -> list[Drift]:
-        """The newest drifts without nodes and pictures, with a status, with a name, whose jobs have
-        all of the tags, of the tree with this id."""
-        query = trees.filters(tags, words, status=status, name=name, tree=tree)
-        bodies = self._driver.run(trees.listed("/v1/drifts", query, limit))
-        return [Drift(self._driver, body) for body in bodies]
-
-    def namings(
-        self,
-        *,
-        status: str | None = None,
-        name: str | None = None,
-        tags: Sequence[str] = (),
-        words: str | None = None,
-        tree: str | None = None,
-        limit: int = 50,
-    ) -> list[Naming]:
-        """The newest namings without names, with a status, with a name, whose jobs have all of
-        the tags, of the tree with this id."""
-        query = trees.filters(tags, words, status=status, name=name, tree=tree)
-        bodies = self._driver.run(trees.listed("/v1/namings", query, limit))
-        return [Naming(self._driver, body) for body in bodies]
-
-    def attachments(
-        self,
-        *,
-        status: str | None = None,
-        name: str | None = None,
-        tags: Sequence[str] = (),
-        words: str | None = None,
-        tree: str | None = None,
-        limit: int = 50,
-    ) -> list[Attachment]:
-        """The newest attachments without columns, with a status, with a name, whose jobs have
-        all of the tags, of the tree with this id."""
-        query = trees.filters(tags, words, status=status, name=name, tree=tree)
-        bodies = self._driver.run(trees.listed("/v1/attachments", query, limit))
-        return [Attachment(self._driver, body) for body in bodies]
-
-    def heatmaps(
-        self,
-        *,
-        status: str | None = None,
-        name: str | None = None,
-        tags: Sequence[str] = (),
-        words: str | None = None,
-        tree: str | None = None,
-        limit: int = 50,
-    ) -> list[Heatmap]:
-        """The newest heatmaps without matrices, with a status, with a name, whose jobs have all of
-        the tags, of the tree with this id."""
-        query = trees.filters(tags, words, status=status, name=name, tree=tree)
-        bodies = self._driver.run(trees.listed("/v1/heatmaps", query, limit))
-        return [Heatmap(self._driver, body) for body in bodies]
-
-    def maps(
-        self,
-        *,
-        status: str | None = None,
-        name: str | None = None,
-        tags: Sequence[str] = (),
-        words: str | None = None,
-        tree: str | None = None,
-        limit: int = 50,
-    ) -> list[Map]:
-        """The newest maps, with a status, with a name, whose jobs have all of
-        the tags, of the tree with this id."""
-        query = trees.filters(tags, words, status=status, name=name, tree=tree)
-        bodies = self._driver.run(trees.listed("/v1/maps", query, limit))
-        return [Map(self._driver, body) for body in bodies]
+        return self._connection.described("/v1/shared", "tree", "expires_at")
 
     def usage(self) -> dict[str, Any]:
         """What the tenant (`tenant`) and this key (`key`) use of what they may: `bytes`,
         `datasets`, `trees`, `jobs`, `queued` and `running` with `used` and `limit` (None: no
         limit), and `requests`."""
-        return self._driver.run(trees.described("/v1/usage", "tenant", "key"))
+        return self._connection.described("/v1/usage", "tenant", "key")
 
     def version(self) -> dict[str, str]:
         """The version of the API (`api`), of the service and of its Python."""
-        return self._driver.run(trees.described("/v1/version", "api", "service"))
+        return self._connection.described("/v1/version", "api", "service")
 
     def catalogue(self) -> dict[str, dict[str, Any]]:
         """The service's methods by id: inputs, parameters and outputs."""
-        body = self._driver.run(trees.described("/v1/methods", "items"))
+        body = self._connection.described("/v1/methods", "items")
         return {entry["id"]: entry for entry in body["items"]}
 
     def method(self, method_id: str) -> dict[str, Any]:
         """One method of the catalogue."""
-        return self._driver.run(trees.described(f"/v1/methods/{method_id}", "id", "params"))
+        return self._connection.described(f"/v1/methods/{method_id}", "id", "params")
 
     def webhook_secret(self) -> dict[str, Any]:
         """The `secret` that signs webhooks, and the `former` one."""
-        return self._driver.run(trees.described("/v1/webhook-secret", "secret"))
+        return self._connection.described("/v1/webhook-secret", "secret")
 
     def figure(
         self,
@@ -556,11 +413,11 @@ class Umbel:
             "paper": paper,
             "items": list(items),
         }
-        return self._driver.run(trees.figure(fields))
+        return self._connection.send(post("/v1/figures", given(fields))).content
 
     def close(self) -> None:
         """Close the connections, and end the service if this client started it."""
-        self._driver.close()
+        self._connection.close()
         if self._service is not None:
             self._service.stop()
             self._service = None
@@ -578,11 +435,7 @@ class Umbel:
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy calls the same service, but does not end it.
-        return {"_driver": self._driver, "_service": None}
+        return {"_connection": self._connection, "_service": None}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.url}>"
-
-
-def _tree_id(tree: Tree | str) -> str:
-    return tree if isinstance(tree, str) else tree.id

@@ -10,12 +10,10 @@ from umbel_client.packages import package
 
 
 class Comparison(Artifact):
-    """Several methods and seeds on the same data: means, spreads and times.
-
-    body : the comparison as the service describes it.
-    """
+    """Several methods and seeds on the same data: means, spreads and times."""
 
     _collection = "comparisons"
+    _needed = ("id", "status", "table")
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -60,7 +58,9 @@ class Comparison(Artifact):
         return package("pandas", "Comparison.to_pandas()").DataFrame(self.rows())
 
     def __repr__(self) -> str:
-        return f"<Comparison {self.id}: {', '.join(row['method'] for row in self.table)}>"
+        return (
+            f"<{type(self).__name__} {self.id}: {', '.join(row['method'] for row in self.table)}>"
+        )
 
     def _repr_html_(self) -> str:
         rows = self.rows()

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from umbel_client.core import trees, uploads
-from umbel_client.core.changes import KEPT, Kept, changed
-from umbel_client.core.drivers import Driver
 from umbel_client.errors import InputError
+from umbel_client.held import Held
 
 
-class Dataset:
+class Dataset(Held):
     """An uploaded array or table; give it wherever an input is taken.
 
-    Every call raises ProblemError for a refusal, ConnectionFailed, and UnexpectedResponse.
-
-    body : the dataset as the service describes it.
+    `content()` is the file as it was uploaded. Jobs that still wait for it fail when it is removed.
     """
 
-    def __init__(self, driver: Driver, body: Mapping[str, Any]) -> None:
-        self._driver = driver
-        self.body = dict(body)
-
-    @property
-    def id(self) -> str:
-        """The dataset's id, `ds_...`."""
-        return str(self.body["id"])
+    _collection = "datasets"
+    _form = "/content"
 
     @property
     def dimensions(self) -> tuple[int, ...] | None:
@@ -45,42 +34,20 @@ class Dataset:
 
     def refresh(self) -> None:
         """Read the dataset's state again."""
-        self.body = self._driver.run(trees.described(f"/v1/datasets/{self.id}", "id", "status"))
-
-    def content(self, form: str = "/content") -> bytes:
-        """The file as it was uploaded, or what the ending of an address names: `/statements`."""
-        return self._driver.run(trees.raw(f"/v1/datasets/{self.id}{form}"))
+        self.body = self._connection.described(self._path, *self._needed)
 
     def array(self) -> npt.NDArray[Any]:
         """The dataset as an array. Raises InputError unless it is a .npy file."""
         if self.body.get("format") != "npy":
             raise InputError(self.id, f"it is {self.body.get('format')}, not npy; use content().")
-        raw = self._driver.run(trees.raw(f"/v1/datasets/{self.id}/content"))
+        raw = self._connection.raw(f"{self._path}/content")
         return np.asarray(np.load(io.BytesIO(raw), allow_pickle=False))
 
     def statements(self) -> dict[str, Any]:
         """Of labels that were made from statements: these, as `statements`, and the `tree` that
         they are about. Raises NotFound for other datasets.
         """
-        path = f"/v1/datasets/{self.id}/statements"
-        return self._driver.run(trees.described(path, "tree", "statements"))
-
-    def update(
-        self,
-        *,
-        name: str | Literal[Kept.KEPT] | None = KEPT,
-        description: str | Literal[Kept.KEPT] | None = KEPT,
-        tags: Sequence[str] | Literal[Kept.KEPT] | None = KEPT,
-    ) -> None:
-        """Change name, description or tags of the dataset; what is left out stays, None removes.
-
-        tags : all of them, in place of the earlier ones.
-        """
-        self.body = self._driver.run(changed(f"/v1/datasets/{self.id}", name, description, tags))
-
-    def delete(self) -> None:
-        """Remove the dataset from the service; jobs that still wait for it fail."""
-        self._driver.run(uploads.removed(f"/v1/datasets/{self.id}"))
+        return self._connection.described(f"{self._path}/statements", "tree", "statements")
 
     def __repr__(self) -> str:
         lengths = " x ".join(map(str, self.dimensions or ())) or self.status

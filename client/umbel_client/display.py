@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from umbel_client.core import trees
-from umbel_client.core.drivers import Driver as BlockingDriver
-from umbel_client.core.steps import Settings
-from umbel_client.core.trees import TreeFacts
+from umbel_client.core.connection import Connection
+from umbel_client.core.facts import TreeFacts
+from umbel_client.core.messages import Settings
 
 NOTEBOOK_PX = 480
 
@@ -25,11 +24,11 @@ def title(facts: TreeFacts) -> str:
 
 def drawn(settings: Settings, tree_id: str) -> str:
     """The picture for a notebook, which shows an object without awaiting anything."""
-    driver = BlockingDriver(settings)
+    connection = Connection(settings)
     try:
-        return driver.run(trees.text(tree_id, ".svg", {"px": NOTEBOOK_PX}))
+        return connection.raw(f"/v1/trees/{tree_id}.svg", {"px": NOTEBOOK_PX}).decode()
     finally:
-        driver.close()
+        connection.close()
 
 
 def tree_html(facts: TreeFacts, page: str, svg: str | None, why: str = "") -> str:

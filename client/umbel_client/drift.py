@@ -6,50 +6,46 @@ from collections.abc import Mapping
 from typing import Any
 
 from umbel_client.artifact import Artifact
-from umbel_client.core.drivers import Driver
+from umbel_client.core.connection import Connection
 from umbel_client.packages import package
 
 
 class Drift(Artifact):
     """Two samples of rows compared in a tree; in a notebook it is its picture.
 
-    body : the drift as the service describes it. moves : the surest changes: `aspect`, `node`,
-    `name`, `direction`, `before`, `after`, `low`, `high`, `p_value` and more. nodes : every node
-    before and after. svg : the picture of all changes. All are empty until it has succeeded.
+    moves : the surest changes: `aspect`, `node`, `name`, `direction`, `before`, `after`, `low`,
+    `high`, `p_value` and more. nodes : every node before and after. svg : the picture of all
+    changes. All are empty until it has succeeded.
     """
 
     _collection = "drifts"
+    _lists = {"nodes": ("nodes", "items")}
+    nodes: list[dict[str, Any]]
 
-    def __init__(self, driver: Driver, body: Mapping[str, Any]) -> None:
-        super().__init__(driver, body)
-        self.nodes: list[dict[str, Any]] = list(self.body.pop("nodes", ()))
+    def __init__(self, connection: Connection, body: Mapping[str, Any]) -> None:
+        super().__init__(connection, body)
         self.svg = str(self.body.pop("svg", ""))
-        result = self.body.get("result") or {}
-        self.moves: list[dict[str, Any]] = list(result.get("moves", ()))
-        self.n_moves = int(result.get("n_moves", 0))
+        self.moves: list[dict[str, Any]] = list(self._result.get("moves", ()))
+        self.n_moves = int(self._result.get("n_moves", 0))
+
+    @classmethod
+    def _parts(cls, connection: Connection, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        parts = super()._parts(connection, path, body)
+        picture = connection.raw(f"{path}.svg")
+        return {**parts, "svg": picture.decode()}
 
     @property
     def moved(self) -> bool:
         """Whether any change was found."""
         return self.n_moves > 0
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What could not be compared, and why."""
-        return tuple(self.body["warnings"])
-
     def to_pandas(self) -> Any:
         """A pandas.DataFrame with a row for each node. Raises MissingPackage."""
         return package("pandas", "Drift.to_pandas()").DataFrame(self.nodes)
 
-    def __repr__(self) -> str:
-        result = self.body.get("result")
-        if result is None:
-            return f"<Drift {self.id}: {self.body['status']}>"
-        return (
-            f"<Drift {self.id}: {self.n_moves} changes from {result['n_reference']} to "
-            f"{result['n_batch']} rows>"
-        )
+    def _in_words(self) -> str:
+        sizes = f"from {self._result['n_reference']} to {self._result['n_batch']} rows"
+        return f"{self.n_moves} changes {sizes}"
 
     def _repr_svg_(self) -> str | None:
         return self.svg or None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
-from umbel_client.core import editions
-from umbel_client.core.drivers import Driver
-from umbel_client.core.editions import EditionState
+from umbel_client.core.connection import Connection
+from umbel_client.core.facts import EditionState
+from umbel_client.core.messages import Request, post
 
 
 class Edition:
@@ -20,9 +20,18 @@ class Edition:
     state : the edition as the service last described it.
     """
 
-    def __init__(self, driver: Driver, state: EditionState) -> None:
-        self._driver = driver
+    def __init__(self, connection: Connection, state: EditionState) -> None:
+        self._connection = connection
         self.state = state
+
+    @classmethod
+    def _read(cls, connection: Connection, edition_id: str) -> Self:
+        reply = connection.send(Request("GET", f"/v1/editions/{edition_id}"))
+        return cls(connection, EditionState.of(reply))
+
+    @property
+    def _path(self) -> str:
+        return f"/v1/editions/{self.id}"
 
     @property
     def id(self) -> str:
@@ -87,24 +96,26 @@ class Edition:
         operations : as of `POST /v1/editions/{id}/changes`: `{"op": "rename", "node": 3, "name":
         "flowers"}`.
         """
-        self.state = self._driver.run(editions.applied(self.state, operations))
+        headers = {"If-Match": self.state.etag}
+        change = post(f"{self._path}/changes", {"operations": list(operations)}, headers=headers)
+        self.state = EditionState.of(self._connection.send(change))
         return list(self.state.body["new_nodes"])
 
     def title(self, name: str | None) -> None:
         """Give the edition another name."""
-        self.state = self._driver.run(editions.renamed(self.id, name))
+        self.state = EditionState.of(self._connection.changed(self._path, {"name": name}))
 
     def refresh(self) -> None:
         """Read the edition again, with what others have changed."""
-        self.state = self._driver.run(editions.read(self.id))
+        self.state = EditionState.of(self._connection.send(Request("GET", self._path)))
 
     def history(self) -> list[dict[str, Any]]:
         """All changes, the newest first: `number`, `at`, `by`, `kind`, `operations`, `holds`."""
-        return self._driver.run(editions.listed(f"/v1/editions/{self.id}/history"))
+        return self._connection.listed(f"{self._path}/history")
 
     def delete(self) -> None:
         """Remove the edition with its history; the tree stays."""
-        self._driver.run(editions.removed(f"/v1/editions/{self.id}"))
+        self._connection.remove(self._path)
 
     def __repr__(self) -> str:
         called = f" {self.name!r}" if self.name else ""

@@ -14,6 +14,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from umbel_client.errors import InputError
+
+PART_BYTES = 32 << 20
+"""Length of a part of an upload, and of the largest content that goes in one request."""
+
 
 class Source(Protocol):
     """Bytes of known length that can be read more than once."""
@@ -74,7 +79,18 @@ class Payload:
 
     source: Source
     media_type: str | None = None
-    query: Mapping[str, str | int] = field(default_factory=dict)
+    query: Mapping[str, Any] = field(default_factory=dict)
+
+    def read(self, start: int, stop: int) -> bytes:
+        """The bytes from `start` to `stop`. Raises InputError for a file that has changed or cannot
+        be read."""
+        try:
+            content = self.source.read(start, stop)
+        except OSError as error:
+            raise InputError("content", f"the file cannot be read: {error.strerror}.") from None
+        if len(content) != stop - start:
+            raise InputError("content", "the file became shorter while it was uploaded.")
+        return content
 
 
 def npy(array: npt.NDArray[Any]) -> Payload:

@@ -9,26 +9,27 @@ import numpy as np
 import numpy.typing as npt
 
 from umbel_client.artifact import Artifact
-from umbel_client.core.drivers import Driver
+from umbel_client.core.connection import Connection
+from umbel_client.errors import UnexpectedResponse
 from umbel_client.packages import package
 
 
 class Heatmap(Artifact):
     """Clusters by their features, or by their distances; in a notebook it is its picture.
 
-    body : the heatmap as the service describes it. matrix : (n_rows, n_columns) float32, each value
-    to within 1/131,070 of the range from `low` to `high`. rows : from left to right in the tree,
-    each with its `node`, `size` and `name`. columns : the features, each with `column`, `name`,
-    `mean`, `deviation` and `between`; of distances the rows. merges : (n_columns - 1, 3) the tree
-    over the features: what is joined, by its place or the number of columns plus that of an earlier
-    merge, and at which distance; of distances none. svg : the picture, of at most 256 rows and
-    columns. All are empty until it has succeeded.
+    matrix : (n_rows, n_columns) float32, each value to within 1/131,070 of the range from `low` to
+    `high`. rows : from left to right in the tree, each with its `node`, `size` and `name`.
+    columns : the features, each with `column`, `name`, `mean`, `deviation` and `between`; of
+    distances the rows. merges : (n_columns - 1, 3) the tree over the features: what is joined, by
+    its place or the number of columns plus that of an earlier merge, and at which distance; of
+    distances none. svg : the picture, of at most 256 rows and columns. All are empty until it has
+    succeeded.
     """
 
     _collection = "heatmaps"
 
-    def __init__(self, driver: Driver, body: Mapping[str, Any]) -> None:
-        super().__init__(driver, body)
+    def __init__(self, connection: Connection, body: Mapping[str, Any]) -> None:
+        super().__init__(connection, body)
         self.matrix: npt.NDArray[np.float32] = self.body.pop("matrix", np.empty((0, 0), "f4"))
         self.svg = str(self.body.pop("svg", ""))
         axes = self.body.pop("axes", {"rows": {}, "columns": None})
@@ -38,20 +39,39 @@ class Heatmap(Artifact):
         self.rows = _each(axes["rows"])
         self.columns = _each(columns) if columns else self.rows
 
+    @classmethod
+    def _parts(cls, connection: Connection, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The matrix comes in tiles of the last level: a request for every 256 x 256 values."""
+        result = body["result"]
+        axes = connection.described(f"{path}/axes", "rows", "columns")
+        # In the picture of a larger one, values have no cells of their own.
+        picture = connection.raw(f"{path}.svg") if result["n_levels"] == 1 else b""
+        side, low, high = result["tile"], result["low"], result["high"]
+        matrix = np.empty((result["n_rows"], result["n_columns"]), dtype=np.float32)
+        tiles = f"{path}/tiles/{result['n_levels'] - 1}"
+        for row in range(-(-matrix.shape[0] // side)):
+            for column in range(-(-matrix.shape[1] // side)):
+                part = matrix[
+                    row * side : (row + 1) * side,
+                    column * side : (column + 1) * side,
+                ]
+                tile = connection.raw(f"{tiles}/{row}/{column}")
+                cells = np.frombuffer(tile, dtype="<u2")
+                if cells.size != part.size:
+                    what = f"{tiles}/{row}/{column} has {cells.size} cells"
+                    raise UnexpectedResponse(what, 200)
+                part[:] = low + cells.reshape(part.shape) / 65_535 * (high - low)
+        return {"axes": axes, "svg": picture.decode(), "matrix": matrix}
+
     @property
     def low(self) -> float | None:
         """No value is lower; None until it has succeeded."""
-        return (self.body["result"] or {}).get("low")
+        return self._result.get("low")
 
     @property
     def high(self) -> float | None:
         """No value is higher; None until it has succeeded."""
-        return (self.body["result"] or {}).get("high")
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What was left out or folded."""
-        return tuple(self.body["warnings"])
+        return self._result.get("high")
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame of the matrix; nodes without a name have their id. Raises
@@ -63,11 +83,8 @@ class Heatmap(Artifact):
         frame = package("pandas", "Heatmap.to_pandas()").DataFrame
         return frame(self.matrix, index=index, columns=columns)
 
-    def __repr__(self) -> str:
-        result = self.body["result"]
-        if result is None:
-            return f"<Heatmap {self.id}: {self.body['status']}>"
-        return f"<Heatmap {self.id}: {result['what']}, {len(self.rows)} x {len(self.columns)}>"
+    def _in_words(self) -> str:
+        return f"{self._result['what']}, {len(self.rows)} x {len(self.columns)}"
 
     def _repr_svg_(self) -> str | None:
         return self.svg or None

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from umbel_client import encodings
-from umbel_client.core.expiry import Expiry, expiry
 from umbel_client.encodings import Payload
 from umbel_client.errors import InputError
 from umbel_client.inputs import HINTS, Inline
@@ -21,20 +20,17 @@ _ACCEPTED = (
 )
 
 
-def payload_of(
-    role: str, content: Payload | Inline, said: Mapping[str, Any], expires_at: Expiry = None
-) -> Payload:
+def payload_of(role: str, content: Payload | Inline, said: Mapping[str, Any]) -> Payload:
     """What is uploaded, also for a list that a run would take inline.
 
-    said : `name`, `description` and `tag`; None: left out.
+    said : `name`, `description`, `tag` and `expires_at`; None: left out.
     """
     if isinstance(content, Inline):
         array = np.array(content.values) if _is_numbers(content.values) else None
         made = encodings.json_list(content.values) if array is None else encodings.npy(array)
         hint = HINTS.get(role)
         content = replace(made, query={} if hint is None else {"role": hint})
-    further = {**said, "expires_at": expiry(expires_at)}
-    given = {field: value for field, value in further.items() if value is not None}
+    given = {field: value for field, value in said.items() if value is not None}
     return replace(content, query={**content.query, **given})
 
 

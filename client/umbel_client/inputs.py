@@ -10,7 +10,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -71,6 +71,8 @@ class Reference:
 
 
 Converted: TypeAlias = Inline | Reference | Payload
+Inputs: TypeAlias = Mapping[str, Converted | list[Converted]]
+"""Inputs by role in the form in which they travel."""
 
 COLUMNS = frozenset(
     {"labels", "names", "feature_names", "documents", "tasks", "targets", "timestamps", "hierarchy"}
@@ -111,6 +113,23 @@ def converted(role: str, value: object, *, many: bool = False) -> Converted | li
     if many and isinstance(value, (list, tuple)) and value and all(map(_is_whole, value)):
         return [_one(role, item) for item in value]
     return _one(role, value)
+
+
+def converted_inputs(
+    values: Mapping[str, object], within: str = "", several: Collection[str] = ()
+) -> dict[str, Converted | list[Converted]]:
+    """Inputs by role in the form in which they travel; those that are None are left out.
+
+    within : the field of the request that has them, put before each role. several : the roles that
+    may have several inputs.
+
+    Raises InputError.
+    """
+    return {
+        f"{within}{role}": converted(role, value, many=role in several)
+        for role, value in values.items()
+        if value is not None
+    }
 
 
 def _is_whole(value: object) -> bool:

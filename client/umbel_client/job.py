@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
-
-from umbel_client.core import trees, uploads, waiting
-from umbel_client.core.changes import KEPT, Kept, changed
-from umbel_client.core.drivers import Driver
-from umbel_client.core.waiting import Waiting
+from umbel_client.core.events import ENDED, Waiting
+from umbel_client.core.waiting import cancelled, followed, job_of
+from umbel_client.held import Held
 from umbel_client.progress import Progress
 from umbel_client.tree import Tree
 
 
-class Job:
-    """One run of one method.
+class Job(Held):
+    """One run of one method; an input where a method grows from an earlier job.
 
-    Every call raises ProblemError for a refusal, ConnectionFailed, and UnexpectedResponse.
-
-    body : the job as the service last described it.
+    `content("/predictions")`, `content("/nodes")` of an evaluation and `content("/tables")` of that
+    of a model are what it computed. A running one is cancelled when it is removed, and its tree,
+    model and files go with it.
     """
 
-    def __init__(self, driver: Driver, body: Mapping[str, Any]) -> None:
-        self._driver = driver
-        self.body = dict(body)
-
-    @property
-    def id(self) -> str:
-        """The job's id, `job_...`; an input where a method grows from an earlier job."""
-        return str(self.body["id"])
+    _collection = "jobs"
 
     @property
     def status(self) -> str:
@@ -40,11 +29,11 @@ class Job:
     @property
     def ended(self) -> bool:
         """Whether it had ended when it was last read."""
-        return self.status in waiting.ENDED
+        return self.status in ENDED
 
     def refresh(self) -> None:
         """Read the job's state again."""
-        self.body = self._driver.run(waiting.job_of(self.id))
+        self.body = job_of(self._connection, self.id)
 
     def wait(
         self, wait_s: float | None = None, *, progress: Progress = None, cancel: bool = False
@@ -57,35 +46,12 @@ class Job:
         Raises the problem of a failed job, JobCancelled, WaitTimeout.
         """
         how = Waiting(wait_s, progress, str(self.body.get("method", "")))
-        self.body = self._driver.run(waiting.followed(self.id, how, cancel=cancel))
-        return Tree(self._driver, self._driver.run(trees.result_facts(self.body)))
-
-    def content(self, form: str, **query: Any) -> bytes:
-        """What the ending of an address names: `content("/predictions")`, `content("/nodes")` of
-        an evaluation, `content("/tables")` of that of a model.
-        """
-        return self._driver.run(trees.raw(f"/v1/jobs/{self.id}{form}", query))
+        self.body = followed(self._connection, self.id, how, cancel=cancel)
+        return Tree._of(self._connection, self.body)
 
     def cancel(self) -> None:
         """Ask the job to end; a running one ends within seconds. An ended one stays as it is."""
-        self.body = self._driver.run(waiting.cancelled(self.id))
-
-    def update(
-        self,
-        *,
-        name: str | Literal[Kept.KEPT] | None = KEPT,
-        description: str | Literal[Kept.KEPT] | None = KEPT,
-        tags: Sequence[str] | Literal[Kept.KEPT] | None = KEPT,
-    ) -> None:
-        """Change name, description or tags of the job; what is left out stays, None removes.
-
-        tags : all of them, in place of the earlier ones.
-        """
-        self.body = self._driver.run(changed(f"/v1/jobs/{self.id}", name, description, tags))
-
-    def delete(self) -> None:
-        """Remove the job with its tree, model and files; a running one is cancelled first."""
-        self._driver.run(uploads.removed(f"/v1/jobs/{self.id}"))
+        self.body = cancelled(self._connection, self.id)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id} of {self.body.get('method')}, {self.status}>"

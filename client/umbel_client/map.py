@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from umbel_client.artifact import Artifact
-from umbel_client.core import trees
 
 if TYPE_CHECKING:
     from umbel_client.edition import Edition
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 class Map(Artifact):
     """Where the points of a tree lie in the plane; `save("map.pdf", color_by="cluster:8")` draws
     it.
-
-    body : the map as the service describes it.
     """
 
     _collection = "maps"
@@ -29,11 +26,6 @@ class Map(Artifact):
     def by(self) -> str:
         """How it was laid out: `pca`, `umap`, `tsne` or `disc`."""
         return str(self.body["by"])
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What was changed or approximated."""
-        return tuple(self.body["warnings"])
 
     def positions(
         self,
@@ -46,7 +38,7 @@ class Map(Artifact):
         edition : of the tree, whose order the leaves then have.
         """
         query = {"order": order, "edition": edition}
-        return self._driver.run(trees.matrix(f"/v1/maps/{self.id}/positions.npy", query))
+        return self._connection.array(f"{self._path}/positions.npy", query)
 
     def select(self, outline: Sequence[Sequence[float]], *, limit: int = 5) -> dict[str, Any]:
         """The nodes of the whole tree that fit a closed outline best: `n_points` within it, and
@@ -56,11 +48,8 @@ class Map(Artifact):
         """
         corners = ",".join(str(float(value)) for corner in outline for value in corner)
         query = {"outline": corners, "limit": limit}
-        path = f"/v1/maps/{self.id}/selection"
-        return self._driver.run(trees.described(path, "n_points", "items", query=query))
+        path = f"{self._path}/selection"
+        return self._connection.described(path, "n_points", "items", query=query)
 
-    def __repr__(self) -> str:
-        result = self.body["result"]
-        if result is None:
-            return f"<Map {self.id}: {self.status}>"
-        return f"<Map {self.id}: {result['n_points']} points by {self.by}>"
+    def _in_words(self) -> str:
+        return f"{self._result['n_points']} points by {self.by}"

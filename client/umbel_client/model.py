@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from umbel_client.calibration import Calibration
-from umbel_client.core import runs, trees, uploads
-from umbel_client.core.changes import KEPT, Kept, changed
-from umbel_client.core.drivers import Driver
-from umbel_client.core.expiry import Expiry, expiry
-from umbel_client.core.waiting import Waiting
+from umbel_client.core.events import Waiting
+from umbel_client.core.fields import Expiry, new_work
+from umbel_client.core.messages import Reply, json_of
+from umbel_client.core.runs import done, evaluated, predicted
 from umbel_client.dataset import Dataset
-from umbel_client.inputs import Input
+from umbel_client.held import Held
+from umbel_client.inputs import Input, converted_inputs
 from umbel_client.results import Evaluation, Predictions
 
 
-class Model:
+class Model(Held):
     """What a method fitted, and the inputs that it needs for new rows.
 
-    Every call raises ProblemError for a refusal, ConnectionFailed, and UnexpectedResponse.
-
-    body : the model as the service describes it.
+    `content()` is a safetensors file; `content("/features.svg", by="reach")` and
+    `content("/paths.csv")` are what it learned.
     """
 
-    def __init__(self, driver: Driver, body: Mapping[str, Any]) -> None:
-        self._driver = driver
-        self.body = dict(body)
-
-    @property
-    def id(self) -> str:
-        """The model's id, `md_...`."""
-        return str(self.body["id"])
+    _collection = "models"
+    _needed = ("id", "inputs")
+    _form = "/content"
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -49,14 +43,18 @@ class Model:
         level: int | None = None,
         calibration: Calibration | str | None = None,
         alpha: float | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+        webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> Predictions:
         """New rows placed in the model's tree; each input by its role.
 
-        top_k, threshold, confidence : for classifiers. k, height, level, calibration, alpha,
-        expires_at : as for a tree.
+        top_k, threshold, confidence : for classifiers. k, height, level, calibration, alpha, name,
+        description, tags, webhook, expires_at : as for a tree.
 
         Raises InputError, WaitTimeout, JobCancelled.
         """
@@ -69,15 +67,10 @@ class Model:
             "level": level,
             "calibration": getattr(calibration, "id", calibration),
             "alpha": alpha,
-            "expires_at": expiry(expires_at),
+            **new_work(name, description, tags, webhook, expires_at),
         }
-        operation = trees.predicted(
-            f"/v1/models/{self.id}",
-            runs.converted_inputs(inputs),
-            fields,
-            Waiting(wait_s, title="predicting"),
-        )
-        return Predictions(self._driver.run(operation))
+        how = Waiting(wait_s, title="predicting")
+        return Predictions(predicted(self._connection, self._path, inputs, fields, how))
 
     def evaluate(
         self,
@@ -85,46 +78,51 @@ class Model:
         *,
         metrics: Sequence[str] | None = None,
         by: Sequence[str] | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+        webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> Evaluation:
         """What a classifier does on rows with known labels; each input by its role.
 
-        by : the tables to make. expires_at : as for a tree.
+        by : the tables to make. name, description, tags, webhook, expires_at : as for a tree.
 
         Raises InputError, CannotClassify, WaitTimeout, JobCancelled.
         """
-        operation = trees.evaluated(
-            f"/v1/models/{self.id}",
-            runs.converted_inputs({"labels": labels}),
-            runs.converted_inputs(inputs),
-            {"metrics": metrics, "by": by, "expires_at": expiry(expires_at)},
-            Waiting(wait_s, title="evaluating"),
-        )
-        return Evaluation(self._driver.run(operation))
+        work = new_work(name, description, tags, webhook, expires_at)
+        fields = {"metrics": metrics, "by": by, **work}
+        how = Waiting(wait_s, title="evaluating")
+        truths = {"labels": labels}
+        return Evaluation(evaluated(self._connection, self._path, truths, inputs, fields, how))
 
     def transform(
         self,
         *,
         name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+        webhook: str | None = None,
         expires_at: Expiry = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> Dataset:
         """Rows under the transformation that the method learned, as a new dataset.
 
-        expires_at : when the dataset may be removed, and the job that makes it.
+        name, description, tags, webhook, expires_at : as of `Umbel.run`, of the dataset and of the
+        job that makes it.
 
         Raises InputError, CannotTransform, WaitTimeout, JobCancelled.
         """
-        operation = trees.transformed(
-            f"/v1/models/{self.id}",
-            runs.converted_inputs(inputs),
-            {"name": name, "expires_at": expiry(expires_at)},
-            Waiting(wait_s, title="transforming"),
-        )
-        return Dataset(self._driver, self._driver.run(operation))
+        fields = {**new_work(name, description, tags, webhook, expires_at), "inputs": {}}
+        rows = converted_inputs(inputs, "inputs.")
+        how = Waiting(wait_s, title="transforming")
+        answer = done(self._connection, f"{self._path}/transformations", rows, fields, how)
+        if isinstance(answer, Reply):
+            return Dataset(self._connection, json_of(answer, "id", "status"))
+        return Dataset._read(self._connection, answer.job["result"]["dataset"])
 
     def features(
         self, by: Literal["stretch", "reach"] = "stretch", *, limit: int = 20
@@ -135,8 +133,7 @@ class Model:
         Raises NotFound for models without a transformation.
         """
         query = {"by": by, "limit": limit}
-        path = f"/v1/models/{self.id}/features"
-        body = self._driver.run(trees.described(path, "items", query=query))
+        body = self._connection.described(f"{self._path}/features", "items", query=query)
         return list(body["items"])
 
     def paths(self, clusters: Sequence[int] | None = None) -> list[dict[str, Any]]:
@@ -146,30 +143,7 @@ class Model:
         Raises NotFound for models without periods.
         """
         chosen = None if clusters is None else ",".join(map(str, clusters))
-        return self._driver.run(trees.all_paths(f"/v1/models/{self.id}/paths", chosen))
-
-    def content(self, form: str = "/content", **query: Any) -> bytes:
-        """The model as a safetensors file, or what the ending of an address names:
-        `content("/features.svg", by="reach")`, `content("/paths.csv")`.
-        """
-        return self._driver.run(trees.raw(f"/v1/models/{self.id}{form}", query))
-
-    def update(
-        self,
-        *,
-        name: str | Literal[Kept.KEPT] | None = KEPT,
-        description: str | Literal[Kept.KEPT] | None = KEPT,
-        tags: Sequence[str] | Literal[Kept.KEPT] | None = KEPT,
-    ) -> None:
-        """Change name, description or tags of the model; what is left out stays, None removes.
-
-        tags : all of them, in place of the earlier ones.
-        """
-        self.body = self._driver.run(changed(f"/v1/models/{self.id}", name, description, tags))
-
-    def delete(self) -> None:
-        """Remove the model from the service; the tree stays."""
-        self._driver.run(uploads.removed(f"/v1/models/{self.id}"))
+        return self._connection.listed(f"{self._path}/paths", {"clusters": chosen})
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id} of {self.body.get('method')}>"

@@ -6,42 +6,35 @@ from collections.abc import Mapping
 from typing import Any
 
 from umbel_client.artifact import Artifact
-from umbel_client.core.drivers import Driver
+from umbel_client.core.connection import Connection
 from umbel_client.packages import package
 
 
 class Naming(Artifact):
     """Names of nodes; `tree.newick(names=...)` and the other forms show them.
 
-    body : the naming as the service describes it. names : by node. nodes : the same with `size`,
-    `by` and the `evidence` of each. Both are empty until it has succeeded.
+    names : by node. nodes : the same with `size`, `by` and the `evidence` of each. Both are empty
+    until it has succeeded.
     """
 
     _collection = "namings"
     _part = "names"
+    _lists = {"nodes": ("names", "items")}
+    nodes: list[dict[str, Any]]
 
-    def __init__(self, driver: Driver, body: Mapping[str, Any]) -> None:
-        super().__init__(driver, body)
-        self.nodes: list[dict[str, Any]] = list(self.body.pop("nodes", ()))
+    def __init__(self, connection: Connection, body: Mapping[str, Any]) -> None:
+        super().__init__(connection, body)
         self.names: dict[int, str] = {each["node"]: each["name"] for each in self.nodes}
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What could not be named, and why."""
-        return tuple(self.body["warnings"])
 
     @property
     def sent(self) -> dict[str, Any] | None:
         """What a language model was told, and which; None where none was asked."""
-        sent: dict[str, Any] | None = (self.body.get("result") or {}).get("sent")
+        sent: dict[str, Any] | None = self._result.get("sent")
         return sent
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame with a row for each named node. Raises MissingPackage."""
         return package("pandas", "Naming.to_pandas()").DataFrame(self.nodes)
 
-    def __repr__(self) -> str:
-        result = self.body.get("result")
-        if result is None:
-            return f"<Naming {self.id}: {self.body['status']}>"
-        return f"<Naming {self.id}: {result['n_named']} nodes by {result['by']}>"
+    def _in_words(self) -> str:
+        return f"{self._result['n_named']} nodes by {self._result['by']}"

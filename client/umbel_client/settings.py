@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from urllib.parse import urlsplit
 
-from umbel_client.core.steps import Settings
+from umbel_client.core.messages import Settings
 from umbel_client.errors import InputError
 
 DEFAULT_URL = "http://127.0.0.1:8000"

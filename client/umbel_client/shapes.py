@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from umbel_client.packages import package
+
+Shape = Literal["circular", "rectangular", "icicle"]
+"""How a tree is drawn."""
 
 
 def frame(nodes: Sequence[Mapping[str, Any]]) -> Any:

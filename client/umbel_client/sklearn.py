@@ -15,10 +15,10 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from umbel_client.catalogue import METHODS
 from umbel_client.client import Umbel
 from umbel_client.errors import InputError
 from umbel_client.inputs import Input
+from umbel_client.methods import METHODS
 from umbel_client.problems import NotBinary
 from umbel_client.tree import Tree
 

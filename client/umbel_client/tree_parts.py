@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from umbel_client.attachment import Attachment
-from umbel_client.core import trees, uploads
-from umbel_client.core.drivers import Driver
-from umbel_client.core.trees import TreeFacts
+from umbel_client.core.connection import Connection
+from umbel_client.core.facts import TreeFacts
+from umbel_client.core.messages import CONTENT_TIMEOUT_S
+from umbel_client.core.uploads import labels_id
 from umbel_client.dataset import Dataset
 from umbel_client.edition import Edition
 from umbel_client.heatmap import Heatmap
@@ -23,14 +24,25 @@ class TreeParts:
     names : those of a naming. edition : one of the tree. Both wherever they are arguments.
     """
 
-    def __init__(self, driver: Driver, facts: TreeFacts) -> None:
-        self._driver = driver
+    def __init__(self, connection: Connection, facts: TreeFacts) -> None:
+        self._connection = connection
         self.facts = facts
 
     @property
     def id(self) -> str:
         """The tree's id, `tr_...`; an input wherever a tree is one."""
         return self.facts.id
+
+    @property
+    def _path(self) -> str:
+        return f"/v1/trees/{self.id}"
+
+    def _document(
+        self, form: str, needed: str, query: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """A JSON form of the tree by the ending of its address, with the field that it needs."""
+        path = f"{self._path}{form}"
+        return self._connection.described(path, needed, query=query, timeout_s=CONTENT_TIMEOUT_S)
 
     def node(
         self,
@@ -46,21 +58,21 @@ class TreeParts:
 
         Raises InputError.
         """
-        dataset = self._driver.run(uploads.labels_id(labels))
+        dataset = labels_id(self._connection, labels)
         query = {"labels": dataset, "names": names, "edition": edition}
-        return self._driver.run(trees.document(self.id, f"/nodes/{node}", query, "id"))
+        return self._document(f"/nodes/{node}", "id", query)
 
     def members(
         self, node: int, *, edition: Edition | str | None = None, limit: int = 1000
     ) -> list[dict[str, Any]]:
         """The rows under a node in their order, each with its leaf; the first `limit` of them."""
-        path = f"/v1/trees/{self.id}/nodes/{node}/members"
-        return self._driver.run(trees.listed(path, {"edition": edition}, limit))
+        path = f"{self._path}/nodes/{node}/members"
+        return self._connection.listed(path, {"edition": edition}, limit)
 
     def place(self, place: int, *, edition: Edition | str | None = None) -> dict[str, Any]:
         """The point at a place of the tree, from left to right: its `row`, `leaf` and `path`."""
         query = {"edition": edition}
-        return self._driver.run(trees.document(self.id, f"/places/{place}", query, "row"))
+        return self._document(f"/places/{place}", "row", query)
 
     def search(
         self,
@@ -72,7 +84,7 @@ class TreeParts:
     ) -> list[dict[str, Any]]:
         """Nodes whose name contains a text, in any case; exact matches first."""
         query = {"q": text, "names": names, "edition": edition}
-        return self._driver.run(trees.listed(f"/v1/trees/{self.id}/search", query, limit))
+        return self._connection.listed(f"{self._path}/search", query, limit)
 
     def view(
         self,
@@ -95,7 +107,7 @@ class TreeParts:
             "names": names,
             "edition": edition,
         }
-        return self._driver.run(trees.document(self.id, "/view", query, "nodes"))
+        return self._document("/view", "nodes", query)
 
     def tangle(
         self,
@@ -111,23 +123,23 @@ class TreeParts:
         rotate : whose siblings are turned so that fewer links cross.
         """
         query = {"other": other, "max_nodes": max_nodes, "rotate": rotate}
-        return self._driver.run(trees.document(self.id, "/tangle", query, "links"))
+        return self._document("/tangle", "links", query)
 
     def agreement(self, node: int) -> dict[str, Any]:
         """Of a consensus: the ids of the trees that have a node of the same rows (`having`), and of
         those without (`lacking`).
         """
-        return self._driver.run(trees.document(self.id, f"/nodes/{node}/agreement", {}, "having"))
+        return self._document(f"/nodes/{node}/agreement", "having")
 
     def node_picture(self, node: int, *, px: int = 320) -> bytes:
         """What the model makes of a node as a PNG, where its rows are images. Raises NotFound for
         other trees.
         """
-        return self._driver.run(trees.content(self.id, f"/nodes/{node}/picture", {"px": px}))
+        return self._connection.raw(f"{self._path}/nodes/{node}/picture", {"px": px})
 
     def features(self) -> list[dict[str, Any]]:
         """The features that tell nodes apart, as far as the method reports them."""
-        body = self._driver.run(trees.document(self.id, "/features.json", {}, "items"))
+        body = self._document("/features.json", "items")
         return list(body["items"])
 
     def label(self, statements: Sequence[Mapping[str, Any]], *, name: str | None = None) -> Dataset:
@@ -140,20 +152,20 @@ class TreeParts:
         Raises Contradiction where statements exclude each other.
         """
         fields = {"statements": list(statements), "name": name}
-        path = f"/v1/trees/{self.id}/labels"
-        return Dataset(self._driver, self._driver.run(trees.posted(path, fields, "id", "status")))
+        body = self._connection.posted(f"{self._path}/labels", fields, "id", "status")
+        return Dataset(self._connection, body)
 
     def attachments(self) -> list[Attachment]:
         """What is attached to the tree, the newest first, without columns."""
-        body = self._driver.run(trees.document(self.id, "/attachments", {}, "items"))
-        return [Attachment(self._driver, each) for each in body["items"]]
+        body = self._document("/attachments", "items")
+        return [Attachment(self._connection, each) for each in body["items"]]
 
     def heatmaps(self) -> list[Heatmap]:
         """The heatmaps of the tree, the newest first, without matrices and pictures."""
-        body = self._driver.run(trees.document(self.id, "/heatmaps", {}, "items"))
-        return [Heatmap(self._driver, each) for each in body["items"]]
+        body = self._document("/heatmaps", "items")
+        return [Heatmap(self._connection, each) for each in body["items"]]
 
     def maps(self) -> list[Map]:
         """The maps of the tree, the newest first; `lay_out` makes one."""
-        body = self._driver.run(trees.document(self.id, "/maps", {}, "items"))
-        return [Map(self._driver, each) for each in body["items"]]
+        body = self._document("/maps", "items")
+        return [Map(self._connection, each) for each in body["items"]]

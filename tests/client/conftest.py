@@ -15,5 +15,5 @@ def server() -> Iterator[FaultServer]:
 
 @pytest.fixture(params=["sync", "async"])
 def kind(request: pytest.FixtureRequest) -> str:
-    """Which of the two drivers runs an operation."""
+    """Which of the two clients makes a call."""
     return str(request.param)

@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from umbel_client.core.drivers import AsyncDriver, Driver
-from umbel_client.core.steps import Settings
+from umbel_client._written.aio.core.connection import AsyncConnection
+from umbel_client.core.connection import Connection
+from umbel_client.core.messages import Settings
 
 PROBLEM = "application/problem+json"
 
@@ -143,20 +145,57 @@ def running() -> Iterator[FaultServer]:
         server.stop()
 
 
-def run_both(kind: str, server: FaultServer, operation: Any, **settings: Any) -> Any:
-    """The result of an operation by one of the drivers, `sync` or `async`, with short pauses."""
-    own = Settings(server.url, **{"pause_s": 0.001, "longest_pause_s": 0.05, **settings})
+@dataclass(frozen=True)
+class Call:
+    """A function that is to be called with a connection and these arguments.
+
+    asynchronous : the same for asyncio; of a function of the client it is known.
+    """
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    asynchronous: Callable[..., Any] | None = None
+
+
+def operation(function: Callable[..., Any]) -> Callable[..., Call]:
+    """The function without its connection: what it gives is for `run_both`."""
+    return lambda *args, **kwargs: Call(function, args, kwargs)
+
+
+sent = operation(Connection.send)
+
+
+def twin(function: Callable[..., Any]) -> Any:
+    """The same for asyncio, of a function or method of a blocking module."""
+    name = function.__module__.replace("umbel_client.", "umbel_client._written.aio.", 1)
+    *of, own = function.__qualname__.split(".")
+    found: Any = import_module(name)
+    for each in of:
+        found = getattr(found, f"Async{each}")
+    return getattr(found, own)
+
+
+def settings_of(server: FaultServer, **settings: Any) -> Settings:
+    """Settings with short pauses."""
+    return Settings(server.url, **{"pause_s": 0.001, "longest_pause_s": 0.05, **settings})
+
+
+def run_both(kind: str, server: FaultServer, call: Call, **settings: Any) -> Any:
+    """The result of a call, `sync` or `async`, with short pauses."""
+    own = settings_of(server, **settings)
     if kind == "sync":
-        driver = Driver(own)
+        connection = Connection(own)
         try:
-            return driver.run(operation)
+            return call.function(connection, *call.args, **call.kwargs)
         finally:
-            driver.close()
+            connection.close()
 
     async def ran() -> Any:
-        asynchronous = AsyncDriver(own)
+        asynchronous = AsyncConnection(own)
         try:
-            return await asynchronous.run(operation)
+            function = call.asynchronous or twin(call.function)
+            return await function(asynchronous, *call.args, **call.kwargs)
         finally:
             await asynchronous.aclose()
 

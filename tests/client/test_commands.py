@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from umbel_client import InputError
-from umbel_client.catalogue import METHODS
 from umbel_client.commands import add_commands, main, values
+from umbel_client.methods import METHODS
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

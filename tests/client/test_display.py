@@ -10,15 +10,15 @@ import pytest
 from tests.needs_kit import need
 from umbel_client import display, progress
 from umbel_client.comparison import Comparison
-from umbel_client.core.drivers import Driver
-from umbel_client.core.steps import Settings
-from umbel_client.core.trees import TreeFacts
+from umbel_client.core.connection import Connection
+from umbel_client.core.facts import TreeFacts
+from umbel_client.core.messages import Settings
 from umbel_client.errors import MissingPackage
 from umbel_client.packages import package
 from umbel_client.progress import bar_of
 from umbel_client.results import Evaluation
 
-DRIVER = Driver(Settings("http://localhost"))
+CONNECTION = Connection(Settings("http://localhost"))
 WILD = "<script>alert('x')</script>"
 
 
@@ -96,7 +96,7 @@ def test_names_of_users_are_text_in_html() -> None:
     assert "30 leaves, 1,200 points" in html
     spread = {"mean": 0.5, "std": 0.0}
     row = {"method": WILD, "params": {}, "seeds": 1, "metrics": {"nmi": spread}, "seconds": None}
-    table = Comparison(DRIVER, {"id": "cmp_1", "table": [row]})._repr_html_()
+    table = Comparison(CONNECTION, {"id": "cmp_1", "table": [row]})._repr_html_()
     assert "<script>" not in table
     assert "0.5" in table
     assert "<script>" not in Evaluation({"metrics": {WILD: 0.5}})._repr_html_()

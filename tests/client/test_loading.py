@@ -24,6 +24,6 @@ def test_an_import_loads_nothing_slow() -> None:
 def test_every_public_name_is_there() -> None:
     for name in umbel_client.__all__:
         assert hasattr(umbel_client, name)
-    assert umbel_client.AsyncUmbel.__module__ == "umbel_client.aio.client"
+    assert umbel_client.AsyncUmbel.__module__ == "umbel_client._written.aio.client"
     with pytest.raises(AttributeError, match="Umbrella"):
         _ = umbel_client.Umbrella

@@ -9,10 +9,18 @@ from dataclasses import replace
 
 import pytest
 
-from tests.client.fault_server_kit import CUT, Answer, FaultServer, problem, run_both
+from tests.client.fault_server_kit import (
+    CUT,
+    Answer,
+    FaultServer,
+    operation,
+    problem,
+    run_both,
+    sent,
+)
 from umbel_client import errors, problems
-from umbel_client.core.sending import pause, post, retry_after, sent
-from umbel_client.core.steps import Reply, Request, Settings
+from umbel_client.core.connection import Connection
+from umbel_client.core.messages import Reply, Request, Settings, pause, post, retry_after
 from umbel_client.errors import ConnectionFailed, ProblemError, UnexpectedResponse
 
 OK = Answer(200, {"fine": True})
@@ -135,8 +143,7 @@ def test_retry_after_is_a_date(ahead_s: int) -> None:
 def test_another_service_or_version_is_named_as_such(
     server: FaultServer, kind: str, answer: Answer
 ) -> None:
-    from umbel_client.core.trees import described
-
+    described = operation(Connection.described)
     server.script(answer)
     with pytest.raises(UnexpectedResponse, match=r"umbel-client .* speaks version 1.* is the addr"):
         run_both(kind, server, described("/v1/methods", "items"))

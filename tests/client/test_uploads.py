@@ -4,21 +4,53 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.client.fault_server_kit import CUT, Answer, Asked, FaultServer, problem, run_both
+from tests.client.fault_server_kit import (
+    CUT,
+    Answer,
+    Asked,
+    Call,
+    FaultServer,
+    operation,
+    problem,
+    run_both,
+    twin,
+)
 from umbel_client import encodings, problems
 from umbel_client.core import uploads
-from umbel_client.core.uploads import supplied, uploaded
 from umbel_client.encodings import Payload
 from umbel_client.errors import InputError, UploadInterrupted
-from umbel_client.inputs import Inline, Reference, converted
+from umbel_client.inputs import Inline, Inputs, Reference, converted
 
 PART = 1000
 DATASET = {"id": "ds_1", "status": "ready"}
+
+uploaded = operation(uploads.uploaded)
+
+
+def supplied(inputs: Inputs, use: Callable[[dict[str, object]], object], *, keep: bool) -> Call:
+    """What `use` gives with the inputs as the service takes them."""
+    return Call(_used, (inputs, use), {"keep": keep}, _async_used)
+
+
+def _used(
+    connection: Any, inputs: Inputs, use: Callable[[dict[str, object]], object], *, keep: bool
+) -> object:
+    with uploads.supplied(connection, inputs, keep=keep) as given:
+        return use(given)
+
+
+async def _async_used(
+    connection: Any, inputs: Inputs, use: Callable[[dict[str, object]], object], *, keep: bool
+) -> object:
+    async with twin(uploads.supplied)(connection, inputs, keep=keep) as given:
+        return use(given)
 
 
 class Store:
@@ -58,7 +90,7 @@ class Store:
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploads, "PART_BYTES", PART)
+    monkeypatch.setattr(encodings, "PART_BYTES", PART)
 
 
 def payload(n_values: int = 500) -> Payload:
@@ -159,7 +191,6 @@ def test_uploads_of_refused_work_are_removed(server: FaultServer, kind: str, *, 
     def refused(given: dict[str, object]) -> object:
         assert given == {"features": "ds_1", "labels": ["a", "b"], "base": "job_1"}
         raise problems.WrongInput({"type": "/problems/wrong-input", "detail": "Wrong."})
-        yield
 
     inputs = {
         "features": payload(4),
@@ -180,7 +211,6 @@ def test_uploads_of_accepted_work_stay_only_where_a_job_names_them(
 
     def used(_: dict[str, object]) -> object:
         return "done"
-        yield
 
     assert run_both(kind, server, supplied({"features": payload(4)}, used, keep=keep)) == "done"
     assert store.deleted == ([] if keep else ["/v1/datasets/ds_1"])
@@ -192,7 +222,6 @@ def test_inputs_before_a_refused_one_are_removed(server: FaultServer, kind: str)
 
     def never(_: dict[str, object]) -> object:
         raise AssertionError("used although an upload was refused")
-        yield
 
     inputs = {"features": payload(4), "distances": payload(4)}
     with pytest.raises(problems.TooLarge):

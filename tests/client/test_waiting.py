@@ -9,11 +9,24 @@ from typing import Any
 
 import pytest
 
-from tests.client.fault_server_kit import CUT, Answer, Asked, FaultServer, problem, run_both
+from tests.client.fault_server_kit import (
+    CUT,
+    Answer,
+    Asked,
+    FaultServer,
+    operation,
+    problem,
+    run_both,
+    twin,
+)
 from umbel_client import problems
-from umbel_client.core.steps import Reply
-from umbel_client.core.waiting import Ended, Waiting, awaited, followed
+from umbel_client.core import waiting
+from umbel_client.core.events import Ended, Waiting
+from umbel_client.core.messages import Reply
 from umbel_client.errors import JobCancelled, WaitTimeout
+
+awaited = operation(waiting.awaited)
+followed = operation(waiting.followed)
 
 EVENTS = "/v1/jobs/job_1/events"
 
@@ -70,8 +83,8 @@ def test_a_longer_job_is_followed_to_its_end_over_cuts(server: FaultServer, kind
         stream(("1-3", "progress", progress(0.6)), ("1-4", "done", job("succeeded", result=7))),
     )
     seen: list[tuple[float, str]] = []
-    waiting = Waiting(progress=lambda done, stage: seen.append((done, stage)))
-    ended = run_both(kind, server, awaited("/v1/jobs", {}, waiting))
+    how = Waiting(progress=lambda done, stage: seen.append((done, stage)))
+    ended = run_both(kind, server, awaited("/v1/jobs", {}, how))
     assert isinstance(ended, Ended)
     assert ended.job["result"] == 7
     assert seen == [(0.1, "merging"), (0.4, "merging"), (0.6, "merging")]
@@ -133,20 +146,21 @@ def test_an_interrupted_wait_cancels_the_job(
 
 def test_a_job_whose_id_has_not_arrived_is_cancelled_too(server: FaultServer) -> None:
     """The task is cancelled while the service still thinks about the POST."""
-    from umbel_client.core.drivers import AsyncDriver
-    from umbel_client.core.steps import Settings
+    from umbel_client._written.aio.core.connection import AsyncConnection
+    from umbel_client.core.messages import Settings
 
     service = Service()
 
     async def cancelled_early() -> None:
-        driver = AsyncDriver(Settings(server.url))
-        task = asyncio.ensure_future(driver.run(awaited("/v1/jobs", {"a": 1}, Waiting())))
+        connection = AsyncConnection(Settings(server.url))
+        awaiting = twin(waiting.awaited)(connection, "/v1/jobs", {"a": 1}, Waiting())
+        task = asyncio.ensure_future(awaiting)
         while not server.asked:
             await asyncio.sleep(0.005)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await driver.aclose()
+        await connection.aclose()
 
     def answer(asked: Asked) -> Answer:
         reply = service(asked)

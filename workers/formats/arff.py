@@ -29,9 +29,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.errors import UsageError
+from models.roles import Want
 from workers.formats.facts import DEFAULT, Bounds, Facts, Member, choose
 from workers.formats.refusals import broken, missing, shown
-from workers.formats.tables import NUMBER, LabelRows, Table, Want, text_array
+from workers.formats.tables import NUMBER, LabelRows, Table, text_array
 
 MAX_LINE = 16 << 20
 """The largest length of a line in bytes."""

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from models.errors import UsageError
+from models.roles import Want
 from workers.formats import batches
 from workers.formats.batches import Batches
 from workers.formats.facts import DEFAULT, Bounds, Facts
 from workers.formats.refusals import broken
-from workers.formats.tables import Table, Want
+from workers.formats.tables import Table
 
 MAGIC = b"ARROW1"
 _DICTIONARY, _BATCH = 2, 3

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import UsageError
+from models.roles import Want
 from workers.formats.facts import Bounds, Facts, Member, choose
 from workers.formats.refusals import broken, listed, missing, shown, unsupported
 from workers.formats.tables import (
@@ -23,7 +24,6 @@ from workers.formats.tables import (
     LabelRows,
     NamedColumns,
     Table,
-    Want,
     dtype_name,
     require_filled,
     require_names,

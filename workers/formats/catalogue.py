@@ -13,6 +13,7 @@ from pathlib import Path
 
 from models.errors import UsageError
 from models.inputs.data import Value
+from models.roles import Want, role_of
 from workers.formats import (
     arff,
     arrow,
@@ -31,7 +32,7 @@ from workers.formats import (
 from workers.formats.facts import DEFAULT, Bounds, Facts, Member
 from workers.formats.raw import Content, Layout
 from workers.formats.refusals import CONVERT, shown, unsupported
-from workers.formats.tables import Table, Want, is_number
+from workers.formats.tables import Table, is_number
 
 __all__ = [
     "ACCEPTED",
@@ -61,7 +62,7 @@ class Format:
     inspect : gives the facts of a file. read : gives its plain table, for `roles.value`; `member`
         chooses an array.
     locate : gives the position of an array, for formats that store it uncompressed.
-    by_role : whether a file may hold what only a role of `roles.READ_BY_ROLE` takes, so that its
+    by_role : whether a file may hold what only a role of that is read `by_role` takes, so that its
         facts depend on the role.
     labelled : whether a file holds features and labels at once; its facts are of the features.
     """
@@ -245,7 +246,7 @@ def inspect(
     `invalid-file`, `empty`, `ragged`, `missing-value`, `not-finite`, `wrong-input`.
     """
     chosen = _format(format)
-    if chosen.by_role and role in roles.READ_BY_ROLE:
+    if chosen.by_role and role is not None and role_of(role).by_role:
         return roles.facts(chosen.read(path, member, roles.wanted(role), bounds), role)
     return chosen.inspect(path, member, bounds)
 

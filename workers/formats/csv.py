@@ -30,6 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import UsageError
+from models.roles import Want
 from workers.formats import batches, roles
 from workers.formats.facts import DEFAULT, Bounds, Facts, Member, choose
 from workers.formats.refusals import broken, listed, missing, shown
@@ -41,7 +42,6 @@ from workers.formats.tables import (
     NamedColumns,
     Pairs,
     Table,
-    Want,
     is_number,
     require_filled,
     require_names,

@@ -11,11 +11,9 @@ from pydantic_core import CoreSchema, core_schema
 
 from models.errors import UsageError
 from models.inputs.data import Data
+from models.roles import role_of
 from workers.formats import roles
 from workers.formats.tables import Lists
-
-TREES = frozenset({"hierarchy"})
-"""Roles that take a tree, or what a tree is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ def shapes_of_list(role: str, value: list[Any]) -> dict[str, tuple[int, ...]]:
     Raises what `roles.value` raises, naming the role.
     """
     try:
-        if role in TREES:
+        if role_of(role).tree:
             roles.require_paths(Lists(value), role)
             return {}
         parsed = roles.value(Lists(value), role)

@@ -1,6 +1,6 @@
 """JSON: a list of lists of numbers, or a list of integers or text; inline inputs as well.
 
-In the roles that are read so (`roles.READ_BY_ROLE`), a row of labels may be a list of them or null,
+In the roles that are read so (`Role.by_role`), a row of labels may be a list of them or null,
 and edges are pairs.
 """
 
@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from models.errors import UsageError
+from models.roles import Want
 from workers.formats import roles
 from workers.formats.facts import DEFAULT, Bounds, Facts
 from workers.formats.refusals import broken
-from workers.formats.tables import Lists, Want
+from workers.formats.tables import Lists
 
 MAX_JSON = 16 << 20
 """The largest length of a JSON document in bytes."""

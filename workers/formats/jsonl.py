@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from models.errors import UsageError
+from models.roles import Want
 from workers.formats.facts import DEFAULT, Bounds, Facts
 from workers.formats.refusals import missing, shown
-from workers.formats.tables import Lists, Table, Want
+from workers.formats.tables import Lists, Table
 
 MAX_LINE = 16 << 20
 """The largest length of a line in bytes."""

@@ -17,9 +17,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.errors import UsageError
+from models.roles import Want
 from workers.formats.facts import DEFAULT, Bounds, Facts
 from workers.formats.refusals import broken, shown
-from workers.formats.tables import LabelRows, Table, Want
+from workers.formats.tables import LabelRows, Table
 
 _BLOCK = 16 << 20
 _MAX_INDEX = 2**31 - 1

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from models.errors import UsageError
+from models.roles import Want
 from workers.formats.facts import DEFAULT, Bounds, Facts
 from workers.formats.raw import Content, Layout, LocalContent, mapped
 from workers.formats.refusals import CONVERT, broken, unsupported
-from workers.formats.tables import Table, Want, require_dtype, require_filled
+from workers.formats.tables import Table, require_dtype, require_filled
 
 MAGIC = b"\x93NUMPY"
 HEAD = 1 << 16

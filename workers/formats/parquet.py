@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from models.errors import UsageError
+from models.roles import Want
 from workers.formats import batches
 from workers.formats.batches import Batches
 from workers.formats.facts import DEFAULT, Bounds, Facts
 from workers.formats.parquet_footer import values_claimed
 from workers.formats.refusals import broken, unsupported
-from workers.formats.tables import Table, Want
+from workers.formats.tables import Table
 
 MAGIC = b"PAR1"
 _BATCH_CELLS = 1 << 20

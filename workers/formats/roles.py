@@ -19,6 +19,7 @@ from models.errors import UsageError
 from models.inputs.data import Value
 from models.inputs.items import ItemTable
 from models.inputs.label_sets import LabelSets
+from models.roles import ROLES, Want, role_of
 from models.tree.tree import Tree
 from workers.formats import columns, edges, items, labels
 from workers.formats.columns import NUMBERS, as_float
@@ -31,59 +32,20 @@ from workers.formats.tables import (
     Lists,
     Pairs,
     Table,
-    Want,
     dtype_name,
     require_filled,
     text_array,
 )
-
-_WANTED: dict[str, Want] = {
-    "logits": "matrix",
-    "top_classes": "matrix",
-    "features": "matrix",
-    "distances": "matrix",
-    "similarity": "matrix",
-    "costs": "matrix",
-    "graph": "edges",
-    "must_link": "matrix",
-    "cannot_link": "matrix",
-    "labels": "labels",
-    "hierarchy": "paths",
-    "names": "column",
-    "feature_names": "column",
-    "tasks": "column",
-    "targets": "column",
-    "timestamps": "column",
-    "documents": "column",
-    "items": "table",
-}
-MATRIX = frozenset(role for role, want in _WANTED.items() if want in ("matrix", "edges"))
-"""Roles that take rows of one length; `graph` may be pairs of text."""
-TABLE = frozenset(role for role, want in _WANTED.items() if want == "table")
-"""Roles that take columns of any kinds under their names."""
-COLUMN = frozenset(_WANTED) - MATRIX - TABLE
-"""Roles that take one value per row; a row of `labels` and `hierarchy` may have several or none."""
-READ_BY_ROLE = frozenset({"labels", "hierarchy", "graph"}) | TABLE
-"""Roles that take what is neither a plain matrix nor a plain column."""
-WHOLE = frozenset({"top_classes"})
-"""Roles that take a matrix of integers; written as floats, they are taken as integers."""
-REAL = frozenset({"targets", "timestamps"})
-"""Roles that take a column of numbers, not only integers."""
-IMAGES = frozenset({"features"})
-"""Roles that some methods also take as images, an array of three or four dimensions."""
-TEXT = frozenset({"names", "feature_names", "documents"})
-"""Roles that take a column of text: a number is taken as written."""
-
 
 _OTHER_ROLES = "; several labels a row need ?role=labels, edges ?role=graph"
 
 
 def wanted(role: str) -> Want:
     """What `role` takes. Raises UsageError `wrong-input` for a role that takes no file."""
-    want = _WANTED.get(role)
+    want = role_of(role).wants
     if want is None:
         raise UsageError(
-            f"Role {shown(role)} takes no array; roles that do are {', '.join(sorted(_WANTED))}.",
+            f"Role {shown(role)} takes no array; roles that do are {', '.join(sorted(ROLES))}.",
             code="wrong-input",
             role=role[:60],
         )
@@ -94,12 +56,12 @@ def value(table: Table, role: str) -> Value:
     """The input of `role` in a table.
 
     A matrix is (n_rows, n_columns) numbers in native byte order, or `csr_array`; it is copied only
-    if its bytes are in the other order or unaligned, or to be integers for a role of `WHOLE`. NaN
+    if its bytes are in the other order or unaligned, or to be integers for a `whole` role. NaN
     and infinity in a binary file are left for the method to refuse. Images stay an array of three
     or four dimensions.
 
-    A column is (n_rows,) int64 or `str` objects, float64 for `REAL`, a list of `str` for `TEXT`. A
-    matrix of one column is taken as that column, whole floats as integers.
+    A column is (n_rows,) int64 or `str` objects, float64 for a `real` role, a list of `str` for a
+    `text` role. A matrix of one column is taken as that column, whole floats as integers.
 
     Labels are such a column, or `LabelSets` if a row has several labels or none. A hierarchy is the
     tree of the distinct class paths. A graph is a matrix, or (n_edges, 2) `str` objects. Items are
@@ -109,7 +71,7 @@ def value(table: Table, role: str) -> Value:
     `member-needed` or `empty`; InvalidTree for a path with an empty part.
     """
     match wanted(role):
-        case "matrix" if role in WHOLE:
+        case "matrix" if role_of(role).whole:
             return _whole(_matrix(table, role), role)
         case "matrix":
             return _matrix(table, role)
@@ -128,7 +90,7 @@ def value(table: Table, role: str) -> Value:
 def facts(table: Table, role: str | None = None) -> Facts:
     """Shape and dtype of a table, after checking every value.
 
-    role : the role if it is known and one of `READ_BY_ROLE`. Without it the table is `Cells` or
+    role : the role if it is known and read `by_role`. Without it the table is `Cells` or
         `Lists`, a plain matrix or column.
     """
     if role is not None:
@@ -208,7 +170,7 @@ def _matrix(table: Table, role: str) -> npt.NDArray[Any] | sp.csr_array:
             role=role,
         )
     assert isinstance(table, np.ndarray | sp.csr_array), "a reader gave a column for a matrix"
-    require_matrix(table.shape, table.dtype, role, images=role in IMAGES)
+    require_matrix(table.shape, table.dtype, role, images=role_of(role).images)
     if isinstance(table, np.ndarray) and not (table.dtype.isnative and table.flags.aligned):
         table = table.astype(table.dtype.newbyteorder("="))
     return table
@@ -291,9 +253,9 @@ def _column(table: Table, role: str) -> npt.NDArray[Any] | list[str]:
             )
         case Cells():
             _require_written(table, role)
-            return _texts(table.texts, role) if role in TEXT else _values(table.typed(), role)
+            return _texts(table.texts, role) if role_of(role).text else _values(table.typed(), role)
         case Lists():
-            return _values(columns.of_list(table.value, role, real=role in REAL), role)
+            return _values(columns.of_list(table.value, role, real=role_of(role).real), role)
         case list():
             return _texts(table, role)
     assert isinstance(table, np.ndarray), "a reader gave rows of labels for a column"
@@ -321,18 +283,18 @@ def _values(array: npt.NDArray[Any], role: str) -> npt.NDArray[Any] | list[str]:
     kind = array.dtype.kind
     if kind in "USO":
         return _texts(columns.decoded(array), role)
-    if kind == "f" and role in REAL:
+    if kind == "f" and role_of(role).real:
         not_finite = np.flatnonzero(~np.isfinite(array))
         if not_finite.size:
             raise missing(int(not_finite[0]), role=role)
         return np.asarray(array, dtype=np.float64)
     whole = columns.integers(array, role)
-    return [str(number) for number in whole.tolist()] if role in TEXT else whole
+    return [str(number) for number in whole.tolist()] if role_of(role).text else whole
 
 
 def _texts(texts: Sequence[str], role: str) -> npt.NDArray[Any] | list[str]:
     columns.require_texts(texts, role)
-    return list(texts) if role in TEXT else text_array(texts)
+    return list(texts) if role_of(role).text else text_array(texts)
 
 
 def _require_written(cells: Cells, role: str | None) -> None:

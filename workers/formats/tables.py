@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,6 @@ NOTHING = frozenset({"na", "n/a", "null", "none", "nil"})
 _INTEGER = re.compile(r"[ \t]*[+-]?\d{1,18}[ \t]*", re.ASCII)
 _DTYPES = frozenset({"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"})
 
-Want: TypeAlias = Literal["matrix", "column", "labels", "paths", "edges", "table"]
 """What a file is read as, if it can be read in several ways: "labels" is a column whose rows may
 have several values or none, "paths" the same or a list of class paths, "edges" a matrix of numbers
 or pairs of text, "table" columns of any kinds under their names."""

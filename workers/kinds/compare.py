@@ -25,6 +25,7 @@ from models.errors import UsageError
 from models.inputs.data import Value
 from models.inputs.images import as_matrix
 from models.registry import method
+from models.roles import role_of
 from models.running.crew import Piece
 from models.running.progress import Progress, silent
 from workers.artifacts import results
@@ -36,9 +37,6 @@ from workers.work.crew import Crew
 from workers.work.job import OUTCOME, RUNS, Job, Outcome, Spec, with_tree
 from workers.work.plan import Plan, PlanResult, StepProgress, run_plan
 from workers.work.sources import values_of
-
-MEASURED_ON = ("labels", "hierarchy")
-"""Inputs that metrics use and methods do not get."""
 
 
 class Contender(BaseModel):
@@ -136,7 +134,7 @@ class ComparisonRuns:
         inputs = {
             role: value
             for role, value in self._values.items()
-            if role in roles and role not in MEASURED_ON
+            if role in roles and not role_of(role).measured
         }
 
         began = time.perf_counter()
@@ -144,7 +142,7 @@ class ComparisonRuns:
         seconds = time.perf_counter() - began
 
         truth: dict[str, Any] = {
-            role: value for role, value in self._values.items() if role in MEASURED_ON
+            role: value for role, value in self._values.items() if role_of(role).measured
         }
         # Distances between all rows are measured only if a requested metric needs them.
         needed = {

@@ -23,6 +23,7 @@ from models.inputs.label_sets import LabelSets
 from models.inputs.rows import Rows, widened
 from models.parameters import Exact
 from models.registry import method
+from models.roles import ROLES, role_of
 from models.running import memory
 from models.running.crew import Crew, Piece
 from models.running.progress import Progress, subprogress
@@ -30,12 +31,6 @@ from models.tree.tree import Tree, sizes
 from workers.model import MethodStep
 from workers.work.plan import Plan, run_plan
 
-BY_PAIRS = ("distances", "similarity", "graph")
-"""Inputs with a row and a column for each point."""
-LINKS = ("must_link", "cannot_link")
-"""Inputs of pairs of row numbers."""
-BY_NOISE = ("features", "logits")
-"""Inputs that noise is added to."""
 AT_ONCE = 50
 """Replicates between two looks at whether more are needed."""
 TRANSFER_STEPS = 1_000_000_000_000
@@ -253,7 +248,9 @@ def _resampled(
     values: Mapping[str, Value], how: str, share: float, rng: np.random.Generator
 ) -> tuple[dict[str, Value], npt.NDArray[np.int64]]:
     """The values with rows or columns drawn anew, and the row of each point."""
-    edges = {"graph", *LINKS} if _has_edges(values) else set(LINKS)
+    edges = {role for role in values if role_of(role).links}
+    if _has_edges(values):
+        edges.add("graph")
     n_points = next(
         matrix.shape[0]
         for role, value in values.items()
@@ -271,13 +268,13 @@ def _resampled(
         row = np.sort(rng.integers(0, n_points, n_points))
     drawn: dict[str, Any] = {}
     for role, value in values.items():
-        if role in LINKS and isinstance(value, np.ndarray):
+        if role_of(role).links and isinstance(value, np.ndarray):
             drawn[role] = _links(value, row, n_points)
         elif role in edges:
             drawn[role] = value
         elif isinstance(value, tuple):
             drawn[role] = tuple(_rows(matrix, row) for matrix in value)
-        elif role in BY_PAIRS and isinstance(value, (np.ndarray, sp.csr_array)):
+        elif role_of(role).square and isinstance(value, (np.ndarray, sp.csr_array)):
             drawn[role] = value[row][:, row]
         else:
             drawn[role] = _rows(value, row)
@@ -363,7 +360,7 @@ def _spreads(values: Mapping[str, Value]) -> dict[str, list[Float]]:
     Raises UsageError where there is none, or one that is sparse.
     """
     spreads = {}
-    for role in BY_NOISE:
+    for role in (role.name for role in ROLES.values() if role.noisy):
         value = values.get(role)
         matrices = value if isinstance(value, tuple) else (value,)
         if value is None:

@@ -23,8 +23,9 @@ from app.http.streaming import Turn
 from app.resources.comparisons.schemas import EXAMPLE, MOST_FITS, Comparison, NewComparison, RunBody
 from app.resources.jobs.schemas import NewJob
 from app.resources.jobs.steps import check_steps
+from models.roles import ROLES
 from workers.formats.table_writers import csv_chunks, pieces_of_rows
-from workers.kinds.compare import MEASURED_ON, ComparisonOptions, Contender
+from workers.kinds.compare import ComparisonOptions, Contender
 
 if TYPE_CHECKING:
     pass
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 router = APIRouter(
     prefix="/v1/comparisons", tags=["comparisons"], route_class=StrictRoute, dependencies=ONLY_KNOWN
 )
+MEASURED = tuple(role.name for role in ROLES.values() if role.measured)
+"""Inputs that metrics use and methods do not get."""
 COMPARISONS = NamedJobs("compare", Comparison, of_tree=False)
 ComparisonId = Annotated[str, COMPARISONS.checked_id]
 
@@ -171,10 +174,10 @@ def _draft(service: Service, tenant: str, body: NewComparison) -> Draft:
     from models.metrics.catalogue import METRICS
 
     measured_on = {
-        role: getattr(body, role) for role in MEASURED_ON if getattr(body, role) is not None
+        role: getattr(body, role) for role in MEASURED if getattr(body, role) is not None
     }
     for role in body.inputs:
-        if role in MEASURED_ON:
+        if role in MEASURED:
             detail = f"{role!r} is not an input of a comparison's runs; put it next to `inputs`."
             raise refused_at("wrong-input", detail, "inputs", role)
     for name in body.metrics or ():

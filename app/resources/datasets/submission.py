@@ -13,9 +13,10 @@ from app.http.bodies import content_length
 from app.http.dependencies import Service
 from app.http.problems import Refused
 from app.http.streaming import Turn, in_turn
+from models.roles import role_of
 from workers.artifacts.datasets import Dataset
 from workers.child.json_facts import facts_apart
-from workers.formats import catalogue, roles
+from workers.formats import catalogue
 from workers.formats import json as json_format
 from workers.formats.facts import Facts
 from workers.model import now
@@ -134,7 +135,7 @@ def _parsed_at_once(service: Service) -> int:
 
 async def _open_json(service: Service, new: NewDataset, length: int) -> Facts:
     key = service.datasets.content_key(new.tenant, new.dataset_id)
-    role = new.role if new.role in roles.READ_BY_ROLE else None
+    role = new.role if new.role and role_of(new.role).by_role else None
     if length <= PARSED_HERE_BYTES:
         return await to_thread.run_sync(lambda: json_format.facts(service.blobs.get(key), role))
     apart = Turn("json", waits=True)

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from umbel_client.catalogue import METHODS, MethodFacts
 from umbel_client.commands import kept_arguments
 from umbel_client.commands.options import (
     EXIT_CODES,
@@ -18,6 +17,7 @@ from umbel_client.commands.options import (
     Late,
     command,
     service_options,
+    work_options,
 )
 from umbel_client.commands.plugged import (
     Installed,
@@ -29,6 +29,7 @@ from umbel_client.commands.plugged import (
     text_of,
 )
 from umbel_client.commands.values import unknown
+from umbel_client.methods import METHODS, MethodFacts, documentation
 from umbel_client.version import VERSION
 
 
@@ -138,13 +139,7 @@ def _run_method(
         inputs.add_argument(
             *_flags(role), dest=f"input:{role}", action="append", metavar="FILE", help=texts(role)
         )
-    inputs.add_argument(
-        "--also",
-        action="append",
-        metavar="ROLE=FILE",
-        default=[],
-        help="a further input, for --then and --name-by",
-    )
+    _also(inputs, "a further input, for --then and --name-by")
     params = parser.add_argument_group("parameters", "as JSON; text needs no quotes")
     for param in facts.params:
         params.add_argument(
@@ -160,11 +155,15 @@ def _run_method(
     steps.add_argument("--then", metavar="METHOD", help="a method for the logits of this one")
     steps.add_argument("--support", metavar="JSON", help='resample: {"replicates": 20}')
     steps.add_argument("--name-by", metavar="ROLE", help="name nodes by an input")
-    steps.add_argument("--title", help="the job's name")
     _results(parser)
+    work_options(parser, "the job's")
     parser.add_argument("--wait-s", type=float, metavar="SECONDS", help="the most time to wait")
     service_options(parser)
     parser.set_defaults(run=Late("run"), method=method, facts=facts)
+
+
+def _also(parser: argparse._ActionsContainer, text: str) -> None:
+    parser.add_argument("--also", action="append", metavar="ROLE=FILE", default=[], help=text)
 
 
 def _results(parser: argparse.ArgumentParser) -> None:
@@ -203,13 +202,7 @@ def _evaluate(commands: Commands) -> None:
         metavar="FILE",
         help="new rows to place in a kept tree and evaluate in their place",
     )
-    parser.add_argument(
-        "--also",
-        action="append",
-        metavar="ROLE=FILE",
-        default=[],
-        help="in place of --rows: an input of the new rows, for models that need several",
-    )
+    _also(parser, "in place of --rows: an input of the new rows, for models that need several")
     parser.add_argument("--metrics", metavar="NAMES", help="comma-separated; without: all that fit")
     parser.add_argument(
         "--cut", metavar="CUT", help="k=12, height=3.5 or level=2, for flat metrics"
@@ -217,6 +210,7 @@ def _evaluate(commands: Commands) -> None:
     parser.add_argument("--sample", type=int, metavar="N", help="estimate from so many pairs")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--out", metavar="FILE", help=".json or .csv")
+    work_options(parser, "the job's")
     service_options(parser)
     parser.set_defaults(run=Late("evaluate"))
 
@@ -225,13 +219,7 @@ def _predict(commands: Commands) -> None:
     parser = command(commands, "predict", "place new rows in a tree that a service keeps")
     parser.add_argument("tree", help="the id of a tree (tr_...) or model (md_...)")
     parser.add_argument("file", nargs="?", help="the rows: a file, or an id")
-    parser.add_argument(
-        "--also",
-        action="append",
-        metavar="ROLE=FILE",
-        default=[],
-        help="an input by its role, for models that need several",
-    )
+    _also(parser, "an input by its role, for models that need several")
     parser.add_argument("--top-k", type=int, metavar="K", help="of classifiers: the best classes")
     parser.add_argument("--threshold", type=float, help="least probability of a row's labels")
     parser.add_argument("--confidence", type=float, help="the path ends below this probability")
@@ -243,6 +231,7 @@ def _predict(commands: Commands) -> None:
     )
     parser.add_argument("--alpha", type=float, help="another bound than the calibration's own")
     parser.add_argument("--out", metavar="FILE", help=".json or .csv")
+    work_options(parser, "the job's")
     service_options(parser)
     parser.set_defaults(run=Late("predict"))
 
@@ -256,13 +245,7 @@ def _calibrate(commands: Commands) -> None:
         "file", nargs="?", help="rows that the model has not seen: a file, or an id"
     )
     parser.add_argument("--labels", metavar="FILE", required=True, help="the class of each row")
-    parser.add_argument(
-        "--also",
-        action="append",
-        metavar="ROLE=FILE",
-        default=[],
-        help="an input by its role, for models that need several",
-    )
+    _also(parser, "an input by its role, for models that need several")
     parser.add_argument("--alpha", type=float, help="the bound that is kept; default: 0.1")
     parser.add_argument(
         "--loss", choices=("miss", "distance", "cost"), help="what is kept; default: miss"
@@ -276,7 +259,7 @@ def _calibrate(commands: Commands) -> None:
     parser.add_argument("--cut", metavar="CUT", help="of --per subtree: k=10, height=3.5, level=2")
     parser.add_argument("--temperature", type=float, help="in place of a fitted one")
     parser.add_argument("--seed", type=int, help="of the rows that fit the temperature")
-    parser.add_argument("--title", help="the calibration's name")
+    work_options(parser, "the calibration's")
     parser.add_argument("--out", metavar="FILE", help="the selective curve, as .json or .csv")
     parser.add_argument(
         "--suspects", metavar="FILE", help="rows whose labels look wrong, as .json or .csv"
@@ -298,7 +281,7 @@ def _drift(commands: Commands) -> None:
     parser.add_argument(
         "--level", type=float, help="the accepted rate of false discoveries; default: 0.05"
     )
-    parser.add_argument("--title", help="the drift's name")
+    work_options(parser, "the drift's")
     parser.add_argument(
         "--out", metavar="FILE", help="every node, as .json or .csv, or the picture, as .svg"
     )
@@ -314,12 +297,8 @@ def _name(commands: Commands) -> None:
         choices=("labels", "terms", "items", "features", "model"),
         help="what names are made of",
     )
-    parser.add_argument(
-        "--also",
-        action="append",
-        metavar="ROLE=FILE",
-        default=[],
-        help="an input of the rows that the fit had not: documents, names, labels, feature_names",
+    _also(
+        parser, "an input of the rows that the fit had not: documents, names, labels, feature_names"
     )
     parser.add_argument(
         "--evidence",
@@ -329,7 +308,7 @@ def _name(commands: Commands) -> None:
     parser.add_argument(
         "--n-clusters", type=int, metavar="N", help="how many clusters are named; default: 256"
     )
-    parser.add_argument("--title", help="the naming's name")
+    work_options(parser, "the naming's")
     parser.add_argument("--out", metavar="FILE", help="the tree with its names, as .nwk, .svg, ...")
     service_options(parser)
     parser.set_defaults(run=Late("name"))
@@ -342,15 +321,14 @@ def _compare(commands: Commands) -> None:
     )
     for role in ("features", "logits", "labels", "hierarchy"):
         parser.add_argument(f"--{role}", metavar="FILE", help=f"the input '{role}'")
-    parser.add_argument(
-        "--also", action="append", metavar="ROLE=FILE", default=[], help="a further input"
-    )
+    _also(parser, "a further input")
     parser.add_argument("--seeds", type=int, default=5, help="default: %(default)s")
     parser.add_argument("--metrics", metavar="NAMES", help="comma-separated; without: all that fit")
     parser.add_argument(
         "--cut", metavar="CUT", help="k=12, height=3.5 or level=2, for flat metrics"
     )
     parser.add_argument("--out", metavar="FILE", help=".json or .csv")
+    work_options(parser, "the comparison's")
     service_options(parser)
     parser.set_defaults(run=Late("compare"))
 
@@ -381,7 +359,7 @@ def _consensus(commands: Commands) -> None:
     parser.add_argument(
         "--common", action="store_true", default=None, help="leave out what not all trees have"
     )
-    parser.add_argument("--title", help="the tree's name")
+    work_options(parser, "the tree's")
     _results(parser)
     parser.add_argument("--wait-s", type=float, metavar="SECONDS", help="the most time to wait")
     service_options(parser)
@@ -456,10 +434,6 @@ class _Texts:
 
 def _documented(method: str) -> tuple[str, _Texts]:
     """The method's title, and the texts of its inputs and parameters."""
-    import inspect
-
-    from umbel_client.methods import Methods
-
-    docstring = inspect.getdoc(getattr(Methods, method.replace("-", "_"))) or ""
+    docstring = documentation(method)
     title = " ".join(docstring.partition("\n\n")[0].split())
     return title.replace("%", "%%"), _Texts(docstring)

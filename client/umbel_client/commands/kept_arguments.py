@@ -6,7 +6,14 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from umbel_client.commands.options import Commands, Late, command, service_options
+from umbel_client.commands.options import (
+    Commands,
+    Late,
+    command,
+    described_options,
+    service_options,
+    work_options,
+)
 
 KINDS = (
     *("trees", "datasets", "comparisons", "calibrations", "drifts", "heatmaps", "maps"),
@@ -46,12 +53,6 @@ def _added(commands: Commands, name: str, sentence: str, work: str = "") -> argp
     return parser
 
 
-def _described(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--title", help="its name")
-    parser.add_argument("--description", help="a note")
-    parser.add_argument("--tag", action="append", default=[], help="several times: several")
-
-
 def _upload(commands: Commands) -> None:
     parser = _added(commands, "upload", "upload a file once, as an input of any number of runs")
     parser.add_argument("file", help="x.npz:member for one array of several")
@@ -59,13 +60,13 @@ def _upload(commands: Commands) -> None:
         "--role", default="features", help="features, logits, labels, ...; default: %(default)s"
     )
     parser.add_argument("--dedupe", action="store_true", help="an earlier dataset like it will do")
-    _described(parser)
+    described_options(parser)
 
 
 def _import(commands: Commands) -> None:
     parser = _added(commands, "import", "keep a tree that was made elsewhere", "import_tree")
     parser.add_argument("file", help=".nwk, .json, linkage .npy or class paths .txt")
-    _described(parser)
+    work_options(parser)
 
 
 def _list(commands: Commands) -> None:
@@ -216,7 +217,7 @@ def _attach(commands: Commands) -> None:
     parser.add_argument(
         "file", help="a row for each row or leaf: .csv, .jsonl, .arrow, .parquet, .zip, or ds_..."
     )
-    parser.add_argument("--title", help="its name")
+    work_options(parser)
 
 
 def _examples(commands: Commands) -> None:
@@ -284,7 +285,7 @@ def _heatmap(commands: Commands) -> None:
     )
     parser.add_argument("--features", metavar="FILE", help="else those of the fit")
     parser.add_argument("--feature-names", metavar="FILE")
-    parser.add_argument("--title", help="its name")
+    work_options(parser)
     parser.add_argument(
         "--out", metavar="FILE", help="the matrix as .csv or .npy, or as .svg, .png, .pdf, .json"
     )
@@ -308,7 +309,7 @@ def _map(commands: Commands) -> None:
     parser.add_argument("--perplexity", type=float, metavar="P", help="of tsne")
     parser.add_argument("--n-components", type=int, metavar="N", help="of umap and tsne")
     parser.add_argument("--seed", type=int)
-    parser.add_argument("--title", help="its name")
+    work_options(parser)
     parser.add_argument(
         "--out", metavar="FILE", help="positions as .csv, .npy, .arrow, .json, or .svg, .png, .pdf"
     )

@@ -18,9 +18,8 @@ from umbel_client.client import Umbel
 from umbel_client.commands import outputs
 from umbel_client.commands.outputs import put, say
 from umbel_client.commands.values import input_of, tree_of
-from umbel_client.commands.work import cut_of, require_table, service
-from umbel_client.core import trees
-from umbel_client.core.changes import KEPT
+from umbel_client.commands.work import cut_of, described_of, require_table, service, work_of
+from umbel_client.core.fields import KEPT
 from umbel_client.drift import Drift
 from umbel_client.edition import Edition
 from umbel_client.errors import InputError
@@ -42,13 +41,7 @@ BY_TREE = ("attachments", "calibrations", "drifts", "heatmaps", "maps", "namings
 
 def _alone(kind: type[Artifact]) -> Callable[[Umbel, str], Artifact]:
     """Reads a thing without its nodes, matrix or columns."""
-
-    def read(umbel: Umbel, thing_id: str) -> Artifact:
-        driver = umbel._driver
-        body = driver.run(trees.described(f"/v1/{kind._collection}/{thing_id}", "id"))
-        return kind(driver, body)
-
-    return read
+    return lambda umbel, thing_id: kind._read(umbel._connection, thing_id, whole=False)
 
 
 _READERS: Mapping[str, Callable[[Umbel, str], Holder]] = {
@@ -84,9 +77,7 @@ def upload(arguments: Namespace) -> None:
         dataset = umbel.upload(
             content,
             arguments.role,
-            name=arguments.title,
-            description=arguments.description,
-            tags=arguments.tag,
+            **described_of(arguments),
             progress=False if arguments.quiet else None,
             dedupe=arguments.dedupe,
         )
@@ -97,12 +88,7 @@ def import_tree(arguments: Namespace) -> None:
     """`umbel import`."""
     content = tree_of(arguments.file)
     with service(arguments, kept=True) as umbel:
-        tree = umbel.import_tree(
-            content,
-            name=arguments.title,
-            description=arguments.description,
-            tags=arguments.tag,
-        )
+        tree = umbel.import_tree(content, **work_of(arguments))
         put(outputs.facts_of(tree), arguments.json, tree.id)
 
 
@@ -364,13 +350,12 @@ def attach(arguments: Namespace) -> None:
     """`umbel attach`."""
     items = input_of("items", arguments.file)
     with service(arguments, kept=True) as umbel:
-        attachment = umbel.tree(arguments.tree).attach(items, name=arguments.title)
+        attachment = umbel.tree(arguments.tree).attach(items, **work_of(arguments))
         columns = ("column", "name", "kind", "n", "n_missing")
         rows = [{name: each[name] for name in columns} for each in attachment.columns]
         body = {**attachment.body, "columns": attachment.columns}
         put(body, arguments.json, f"{attachment.id}\n\n{outputs.shown(rows)}")
-        for sentence in attachment.warnings:
-            say(f"warning: {sentence}", arguments.quiet)
+        outputs.warn(attachment.warnings, arguments.quiet)
 
 
 def examples(arguments: Namespace) -> None:
@@ -450,7 +435,7 @@ def heatmap(arguments: Namespace) -> None:
             scale=arguments.scale,
             n_columns=arguments.n_columns,
             metric=arguments.metric,
-            name=arguments.title,
+            **work_of(arguments),
             **given,
         )
         if suffix == ".npy":
@@ -473,8 +458,7 @@ def _put_result(artifact: Heatmap | Map, arguments: Namespace) -> None:
     """The id and the facts of what was computed, and its warnings."""
     shown = [{"fact": name, "value": own} for name, own in artifact.body["result"].items()]
     put(artifact.body, arguments.json, f"{artifact.id}\n\n{outputs.shown(shown)}")
-    for sentence in artifact.warnings:
-        say(f"warning: {sentence}", arguments.quiet)
+    outputs.warn(artifact.warnings, arguments.quiet)
 
 
 def _title(side: Mapping[str, Any]) -> str:
@@ -498,7 +482,7 @@ def map_points(arguments: Namespace) -> None:
             perplexity=arguments.perplexity,
             n_components=arguments.n_components,
             seed=arguments.seed,
-            name=arguments.title,
+            **work_of(arguments),
         )
         if suffix:
             outputs.saved(layout.content(f"/positions{suffix}", **query), arguments.out)

@@ -47,6 +47,23 @@ def service_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--quiet", action="store_true", help="no progress and no sentences")
 
 
+def work_options(parser: argparse.ArgumentParser, what: str = "its") -> None:
+    """Add what every command takes that asks for work. what : whose name it is."""
+    group = parser.add_argument_group("description")
+    described_options(group, what)
+    group.add_argument("--webhook", metavar="URL", help="an address that hears of the end")
+
+
+def described_options(parser: argparse._ActionsContainer, what: str = "its") -> None:
+    """Add the description of a thing that the service keeps, and when it may be removed."""
+    parser.add_argument("--title", help=f"{what} name")
+    parser.add_argument("--description", help="a note")
+    parser.add_argument("--tag", action="append", default=[], help="several times: several")
+    parser.add_argument(
+        "--expires-at", metavar="TIME", help="when it may be removed: 2030-01-31T12:00:00Z"
+    )
+
+
 class Late:
     """A function of a module of work, which is loaded when it is called: help needs nothing of it.
 

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +113,12 @@ def say(text: str, quiet: bool = False) -> None:
     """A sentence for the person who waits, on standard error."""
     if not quiet:
         print(text, file=sys.stderr)
+
+
+def warn(sentences: Iterable[str], quiet: bool = False) -> None:
+    """The warnings of what was done, on standard error."""
+    for sentence in sentences:
+        say(f"warning: {sentence}", quiet)
 
 
 def facts_of(tree: Tree) -> dict[str, Any]:

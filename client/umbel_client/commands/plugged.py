@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
-from umbel_client.catalogue import METHODS
+from umbel_client.methods import METHODS
 
 T = TypeVar("T")
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from umbel_client.catalogue import METHODS
 from umbel_client.errors import InputError
 from umbel_client.inputs import COLUMNS, File
+from umbel_client.methods import METHODS
 
 TREE_ENDINGS = (".nwk", ".newick", ".tree", ".nh")
 """Endings of files that hold a tree as Newick text."""

@@ -11,7 +11,6 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from umbel_client.catalogue import METHODS
 from umbel_client.client import Umbel
 from umbel_client.commands import outputs
 from umbel_client.commands.outputs import put, say
@@ -35,6 +34,7 @@ from umbel_client.errors import (
     UmbelWarning,
     WaitTimeout,
 )
+from umbel_client.methods import METHODS, documentation
 from umbel_client.packages import package
 from umbel_client.tree import Tree
 
@@ -136,7 +136,7 @@ def run(arguments: Namespace) -> None:
             then=_then(arguments.then),
             support=_object("--support", arguments.support),
             name_by=arguments.name_by,
-            name=arguments.title,
+            **work_of(arguments),
             wait_s=arguments.wait_s,
             progress=False if arguments.quiet else None,
             params=params,
@@ -166,7 +166,7 @@ def consensus(arguments: Namespace) -> None:
             support=arguments.support,
             match=arguments.match,
             common=arguments.common,
-            name=arguments.title,
+            **work_of(arguments),
             wait_s=arguments.wait_s,
         )
         _write(tree, arguments, forms)
@@ -205,8 +205,7 @@ def _show(tree: Tree, arguments: Namespace) -> None:
         say(f"  {tree.id}  {tree.url}", arguments.quiet)
     elif arguments.data_dir:
         say(f"  {tree.id}, kept in {arguments.data_dir}", arguments.quiet)
-    for sentence in tree.warnings:
-        say(f"warning: {sentence}", arguments.quiet)
+    outputs.warn(tree.warnings, arguments.quiet)
 
 
 def evaluate(arguments: Namespace) -> None:
@@ -243,13 +242,13 @@ def evaluate(arguments: Namespace) -> None:
             cut=cut_of(arguments.cut),
             sample=arguments.sample,
             seed=arguments.seed,
+            **work_of(arguments),
         )
         rows = [{"metric": name, "value": value} for name, value in evaluation.items()]
         if arguments.out:
             outputs.table(rows, arguments.out)
         put(evaluation.body, arguments.json, outputs.shown(rows))
-        for sentence in evaluation.warnings:
-            say(f"warning: {sentence}", arguments.quiet)
+        outputs.warn(evaluation.warnings, arguments.quiet)
 
 
 def predict(arguments: Namespace) -> None:
@@ -265,6 +264,7 @@ def predict(arguments: Namespace) -> None:
         "calibration": arguments.calibration,
         "alpha": arguments.alpha,
         **(cut_of(arguments.cut) or {}),
+        **work_of(arguments),
     }
     require_table(arguments.out)
     with service(arguments, kept=True) as umbel:
@@ -311,7 +311,7 @@ def calibrate(arguments: Namespace) -> None:
             cut=cut_of(arguments.cut),
             temperature=arguments.temperature,
             seed=arguments.seed,
-            name=arguments.title,
+            **work_of(arguments),
             **inputs,
         )
         tables = (
@@ -324,13 +324,12 @@ def calibrate(arguments: Namespace) -> None:
                 outputs.table(rows_of, path)
         shown = [{"fact": name, "value": own} for name, own in calibration.body["result"].items()]
         put(calibration.body, arguments.json, f"{calibration.id}\n\n{outputs.shown(shown)}")
-        for sentence in calibration.warnings:
-            say(f"warning: {sentence}", arguments.quiet)
+        outputs.warn(calibration.warnings, arguments.quiet)
 
 
 def drift(arguments: Namespace) -> None:
     """`umbel drift`."""
-    labels = {
+    labels: dict[str, Any] = {
         name: None if text is None else input_of("labels", text)
         for name in ("reference_labels", "batch_labels")
         for text in (getattr(arguments, name),)
@@ -345,7 +344,7 @@ def drift(arguments: Namespace) -> None:
         require_table(arguments.out)
     with service(arguments, kept=True) as umbel:
         drifted = umbel.tree(arguments.tree).drift(
-            reference, batch, **labels, level=arguments.level, name=arguments.title
+            reference, batch, **labels, level=arguments.level, **work_of(arguments)
         )
         if picture:
             outputs.saved(drifted.svg.encode(), arguments.out)
@@ -355,8 +354,7 @@ def drift(arguments: Namespace) -> None:
         shown = [{name: move[name] for name in columns} for move in drifted.moves]
         told = outputs.shown(shown) if shown else "Nothing moved."
         put(drifted.body, arguments.json, f"{drifted.id}\n\n{told}")
-        for sentence in drifted.warnings:
-            say(f"warning: {sentence}", arguments.quiet)
+        outputs.warn(drifted.warnings, arguments.quiet)
 
 
 def name(arguments: Namespace) -> None:
@@ -373,7 +371,7 @@ def name(arguments: Namespace) -> None:
             arguments.by,
             evidence=arguments.evidence,
             n_clusters=arguments.n_clusters,
-            name=arguments.title,
+            **work_of(arguments),
             **inputs,
         )
         if form is not None:
@@ -381,8 +379,7 @@ def name(arguments: Namespace) -> None:
         columns = ("node", "size", "name", "evidence")
         shown = [{column: each[column] for column in columns} for each in naming.nodes]
         put(naming.body, arguments.json, f"{naming.id}\n\n{outputs.shown(shown)}")
-        for sentence in naming.warnings:
-            say(f"warning: {sentence}", arguments.quiet)
+        outputs.warn(naming.warnings, arguments.quiet)
 
 
 def compare(arguments: Namespace) -> None:
@@ -403,6 +400,7 @@ def compare(arguments: Namespace) -> None:
             seeds=arguments.seeds,
             metrics=_names(arguments.metrics),
             cut=cut_of(arguments.cut),
+            **work_of(arguments),
             progress=False if arguments.quiet else None,
             **inputs,
         )
@@ -451,14 +449,10 @@ def mcp(arguments: Namespace) -> None:
 
 def methods(arguments: Namespace) -> None:
     """`umbel methods`."""
-    import inspect
-
-    from umbel_client.methods import Methods
 
     def text(method: str) -> str:
-        if (entry := plugged.methods.get(method)) is not None:
-            return text_of(entry)
-        return inspect.getdoc(getattr(Methods, method.replace("-", "_"))) or ""
+        entry = plugged.methods.get(method)
+        return documentation(method) if entry is None else text_of(entry)
 
     plugged = of_service(arguments.url) if arguments.url else arguments.installed()
     every = {**METHODS, **{name: facts_in(entry) for name, entry in plugged.methods.items()}}
@@ -470,10 +464,10 @@ def methods(arguments: Namespace) -> None:
             "id": arguments.method,
             "inputs": list(facts.inputs),
             "params": list(facts.params),
-            "outputs": list(facts.outputs),
-            "description": text(arguments.method),
+            "outputs": _leaves(documentation(arguments.method)),
+            "description": documentation(arguments.method),
         }
-        put(body, arguments.json, f"{arguments.method}\n\n{text(arguments.method)}")
+        put(body, arguments.json, f"{arguments.method}\n\n{documentation(arguments.method)}")
         return
     rows = [
         {
@@ -486,6 +480,26 @@ def methods(arguments: Namespace) -> None:
     put(rows, arguments.json, outputs.shown(rows))
     for sentence in plugged.sentences():
         say(sentence)
+
+
+def _leaves(text: str) -> list[str]:
+    """What a job of a method leaves, by its documentation."""
+    return text.partition("Leaves: ")[2].partition(".")[0].replace("\n", " ").split(", ")
+
+
+def work_of(arguments: Namespace) -> dict[str, Any]:
+    """The options of `work_options`, as of `Umbel.run`."""
+    return {**described_of(arguments), "webhook": arguments.webhook}
+
+
+def described_of(arguments: Namespace) -> dict[str, Any]:
+    """The options of `described_options`."""
+    return {
+        "name": arguments.title,
+        "description": arguments.description,
+        "tags": arguments.tag,
+        "expires_at": arguments.expires_at,
+    }
 
 
 def further(arguments: Namespace) -> dict[str, Any]:

@@ -1,13 +1,11 @@
-"""What the client does, independent of how it is connected. Start with `steps`.
+"""How the client speaks to a service. Start with `connection`.
 
-- `steps`: what an operation asks for, as plain data
-- `drivers`: the blocking and the asynchronous way to do it
-- `sending`: one request until it is answered
+- `connection`: requests until they are answered; what is read and written at an address
+- `opening`: the HTTP client under it
+- `messages`: requests, responses, and what becomes of a refusal
 - `uploads`: datasets, at once or in parts
-- `waiting`: jobs until they have ended
-- `runs`: methods and comparisons
-- `trees`: trees, models and lists
-- `editions`: editions of a tree, and links that show it
-- `changes`: names, descriptions and tags
-- `expiry`: when things may be removed
+- `waiting`, `events`: jobs until they have ended
+- `runs`, `requests`: methods and comparisons, and the bodies of their requests
+- `facts`: what is known of a tree
+- `fields`: what every request for work may have, and what may be changed later
 """

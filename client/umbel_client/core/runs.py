@@ -1,26 +1,22 @@
-"""Runs of methods, and comparisons: what the caller wrote becomes the body of a request."""
+"""Work on data: submitted with its inputs and waited for; runs of methods and comparisons."""
 
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 from urllib.parse import quote
 
-from umbel_client.catalogue import METHODS, MethodFacts
-from umbel_client.core.sending import error_of, json_of, post, sent
-from umbel_client.core.steps import Operation, Reply, Request
-from umbel_client.core.uploads import Inputs, supplied
-from umbel_client.core.waiting import Waiting, awaited, succeeded
+from umbel_client.core.connection import Connection
+from umbel_client.core.events import Ended, Waiting, succeeded
+from umbel_client.core.messages import CONTENT_TIMEOUT_S, Reply, error_of, json_of, post
+from umbel_client.core.requests import Run, body_of, compared_run, run_of
+from umbel_client.core.uploads import supplied
+from umbel_client.core.waiting import awaited
 from umbel_client.errors import InputError, UnexpectedResponse
-from umbel_client.inputs import Converted, File, Stored, converted
+from umbel_client.inputs import Inputs, converted_inputs
+from umbel_client.methods import METHODS, MethodFacts
 from umbel_client.problems import NotFound
-
-Run: TypeAlias = str | tuple[str, Mapping[str, Any]] | Mapping[str, Any]
-"""A run of a comparison: a method's id, the id with params, or `{"method": ..., "params": ...,
-"preprocess": [...], "then": ...}`."""
 
 _UNKNOWN_METHOD = {
     "type": "/problems/unknown-method",
@@ -30,40 +26,38 @@ _UNKNOWN_METHOD = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """The parts of a job besides the method, its inputs and its parameters; None: left out."""
+def done(
+    connection: Connection,
+    path: str,
+    inputs: Inputs,
+    fields: Mapping[str, Any],
+    waiting: Waiting,
+    *,
+    keep: bool = False,
+) -> Reply | Ended:
+    """Work whose inputs are uploaded first. inputs : by where they belong, as of `body_of`.
 
-    preprocess: Sequence[Mapping[str, Any]] | None = None
-    then: str | Mapping[str, Any] | None = None
-    support: Mapping[str, Any] | None = None
-    name_by: str | None = None
-    name: str | None = None
-    description: str | None = None
-    tags: Sequence[str] | None = None
-    webhook: str | None = None
-    expires_at: str | None = None
-
-    def fields(self) -> dict[str, Any]:
-        """Those that were given, as the fields of a request."""
-        given = {name: getattr(self, name) for name in self.__slots__}
-        return {name: value for name, value in given.items() if value is not None}
+    Raises as `umbel_client.core.waiting.awaited` and `umbel_client.core.uploads.supplied`.
+    """
+    with supplied(connection, inputs, waiting.progress, keep=keep) as given:
+        return awaited(connection, path, body_of(fields, given), waiting)
 
 
-def facts_of(method: str) -> Operation[MethodFacts]:
-    """The roles and parameters of a method; the service is asked for one that this client does not
-    know. Raises UnknownMethod where there is no such method.
+def facts_of(connection: Connection, method: str) -> MethodFacts:
+    """The roles and parameters of a method; one that this client does not know is read from the
+    service. Raises UnknownMethod where there is no such method.
     """
     known = METHODS.get(method)
     if known is not None:
         return known
     try:
-        reply = yield from sent(Request("GET", f"/v1/methods/{quote(method, safe='')}"))
+        path = f"/v1/methods/{quote(method, safe='')}"
+        entry = connection.described(path, "inputs", "params", "outputs")
     except (NotFound, UnexpectedResponse) as error:
         near = difflib.get_close_matches(method, METHODS, n=3, cutoff=0.5)
         detail = f"There is no method {method!r}; there are {', '.join(near or METHODS)}."
         raise error_of({**_UNKNOWN_METHOD, "detail": detail}) from error
-    return facts_in(json_of(reply, "inputs", "params", "outputs"))
+    return facts_in(entry)
 
 
 def facts_in(entry: Mapping[str, Any]) -> MethodFacts:
@@ -72,57 +66,50 @@ def facts_in(entry: Mapping[str, Any]) -> MethodFacts:
         inputs=tuple(entry["inputs"]),
         several=tuple(role for role, each in entry["inputs"].items() if each.get("many")),
         params=tuple(entry["params"].get("properties", {})),
-        outputs=tuple(entry["outputs"]),
     )
 
 
 def ran(
+    connection: Connection,
     method: str,
     values: Mapping[str, Any],
     params: Mapping[str, Any],
-    options: RunOptions,
+    options: Mapping[str, Any],
     waiting: Waiting,
-) -> Operation[dict[str, Any]]:
-    """The job of a run, which has succeeded.
+) -> dict[str, Any]:
+    """The job of a run, which has succeeded; arguments as of `run_of`.
 
-    values : inputs and parameters by name; None: left out, of inputs. params : further parameters.
-
-    Raises InputError before anything is sent, and as `umbel_client.core.waiting.awaited`.
+    Raises InputError before anything is sent, and as `done`.
     """
-    inputs, body = yield from _described(method, values, params, options)
-
-    def use(given: dict[str, Any]) -> Operation[dict[str, Any]]:
-        answer = yield from awaited("/v1/jobs", {**body, "inputs": given}, waiting)
-        if isinstance(answer, Reply):
-            return succeeded(json_of(answer, "id", "status", "result"))
-        return answer.job
-
-    return (yield from supplied(inputs, use, waiting.progress, keep=True))
+    inputs, fields = run_of(method, facts_of(connection, method), values, params, options)
+    answer = done(connection, "/v1/jobs", inputs, fields, waiting, keep=True)
+    if isinstance(answer, Reply):
+        return succeeded(json_of(answer, "id", "status", "result"))
+    return answer.job
 
 
 def submitted(
+    connection: Connection,
     method: str,
     values: Mapping[str, Any],
     params: Mapping[str, Any],
-    options: RunOptions,
+    options: Mapping[str, Any],
     waiting: Waiting,
-) -> Operation[dict[str, Any]]:
+) -> dict[str, Any]:
     """The job of a run as it was accepted. Raises as `ran`, but for the job's own failure."""
-    inputs, body = yield from _described(method, values, params, options)
-
-    def use(given: dict[str, Any]) -> Operation[dict[str, Any]]:
-        reply = yield from sent(post("/v1/jobs", {**body, "inputs": given}))
+    inputs, fields = run_of(method, facts_of(connection, method), values, params, options)
+    with supplied(connection, inputs, waiting.progress, keep=True) as given:
+        reply = connection.send(post("/v1/jobs", body_of(fields, given)))
         return json_of(reply, "id", "status")
-
-    return (yield from supplied(inputs, use, waiting.progress, keep=True))
 
 
 def compared(
+    connection: Connection,
     runs: Sequence[Run],
     values: Mapping[str, Any],
     fields: Mapping[str, Any],
     waiting: Waiting,
-) -> Operation[dict[str, Any]]:
+) -> dict[str, Any]:
     """A comparison with its table.
 
     values : inputs by role, `labels` and `hierarchy` among them where they are only for metrics.
@@ -130,117 +117,73 @@ def compared(
 
     Raises as `ran`. A run that fails has its problem in the table.
     """
-    described = [_run_of(run) for run in runs]
-    every: dict[str, MethodFacts] = {}
+    described = [compared_run(run) for run in runs]
+    several: set[str] = set()
+    taken: set[str] = set()
     for run in described:
-        every[run["method"]] = yield from facts_of(run["method"])
-    several = {role for facts in every.values() for role in facts.several}
-    taken = {role for facts in every.values() for role in facts.inputs}
-    inputs = _converted(values, several)
-    body = {name: value for name, value in fields.items() if value is not None}
-
-    def use(given: dict[str, Any]) -> Operation[dict[str, Any]]:
-        roles = [role for role in ("labels", "hierarchy") if role in given]
-        truths: dict[str, Any] = {role: given.pop(role) for role in roles}
+        facts = facts_of(connection, run["method"])
+        several.update(facts.several)
+        taken.update(facts.inputs)
+    inputs = converted_inputs(values, several=several)
+    with supplied(connection, inputs, waiting.progress, keep=True) as given:
+        truths: dict[str, Any] = {
+            role: given[role] for role in ("labels", "hierarchy") if role in given
+        }
         # A method that takes labels gets them as an input, too.
-        shared = {role: value for role, value in truths.items() if role in taken}
-        whole: dict[str, Any] = {**body, **truths, "runs": described}
-        whole["inputs"] = {**given, **shared}
-        answer = yield from awaited("/v1/comparisons", whole, waiting)
-        if isinstance(answer, Reply):
-            return json_of(answer, "id", "status", "table")
-        reply = yield from sent(Request("GET", f"/v1/comparisons/{answer.accepted['id']}"))
-        return json_of(reply, "id", "status", "table")
-
-    return (yield from supplied(inputs, use, waiting.progress, keep=True))
+        shared = {role: own for role, own in given.items() if role not in truths or role in taken}
+        body = body_of({**fields, "runs": described, "inputs": {}}, truths)
+        answer = awaited(connection, "/v1/comparisons", {**body, "inputs": shared}, waiting)
+    if isinstance(answer, Reply):
+        return json_of(answer, "id", "status", "table")
+    path = f"/v1/comparisons/{answer.accepted['id']}"
+    return connection.described(path, "id", "status", "table")
 
 
-def _described(
-    method: str, values: Mapping[str, Any], params: Mapping[str, Any], options: RunOptions
-) -> Operation[tuple[Inputs, dict[str, Any]]]:
-    """The inputs of a run, and the body of its request without them."""
-    facts = yield from facts_of(method)
-    own = {role: value for role, value in values.items() if role in facts.inputs}
-    # Further inputs are for `then` and `name_by`.
-    own |= {
-        role: value
-        for role, value in values.items()
-        if role in _ROLES and role not in facts.params and role not in own
-    }
-    further = {name: value for name, value in values.items() if name not in own}
-    _refuse_misnamed(method, facts, further)
-    doubled = sorted(further.keys() & params.keys())
-    if doubled:
-        raise InputError(doubled[0], "it is given by itself and in `params`; give it once.")
-    inputs = _converted(own, set(facts.several))
-    every = dict(further)
-    every.update(params)
-    body = {
-        "method": method,
-        "params": {name: plain(name, value) for name, value in every.items()},
-        **options.fields(),
-    }
-    return inputs, body
+def evaluated(
+    connection: Connection,
+    path: str,
+    truths: Mapping[str, Any],
+    rows: Mapping[str, Any],
+    fields: Mapping[str, Any],
+    waiting: Waiting,
+) -> dict[str, Any]:
+    """An evaluation of the tree or model at `path`.
 
-
-def _refuse_misnamed(method: str, facts: MethodFacts, params: Mapping[str, Any]) -> None:
-    """Raise InputError for data under a name that is neither an input nor a parameter."""
-    for name, value in params.items():
-        is_data = getattr(value, "ndim", 0) > 0 or isinstance(value, (Stored, File, os.PathLike))
-        if name not in facts.params and is_data:
-            raise InputError(
-                name,
-                f"method {method!r} has no such input; its inputs are {', '.join(facts.inputs)}; "
-                f"its parameters are {', '.join(facts.params)}.",
-            )
-
-
-_ROLES = frozenset(role for facts in METHODS.values() for role in facts.inputs)
-
-
-def _converted(values: Mapping[str, Any], several: set[str]) -> Inputs:
-    return {
-        role: converted(role, value, many=role in several)
-        for role, value in values.items()
-        if value is not None
-    }
-
-
-def converted_inputs(values: Mapping[str, Any]) -> dict[str, Converted | list[Converted]]:
-    """Inputs by role in the form in which they travel; those that are None are left out.
-
-    Raises InputError.
+    truths : inputs by field of the request. rows : new rows, by role. fields : further ones; None:
+    left out. Raises InputError for a role that is given twice, and as `done`.
     """
-    return dict(_converted(values, set()))
+    for role in {role for role, value in truths.items() if value is not None} & rows.keys():
+        raise InputError(role, "it is given twice, as new rows and beside them.")
+    inputs = {**converted_inputs(truths), **converted_inputs(rows, "inputs.")}
+    answer = done(connection, f"{path}/evaluations", inputs, fields, waiting)
+    if isinstance(answer, Reply):
+        result = json_of(answer, "metrics")
+    else:
+        ended = answer.job["result"]
+        result = dict(ended["evaluation"])
+        if "nodes" in ended:
+            result["nodes"] = f"/v1/jobs/{answer.job['id']}/nodes"
+        if isinstance(result.get("tables"), str):
+            result["tables"] = connection.described(result["tables"])
+    if isinstance(result.get("nodes"), str):
+        nodes = connection.described(result["nodes"], "items")
+        result["nodes"] = nodes["items"]
+    return result
 
 
-def plain(name: str, value: Any) -> Any:
-    """A parameter as JSON has it. Raises InputError for what is none."""
-    if value is None or (
-        isinstance(value, (str, bool, int, float)) and type(value).__module__ != "numpy"
-    ):
-        return value
-    if hasattr(value, "tolist"):
-        return plain(name, value.tolist())
-    if isinstance(value, Mapping):
-        return {str(key): plain(name, item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset, range)):
-        return [plain(name, item) for item in value]
-    raise InputError(
-        name,
-        f"a value of type {type(value).__name__} is no parameter, and there is no such input.",
-    )
-
-
-def _run_of(run: Run) -> dict[str, Any]:
-    if isinstance(run, str):
-        return {"method": run}
-    if isinstance(run, Mapping):
-        if not isinstance(run.get("method"), str):
-            raise InputError("runs", f"a run needs the id of its `method`: {dict(run)!r}.")
-        return {name: plain(name, value) for name, value in run.items()}
-    if isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], str):
-        return {"method": run[0], "params": plain("runs", dict(run[1]))}
-    raise InputError(
-        "runs", f"a run is a method's id, (id, params) or a dict with 'method', not {run!r}."
-    )
+def predicted(
+    connection: Connection,
+    path: str,
+    rows: Mapping[str, Any],
+    fields: Mapping[str, Any],
+    waiting: Waiting,
+) -> list[dict[str, Any]]:
+    """Predictions of the tree or model at `path`, one a row. Raises as `done`."""
+    inputs = converted_inputs(rows, "inputs.")
+    answer = done(connection, f"{path}/predictions", inputs, {**fields, "inputs": {}}, waiting)
+    if isinstance(answer, Reply):
+        items: list[dict[str, Any]] = json_of(answer, "items")["items"]
+        return items
+    whole = f"/v1/jobs/{answer.job['id']}/predictions"
+    body = connection.described(whole, "items", timeout_s=CONTENT_TIMEOUT_S)
+    return list(body["items"])

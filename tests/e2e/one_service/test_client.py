@@ -29,9 +29,9 @@ from umbel_client import (
     Umbel,
     UmbelWarning,
     WaitTimeout,
+    encodings,
 )
 from umbel_client import problems as refusals
-from umbel_client.core import uploads
 
 RNG = np.random.default_rng(0)
 TRUE = np.repeat([0, 1, 2], 10)
@@ -363,7 +363,7 @@ def test_sparse_matrices_files_and_datasets_are_inputs(umbel: Umbel, tmp_path: P
 
 
 def test_a_large_array_goes_in_parts(umbel: Umbel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploads, "PART_BYTES", 400)
+    monkeypatch.setattr(encodings, "PART_BYTES", 400)
     fractions: list[float] = []
     dataset = umbel.upload(FEATURES, progress=lambda done, _: fractions.append(done))
     assert len(fractions) == 3
@@ -535,7 +535,7 @@ def test_the_environment_names_the_service(
     umbel = Umbel()
     assert umbel.url == service.url
     assert umbel.jobs(limit=1) is not None
-    assert "a-key" not in repr(umbel._driver.settings)
+    assert "a-key" not in repr(umbel._connection.settings)
     monkeypatch.delenv("UMBEL_URL")
     assert Umbel().url == "http://127.0.0.1:8000"
     for wrong in ("localhost:8000", "http://x:99999", "ftp://x"):
@@ -612,7 +612,7 @@ def test_an_upload_of_what_is_there_gives_what_is_there(
     assert umbel.upload(LOGITS, "logits", name="once").id != first.id
     newest = umbel.datasets(name="once", limit=1)[0].id
     assert umbel.upload(LOGITS, "logits", name="once", dedupe=True).id == newest
-    monkeypatch.setattr(uploads, "PART_BYTES", 400)
+    monkeypatch.setattr(encodings, "PART_BYTES", 400)
     assert umbel.upload(LOGITS, "logits", name="once", dedupe=True).id == newest
     assert umbel.upload(LOGITS, "logits", name="twice", dedupe=True).id != newest
 

@@ -18,9 +18,18 @@ from PIL import Image
 
 from tests.conftest import ROOT
 from tests.e2e.conftest import Service
-from umbel_client import Attachment, Calibration, Drift, Heatmap, Map, Naming, Tree, Umbel
+from umbel_client import (
+    Attachment,
+    Calibration,
+    Drift,
+    Heatmap,
+    Map,
+    Naming,
+    Tree,
+    Umbel,
+    encodings,
+)
 from umbel_client import problems as refusals
-from umbel_client.core import uploads
 
 DOCUMENT = json.loads((ROOT / "openapi" / "openapi.json").read_text())
 OPERATIONS = {
@@ -51,7 +60,7 @@ class World:
         self.requests: list[tuple[str, str]] = []
         self.service = service
         self.umbel = Umbel(service.url)
-        self.umbel._driver._opened().event_hooks["request"].append(self._note)
+        self.umbel._connection.opened().event_hooks["request"].append(self._note)
 
     def _note(self, request: httpx.Request) -> None:
         self.requests.append((request.method, request.url.path))
@@ -158,7 +167,7 @@ def _token(world: World) -> None:
     share = world.tree.share()
     assert share.url is not None
     with Umbel(world.umbel.url, share.url.partition("#")[2]) as reader:
-        reader._driver._opened().event_hooks["request"].append(world._note)
+        reader._connection.opened().event_hooks["request"].append(world._note)
         assert reader.shared()["tree"] == world.tree.id
 
 
@@ -368,7 +377,7 @@ def test_an_operation_is_reached(
     world: World, operation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if operation.endswith(("upload", "part")):
-        monkeypatch.setattr(uploads, "PART_BYTES", 500)
+        monkeypatch.setattr(encodings, "PART_BYTES", 500)
     del world.requests[:]
     if operation in FORMS:
         assert _form(world, OPERATIONS[operation][1])

@@ -42,8 +42,7 @@ class TripleSource(Protocol):
         ...
 
     def own_loss(self) -> Tensor | None:
-        """The loss of the points themselves on the last batch, C_problem of eq.
-
+        """The loss of the points themselves on the last batch, C_problem of equation
         21; None without one.
         """
         ...

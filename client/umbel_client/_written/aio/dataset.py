@@ -1,0 +1,57 @@
+"""A dataset that the service keeps: an input of any number of runs.
+
+For asyncio. Written by `make client` from `umbel_client.dataset`.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from umbel_client._written.aio.held import AsyncHeld
+from umbel_client.errors import InputError
+
+
+class AsyncDataset(AsyncHeld):
+    """An uploaded array or table; give it wherever an input is taken.
+
+    `content()` is the file as it was uploaded. Jobs that still wait for it fail when it is removed.
+    """
+
+    _collection = "datasets"
+    _form = "/content"
+
+    @property
+    def dimensions(self) -> tuple[int, ...] | None:
+        """The lengths of its axes; None until the service has opened it."""
+        shape = self.body.get("shape")
+        return None if shape is None else tuple(shape)
+
+    @property
+    def status(self) -> str:
+        """`ready`, `inspecting` or `invalid`, when it was last read."""
+        return str(self.body["status"])
+
+    async def refresh(self) -> None:
+        """Read the dataset's state again."""
+        self.body = await self._connection.described(self._path, *self._needed)
+
+    async def array(self) -> npt.NDArray[Any]:
+        """The dataset as an array. Raises InputError unless it is a .npy file."""
+        if self.body.get("format") != "npy":
+            raise InputError(self.id, f"it is {self.body.get('format')}, not npy; use content().")
+        raw = await self._connection.raw(f"{self._path}/content")
+        return np.asarray(np.load(io.BytesIO(raw), allow_pickle=False))
+
+    async def statements(self) -> dict[str, Any]:
+        """Of labels that were made from statements: these, as `statements`, and the `tree` that
+        they are about. Raises NotFound for other datasets.
+        """
+        return await self._connection.described(f"{self._path}/statements", "tree", "statements")
+
+    def __repr__(self) -> str:
+        lengths = " x ".join(map(str, self.dimensions or ())) or self.status
+        return f"<{type(self).__name__} {self.id}, {self.body.get('format')}, {lengths}>"

@@ -1,0 +1,125 @@
+"""An edition: what a person changes of a tree, saved with each call.
+
+For asyncio. Written by `make client` from `umbel_client.edition`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from umbel_client._written.aio.core.connection import AsyncConnection
+from umbel_client.core.facts import EditionState
+from umbel_client.core.messages import Request, post
+
+
+class AsyncEdition:
+    """Names, notes, colours and another shape for a tree, which itself stays as it is.
+
+    `tree.newick(edition=...)` and the other forms show it. Every call that changes it raises
+    PreconditionFailed if somebody else has changed it since it was read (`refresh` reads it again),
+    ProblemError for nodes that do not fit, ConnectionFailed, and UnexpectedResponse.
+
+    state : the edition as the service last described it.
+    """
+
+    def __init__(self, connection: AsyncConnection, state: EditionState) -> None:
+        self._connection = connection
+        self.state = state
+
+    @classmethod
+    async def _read(cls, connection: AsyncConnection, edition_id: str) -> Self:
+        reply = await connection.send(Request("GET", f"/v1/editions/{edition_id}"))
+        return cls(connection, EditionState.of(reply))
+
+    @property
+    def _path(self) -> str:
+        return f"/v1/editions/{self.id}"
+
+    @property
+    def id(self) -> str:
+        """The edition's id, `ed_...`."""
+        return str(self.state.body["id"])
+
+    @property
+    def name(self) -> str | None:
+        """Its name."""
+        name: str | None = self.state.body["name"]
+        return name
+
+    @property
+    def revision(self) -> int:
+        """Grows by one with each change."""
+        return int(self.state.body["revision"])
+
+    async def rename(self, node: int, name: str | None) -> None:
+        """Give a node a name; None: that of the tree."""
+        await self.apply({"op": "rename", "node": node, "name": name})
+
+    async def note(self, node: int, text: str | None) -> None:
+        """Write a note at a node; None: no note."""
+        await self.apply({"op": "note", "node": node, "text": text})
+
+    async def colour(self, node: int, colour: str | None) -> None:
+        """Colour a node and what lies below it, as "#d55e00"; None: no colour of its own."""
+        await self.apply({"op": "colour", "node": node, "colour": colour})
+
+    async def reorder(self, node: int, children: Sequence[int]) -> None:
+        """Put the children of a node into another order; all of them are listed."""
+        await self.apply({"op": "reorder", "node": node, "children": list(children)})
+
+    async def collapse(self, node: int) -> None:
+        """Show an inner node folded."""
+        await self.apply({"op": "collapse", "node": node})
+
+    async def expand(self, node: int) -> None:
+        """Show a collapsed node open again."""
+        await self.apply({"op": "expand", "node": node})
+
+    async def merge(self, nodes: Sequence[int], name: str | None = None) -> int:
+        """Put siblings under one new node; returns its id."""
+        made = await self.apply({"op": "merge", "nodes": list(nodes), "name": name})
+        return made[0]
+
+    async def dissolve(self, node: int) -> None:
+        """Take an inner node out; its children take its place."""
+        await self.apply({"op": "dissolve", "node": node})
+
+    async def undo(self) -> None:
+        """Take back the last call that changed nodes. Raises Conflict if there is none."""
+        await self.apply({"op": "undo"})
+
+    async def redo(self) -> None:
+        """Repeat what was taken back last. Raises Conflict if there is nothing to repeat."""
+        await self.apply({"op": "redo"})
+
+    async def apply(self, *operations: Mapping[str, Any]) -> list[int]:
+        """Apply several operations, all or none, as one change; the ids of nodes that merges made.
+
+        operations : as of `POST /v1/editions/{id}/changes`: `{"op": "rename", "node": 3, "name":
+        "flowers"}`.
+        """
+        headers = {"If-Match": self.state.etag}
+        change = post(f"{self._path}/changes", {"operations": list(operations)}, headers=headers)
+        self.state = EditionState.of(await self._connection.send(change))
+        return list(self.state.body["new_nodes"])
+
+    async def title(self, name: str | None) -> None:
+        """Give the edition another name."""
+        self.state = EditionState.of(await self._connection.changed(self._path, {"name": name}))
+
+    async def refresh(self) -> None:
+        """Read the edition again, with what others have changed."""
+        self.state = EditionState.of(await self._connection.send(Request("GET", self._path)))
+
+    async def history(self) -> list[dict[str, Any]]:
+        """All changes, the newest first: `number`, `at`, `by`, `kind`, `operations`, `holds`."""
+        return await self._connection.listed(f"{self._path}/history")
+
+    async def delete(self) -> None:
+        """Remove the edition with its history; the tree stays."""
+        await self._connection.remove(self._path)
+
+    def __repr__(self) -> str:
+        called = f" {self.name!r}" if self.name else ""
+        return f"<Edition {self.id}{called}: revision {self.revision}>"

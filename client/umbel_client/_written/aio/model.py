@@ -1,0 +1,154 @@
+"""A fitted model: its use without a tree.
+
+For asyncio. Written by `make client` from `umbel_client.model`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from umbel_client._written.aio.calibration import AsyncCalibration
+from umbel_client._written.aio.core.runs import done, evaluated, predicted
+from umbel_client._written.aio.dataset import AsyncDataset
+from umbel_client._written.aio.held import AsyncHeld
+from umbel_client.core.events import Waiting
+from umbel_client.core.fields import Expiry, new_work
+from umbel_client.core.messages import Reply, json_of
+from umbel_client.inputs import Input, converted_inputs
+from umbel_client.results import Evaluation, Predictions
+
+
+class AsyncModel(AsyncHeld):
+    """What a method fitted, and the inputs that it needs for new rows.
+
+    `content()` is a safetensors file; `content("/features.svg", by="reach")` and
+    `content("/paths.csv")` are what it learned.
+    """
+
+    _collection = "models"
+    _needed = ("id", "inputs")
+    _form = "/content"
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The roles of the inputs that predictions need."""
+        return tuple(self.body["inputs"])
+
+    async def predict(
+        self,
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+        confidence: float | None = None,
+        k: int | None = None,
+        height: float | None = None,
+        level: int | None = None,
+        calibration: AsyncCalibration | str | None = None,
+        alpha: float | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+        webhook: str | None = None,
+        expires_at: Expiry = None,
+        wait_s: float | None = None,
+        **inputs: Input,
+    ) -> Predictions:
+        """New rows placed in the model's tree; each input by its role.
+
+        top_k, threshold, confidence : for classifiers. k, height, level, calibration, alpha, name,
+        description, tags, webhook, expires_at : as for a tree.
+
+        Raises InputError, WaitTimeout, JobCancelled.
+        """
+        fields = {
+            "top_k": top_k,
+            "threshold": threshold,
+            "confidence": confidence,
+            "k": k,
+            "height": height,
+            "level": level,
+            "calibration": getattr(calibration, "id", calibration),
+            "alpha": alpha,
+            **new_work(name, description, tags, webhook, expires_at),
+        }
+        how = Waiting(wait_s, title="predicting")
+        return Predictions(await predicted(self._connection, self._path, inputs, fields, how))
+
+    async def evaluate(
+        self,
+        labels: Input,
+        *,
+        metrics: Sequence[str] | None = None,
+        by: Sequence[str] | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+        webhook: str | None = None,
+        expires_at: Expiry = None,
+        wait_s: float | None = None,
+        **inputs: Input,
+    ) -> Evaluation:
+        """What a classifier does on rows with known labels; each input by its role.
+
+        by : the tables to make. name, description, tags, webhook, expires_at : as for a tree.
+
+        Raises InputError, CannotClassify, WaitTimeout, JobCancelled.
+        """
+        work = new_work(name, description, tags, webhook, expires_at)
+        fields = {"metrics": metrics, "by": by, **work}
+        how = Waiting(wait_s, title="evaluating")
+        truths = {"labels": labels}
+        return Evaluation(
+            await evaluated(self._connection, self._path, truths, inputs, fields, how)
+        )
+
+    async def transform(
+        self,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+        webhook: str | None = None,
+        expires_at: Expiry = None,
+        wait_s: float | None = None,
+        **inputs: Input,
+    ) -> AsyncDataset:
+        """Rows under the transformation that the method learned, as a new dataset.
+
+        name, description, tags, webhook, expires_at : as of `Umbel.run`, of the dataset and of the
+        job that makes it.
+
+        Raises InputError, CannotTransform, WaitTimeout, JobCancelled.
+        """
+        fields = {**new_work(name, description, tags, webhook, expires_at), "inputs": {}}
+        rows = converted_inputs(inputs, "inputs.")
+        how = Waiting(wait_s, title="transforming")
+        answer = await done(self._connection, f"{self._path}/transformations", rows, fields, how)
+        if isinstance(answer, Reply):
+            return AsyncDataset(self._connection, json_of(answer, "id", "status"))
+        return await AsyncDataset._read(self._connection, answer.job["result"]["dataset"])
+
+    async def features(
+        self, by: Literal["stretch", "reach"] = "stretch", *, limit: int = 20
+    ) -> list[dict[str, Any]]:
+        """The features by which the learned transformation moves a row the farthest, for a growth
+        by 1 or, by `reach`, by their standard deviation.
+
+        Raises NotFound for models without a transformation.
+        """
+        query = {"by": by, "limit": limit}
+        body = await self._connection.described(f"{self._path}/features", "items", query=query)
+        return list(body["items"])
+
+    async def paths(self, clusters: Sequence[int] | None = None) -> list[dict[str, Any]]:
+        """The periods of a model whose clusters move with time, each with the weight and the turn
+        of every cluster. clusters : only these, from 0, the largest.
+
+        Raises NotFound for models without periods.
+        """
+        chosen = None if clusters is None else ",".join(map(str, clusters))
+        return await self._connection.listed(f"{self._path}/paths", {"clusters": chosen})
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id} of {self.body.get('method')}>"

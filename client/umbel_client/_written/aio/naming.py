@@ -1,0 +1,43 @@
+"""A naming: names for the nodes of a tree.
+
+For asyncio. Written by `make client` from `umbel_client.naming`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from umbel_client._written.aio.artifact import AsyncArtifact
+from umbel_client._written.aio.core.connection import AsyncConnection
+from umbel_client.packages import package
+
+
+class AsyncNaming(AsyncArtifact):
+    """Names of nodes; `tree.newick(names=...)` and the other forms show them.
+
+    names : by node. nodes : the same with `size`, `by` and the `evidence` of each. Both are empty
+    until it has succeeded.
+    """
+
+    _collection = "namings"
+    _part = "names"
+    _lists = {"nodes": ("names", "items")}
+    nodes: list[dict[str, Any]]
+
+    def __init__(self, connection: AsyncConnection, body: Mapping[str, Any]) -> None:
+        super().__init__(connection, body)
+        self.names: dict[int, str] = {each["node"]: each["name"] for each in self.nodes}
+
+    @property
+    def sent(self) -> dict[str, Any] | None:
+        """What a language model was told, and which; None where none was asked."""
+        sent: dict[str, Any] | None = self._result.get("sent")
+        return sent
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame with a row for each named node. Raises MissingPackage."""
+        return package("pandas", "Naming.to_pandas()").DataFrame(self.nodes)
+
+    def _in_words(self) -> str:
+        return f"{self._result['n_named']} nodes by {self._result['by']}"

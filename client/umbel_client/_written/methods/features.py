@@ -1,0 +1,642 @@
+"""The methods of the family features. Written by `make client` from the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, Literal, TypeVar
+
+from umbel_client.core.fields import Expiry
+from umbel_client.inputs import Input
+from umbel_client.progress import Progress
+
+R = TypeVar("R")
+
+
+class FeaturesMethods(Generic[R]):
+    """The methods of the family features; each gives what `run` gives, a tree."""
+
+    def __init__(self, run: Callable[..., R]) -> None:
+        self._run = run
+
+    def birch(
+        self,
+        *,
+        features: Input,
+        names: Input | None = None,
+        threshold: float | None = None,
+        branching: int = 10,
+        max_leaves: int = 5000,
+        n_clusters: int | None = None,
+        preprocess: Sequence[Mapping[str, Any]] | None = None,
+        then: str | Mapping[str, Any] | None = None,
+        support: Mapping[str, Any] | None = None,
+        name_by: str | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+        webhook: str | None = None,
+        expires_at: Expiry = None,
+        wait_s: float | None = None,
+        progress: Progress = None,
+        extra_inputs: Mapping[str, Input] | None = None,
+    ) -> R:
+        """BIRCH: points summarized one by one in subclusters, which form a height-balanced tree.
+
+        Leaves: tree, model.
+
+        Source: BIRCH: An Efficient Data Clustering Method for Very Large Databases (1996,
+        SIGMOD).
+
+        features : One row per point.
+        names : optional. One name per point. A leaf of several points is named after the first
+            three of them.
+        threshold : Largest radius of a subcluster, in the units of the features. Default: a
+            tenth of the points' root mean squared distance from their mean, raised by half
+            while there are more than 'max_leaves' subclusters.
+        branching : Largest number of subclusters of a node of the tree.
+        max_leaves : Largest number of subclusters; with more, the threshold is raised.
+        n_clusters : Number of clusters into which the subclusters are grouped by ward linkage;
+            the tree is then the clusters with their subclusters. Default: the tree of
+            subclusters.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
+        extra_inputs : further inputs by role, for `then` and `name_by`.
+
+        Raises as `Umbel.run`.
+        """
+        return self._run(
+            "birch",
+            features=features,
+            names=names,
+            params={
+                "threshold": threshold,
+                "branching": branching,
+                "max_leaves": max_leaves,
+                "n_clusters": n_clusters,
+            },
+            preprocess=preprocess,
+            then=then,
+            support=support,
+            name_by=name_by,
+            name=name,
+            description=description,
+            tags=tags,
+            webhook=webhook,
+            expires_at=expires_at,
+            wait_s=wait_s,
+            progress=progress,
+            **(extra_inputs or {}),
+        )
+
+    def bisecting_kmeans(
+        self,
+        *,
+        features: Input,
+        names: Input | None = None,
+        n_clusters: int = 8,
+        bisecting_strategy: Literal["biggest_inertia", "largest_cluster"] = "biggest_inertia",
+        n_init: int = 10,
+        max_iter: int = 300,
+        tol: float = 0.0001,
+        seed: int = 0,
+        preprocess: Sequence[Mapping[str, Any]] | None = None,
+        then: str | Mapping[str, Any] | None = None,
+        support: Mapping[str, Any] | None = None,
+        name_by: str | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+        webhook: str | None = None,
+        expires_at: Expiry = None,
+        wait_s: float | None = None,
+        progress: Progress = None,
+        extra_inputs: Mapping[str, Input] | None = None,
+    ) -> R:
+        """Bisecting k-means: the cluster with the largest inertia, or the largest one, is split in
+        two.
+
+        Leaves: tree, model.
+
+        Source: A Comparison of Document Clustering Techniques (2000, KDD Workshop on Text
+        Mining).
+
+        features : One row per point.
+        names : optional. One name per cluster, from the largest to the smallest.
+        n_clusters : Number of clusters.
+        bisecting_strategy : Which cluster is split next: 'biggest_inertia' the cluster with the
+            largest sum of squared distances to its centre, 'largest_cluster' the cluster with
+            the most points.
+        n_init : Number of k-means runs at each node; the best run is kept.
+        max_iter : Largest number of iterations of a run.
+        tol : A run ends when the sum of the centres' squared displacements is below this times
+            the mean variance of the features.
+        seed : Seed of the random generator.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
+        extra_inputs : further inputs by role, for `then` and `name_by`.
+
+        Raises as `Umbel.run`.
+        """
+        return self._run(
+            "bisecting-kmeans",
+            features=features,
+            names=names,
+            params={
+                "n_clusters": n_clusters,
+                "bisecting_strategy": bisecting_strategy,
+                "n_init": n_init,
+                "max_iter": max_iter,
+                "tol": tol,
+                "seed": seed,
+            },
+            preprocess=preprocess,
+            then=then,
+            support=support,
+            name_by=name_by,
+            name=name,
+            description=description,
+            tags=tags,
+            webhook=webhook,
+            expires_at=expires_at,
+            wait_s=wait_s,
+            progress=progress,
+            **(extra_inputs or {}),
+        )
+
+    def hac(
+        self,
+        *,
+        features: Input | None = None,
+        distances: Input | None = None,
+        similarity: Input | None = None,
+        names: Input | None = None,
+        linkage: Literal[
+            "average", "single", "complete", "weighted", "ward", "centroid", "median"
+        ] = "average",
+        metric: Literal[
+            "euclidean",
+            "sqeuclidean",
+            "cityblock",
+            "chebyshev",
+            "cosine",
+            "correlation",
+            "canberra",
+            "braycurtis",
+        ] = "euclidean",
+        connectivity: Literal["none", "knn"] = "none",
+        n_neighbors: int = 15,
+        preprocess: Sequence[Mapping[str, Any]] | None = None,
+        then: str | Mapping[str, Any] | None = None,
+        support: Mapping[str, Any] | None = None,
+        name_by: str | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+        webhook: str | None = None,
+        expires_at: Expiry = None,
+        wait_s: float | None = None,
+        progress: Progress = None,
+        extra_inputs: Mapping[str, Input] | None = None,
+    ) -> R:
+        """Agglomerative clustering (HAC): a binary tree over points, merging the two closest
+        groups.
+
+        Leaves: tree, model. Exactly one of features, distances, similarity must be given.
+
+        Source: Modern hierarchical, agglomerative clustering algorithms (2011,
+        arXiv:1109.2378).
+
+        features : optional. One row per point.
+        distances : optional. Square symmetric matrix of distances between points, zero
+            diagonal.
+        similarity : optional. Square symmetric matrix of similarities between points; a
+            distance is the largest value of the matrix minus the similarity.
+        names : optional. One name per point.
+        linkage : Distance between groups: 'single' closest points, 'complete' farthest,
+            'average' mean over pairs, 'weighted' mean over the two parts, 'ward' increase of
+            the within-group variance, 'centroid' between means, 'median' between midpoints. The
+            purest trees are by 'average', the best cuts into clusters by 'ward', on unit
+            vectors too.
+        metric : Distance between points, as SciPy's pdist defines it. 'ward', 'centroid' and
+            'median' linkage accept only 'euclidean'. It applies to the input 'features' and
+            must stay 'euclidean' with the other inputs.
+        connectivity : Which groups may merge: 'none' any two, in quadratic time; 'knn' only
+            groups joined by an edge of the nearest-neighbour graph, for many points, from the
+            input 'features'.
+        n_neighbors : With 'knn': number of nearest neighbours that each point is joined to.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
+        extra_inputs : further inputs by role, for `then` and `name_by`.
+
+        Raises as `Umbel.run`.
+        """
+        return self._run(
+            "hac",
+            features=features,
+            distances=distances,
+            similarity=similarity,
+            names=names,
+            params={
+                "linkage": linkage,
+                "metric": metric,
+                "connectivity": connectivity,
+                "n_neighbors": n_neighbors,
+            },
+            preprocess=preprocess,
+            then=then,
+            support=support,
+            name_by=name_by,
+            name=name,
+            description=description,
+            tags=tags,
+            webhook=webhook,
+            expires_at=expires_at,
+            wait_s=wait_s,
+            progress=progress,
+            **(extra_inputs or {}),
+        )
+
+    def hdbscan(
+        self,
+        *,
+        features: Input | None = None,
+        distances: Input | None = None,
+        names: Input | None = None,
+        min_cluster_size: int = 5,
+        min_samples: int | None = None,
+        metric: Literal[
+            "euclidean", "cityblock", "chebyshev", "canberra", "cosine", "correlation", "braycurtis"
+        ] = "euclidean",
+        cluster_selection_method: Literal["eom", "leaf"] = "eom",
+        cluster_selection_epsilon: float = 0.0,
+        max_cluster_size: int | None = None,
+        allow_single_cluster: bool = False,
+        preprocess: Sequence[Mapping[str, Any]] | None = None,
+        then: str | Mapping[str, Any] | None = None,
+        support: Mapping[str, Any] | None = None,
+        name_by: str | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+        webhook: str | None = None,
+        expires_at: Expiry = None,
+        wait_s: float | None = None,
+        progress: Progress = None,
+        extra_inputs: Mapping[str, Input] | None = None,
+    ) -> R:
+        """HDBSCAN: clusters of any shape and density; points outside all clusters are noise.
+
+        Leaves: tree, model. Exactly one of features, distances must be given.
+
+        Source: Hierarchical Density Estimates for Data Clustering, Visualization, and Outlier
+        Detection (2015, ACM TKDD 10(1)).
+
+        features : optional. One row per point.
+        distances : optional. Square symmetric matrix of distances between points, zero
+            diagonal.
+        names : optional. One name per point. A leaf of several points is named after the first
+            three of them.
+        min_cluster_size : Smallest size of a cluster.
+        min_samples : Which nearest neighbour's distance measures the density at a point; larger
+            values give more noise. Default: 'min_cluster_size'.
+        metric : Distance between points, as SciPy's pdist defines it. It applies to the input
+            'features' and must stay 'euclidean' with 'distances'.
+        cluster_selection_method : Which clusters of the condensed tree are chosen: 'eom' the
+            most stable clusters, 'leaf' the leaves of the tree, which are smaller and more even
+            in size.
+        cluster_selection_epsilon : Clusters are not split at distances smaller than this.
+        max_cluster_size : With 'eom': largest size of a cluster. Default: no limit.
+        allow_single_cluster : Whether the root may be chosen as the only cluster.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
+        extra_inputs : further inputs by role, for `then` and `name_by`.
+
+        Raises as `Umbel.run`.
+        """
+        return self._run(
+            "hdbscan",
+            features=features,
+            distances=distances,
+            names=names,
+            params={
+                "min_cluster_size": min_cluster_size,
+                "min_samples": min_samples,
+                "metric": metric,
+                "cluster_selection_method": cluster_selection_method,
+                "cluster_selection_epsilon": cluster_selection_epsilon,
+                "max_cluster_size": max_cluster_size,
+                "allow_single_cluster": allow_single_cluster,
+            },
+            preprocess=preprocess,
+            then=then,
+            support=support,
+            name_by=name_by,
+            name=name,
+            description=description,
+            tags=tags,
+            webhook=webhook,
+            expires_at=expires_at,
+            wait_s=wait_s,
+            progress=progress,
+            **(extra_inputs or {}),
+        )
+
+    def hkm(
+        self,
+        *,
+        features: Input,
+        names: Input | None = None,
+        grow: Literal["compact", "scattered"] = "scattered",
+        branching: int = 2,
+        max_leaves: int = 64,
+        n_init: int = 10,
+        max_iter: int = 300,
+        tol: float = 0.0001,
+        seed: int = 0,
+        preprocess: Sequence[Mapping[str, Any]] | None = None,
+        then: str | Mapping[str, Any] | None = None,
+        support: Mapping[str, Any] | None = None,
+        name_by: str | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+        webhook: str | None = None,
+        expires_at: Expiry = None,
+        wait_s: float | None = None,
+        progress: Progress = None,
+        extra_inputs: Mapping[str, Input] | None = None,
+    ) -> R:
+        """Hierarchical k-means (HKM): a tree grown from the root, each node split by k-means.
+
+        Leaves: tree, model.
+
+        Source: Hierarchical Maximum-Margin Clustering (2015, section 5).
+
+        features : One row per point.
+        names : optional. One name per point. A leaf of several points is named after the first
+            three of them.
+        grow : Which leaf is split next: 'compact' the leaf whose clusters would be the most
+            compact (HKM), 'scattered' the leaf whose points are the most scattered (HKM-D).
+        branching : Number of clusters that a node is split into.
+        max_leaves : Largest number of leaves of the tree.
+        n_init : Number of k-means runs at each node; the best run is kept.
+        max_iter : Largest number of iterations of a run.
+        tol : A run ends when the sum of the centres' squared displacements is below this times
+            the mean variance of the features.
+        seed : Seed of the random generator.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
+        extra_inputs : further inputs by role, for `then` and `name_by`.
+
+        Raises as `Umbel.run`.
+        """
+        return self._run(
+            "hkm",
+            features=features,
+            names=names,
+            params={
+                "grow": grow,
+                "branching": branching,
+                "max_leaves": max_leaves,
+                "n_init": n_init,
+                "max_iter": max_iter,
+                "tol": tol,
+                "seed": seed,
+            },
+            preprocess=preprocess,
+            then=then,
+            support=support,
+            name_by=name_by,
+            name=name,
+            description=description,
+            tags=tags,
+            webhook=webhook,
+            expires_at=expires_at,
+            wait_s=wait_s,
+            progress=progress,
+            **(extra_inputs or {}),
+        )
+
+    def hsc(
+        self,
+        *,
+        features: Input,
+        names: Input | None = None,
+        grow: Literal["compact", "scattered"] = "scattered",
+        branching: int = 2,
+        max_leaves: int = 64,
+        n_neighbors: int = 5,
+        n_init: int = 10,
+        seed: int = 0,
+        preprocess: Sequence[Mapping[str, Any]] | None = None,
+        then: str | Mapping[str, Any] | None = None,
+        support: Mapping[str, Any] | None = None,
+        name_by: str | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+        webhook: str | None = None,
+        expires_at: Expiry = None,
+        wait_s: float | None = None,
+        progress: Progress = None,
+        extra_inputs: Mapping[str, Input] | None = None,
+    ) -> R:
+        """Hierarchical spectral clustering (HSC): a tree grown from the root, each node split by
+        spectral clustering on its own graph of nearest neighbours (`growing.spectral`).
+
+        Leaves: tree, model.
+
+        Source: Hierarchical Maximum-Margin Clustering (2015, section 5).
+
+        features : One row per point.
+        names : optional. One name per point. A leaf of several points is named after the first
+            three of them.
+        grow : Which leaf is split next: 'compact' the leaf whose clusters would be the most
+            compact (HSC), 'scattered' the leaf whose points are the most scattered (HSC-D).
+        branching : Number of clusters that a node is split into.
+        max_leaves : Largest number of leaves of the tree.
+        n_neighbors : Number of nearest neighbours that each point is joined to; the mean
+            distance to them is the width of the Gaussian that weights the edges.
+        n_init : Number of k-means runs at each node, on the eigenvectors; the best is kept.
+        seed : Seed of the random generator.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
+        extra_inputs : further inputs by role, for `then` and `name_by`.
+
+        Raises as `Umbel.run`.
+        """
+        return self._run(
+            "hsc",
+            features=features,
+            names=names,
+            params={
+                "grow": grow,
+                "branching": branching,
+                "max_leaves": max_leaves,
+                "n_neighbors": n_neighbors,
+                "n_init": n_init,
+                "seed": seed,
+            },
+            preprocess=preprocess,
+            then=then,
+            support=support,
+            name_by=name_by,
+            name=name,
+            description=description,
+            tags=tags,
+            webhook=webhook,
+            expires_at=expires_at,
+            wait_s=wait_s,
+            progress=progress,
+            **(extra_inputs or {}),
+        )
+
+    def perch(
+        self,
+        *,
+        features: Input,
+        names: Input | None = None,
+        base: Input | None = None,
+        max_leaves: int | None = None,
+        balance: bool = False,
+        order: Literal["shuffled", "given"] = "shuffled",
+        heights: Literal["cost", "diameter"] = "cost",
+        growable: bool = False,
+        seed: int = 0,
+        preprocess: Sequence[Mapping[str, Any]] | None = None,
+        then: str | Mapping[str, Any] | None = None,
+        support: Mapping[str, Any] | None = None,
+        name_by: str | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+        webhook: str | None = None,
+        expires_at: Expiry = None,
+        wait_s: float | None = None,
+        progress: Progress = None,
+        extra_inputs: Mapping[str, Input] | None = None,
+    ) -> R:
+        """PERCH: a binary tree grown point by point, with rotations that keep it pure.
+
+        Leaves: tree, model.
+
+        Source: A Hierarchical Algorithm for Extreme Clustering (2017, KDD, sections 3 to 5).
+
+        features : One row per point.
+        names : optional. One name per point.
+        base : optional. An earlier job, run with `growable`, whose points come before these:
+            the tree holds all points, those of the earlier job first.
+        max_leaves : Largest number of leaves; with more, the node with the smallest bounding
+            box among those whose children are leaves becomes a leaf. Default: a leaf for each
+            point.
+        balance : Whether to also rotate for balance: trees are shallower, often less pure.
+        order : Order in which points are inserted: 'shuffled' by the seed, whatever the order
+            of the rows, or as 'given'.
+        heights : Height of a node: 'cost' is the diagonal of its bounding box times its number
+            of points, 'diameter' the diagonal alone. Cutting into k clusters opens the highest.
+        growable : Keep what a later job needs to continue this one with more points (`base`):
+            the points and about 120 bytes for each.
+        seed : Seed of the random generator.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
+        extra_inputs : further inputs by role, for `then` and `name_by`.
+
+        Raises as `Umbel.run`.
+        """
+        return self._run(
+            "perch",
+            features=features,
+            names=names,
+            base=base,
+            params={
+                "max_leaves": max_leaves,
+                "balance": balance,
+                "order": order,
+                "heights": heights,
+                "growable": growable,
+                "seed": seed,
+            },
+            preprocess=preprocess,
+            then=then,
+            support=support,
+            name_by=name_by,
+            name=name,
+            description=description,
+            tags=tags,
+            webhook=webhook,
+            expires_at=expires_at,
+            wait_s=wait_s,
+            progress=progress,
+            **(extra_inputs or {}),
+        )
+
+    def scc(
+        self,
+        *,
+        features: Input,
+        names: Input | None = None,
+        metric: Literal[
+            "euclidean",
+            "sqeuclidean",
+            "cityblock",
+            "chebyshev",
+            "cosine",
+            "correlation",
+            "canberra",
+            "braycurtis",
+        ] = "euclidean",
+        n_neighbors: int = 10,
+        n_rounds: int = 100,
+        preprocess: Sequence[Mapping[str, Any]] | None = None,
+        then: str | Mapping[str, Any] | None = None,
+        support: Mapping[str, Any] | None = None,
+        name_by: str | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+        webhook: str | None = None,
+        expires_at: Expiry = None,
+        wait_s: float | None = None,
+        progress: Progress = None,
+        extra_inputs: Mapping[str, Input] | None = None,
+    ) -> R:
+        """Sub-cluster components (SCC): a tree over points in rounds, for millions of points.
+
+        Leaves: tree, model.
+
+        Source: Scalable Hierarchical Agglomerative Clustering (2021, KDD).
+
+        features : One row per point.
+        names : optional. One name per point.
+        metric : Distance between points, as SciPy's pdist defines it.
+        n_neighbors : Number of nearest neighbours that each point is joined to.
+        n_rounds : Number of similarity thresholds; with more of them the tree is finer and
+            closer to merging two clusters at a time.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
+        extra_inputs : further inputs by role, for `then` and `name_by`.
+
+        Raises as `Umbel.run`.
+        """
+        return self._run(
+            "scc",
+            features=features,
+            names=names,
+            params={
+                "metric": metric,
+                "n_neighbors": n_neighbors,
+                "n_rounds": n_rounds,
+            },
+            preprocess=preprocess,
+            then=then,
+            support=support,
+            name_by=name_by,
+            name=name,
+            description=description,
+            tags=tags,
+            webhook=webhook,
+            expires_at=expires_at,
+            wait_s=wait_s,
+            progress=progress,
+            **(extra_inputs or {}),
+        )

@@ -1,0 +1,84 @@
+"""Items: what the points of a tree are, in the form in which they travel."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from umbel_client import frames
+from umbel_client.encodings import Payload, Pieces
+from umbel_client.errors import InputError
+from umbel_client.inputs import Converted, Inline, Input, converted
+
+ROLE = "items"
+Items: TypeAlias = "Input | Mapping[str, Sequence[Any]]"
+"""Columns by their names, a data frame, a list of objects, or a path, id or dataset."""
+
+_SCALARS = (str, int, float, bool, type(None))
+
+
+def converted_items(value: Items) -> Converted:
+    """Items in the form in which they travel: what is not a file or stored becomes JSON lines.
+
+    Raises InputError for columns of different lengths, and for values that are neither texts,
+    numbers, dates, truths nor missing; images are given as a zip, Arrow or Parquet file.
+    """
+    if isinstance(value, Mapping):
+        columns = {str(name): _values(column) for name, column in value.items()}
+    elif frames.is_frame(value):
+        columns = frames.columns_of(ROLE, value)
+    elif isinstance(value, (list, tuple)) and all(isinstance(row, Mapping) for row in value):
+        names = dict.fromkeys(str(name) for row in value for name in row)
+        columns = {name: [row.get(name) for row in value] for name in names}
+    else:
+        found = converted(ROLE, value)
+        if isinstance(found, (list, Inline)) or (
+            isinstance(found, Payload) and found.query.get("role") != ROLE
+        ):
+            raise InputError(ROLE, "a table with named columns is needed.")
+        return found
+    lengths = {name: len(column) for name, column in columns.items()}
+    if not columns or not max(lengths.values()):
+        raise InputError(ROLE, "there are no rows.")
+    if len(set(lengths.values())) > 1:
+        raise InputError(ROLE, f"the columns have different lengths: {lengths}.")
+    plain = [
+        [_plain(name, at, cell) for at, cell in enumerate(column)]
+        for name, column in columns.items()
+    ]
+    lines = [
+        json.dumps(dict(zip(columns, row, strict=True)), allow_nan=False)
+        for row in zip(*plain, strict=True)
+    ]
+    return Payload(
+        Pieces.of("\n".join([*lines, ""]).encode()), "application/x-ndjson", {"role": ROLE}
+    )
+
+
+def _values(column: Any) -> list[Any]:
+    if frames.is_column(column):
+        return frames.values_of(ROLE, column)
+    if isinstance(column, str):
+        raise InputError(ROLE, "a column is a list with a value for each row, not a text.")
+    return list(column.tolist() if isinstance(column, np.ndarray) else column)
+
+
+def _plain(name: str, row: int, value: Any) -> Any:
+    """A value as JSON has it; None for one that is missing or not finite."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if frames.is_missing(value) or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    if isinstance(value, _SCALARS):
+        return value
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    raise InputError(
+        ROLE,
+        f"column {name!r} has a value of type {type(value).__name__} at row {row}; accepted are "
+        "texts, numbers, dates, truths and None. Images are given as a file: zip, Arrow, Parquet.",
+    )
