@@ -257,7 +257,7 @@ def _renamed(text: str, classes: set[str]) -> str:
 
 
 def _imports(text: str, module: Module) -> str:
-    """The imports of modules with a twin as those of the twins."""
+    """The imports of modules with a twin as imports of the twins."""
     for name in module.own:
         text = text.replace(f"from {PACKAGE}.{name} import", f"from {TWIN}.{name} import")
     for name, (source, what) in module.imported.items():

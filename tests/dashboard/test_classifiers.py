@@ -194,7 +194,7 @@ def test_an_evaluation_beside_another(
     # The address opens the same.
     address = page.url.split("#")[1]
     page = look(address)
-    assert "Of 4 classes" in card(page, "Which classes gain").inner_text()
+    assert "for 4 classes" in card(page, "Which classes gain").inner_text()
 
 
 def test_errors_on_the_tree(

@@ -75,8 +75,9 @@ export function runAgain(view, { statements, oncontradictions, onjob }) {
     const given = statements();
     element.hidden = !given.length && !place.children.length;
     form.hidden = !given.length;
-    if (!isTyped)
+    if (!isTyped) {
       number.value = String(newClusters(given, view.cut?.n_clusters ?? given.length + 2));
+    }
   };
   const settle = () => !isRunning && replace(place);
   /** @param {boolean} running */
