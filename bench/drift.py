@@ -29,9 +29,8 @@ from bench import Size
 from bench.report import Report
 from bench.trust import SETS, Known
 from models.arrays import Float, Int, Mask
-from models.drift.drift import Drift, Sample, drift
+from models.drift.drift import Drift, Sample, drift, selected
 from models.drift.options import ASPECTS
-from models.drift.selection import selected
 from models.inputs.data import Data
 from models.registry import method
 from models.tree.leaf_ranges import spans

@@ -6,7 +6,7 @@ is suggested, and those for which others are, which may be levels too: groups li
 distribution puts them, so that some are nearer than others; `apart` is the least distance of two
 centres. "levels_real" lists (k, criterion, p-value) of each suggestion.
 
-Seeds start at `FIRST_SEED`; the constants of `models.levels.height_gaps` were chosen on others.
+Seeds start at `FIRST_SEED`; the constants of `models.levels.suggested_cuts` were chosen on others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bench.quality import present
 from bench.report import Report
 from models.arrays import Array, Float
 from models.inputs.data import Data
-from models.levels import silhouette, silhouette_valleys
+from models.levels import silhouette
 from models.levels.suggested_cuts import P_VALUE, Level, candidates, levels
 from models.registry import method
 from models.tree.tree import Tree
@@ -126,7 +126,7 @@ def _suggested(points: Array, linkage: str, metric: str = "euclidean") -> list[L
     tree: Tree = hac.fit(Data({"features": points}), params, threads=1).tree
     curve = silhouette.curve(tree, points)
     peaks = sorted(candidates(tree, curve))
-    p_values = silhouette_valleys.p_values(tree, points, peaks)
+    p_values = silhouette.p_values(tree, points, peaks)
     return levels(tree, {"silhouette": curve, f"silhouette{P_VALUE}": p_values})
 
 

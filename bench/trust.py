@@ -39,11 +39,11 @@ from models.calibration.climbing import (
     groups_at,
     scores,
 )
+from models.calibration.fit import fitted_temperature
 from models.calibration.label_errors import label_errors
 from models.calibration.node_sets import class_scores, class_sets, fewest_nodes
 from models.calibration.quantiles import fewest_rows, group_quantiles, quantile
 from models.calibration.risk import RiskCurve, distance_losses
-from models.calibration.temperature import fitted_temperature
 from models.inputs.data import Data
 from models.registry import method
 from models.tree.clusters import clusters

@@ -28,8 +28,8 @@ from bench.report import Report
 from models.answers.class_scores import ClassScores
 from models.arrays import Float, Int
 from models.calibration.calibration import probabilities
+from models.calibration.fit import fitted_temperature
 from models.calibration.pair_needs import PairNeeds, pair_needs
-from models.calibration.temperature import fitted_temperature
 from models.tree.build import from_parents, from_partition
 from models.tree.tree import Tree
 

@@ -24,8 +24,7 @@ from bench.calibration.worlds import Float, Int, State, World
 from models.inputs.data import Data
 from models.methods.sphere.bayes.concentrations import Form
 from models.methods.sphere.bayes.variational import Variational
-from models.methods.sphere.gibbs.chain import Chain
-from models.methods.sphere.gibbs.gibbs import Gibbs
+from models.methods.sphere.gibbs.gibbs import Chain, Gibbs
 from models.methods.sphere.mixture.passes import Passes, log_joint
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts

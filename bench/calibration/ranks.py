@@ -27,9 +27,8 @@ from scipy.special import xlogy
 from bench.calibration.worlds import Float, Int, Plan, State, World
 from models.inputs.data import Data
 from models.methods.sphere.bayes.priors import Priors
-from models.methods.sphere.gibbs.chain import Chain
 from models.methods.sphere.gibbs.dirichlet_process import DirichletProcess, ProcessChain
-from models.methods.sphere.gibbs.gibbs import Gibbs
+from models.methods.sphere.gibbs.gibbs import Chain, Gibbs
 from models.methods.sphere.mixture.loops.constants import log_c
 from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows

@@ -15,7 +15,7 @@ from models.arrays import Float, Int
 from models.inputs.data import Data
 from models.inputs.label_sets import LabelSets
 from models.method import PredictionOptions, Predictions
-from models.metrics.classification.bootstrap import INTERVAL, resampled
+from models.metrics.classification.evaluation import INTERVAL, resampled
 from models.metrics.classification.outcomes import outcomes
 from models.metrics.classification.scores import METRICS, MetricId, statistics
 from models.metrics.classification.true_labels import true_labels

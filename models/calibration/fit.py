@@ -2,11 +2,25 @@
 
 Some rows, drawn by the seed, fit the temperature, and only the others set thresholds: a guarantee
 needs scores that treat calibration rows and new rows alike.
+
+What every threshold would answer, and how often that is wrong.
+
+The idea is the curve of risk and coverage of Goren, Galil and El-Yaniv (NeurIPS 2024); the two
+axes are defined here. The coverage of an answer is the share of the information that it gives,
+1 - log(classes under the node) / log(classes). The error is the share of all rows, not of the
+coverage, whose answer does not hold the label; the root is never wrong, so it falls from that of
+the most probable classes to 0.
+
+One temperature for all logits, fitted to rows held out.
+
+Guo, Pleiss, Sun and Weinberger, "On calibration of modern neural networks", ICML 2017.
+The rows that fit the temperature must not be those that set a threshold: a guarantee of conformal
+prediction needs scores that treat calibration rows and new rows alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import ceil
 
@@ -15,19 +29,155 @@ import numpy as np
 from models.answers.class_scores import ClassScores
 from models.arrays import Array, Float, Int
 from models.calibration.calibration import BLOCK, Calibration, probability_blocks
-from models.calibration.climbing import LEAF, ClassTree, Rows, groups_at
+from models.calibration.climbing import LEAF, ClassTree, Rows, groups_at, scores
 from models.calibration.climbing import scores as node_scores
 from models.calibration.node_sets import class_scores
 from models.calibration.options import CalibrationTerms
 from models.calibration.quantiles import fewest_rows
 from models.calibration.risk import RiskCurve, cost_losses, distance_losses
-from models.calibration.selective import SelectiveCurve, selective_curve
-from models.calibration.temperature import Temperature, fitted_temperature
 from models.errors import UsageError
 from models.inputs.data import listed
+from models.numerics.softmax import log_softmax
 from models.running import memory
 from models.running.progress import Progress, silent
 from models.tree.tree import Tree
+
+LOWEST, HIGHEST = 2.0**-10, 2.0**10
+"""Where a temperature ends for which the likelihood has no maximum."""
+_STEPS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Temperature:
+    """value : what logits are divided by. before, after : mean negative log likelihood of the rows
+    in nats, at 1 and at the value. at_bound : the likelihood still rises there, as it does when
+    every row is right or none is better than chance.
+    """
+
+    value: float
+    before: float
+    after: float
+    at_bound: bool
+
+
+def fitted_temperature(logits: Array, label: Int) -> Temperature:
+    """The temperature of largest likelihood between `LOWEST` and `HIGHEST`.
+
+    logits : (n, n_classes), finite. label : (n,) classes. The negative log likelihood is convex in
+    the inverse temperature b, with slope mean(sum_k softmax(b z)_k z_k - z_y), so the root is
+    bisected in log b. O(n n_classes) for each of 60 steps. Raises UsageError without rows.
+    """
+    if not label.shape[0]:
+        raise UsageError("A temperature needs at least one row.", code="too-few-rows", needed=1)
+    # Of halves, no difference of finite numbers overflows.
+    shifted = logits / 2.0
+    shifted = shifted - shifted.max(axis=1, keepdims=True)
+    rows = np.arange(label.shape[0])
+
+    def likelihood(inverse: float) -> float:
+        return float(-log_softmax(_scaled(shifted, inverse))[rows, label].mean())
+
+    def slope(inverse: float) -> float:
+        probability = np.exp(log_softmax(_scaled(shifted, inverse)))
+        with np.errstate(over="ignore"):  # an infinite slope has the right sign
+            excess = (probability * shifted).sum(axis=1) - shifted[rows, label]
+            return float(excess.mean())
+
+    low, high = np.log(1 / HIGHEST), np.log(1 / LOWEST)
+    flat = slope(float(np.exp(low))) >= 0
+    steep = slope(float(np.exp(high))) <= 0
+    if flat or steep:
+        best = low if flat else high
+    else:
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            if slope(float(np.exp(middle))) > 0:
+                high = middle
+            else:
+                low = middle
+        best = (low + high) / 2
+    inverse = float(np.exp(best))
+    return Temperature(1 / inverse, likelihood(1.0), likelihood(inverse), bool(flat or steep))
+
+
+def _scaled(halves: Float, inverse: float) -> Float:
+    """Capped where a difference would overflow: its probability is 0 long before."""
+    with np.errstate(over="ignore"):
+        return np.maximum(halves * (2 * inverse), -1e300)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectiveCurve:
+    """Rising thresholds, and what each answers.
+
+    threshold, coverage, error, depth : (n_steps,) the threshold, the mean share of information, the
+    share of wrong answers, the mean depth of answers. area : under the error as a function of the
+    coverage, over the coverages reached; smaller is better.
+    """
+
+    threshold: Float
+    coverage: Float
+    error: Float
+    depth: Float
+    area: float
+
+    def thinned(self, most: int) -> SelectiveCurve:
+        """The curve at so many of its thresholds, the first and last included; its area stays."""
+        n_steps = self.threshold.shape[0]
+        if n_steps <= most:
+            return self
+        kept = np.unique(np.linspace(0, n_steps - 1, most).round().astype(np.int64))
+        return SelectiveCurve(
+            self.threshold[kept],
+            self.coverage[kept],
+            self.error[kept],
+            self.depth[kept],
+            self.area,
+        )
+
+
+def selective_curve(blocks: Iterable[tuple[Rows, Int]], classes: ClassTree) -> SelectiveCurve:
+    """The curve over all thresholds at which an answer changes.
+
+    blocks : rows with their classes, at least one row. O(n depth log(n depth)) time, O(n depth)
+    memory.
+    """
+    tree = classes.tree
+    under = np.maximum(classes.n_under, 1)
+    whole = np.log(under[0])
+    share = 1 - np.log(under) / whole if whole > 0 else np.zeros(tree.n_nodes)
+    others = classes.has_others
+    at, gain, fall, score = ([np.zeros(0)] for _ in range(4))
+    n_rows, most, deepest = 0, 0.0, 0.0
+    for rows, label in blocks:
+        n_rows += rows.n_rows
+        most += float(share[rows.leaf].sum())
+        deepest += float(tree.depth[rows.leaf].sum())
+        score.append(scores(rows, label))
+        # Edges that bring no class are climbed together with the next that does.
+        pending_share = share[rows.leaf].copy()
+        pending_depth = tree.depth[rows.leaf].astype(np.float64)
+        for row, node, mass in rows.steps():
+            climbs = others[node]
+            row, up = row[climbs], tree.parent[node[climbs]]
+            at.append(mass[climbs])
+            gain.append(pending_share[row] - share[up])
+            fall.append(pending_depth[row] - tree.depth[up])
+            pending_share[row], pending_depth[row] = share[up], tree.depth[up]
+    every = np.concatenate(at)
+    order = np.argsort(every, kind="stable")
+    threshold, place = np.unique(every[order], return_index=True)
+    taken = np.append(0, np.append(place[1:], every.shape[0]) if place.size else place)
+    lost = np.append(0.0, np.cumsum(np.concatenate(gain)[order]))
+    climbed = np.append(0.0, np.cumsum(np.concatenate(fall)[order]))
+    threshold = np.append(LEAF, threshold)
+    coverage = (most - lost[taken]) / n_rows
+    depth = (deepest - climbed[taken]) / n_rows
+    rank = np.searchsorted(np.sort(np.concatenate(score)), threshold, side="right")
+    error = (n_rows - rank) / n_rows
+    area = float(-np.trapezoid(error, coverage))
+    return SelectiveCurve(threshold, coverage, error, depth, area)
+
 
 ADVICE = "Give fewer rows, or a smaller `temperature_share`; of costs and distances fewer classes."
 

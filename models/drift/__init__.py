@@ -1,8 +1,8 @@
 """What a batch of rows does in a tree that a reference did not: mass, confidence and purity moved.
 
-Start with `drift`: the two samples, the hypotheses at nodes, and the moves that are found.
+Start with `drift`: the two samples, the hypotheses at nodes, those selected under control
+of false discoveries (TreeBH), and the moves that are found.
 
 - `options`: what is asked for.
 - `shares`: exact tests and intervals of shares, for many 2 x 2 tables at once.
-- `selection`: hypotheses of a tree selected under control of false discoveries (TreeBH).
 """

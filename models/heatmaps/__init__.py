@@ -3,9 +3,8 @@
 Start with `drawing`, which makes one as `options` say.
 
 - `options`: which heatmap, and its terms.
-- `tips`: the nodes that are rows, and the points under each.
-- `summaries`: sums, means and medians of the features of points by group.
-- `columns`: which columns tell the groups apart, and their order.
+- `drawing`: the nodes that are rows and the points under each; sums, means and medians of features
+  by group; the columns that tell the groups apart, and their order.
 - `joins`: the trees on the sides.
 - `tiles`: a part of a heatmap at a level of detail.
 """

@@ -1,4 +1,11 @@
-"""A heatmap of a tree, as `HeatmapTerms` say."""
+"""A heatmap of a tree, as `HeatmapTerms` say.
+
+Which columns of a heatmap are shown, and in which order.
+
+The nodes of a tree that are rows of a heatmap, from left to right, and the points under each.
+
+Sums, means and medians of the features of points by group, read in blocks of rows.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +14,243 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
+from scipy.spatial.distance import squareform
 
-from models.arrays import Array, Float
+from models.arrays import Array, Float, Int, Matrix
 from models.errors import UsageError
-from models.heatmaps.columns import column_tree, most_distinctive
-from models.heatmaps.options import HeatmapTerms
-from models.heatmaps.summaries import means, medians, moments
+from models.heatmaps.options import MOST_ROWS, HeatmapTerms
 from models.heatmaps.tiles import Span, n_levels, tile
-from models.heatmaps.tips import Tips, largest_groups, meetings, tips_of
-from models.inputs.checks import Points, require_columns
+from models.inputs.checks import Points, blocks, require_columns, require_usable
 from models.running import memory
 from models.running.progress import Progress
+from models.tree.clusters import clusters
+from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
+from models.tree.window import fold
+
+HELD = 1 << 25
+"""Values of all rows that `medians` holds at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Of each column. n : (n_groups,) points. mean : (n_groups, D) by group. whole, deviation :
+    (D,) mean and standard deviation of all grouped points. between : (D,) the share of the variance
+    that lies between groups; 0 for a constant column.
+    """
+
+    n: Int
+    mean: Float
+    whole: Float
+    deviation: Float
+    between: Float
+
+
+def moments(rows: Points, group: Int, n_groups: int) -> Moments:
+    """The moments of dense or sparse rows, (n_points, D), by the group of each; points of the group
+    `n_groups` are left out.
+
+    Raises UsageError for values that are not finite or too large. One pass, O(N D); memory
+    O(n_groups D).
+    """
+    n_points, n_columns = rows.shape
+    sums, squares = np.zeros((n_groups + 1, n_columns)), np.zeros(n_columns)
+    origin = np.zeros(n_columns)
+    for block, values in blocks(rows):
+        require_usable(values, block.start, n_points)
+        wide: Matrix = values.astype(np.float64)
+        if not isinstance(wide, sp.csr_array):
+            # About the first row, sums of squares lose few digits.
+            if block.start == 0:
+                origin = wide[0].copy()
+            wide -= origin
+        indicator = _indicator(group[block], n_groups + 1)
+        kept = (group[block] < n_groups).astype(np.float64)
+        squares += kept @ (wide * wide)
+        sums += indicator @ wide
+    n = np.bincount(group, minlength=n_groups + 1)[:n_groups]
+    sums = sums[:n_groups]
+    total = max(1, int(n.sum()))
+    whole = sums.sum(axis=0) / total
+    variance = np.maximum(squares / total - whole**2, 0.0)
+    mean = sums / np.maximum(n, 1)[:, None]
+    between = n @ (mean - whole) ** 2 / total
+    # Rounding of a constant column is no variance.
+    variance[variance <= 1e-14 * squares / total] = 0.0
+    share = np.divide(between, variance, out=np.zeros(n_columns), where=variance > 0)
+    return Moments(n, mean + origin, whole + origin, np.sqrt(variance), np.minimum(share, 1.0))
+
+
+def means(rows: Points, columns: Int, group: Int, n_groups: int) -> Float:
+    """(n_groups, len(columns)) means of these columns; groups have points. As `moments`."""
+    sums = np.zeros((n_groups + 1, columns.size))
+    for block, values in blocks(rows):
+        sums += _indicator(group[block], n_groups + 1) @ _dense(values, columns)
+    n = np.bincount(group, minlength=n_groups + 1)
+    return (sums / np.maximum(n, 1)[:, None])[:n_groups]
+
+
+def medians(rows: Points, columns: Int, group: Int, n_groups: int) -> Float:
+    """(n_groups, len(columns)) medians of these columns; groups have points.
+
+    A pass over the rows for every `HELD` values of them; O(N log N) for each column.
+    """
+    n_points = rows.shape[0]
+    n = np.bincount(group, minlength=n_groups + 1)[:n_groups]
+    first = np.cumsum(n) - n
+    out = np.empty((n_groups, columns.size))
+    step = max(1, HELD // n_points)
+    for begin in range(0, columns.size, step):
+        part = columns[begin : begin + step]
+        held = np.empty((n_points, part.size))
+        for block, values in blocks(rows):
+            held[block] = _dense(values, part)
+        for at in range(part.size):
+            ordered = held[np.lexsort((held[:, at], group)), at]
+            out[:, begin + at] = (ordered[first + (n - 1) // 2] + ordered[first + n // 2]) / 2
+    return out
+
+
+def _dense(values: Matrix, columns: Int) -> Float:
+    part: Array = values[:, columns]
+    wide: Float = (part.toarray() if isinstance(part, sp.csr_array) else part).astype(np.float64)
+    return wide
+
+
+def _indicator(group: Int, n_groups: int) -> sp.csr_array:
+    """(n_groups, n_rows) 1 where a row is of a group."""
+    n_rows = group.size
+    return sp.csr_array((np.ones(n_rows), (group, np.arange(n_rows))), shape=(n_groups, n_rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Tips:
+    """node : (n,) disjoint nodes with points, from left to right. of_point : (n_points,) the tip
+    over each point by its place in `node`; `n` for points under none.
+    """
+
+    node: Int
+    of_point: Int
+
+
+def tips_of(tree: Tree, cut: Mapping[str, Any] | None) -> tuple[Tips, tuple[str, ...]]:
+    """(the clusters of a cut or, without one, the leaves; warnings). Of more leaves than fit, the
+    largest subtrees are open and the others are folded.
+
+    cut : one of `k`, `height`, `level`. Raises UsageError for a cut that the tree has not, and for
+    one of more than `MOST_ROWS` clusters. O(n_nodes + n_points log n).
+    """
+    notes: list[str] = []
+    if cut is None:
+        shown = fold(tree, max_nodes=2 * tree.n_nodes, max_tips=MOST_ROWS)
+        nodes = shown.node[shown.tip]
+        if nodes.size < tree.n_leaves:
+            notes.append(
+                f"The tree has {tree.n_leaves:,} leaves; {nodes.size:,} rows are shown, the "
+                "largest subtrees open and the others folded."
+            )
+    else:
+        made = clusters(tree, **cut)
+        nodes = made.nodes
+        notes += [] if made.warning is None else [made.warning]
+        if nodes.size > MOST_ROWS:
+            raise UsageError(
+                f"The cut has {nodes.size:,} clusters; a heatmap has at most {MOST_ROWS:,} rows. "
+                "Cut into fewer.",
+                code="too-large",
+                parameter="cut",
+            )
+    tips = _under(tree, nodes)
+    n_left_out = int((tips.of_point == tips.node.size).sum())
+    if n_left_out:
+        notes.append(f"{n_left_out:,} points are under none of the rows.")
+    return tips, tuple(notes)
+
+
+def largest_groups(tree: Tree, tips: Tips, most: int) -> Tips:
+    """At most `most` subtrees, the largest open; the tips themselves where they are no more."""
+    if tips.node.size <= most:
+        return tips
+    shown = fold(tree, max_nodes=2 * tree.n_nodes, max_tips=most)
+    return _under(tree, shown.node[shown.tip])
+
+
+def _under(tree: Tree, nodes: Int) -> Tips:
+    ranges = spans(tree)
+    nodes = nodes[tree.size[nodes] > 0]
+    nodes = nodes[np.argsort(ranges.start[nodes])]
+    start = ranges.start[nodes]
+    place = ranges.start[tree.leaf_of_point]
+    at = np.searchsorted(start, place, side="right") - 1
+    inside = (at >= 0) & (place < start[at] + ranges.count[nodes][at])
+    return Tips(nodes, np.where(inside, at, nodes.size))
+
+
+def meetings(tree: Tree, tips: Tips) -> Float:
+    """(n - 1, 2) the node where each tip meets the next one, and its height. O(n_nodes log n).
+
+    The node where two tips meet is, of those between them, the one with the lowest number: a parent
+    comes before its children.
+    """
+    ranges = spans(tree)
+    tip_start = ranges.start[tips.node]
+    first = np.searchsorted(tip_start, ranges.start)
+    behind = np.searchsorted(tip_start, ranges.start + ranges.count)
+    (below,) = np.nonzero((first < behind) & (first > first[tree.parent]))
+    node = np.zeros(max(0, tips.node.size - 1), dtype=np.int64)
+    node[first[below] - 1] = tree.parent[below]
+    return np.column_stack([node, tree.height[node]]).astype(np.float64)
+
+
+OPTIMAL_COLUMNS = 200
+"""Up to this many columns are turned so that neighbours are near each other."""
+
+
+def most_distinctive(between: Float, n: int) -> Int:
+    """The `n` columns with the largest share of variance between groups, ascending; of equals the
+    first ones."""
+    return np.sort(np.argsort(-between, kind="stable")[:n])
+
+
+def column_tree(values: Float) -> tuple[Int, Float]:
+    """(the columns from left to right, their merges), by average linkage of Euclidean distances.
+
+    values : (n_rows, n_columns). Merges are (n_columns - 1, 3): what is joined, by its place from
+    left to right or `n_columns` plus the number of an earlier merge, and at which distance.
+    O(n_rows n_columns^2), and O(n_columns^4) at worst for the order (Bar-Joseph, Gifford and
+    Jaakkola, "Fast optimal leaf ordering for hierarchical clustering", 2001).
+    """
+    n_columns = values.shape[1]
+    if n_columns == 1:
+        return np.zeros(1, dtype=np.int64), np.empty((0, 3))
+    centred = values - values.mean(axis=0)
+    products = centred.T @ centred
+    norms = np.diag(products)
+    # Distances of columns with another mean differ by it too.
+    shift = np.subtract.outer(values.mean(axis=0), values.mean(axis=0))
+    squared = norms[:, None] + norms - 2 * products + values.shape[0] * shift**2
+    np.fill_diagonal(squared, 0.0)
+    square = np.sqrt(np.maximum(squared, 0.0))
+    distances = squareform(square, checks=False)
+    merges = linkage(distances, "average")
+    if n_columns <= OPTIMAL_COLUMNS:
+        # SciPy's order can be farther from the optimum than the one it is given (its issue 11227).
+        turned = optimal_leaf_ordering(merges, distances)
+        merges = min(turned, merges, key=lambda either: _length(square, leaves_list(either)))
+    order = leaves_list(merges).astype(np.int64)
+    place = np.argsort(order)
+    joined = merges[:, :2].astype(np.int64)
+    leaf = joined < n_columns
+    joined[leaf] = place[joined[leaf]]
+    return order, np.column_stack([joined, merges[:, 2]])
+
+
+def _length(square: Float, order: Int) -> float:
+    """The sum of distances between neighbours."""
+    return float(square[order[:-1], order[1:]].sum())
+
 
 GROUPS = 20
 """The most subtrees that distinctive columns tell apart."""

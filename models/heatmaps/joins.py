@@ -49,7 +49,7 @@ def joins_of_tree(tree: Tree, nodes: Int) -> list[Join]:
 
 
 def joins_of_merges(n: int, merges: Sequence[Sequence[float]] | Float) -> list[Join]:
-    """The same of `n` columns and their `models.heatmaps.columns.column_tree`."""
+    """The same of `n` columns and their `models.heatmaps.drawing.column_tree`."""
     ends = [(column + 0.5, 0.0) for column in range(n)]
     joins = []
     for one, other, height in merges:

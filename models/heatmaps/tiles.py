@@ -63,7 +63,7 @@ def tile(values: Array, what: What, metric: str | None, rows: Span, columns: Spa
     """(cells of rows, cells of columns) averages.
 
     values : of `features` the heatmap itself; of `distances` the points between which they are, or
-    for "cophenetic" the `models.heatmaps.tips.meetings` of the rows. Euclidean distances are
+    for "cophenetic" the `models.heatmaps.drawing.meetings` of the rows. Euclidean distances are
     averaged as squares (root mean square), cosine distances as they are; both need only the means
     of the points in a cell, O((rows + columns) D) and one product of matrices. Cophenetic ones cost
     O(rows (columns + gap)).

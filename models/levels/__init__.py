@@ -2,7 +2,7 @@
 
 Start with `suggested_cuts`.
 
-- `suggested_cuts`: where a criterion peaks over the number of clusters.
-- `silhouette`, `silhouette_valleys`, `silhouette_chance`: the criterion by features.
-- `height_gaps`: the criterion by merge heights.
+- `suggested_cuts`: where a criterion peaks over the number of clusters, and the criterion by
+  merge heights.
+- `silhouette`: the criterion by features, against chance and by the valleys between clusters.
 """

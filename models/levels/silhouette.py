@@ -1,19 +1,44 @@
-"""The curve of the mean silhouette over a tree's cuts, from the features."""
+"""Whether points are sparser between the clusters of a cut than within them.
+
+Silhouettes are also high where connected points are merely cut up: the arcs of a circle, the ends
+of long tails. `silhouette_chance` does not see that, since its reference sets have neither hollows
+nor tails. So a level needs valleys, too. Each cluster and its nearest one (by their means) are
+projected onto the line through both means: the points near the middle are counted, and those near
+either mean, of which the fewer count. Of a density with one peak on that line there are no fewer in
+the middle, in expectation. The counts of all pairs are added up; the p-value is that of a binomial
+for a middle at least `DEEPEST` times as dense, since clusters end where points happen to be rare,
+times the number of k of a curve.
+
+The curve of the mean silhouette over a tree's cuts, from the features.
+
+How strong a tree's silhouettes are against those of points without structure.
+
+Reference sets are uniform in the box around the points, along their principal axes, as for the gap
+statistic. Each is cut into k clusters by Ward's linkage, improved by `_MOVES` rounds of k-means,
+and the better silhouette of both counts. The p-value is that of Student's t for one more value
+beside those of the references, times the number of k of a curve.
+
+Source: Tibshirani, Walther, Hastie, "Estimating the number of clusters in a data set via the gap
+statistic" (2001), section 3, for the references.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from models.arrays import Int
+from models.arrays import Float, Int
 from models.inputs.rows import Rows
+from models.numerics.agglomeration import merged
 from models.tree.nested_cuts import nested_cuts
 from models.tree.tree import Tree
 
 if TYPE_CHECKING:
     from models.arrays import Matrix
+
 
 SAMPLE = 1000
 """Number of points that are measured: with more points the curve is an estimate."""
@@ -70,3 +95,140 @@ def mean_silhouette(apart: npt.NDArray[Any], cluster: Int) -> float:
     largest = np.maximum(inside, other)
     value = np.divide(other - inside, largest, out=np.zeros_like(other), where=largest > 0)
     return float(np.where(size[cluster] > 1, value, 0.0).mean())
+
+
+NEAR = 1 / 3
+"""What is near: of a mean, or of the middle between two, in units of half their distance."""
+
+DEEPEST = 0.7
+"""The density in the middle, relative to that at the means, which is no valley yet."""
+
+FEWEST_POINTS = 5
+"""A smaller cluster is the end of a tail: its pairs are not counted."""
+
+
+def p_values(
+    tree: Tree, features: Matrix | Rows, curve: Sequence[tuple[int, float]]
+) -> list[tuple[int, float]]:
+    """(k, p-value) of the (k, mean silhouette) in `curve` that are held against chance: the larger
+    of that of `silhouette_chance` and that of the valleys between the clusters.
+
+    O(SAMPLE^2 (n_features + the sum of all k)).
+    """
+    by_chance = p_values_by_chance(tree.n_points, features, curve)
+    if not by_chance:
+        return []
+    sample, apart = sampled_distances(tree.n_points, features, SAMPLE)
+    cuts = nested_cuts(tree, max(k for k, _ in by_chance))
+    finest, squares = cuts.cluster_of_point[sample], apart**2
+    valleys = [of_valleys(*counts(squares, cuts.coarser[k][finest])) for k, _ in by_chance]
+    return [
+        (k, max(p_value, min(len(KS) * valley, 1.0)))
+        for (k, p_value), valley in zip(by_chance, valleys, strict=True)
+    ]
+
+
+def of_valleys(middle: int, sides: int) -> float:
+    """The probability of so few points in the middle, with as many at the sides, without valleys; 1
+    where there are no points."""
+    from scipy.stats import binom
+
+    return float(binom.cdf(middle, middle + sides, DEEPEST / (1 + DEEPEST)))
+
+
+def counts(squares: npt.NDArray[Any], cluster: Int) -> tuple[int, int]:
+    """The points near the middle of each cluster and its nearest, each pair once, and the fewer of
+    those near the one and near the other mean.
+
+    squares : (m, m) squared Euclidean distances. cluster : (m,).
+    """
+    names, cluster, size = np.unique(cluster, return_inverse=True, return_counts=True)
+    member = np.zeros((len(cluster), len(names)))
+    member[np.arange(len(cluster)), cluster] = 1.0 / size[cluster]
+    to_points = squares @ member
+    inner = 0.5 * np.sum(member * to_points, axis=0)
+    to_mean = to_points - inner
+    between = member.T @ to_mean - inner[:, None]
+    np.fill_diagonal(between, np.inf)
+    nearest = np.argmin(between, axis=1)
+    middle = sides = 0
+    for a, b in {(min(pair), max(pair)) for pair in enumerate(nearest.tolist())}:
+        if min(size[a], size[b]) < FEWEST_POINTS or between[a, b] <= 0:
+            continue
+        own = (cluster == a) | (cluster == b)
+        place: Float = (to_mean[own, a] - to_mean[own, b]) / between[a, b]
+        near = [int(np.sum(np.abs(place - at) < NEAR)) for at in (-1, 0, 1)]
+        middle += near[1]
+        sides += min(near[0], near[2])
+    return middle, sides
+
+
+CHANCE_SAMPLE = 200
+"""Number of points of a reference set. With fewer points silhouettes of chance are larger, so that
+those of a tree over many points are held against more than they need."""
+
+_REFERENCES = 10
+_MOVES = 3
+
+
+def p_values_by_chance(
+    n_points: int, features: Matrix | Rows, curve: Sequence[tuple[int, float]]
+) -> list[tuple[int, float]]:
+    """(k, p-value) of the (k, mean silhouette) in `curve` with at least 3 points for each cluster.
+
+    The same features give the same p-values. O(CHANCE_SAMPLE^2 (CHANCE_SAMPLE + n_features)).
+    """
+    from scipy.special import stdtr
+
+    apart = sampled_distances(n_points, features, CHANCE_SAMPLE)[1]
+    tested = [(k, score) for k, score in curve if 3 * k <= len(apart)]
+    if not tested:
+        return []
+    ks = [k for k, _ in tested]
+    box = np.ptp(principal_coordinates(apart), axis=0)
+    rng = np.random.default_rng(0)
+    values = np.array(
+        [_silhouettes(box * rng.random((len(apart), box.size)), ks) for _ in range(_REFERENCES)]
+    )
+    above = np.array([score for _, score in tested]) - values.mean(axis=0)
+    error = values.std(axis=0, ddof=1) * np.sqrt(1.0 + 1.0 / _REFERENCES)
+    # Without deviation, as of points that are all equal, chance gives nothing else.
+    by_error = np.divide(above, error, out=np.zeros_like(above), where=error > 0)
+    p_value = np.minimum(len(KS) * stdtr(_REFERENCES - 1, -by_error), 1.0)
+    return list(zip(ks, p_value.tolist(), strict=True))
+
+
+def principal_coordinates(apart: Float) -> Float:
+    """(m, rank) coordinates along principal axes of m points with these Euclidean distances."""
+    m = len(apart)
+    centring = np.eye(m) - 1.0 / m
+    value, axis = np.linalg.eigh(-0.5 * centring @ (apart**2) @ centring)
+    kept = value > max(value[-1], 0.0) * 1e-10
+    return np.asarray(axis[:, kept] * np.sqrt(value[kept]), dtype=np.float64)
+
+
+def _silhouettes(points: Float, ks: Sequence[int]) -> list[float]:
+    """The better mean silhouette of two partitions into k clusters, for each k."""
+    from scipy.cluster.hierarchy import fcluster
+    from scipy.spatial.distance import pdist, squareform
+
+    distances = pdist(points)
+    apart = squareform(distances)
+    merges = merged(distances, "ward")
+    best = []
+    for k in ks:
+        cluster = fcluster(merges, k, "maxclust").astype(np.int64) - 1
+        moved = _moved(points, cluster)
+        best.append(max(mean_silhouette(apart, cluster), mean_silhouette(apart, moved)))
+    return best
+
+
+def _moved(points: Float, cluster: Int) -> npt.NDArray[Any]:
+    """The clusters after some rounds of k-means."""
+    for _ in range(_MOVES):
+        cluster = np.unique(cluster, return_inverse=True)[1]
+        member = np.zeros((cluster.max() + 1, len(points)))
+        member[cluster, np.arange(len(points))] = 1.0
+        centres = member @ points / member.sum(axis=1, keepdims=True)
+        cluster = np.argmin((centres**2).sum(axis=1) - 2.0 * points @ centres.T, axis=1)
+    return cluster

@@ -1,6 +1,17 @@
 """The points of a tree laid out in the plane, as `MapTerms` say.
 
 Points with the same features lie in one place of `umap` and `tsne`: the distinct ones are laid out.
+
+Points of the Poincaré ball in its disc.
+
+Of a ball with two dimensions they are the points themselves. Of one with more, they are projected
+in the tangent space at the origin, where a point lies in its direction at its hyperbolic distance:
+on the plane through the origin that holds most of the sum of squares, from which the exponential
+map leads back into the disc. Distances to the origin never grow.
+
+Cost: O(N d^2). Memory: twice the points in float64.
+
+How many nearest neighbours a map keeps: the first thing to ask of a picture of points.
 """
 
 from __future__ import annotations
@@ -10,20 +21,91 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from models.arrays import Array, Matrix, Single
+from models.arrays import Array, Matrix, Single, row_blocks
 from models.errors import UsageError
 from models.graphs.neighbours import nearest
 from models.inputs.checks import blocks, distinct, require_usable
 from models.inputs.rows import Rows
-from models.maps.disc import in_disc
-from models.maps.faithfulness import neighbours_kept
 from models.maps.options import MapTerms
 from models.maps.principal import components
 from models.maps.tsne_layout import tsne_positions
 from models.maps.umap_layout import umap_positions
+from models.numerics import poincare
 from models.numerics.distances import flat
 from models.running import memory, packages
 from models.running.progress import Progress, subprogress
+
+NEIGHBOURS = 10
+SAMPLE = 256
+_BLOCK = 1 << 21
+"""Values that are read at a time."""
+
+
+def neighbours_kept(rows: Matrix | Rows, positions: Array, seed: int) -> float | None:
+    """The share of the `NEIGHBOURS` nearest points on the map that are as near as the `NEIGHBOURS`
+    nearest ones by the rows, over a sample of `SAMPLE` points; None for fewer than two points.
+
+    rows : (n_points, D) dense, Euclidean. positions : (n_points, 2). Points as near as the last
+    neighbour count, so that ties do not matter. O(SAMPLE N D).
+    """
+    import faiss
+
+    n_points = rows.shape[0]
+    k = min(NEIGHBOURS, n_points - 1)
+    if k < 1:
+        return None
+    rng = np.random.default_rng(seed)
+    sample = np.sort(rng.choice(n_points, min(SAMPLE, n_points), replace=False))
+    queries = _taken(rows, sample)
+    nearest = np.full((sample.size, 0), np.inf, dtype=np.float32)
+    for block in row_blocks(n_points, rows.shape[1], _BLOCK):
+        values = rows.values(block.start, block.stop) if isinstance(rows, Rows) else rows[block]
+        some, _ = faiss.knn(queries, _single(values), min(k + 1, len(values)))
+        nearest = np.sort(np.hstack([nearest, some]), axis=1)[:, : k + 1]
+    flat = _single(positions)
+    _, near = faiss.knn(np.ascontiguousarray(flat[sample]), flat, k + 1)
+    kept = 0.0
+    for number, row in enumerate(sample):
+        others = near[number][near[number] != row][:k]
+        apart = _taken(rows, np.sort(others)) - queries[number]
+        squares = np.einsum("nd,nd->n", apart, apart)
+        # faiss sums in another order: the last digits differ.
+        kept += float((squares <= nearest[number, k] * (1 + 1e-4) + 1e-12).mean())
+    return kept / sample.size
+
+
+def _taken(rows: Matrix | Rows, numbers: Array) -> Single:
+    return _single(rows.take(numbers) if isinstance(rows, Rows) else rows[numbers])
+
+
+def _single(values: Array) -> Single:
+    return np.ascontiguousarray(values, dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscPoints:
+    """points : (n_points, 2) of norm below 1. explained : share of the sum of squared distances to
+    the origin that the plane holds; 1 where the ball is the disc."""
+
+    points: Single
+    explained: float
+
+
+def in_disc(ball: Array) -> DiscPoints:
+    """The points `ball`, (n_points, d) of norm below 1 with d >= 2, in the disc."""
+    if ball.shape[1] == 2:
+        return DiscPoints(ball.astype(np.float32), 1.0)
+    origin = np.zeros((1, ball.shape[1]))
+    tangent = np.asarray(poincare.log_map(origin, ball.astype(np.float64)))
+    squares, axes = np.linalg.eigh(tangent.T @ tangent)
+    plane = axes[:, :-3:-1]
+    largest = plane[np.abs(plane).argmax(axis=0), np.arange(2)]
+    flat = tangent @ (plane * np.where(largest < 0, -1.0, 1.0))
+    points = poincare.exp_map(np.zeros((1, 2)), flat)
+    total = float(squares.sum())
+    share = float(squares[-2:].sum()) / total if total > 0 else 1.0
+    return DiscPoints(np.asarray(points, dtype=np.float32), min(share, 1.0))
+
 
 FEWEST = 4
 """Distinct points that a layout by neighbours needs."""

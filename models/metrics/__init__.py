@@ -7,8 +7,8 @@ Start with `catalogue`, which lists all metrics and measures a tree by them.
 - Definitions: `flat` (clusters against classes), `hierarchical` (trees against classes),
   `agreement` (two trees), `costs` and `triples` (trees against similarities), `separation`
   (clusters against points).
-- Inputs: `evaluation` (a tree and what it is compared with), `inputs`, `labels`, `truth`, `pairs`
-  (a number for every pair of points), `lca_order` and `pair_profile` (lowest common ancestors).
+- Inputs: `evaluation` (a tree and what it is compared with), `inputs`, `labels`, `pairs` (a number
+  for every pair of points), `lca_order` (lowest common ancestors).
 - `estimate` is a value with its standard error; `nodes` reports on every node; `loops` is compiled.
 - `classification`: what a classifier does on rows whose labels are known.
 """

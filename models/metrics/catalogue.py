@@ -49,7 +49,7 @@ def evaluate(
         `kernel`, if no matrix of them is given.
     distances, similarity : (n_points, n_points) symmetric; the similarity may be sparse.
     hierarchy : another tree: a true hierarchy whose leaves the labels name, or one over the same
-        points (`models.metrics.truth`).
+        points (`models.metrics.evaluation`).
     metrics : ids in `METRICS`; None: all that the given inputs allow.
     cut : {"k" | "height" | "level": value} for the metrics of a flat clustering. None: the leaves,
         or, if leaves are single points, k = number of distinct labels.

@@ -45,7 +45,6 @@ def merged(distances: Float, linkage: Rule, progress: Progress = silent) -> Floa
         take them for Euclidean.
     """
     from models.numerics.loops import agglomeration as loops
-    from models.numerics.loops import tournament
 
     n_points = (1 + round(np.sqrt(8 * distances.size + 1))) // 2
     squares, may_fall = linkage in BY_CENTRE, linkage in ("centroid", "median")
@@ -58,7 +57,7 @@ def merged(distances: Float, linkage: Rule, progress: Progress = silent) -> Floa
     near, least, length = np.empty(n_points, dtype=np.int64), np.empty(n_points), 0
     if may_fall:
         loops.nearest_rows(distances, active, near, least)
-        winner = tournament.start(least, n_points - 1)
+        winner = loops.start(least, n_points - 1)
     for first, last in _steps(n_points - 1, AT_ONCE // n_points, progress):
         if may_fall:
             loops.closest(*state, near, least, winner, ends, height, first, last)
@@ -77,7 +76,6 @@ def merged_points(points: Array, linkage: ByCentre, progress: Progress = silent)
     points : (N, D), N > 1, with squares that do not overflow; not changed.
     """
     from models.numerics.loops import agglomeration as loops
-    from models.numerics.loops import tournament
 
     n_points, rule = len(points), RULES.index(linkage)
     ends, height = np.empty((n_points - 1, 2), dtype=np.int64), np.empty(n_points - 1)
@@ -86,11 +84,11 @@ def merged_points(points: Array, linkage: ByCentre, progress: Progress = silent)
     for first, last in _steps(n_points, at_once, subprogress(progress, 0.0, 0.3)):
         loops.nearest_points(*places.for_loops(rule), first, last)
     # The last place has nothing after it, and so it stays until the last merge.
-    winner = tournament.start(places.least, n_points - 1)
+    winner = loops.start(places.least, n_points - 1)
     for first, last in _steps(n_points - 1, at_once, subprogress(progress, 0.3, 1.0)):
         if 2 * (n_points - first) <= number.size:
             places, number = places.left(), number[places.alive]
-            winner = tournament.start(places.least, number.size - 1)
+            winner = loops.start(places.least, number.size - 1)
         loops.closest_points(*places.for_loops(rule), winner, ends, height, first, last)
         ends[first:last] = number[ends[first:last]]
     if linkage == "ward":
@@ -155,7 +153,7 @@ def tiled(points: Array) -> Float:
 
 def listed(ends: Int, height: Float) -> Float:
     """(N - 1, 4) merges as SciPy's, from two points of the clusters that each joins, in order."""
-    from models.numerics.loops.merges import merge
+    from models.numerics.loops.agglomeration import merge
 
     n_merges = len(ends)
     link = np.arange(n_merges + 1)

@@ -83,7 +83,7 @@ def _agreed(
     from models.consensus.items import matched_items
     from models.consensus.reference import having, same_nodes, support_by
     from models.consensus.rules import consensus
-    from models.consensus.stopping import agreement_of_halves
+    from models.consensus.support import agreement_of_halves
 
     given = [*([] if reference is None else [reference]), *trees]
     n_nodes = sum(tree.n_nodes + tree.n_points for tree in given)

@@ -9,7 +9,7 @@ from typing import Any
 
 from models.inputs.data import Data, Value
 from models.inputs.images import as_matrix
-from models.levels import silhouette, silhouette_valleys
+from models.levels import silhouette
 from models.levels.suggested_cuts import P_VALUE, candidates
 from models.method import Checkpoint, Fitted, Method, handed_on
 from models.parameters import Params
@@ -150,9 +150,7 @@ def curves_of(result: PlanResult) -> dict[str, list[tuple[int, float]]]:
         if curve:
             curves["silhouette"] = curve
             peaks = candidates(tree, curve)
-            curves[f"silhouette{P_VALUE}"] = silhouette_valleys.p_values(
-                tree, matrix, sorted(peaks)
-            )
+            curves[f"silhouette{P_VALUE}"] = silhouette.p_values(tree, matrix, sorted(peaks))
     return curves
 
 

@@ -35,8 +35,12 @@ from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import ClassifierParams
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.sampling.branches import BranchModel
-from models.methods.classifiers.sampling.chain import Draws, sample
-from models.methods.classifiers.sampling.diagnostics import effective_sample_size, split_rhat
+from models.methods.classifiers.sampling.chain import (
+    Draws,
+    effective_sample_size,
+    sample,
+    split_rhat,
+)
 from models.methods.classifiers.structured.inputs import Contract
 from models.parameters import Seed
 

@@ -21,11 +21,12 @@ by more than 'tol' standard deviations, root mean square.
 
 Predictions have `score_low` and `score_high`, the 95% interval of the best class's score, and
 `probability_low` and `probability_high`, that of its probability to first order in the scores
-(`classes.intervals`). They tell how sure the weights are, approximately: weights of different nodes
-are taken as independent, with `map` those of one node as well. Measured on 100 and 400 rows in 5
-classes drawn from the model: intervals of `map` hold the true probability 86 to 95 times in 100.
-Those of `variational` are too narrow: 79 to 83 times with the logistic likelihood, 52 to 79 with
-the softmax, whose bound moreover exaggerates how much classes differ; prefer `map` for intervals.
+(`classes.classifier`). They tell how sure the weights are, approximately: weights of different
+nodes are taken as independent, with `map` those of one node as well. Measured on 100 and 400 rows
+in 5 classes drawn from the model: intervals of `map` hold the true probability 86 to 95 times in
+100. Those of `variational` are too narrow: 79 to 83 times with the logistic likelihood, 52 to 79
+with the softmax, whose bound moreover exaggerates how much classes differ; prefer `map` for
+intervals.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), chapter 2 and appendix A; Bouchard,
 "Efficient Bounds for the Softmax Function" (2007). Misprints mended by derivation: nu has a factor

@@ -3,9 +3,9 @@
 A fully connected autoencoder first learns to reconstruct rows. Its embedding is then split in two
 by k-means, and the tree of centres that begins so is trained together with the network: centres
 move to the means of their points, points to the centres of all nodes above them, but only in the
-direction that tells a node from its sibling (`trees.losses`). Meanwhile the leaf with the largest
-sum of squared distances is split again and again until there are `n_clusters` leaves, and leaves
-that points no longer come to are pruned (`trees.cluster_tree`).
+direction that tells a node from its sibling (`trees.cluster_tree`). Meanwhile the leaf with the
+largest sum of squared distances is split again and again until there are `n_clusters` leaves, and
+leaves that points no longer come to are pruned (`trees.cluster_tree`).
 
 Rows are moved by their mean and divided by one number first. A row goes to the leaf with the
 nearest centre; the probability of a leaf is its posterior under spherical Gaussians around the

@@ -181,7 +181,7 @@ class Perch(Method[PerchParams]):
             N_OPEN,
         )
         from models.methods.features.boxes.loops.rotation import Rule
-        from models.methods.features.boxes.tree import tree_of
+        from models.methods.features.boxes.state import tree_of
 
         features = data.dense("features")
         run.progress(0.0, "reading points")

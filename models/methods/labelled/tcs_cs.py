@@ -37,8 +37,7 @@ from models.arrays import Float
 from models.method import Paper, Run, Shapes
 from models.methods.labelled.choosing.choice import choose
 from models.methods.labelled.choosing.validation import Candidate
-from models.methods.labelled.separability.nearest import nearest
-from models.methods.labelled.separability.pairs import Moments, Pairs
+from models.methods.labelled.separability.nearest import Moments, Pairs, nearest
 from models.methods.labelled.supervision.inputs import DiscoveryParams
 from models.methods.labelled.supervision.known import KnownClusters
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared

@@ -89,7 +89,6 @@ from models.methods.sphere.gibbs.dirichlet_process import (
 )
 from models.methods.sphere.gibbs.gibbs import Gibbs
 from models.methods.sphere.mixture import pass_gpu
-from models.methods.sphere.mixture.batches import bytes_of_batches
 from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.in_sample import InSample, with_in_sample
 from models.methods.sphere.mixture.mixture import Mixture, Spread, pooled_kappa
@@ -117,7 +116,12 @@ from models.methods.sphere.mixture.result import (
 )
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts, bytes_beside
-from models.methods.sphere.mixture.stochastic import SampledRestarts, Steps, by_epoch
+from models.methods.sphere.mixture.stochastic import (
+    SampledRestarts,
+    Steps,
+    by_epoch,
+    bytes_of_batches,
+)
 from models.parameters import MaxIter, Params, Seed
 from models.running.progress import Progress, subprogress
 from models.tree.tree import Tree

@@ -39,7 +39,6 @@ from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run,
 from models.methods.sphere.bayes.predictive import log_predictive
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.mixture.climb import Climb
-from models.methods.sphere.mixture.distinctive_features import top_features_below
 from models.methods.sphere.mixture.in_sample import InSample, with_in_sample
 from models.methods.sphere.mixture.parameters import (
     HeldOutForThreshold,
@@ -57,6 +56,7 @@ from models.methods.sphere.mixture.result import (
     cap_warnings,
     end_warnings,
     placed_below,
+    top_features_below,
     tree_result,
 )
 from models.methods.sphere.mixture.rows import UnitRows

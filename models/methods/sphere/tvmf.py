@@ -5,7 +5,7 @@ A cluster's mean is drawn from vMF(mean of the period before, C0), so the larger
 it moves; by default means turn by about 15 degrees a period, and `c0: "auto"` estimates it
 (`time.step_concentration`). Its concentration is constant. Weights
 are the softmax of Gaussian random walks. Inference is coordinate ascent of the lower bound, which
-never falls (`time.temporal`, `time.weight_paths`); a run starts from stationary clusters or from
+never falls (`time.temporal`, `time.temporal`); a run starts from stationary clusters or from
 clusters followed from one period to both ends, whichever is better.
 
 Rows go to their likeliest cluster by the posterior predictive of their own period; clusters are
@@ -14,7 +14,7 @@ means and how certain they are, `weights` (periods, K), and `drift` (periods - 1
 which its mean turns from one period to the next; the latter two are also in its facts, up to 20,000
 numbers each. `from_first` (periods, K) holds the degrees from the first mean and, where features
 have names, `told` the features that distinguish the cluster in each period
-(`mixture.distinctive_features`). The tree's column `drift` is the angle between first and last
+(`mixture.result`). The tree's column `drift` is the angle between first and last
 mean. New rows belong to the period of their stamp: between two distinct stamps to the earlier,
 before the first to the first; after the last, and without stamps, means are extrapolated by the
 steps of the walk. Likelihoods, held-out rows, in-sample rows and names are as in `bvmf`.
@@ -47,12 +47,6 @@ from models.inputs.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.mixture.climb import Climb
-from models.methods.sphere.mixture.distinctive_features import (
-    INDEX,
-    WEIGHT,
-    feature_names,
-    top_features_by_period,
-)
 from models.methods.sphere.mixture.in_sample import InSample, with_in_sample
 from models.methods.sphere.mixture.mixture import Mixture, pooled_kappa
 from models.methods.sphere.mixture.parameters import (
@@ -68,12 +62,16 @@ from models.methods.sphere.mixture.parameters import (
 from models.methods.sphere.mixture.passes import SHARES, Passes, direction
 from models.methods.sphere.mixture.result import (
     IDENTICAL_ROWS,
+    INDEX,
+    WEIGHT,
     bounding_warnings,
     cap_warnings,
     end_warnings,
+    feature_names,
     ordered,
     partition_result,
     prior_warnings,
+    top_features_by_period,
 )
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import EACH, Restarts, bytes_beside

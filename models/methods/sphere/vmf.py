@@ -45,10 +45,8 @@ from models.clusters.placing import bytes_of_logits, placed
 from models.inputs.checks import require_distinct, require_width
 from models.inputs.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.methods.sphere.em.em import EM, choose_n_clusters
-from models.methods.sphere.em.stepwise import StepwiseEM
+from models.methods.sphere.em.em import EM, StepwiseEM, choose_n_clusters
 from models.methods.sphere.mixture import pass_gpu
-from models.methods.sphere.mixture.batches import bytes_of_batches
 from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.in_sample import InSample, with_in_sample
 from models.methods.sphere.mixture.mixture import Constraints, Mixture, pooled_kappa
@@ -69,7 +67,12 @@ from models.methods.sphere.mixture.result import (
 )
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts, bytes_beside
-from models.methods.sphere.mixture.stochastic import SampledRestarts, Steps, by_epoch
+from models.methods.sphere.mixture.stochastic import (
+    SampledRestarts,
+    Steps,
+    by_epoch,
+    bytes_of_batches,
+)
 from models.parameters import MaxIter, NInit, Seed
 from models.running.progress import subprogress
 from models.tree.tree import Tree

@@ -35,8 +35,7 @@ from models.methods.tasks.regression import single
 from models.methods.tasks.regression.inputs import INPUTS, TaskParams, bytes_of_table
 from models.methods.tasks.regression.linear import Standardization
 from models.methods.tasks.regression.result import average_linkage, place, result, weight_distances
-from models.methods.tasks.regression.splits import folds, held_out
-from models.methods.tasks.regression.table import check, table_of
+from models.methods.tasks.regression.table import check, folds, held_out, table_of
 from models.running.progress import subprogress
 from models.tree.tree import Tree
 

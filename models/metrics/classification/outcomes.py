@@ -9,8 +9,7 @@ import numpy as np
 
 from models.arrays import Float, Int, Mask, row_blocks
 from models.method import ClassAnswers, PredictionOptions, Predictions
-from models.metrics.classification.node_sets import NodeSets
-from models.metrics.classification.true_labels import TrueLabels
+from models.metrics.classification.true_labels import NodeSets, TrueLabels
 from models.running.progress import Progress, silent
 
 VALUES = 1 << 24

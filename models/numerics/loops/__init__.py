@@ -1,7 +1,6 @@
 """Compiled loops of `models.numerics`; numba types them. Start with `agglomeration`.
 
-- `agglomeration`: clusters merged by their distances; `tournament`: the least of them.
-- `merges`: merges in SciPy's numbering.
+- `agglomeration`: clusters merged by their least distances, and merges in SciPy's numbering.
 - `tiles`: distances of a row to 32 points at a time, in vectors.
 - `transport`: exchanges along a balanced assignment.
 """

@@ -10,6 +10,16 @@ figure 3 (the nearest-neighbour chain, Murtagh 1983), `closest` and `closest_poi
 which takes no longer than the new distances do.
 
 Cost: O(N^2) time by a chain; so the generic algorithm usually, O(N^3) at worst.
+
+The least of numbers that change one at a time, by a tournament; compiled by numba.
+
+`winner` has twice as many places as there are numbers, rounded up to a power of two: the entry at 1
+is where the least number is, the entries at 2 k and 2 k + 1 are those that the entry at k has
+beaten. Of equal numbers the first wins. A number that is out loses to all.
+
+Cost: O(N) to start, O(log N) for each change.
+
+Merges of clusters in SciPy's numbering, compiled by numba.
 """
 
 from __future__ import annotations
@@ -18,7 +28,76 @@ import numpy as np
 from numba import njit
 
 from models.numerics.loops.tiles import LANES, add_squares
-from models.numerics.loops.tournament import drop, replay
+
+
+@njit(cache=True, nogil=True)
+def root(link, at):
+    """The end of the links from `at`, which are shortened on the way."""
+    while link[at] != at:
+        link[at] = link[link[at]]
+        at = link[at]
+    return at
+
+
+@njit(cache=True, nogil=True)
+def merge(edges, link, node, size, merges):
+    """Fill `merges`, (N - 1, 2), in SciPy's numbering, for the edges of a tree in their order, and
+    `size`, (N - 1,), with the points under each; `link` and `node`, (N,), start as 0 .. N - 1."""
+    n_points = len(link)
+    for number in range(n_points - 1):
+        one, other = root(link, edges[number, 0]), root(link, edges[number, 1])
+        merges[number, 0] = min(node[one], node[other])
+        merges[number, 1] = max(node[one], node[other])
+        total = 0
+        for part in (node[one], node[other]):
+            total += 1 if part < n_points else size[part - n_points]
+        size[number] = total
+        link[one] = other
+        node[other] = n_points + number
+
+
+OUT = -1
+
+
+@njit(cache=True, inline="always")
+def _better(one, other, values):
+    if one == OUT or (other != OUT and values[other] < values[one]):
+        return other
+    return one
+
+
+@njit(cache=True, nogil=True)
+def start(values, n_in):
+    """A tournament of the first `n_in` values, the others are out."""
+    width = 1
+    while width < values.size:
+        width *= 2
+    winner = np.full(2 * width, OUT)
+    for at in range(n_in):
+        winner[width + at] = at
+    for node in range(width - 1, 0, -1):
+        winner[node] = _better(winner[2 * node], winner[2 * node + 1], values)
+    return winner
+
+
+@njit(cache=True, nogil=True)
+def replay(winner, values, at):
+    """After the value at `at` has changed."""
+    node = (winner.size // 2 + at) >> 1
+    while node:
+        before = winner[node]
+        winner[node] = _better(winner[2 * node], winner[2 * node + 1], values)
+        if winner[node] == before and before != at:
+            break
+        node >>= 1
+
+
+@njit(cache=True, nogil=True)
+def drop(winner, values, at):
+    """Put the value at `at` out."""
+    winner[winner.size // 2 + at] = OUT
+    replay(winner, values, at)
+
 
 COMPLETE, AVERAGE, WEIGHTED, WARD, CENTROID, MEDIAN = range(6)
 """How the distance to a union follows from those to its two parts; squared for the last three."""

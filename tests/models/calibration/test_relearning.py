@@ -8,8 +8,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from models.answers.class_scores import ClassScores
 from models.arrays import Float
-from models.calibration import relearning
-from models.calibration.relearning import N_FOLDS, SHRINKAGE, relearned
+from models.calibration import pair_needs
+from models.calibration.pair_needs import N_FOLDS, SHRINKAGE, relearned
 
 
 def scores_of(logits: Float) -> ClassScores:
@@ -45,5 +45,5 @@ def test_what_cannot_be_learned(monkeypatch: pytest.MonkeyPatch) -> None:
     assert relearned(scores_of(logits), np.where(np.arange(30) < 9, label, -1), 1.0, 4) is None
     alike = np.tile(np.eye(3), (10, 1))
     assert relearned(scores_of(alike), label, 1.0, 4) is None
-    monkeypatch.setattr(relearning, "MOST_CLASSES", 2)
+    monkeypatch.setattr(pair_needs, "MOST_CLASSES", 2)
     assert relearned(scores_of(logits), label, 1.0, 4) is None

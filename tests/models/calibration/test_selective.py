@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.calibration.climbing import Rows
-from models.calibration.selective import selective_curve
+from models.calibration.fit import selective_curve
 from tests.models.calibration.calibration_kit import climbed, drawn, under
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from models.consensus.clusters import Clusters
 from models.consensus.items import matched_items
 from models.consensus.reference import support_by
-from models.consensus.stopping import agreement_of_halves
+from models.consensus.support import agreement_of_halves
 from models.tree import newick
 from tests.models.consensus.sets_kit import random_tree, sets
 

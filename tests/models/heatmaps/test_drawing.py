@@ -1,4 +1,7 @@
-"""Heatmaps against literal means, medians and distances of the points under each row."""
+"""Heatmaps against literal means, medians and distances of the points under each row.
+
+The rows of a heatmap, against paths to the root.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,65 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.cluster.hierarchy import cophenet, leaves_list, linkage
 from scipy.spatial.distance import cdist, squareform
 
 from models.arrays import Array, Float
 from models.errors import UsageError
-from models.heatmaps import summaries
-from models.heatmaps.columns import column_tree
-from models.heatmaps.drawing import Heatmap, heatmap
+from models.heatmaps import drawing
+from models.heatmaps import drawing as tips_module
+from models.heatmaps.drawing import Heatmap, column_tree, heatmap, largest_groups, meetings, tips_of
 from models.heatmaps.options import HeatmapTerms
 from models.heatmaps.tiles import TILE, Span, n_levels, quantised, span_of, tile
 from models.tree.leaf_ranges import spans
 from models.tree.linkage import from_scipy
 from models.tree.tree import Tree
 from models.tree.walk import path
+from tests.models.tree.strategies_kit import random_tree
+
+LINKAGE = [[at, at + 1, at + 1.0, 2] for at in (0, 2, 4, 6)] + [
+    *([8, 9, 8, 4], [10, 11, 9, 4], [12, 13, 10, 8])
+]
+
+with_points = random_tree(min_leaves=2).filter(lambda tree: tree.n_points > 0)
+
+
+@given(with_points, st.integers(1, 12))
+def test_points_lie_under_their_tip_and_tips_from_left_to_right(tree: Tree, k: int) -> None:
+    for cut in (None, {"k": min(k, tree.n_leaves)}):
+        tips, _ = tips_of(tree, cut)
+        start = spans(tree).start[tips.node]
+        assert (np.diff(start) > 0).all()
+        for leaf, at in zip(tree.leaf_of_point.tolist(), tips.of_point.tolist(), strict=True):
+            (over,) = np.flatnonzero(np.isin(tips.node, path(tree, leaf)))
+            assert over == at
+        assert (np.bincount(tips.of_point) == tree.size[tips.node]).all()
+        groups = largest_groups(tree, tips, 4)
+        assert groups.node.size <= 4
+        assert set(range(groups.node.size)) <= set(groups.of_point.tolist())
+
+
+@given(with_points)
+def test_neighbours_meet_at_their_lowest_common_ancestor(tree: Tree) -> None:
+    tips, _ = tips_of(tree, None)
+    meets = meetings(tree, tips)
+    assert meets.shape == (tips.node.size - 1, 2)
+    for at, (left, right) in enumerate(zip(tips.node[:-1], tips.node[1:], strict=True)):
+        common = [node for node in path(tree, left).tolist() if node in path(tree, right)]
+        assert meets[at].tolist() == [common[-1], tree.height[common[-1]]]
+
+
+def test_more_leaves_than_rows_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tips_module, "MOST_ROWS", 4)
+    tree = from_scipy(np.array(LINKAGE))
+    tips, (note,) = tips_of(tree, None)
+    assert tips.node.size <= 4
+    assert f"The tree has {tree.n_leaves} leaves; {tips.node.size} rows are shown" in note
+    with pytest.raises(UsageError, match="a heatmap has at most 4 rows"):
+        tips_of(tree, {"k": 6})
+
 
 POINTS = np.random.default_rng(0).normal(size=(40, 5)) * [1, 4, 0, 2, 1] + [0, 0, 7, -3, 100]
 TREE = from_scipy(linkage(POINTS, "average"))
@@ -52,7 +100,7 @@ def test_features_of_clusters(
     statistic: str, sparse: bool, cut: dict[str, Any] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A column at a time.
-    monkeypatch.setattr(summaries, "HELD", 1)
+    monkeypatch.setattr(drawing, "HELD", 1)
     rows: Any = sp.csr_array(POINTS) if sparse else POINTS
     made = drawn(rows, cut, statistic=statistic, scale="none", n_columns=4)
     assert made.columns is not None
@@ -75,7 +123,7 @@ def test_features_of_clusters(
 
 def test_the_share_of_variance_between_groups() -> None:
     group = np.arange(40) % 3
-    made = summaries.moments(POINTS, group, 3)
+    made = drawing.moments(POINTS, group, 3)
     for column in range(5):
         values = POINTS[:, column]
         within = sum(((values[group == each] - values[group == each].mean()) ** 2).sum()
@@ -83,7 +131,7 @@ def test_the_share_of_variance_between_groups() -> None:
         total = ((values - values.mean()) ** 2).sum()
         expected = 1 - within / total if total > 0 else 0.0
         assert made.between[column] == pytest.approx(expected, abs=1e-9)
-    left_out = summaries.moments(POINTS[:30], np.where(group[:30] == 2, 2, group[:30]), 2)
+    left_out = drawing.moments(POINTS[:30], np.where(group[:30] == 2, 2, group[:30]), 2)
     kept = POINTS[:30][group[:30] < 2]
     np.testing.assert_allclose(left_out.whole, kept.mean(axis=0))
     np.testing.assert_allclose(left_out.deviation, kept.std(axis=0), atol=1e-7)

@@ -12,10 +12,8 @@ from pydantic import ValidationError
 from models.arrays import Array
 from models.errors import UsageError
 from models.inputs.rows import ArrayRows
-from models.maps import faithfulness, mapping
-from models.maps.disc import in_disc
-from models.maps.faithfulness import neighbours_kept
-from models.maps.mapping import disc_map, mapped
+from models.maps import mapping
+from models.maps.mapping import disc_map, in_disc, mapped, neighbours_kept
 from models.maps.options import NEEDS, MapTerms
 from models.numerics import poincare
 from models.running.progress import silent
@@ -109,7 +107,7 @@ def test_terms_of_another_map_are_refused() -> None:
 def test_what_is_kept_is_what_a_literal_count_finds(n_points: int) -> None:
     rng = np.random.default_rng(n_points)
     rows, plane = rng.normal(size=(n_points, 5)), rng.normal(size=(n_points, 2))
-    k = min(faithfulness.NEIGHBOURS, n_points - 1)
+    k = min(mapping.NEIGHBOURS, n_points - 1)
 
     def near(points: Array, row: int) -> set[int]:
         apart = np.linalg.norm(points - points[row], axis=1)

@@ -9,8 +9,8 @@ import pytest
 
 from models.errors import UsageError
 from models.metrics.catalogue import evaluate
+from models.metrics.evaluation import truth_over_points
 from models.metrics.labels import classes_of
-from models.metrics.truth import truth_over_points
 from models.tree import newick, paths
 from models.tree.build import from_partition
 from models.tree.tree import Tree

@@ -12,7 +12,7 @@ from scipy.spatial.distance import pdist, squareform
 from models.errors import Cancelled
 from models.numerics import agglomeration
 from models.numerics.agglomeration import BY_CENTRE, RULES, ByCentre, Rule, merged, merged_points
-from models.numerics.loops import tournament
+from models.numerics.loops import agglomeration as loops
 
 
 def drawn(kind: str, n_points: int, n_columns: int, seed: int) -> np.ndarray:
@@ -170,14 +170,14 @@ def test_cancel_is_obeyed(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(-3, 9)), max_size=60), st.integers(1, 41))
 def test_a_tournament_has_the_first_of_the_least(changes: list[tuple[int, int]], n_in: int) -> None:
     values = np.arange(41.0) % 7
-    winner = tournament.start(values, n_in)
+    winner = loops.start(values, n_in)
     inside = set(range(n_in))
     for at, value in [(0, 0), *changes]:
         if at in inside and value < 0:
             inside.remove(at)
-            tournament.drop(winner, values, at)
+            loops.drop(winner, values, at)
         elif at in inside:
             values[at] = value
-            tournament.replay(winner, values, at)
-        least = min(inside, key=lambda place: (values[place], place), default=tournament.OUT)
+            loops.replay(winner, values, at)
+        least = min(inside, key=lambda place: (values[place], place), default=loops.OUT)
         assert winner[1] == least

@@ -16,7 +16,7 @@ from numba import njit
 
 from models.graphs.spanning.loops.boxes import point_gap, push_children, slack
 from models.graphs.spanning.loops.neighbours import DEEPEST, distances
-from models.numerics.loops.merges import root
+from models.numerics.loops.agglomeration import root
 from models.numerics.loops.tiles import LANES
 
 MIXED = -1

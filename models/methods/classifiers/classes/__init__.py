@@ -1,6 +1,7 @@
 """The classes of a classifier: read from labels and a hierarchy, and given as answers.
 
-Start at `classifier`, the base of the family's methods.
+Start at `classifier`, the base of the family's methods; it says how sure scores and probabilities
+are, where the weights have a posterior.
 
 - `inputs`: inputs and parameters that all have.
 - `arrangement`: labels matched to the leaves of a hierarchy.
@@ -12,5 +13,4 @@ Start at `classifier`, the base of the family's methods.
 - `scorer`: from features to scores, of classes or down the tree.
 - `answers`: from scores to labels, probabilities and paths.
 - `validation`: what is chosen on held-out rows: the weight of the loss, probabilities, cut-offs.
-- `intervals`: how sure scores and probabilities are, where the weights have a posterior.
 """

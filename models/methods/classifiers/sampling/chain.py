@@ -4,6 +4,17 @@ An iteration draws the weights of branches along a trajectory given the precisio
 precisions given the weights, from their gamma posteriors, then both together. In the burn-in steps
 are adapted, and masses to the information of the weights. Each iteration has random numbers of its
 own, so that an interrupted chain goes on as it would have.
+
+Hamiltonian Monte Carlo: trajectories of a draw that moves with a random momentum.
+
+Source: Neal, "MCMC Using Hamiltonian Dynamics" (2011), §3.2 and §5.4; Hoffman and Gelman, "The
+No-U-Turn Sampler" (2014), §3.2, for the adaptation of steps.
+
+Whether chains have mixed: split R-hat and the effective sample size.
+
+Source: Vehtari et al., "Rank-normalization, Folding, and Localization: An Improved R-hat" (2021),
+§2 and §3.2, without ranks; Geyer, "Practical Markov Chain Monte Carlo" (1992), for the sum of
+autocorrelations.
 """
 
 from __future__ import annotations
@@ -14,9 +25,151 @@ import numpy as np
 
 from models.arrays import Arrays, Float
 from models.method import Checkpoint
-from models.methods.classifiers.sampling.branches import BranchModel
-from models.methods.classifiers.sampling.hamiltonian import StepSize, moved
+from models.methods.classifiers.sampling.branches import BranchModel, Point
 from models.running.progress import Progress
+
+
+def split_rhat(draws: Float) -> float:
+    """How much wider the halves of chains lie together than each alone; 1 if they agree.
+
+    draws : (n_chains, n_draws) of one quantity. Infinite if halves differ that do not vary.
+    """
+    halves = _split(draws)
+    n_draws = halves.shape[1]
+    within = halves.var(axis=1, ddof=1).mean()
+    between = halves.mean(axis=1).var(ddof=1)
+    if within == 0.0:
+        return 1.0 if between == 0.0 else float("inf")
+    return float(np.sqrt((n_draws - 1) / n_draws + between / within))
+
+
+def effective_sample_size(draws: Float) -> float:
+    """The number of independent draws that would tell the mean as well.
+
+    draws : (n_chains, n_draws) of one quantity; at least four of each chain.
+    """
+    halves = _split(draws)
+    n_chains, n_draws = halves.shape
+    total = n_chains * n_draws
+    within = halves.var(axis=1, ddof=1).mean()
+    mixed = (n_draws - 1) / n_draws * within + halves.mean(axis=1).var(ddof=1)
+    if mixed == 0.0:
+        return float(total)
+    correlation = 1.0 - (within - autocovariances(halves).mean(axis=0)) / mixed
+    correlation[0] = 1.0
+    n_pairs = n_draws // 2
+    pairs = correlation[: 2 * n_pairs].reshape(n_pairs, 2).sum(axis=1)
+    positive = n_pairs if (pairs > 0.0).all() else int(np.argmax(pairs <= 0.0))
+    # Of a reversible chain sums of pairs never rise; the estimates are held to that.
+    time = -1.0 + 2.0 * float(np.minimum.accumulate(pairs[: max(positive, 1)]).sum())
+    return float(total / max(time, 1.0 / np.log10(total)))
+
+
+def autocovariances(draws: Float) -> Float:
+    """(n_chains, n_draws) by lag, of n - 1 for lag 0 as the variance has it. O(n log n)."""
+    n_draws = draws.shape[1]
+    centered = draws - draws.mean(axis=1, keepdims=True)
+    spectrum = np.fft.rfft(centered, 2 * n_draws, axis=1)
+    sums = np.fft.irfft(np.abs(spectrum) ** 2, 2 * n_draws, axis=1)[:, :n_draws]
+    return np.asarray(sums / (n_draws - 1))
+
+
+def _split(draws: Float) -> Float:
+    """Each chain as two, a middle draw left out where their number is odd."""
+    half = draws.shape[1] // 2
+    return np.concatenate([draws[:, :half], draws[:, -half:]])
+
+
+LENGTH = 1.5
+"""Of a trajectory, in standard deviations: about a quarter of a period."""
+
+MOST_STEPS = 128
+TARGET = 0.8
+"""Share of trajectories that should be accepted."""
+
+
+def moved(
+    model: BranchModel,
+    point: Point,
+    precision: Float,
+    mass: Float,
+    step: float,
+    rng: np.random.Generator,
+) -> tuple[Point, float]:
+    """The next draw of the weights given the precisions, and its probability of acceptance.
+
+    precision : (n_nodes,) of branches. mass : (n_nodes, n_columns) inverse variances of the
+        weights, roughly.
+
+    Ceil of LENGTH / step gradients, at most MOST_STEPS.
+    """
+    prior = precision[:, None]
+    momentum = rng.normal(size=mass.shape) * np.sqrt(mass)
+    momentum[0] = 0.0
+    jittered = step * rng.uniform(0.8, 1.2)
+    n_steps = min(MOST_STEPS, int(np.ceil(LENGTH / step)))
+
+    def energy(at: Point, momentum: Float) -> float:
+        square = float((prior * at.weights**2).sum() + (momentum**2 / mass).sum())
+        return 0.5 * square - at.likelihood
+
+    start, here = energy(point, momentum), point
+    for _ in range(n_steps):
+        momentum = momentum + 0.5 * jittered * (here.gradient - prior * here.weights)
+        momentum[0] = 0.0
+        here = model.at(here.weights + jittered * momentum / mass)
+        momentum = momentum + 0.5 * jittered * (here.gradient - prior * here.weights)
+        momentum[0] = 0.0
+        if not np.isfinite(here.likelihood):
+            return point, 0.0
+    change = start - energy(here, momentum)
+    accept = float(np.exp(min(0.0, change))) if np.isfinite(change) else 0.0
+    return (here if rng.random() < accept else point), accept
+
+
+@dataclass(frozen=True, slots=True)
+class StepSize:
+    """The length of steps, adapted to the acceptance of trajectories by dual averaging.
+
+    center : of the logarithm, to which it is drawn. n_seen : trajectories so far.
+    """
+
+    center: float
+    log_step: float
+    log_mean: float = 0.0
+    error: float = 0.0
+    n_seen: int = 0
+
+    @classmethod
+    def first(cls, step: float) -> StepSize:
+        return cls(float(np.log(10.0 * step)), float(np.log(step)))
+
+    def adapted(self, accept: float) -> StepSize:
+        n_seen = self.n_seen + 1
+        share = 1.0 / (n_seen + 10.0)
+        error = (1.0 - share) * self.error + share * (TARGET - accept)
+        log_step = min(self.center - np.sqrt(n_seen) / 0.05 * error, float(np.log(LENGTH)))
+        weight = n_seen**-0.75
+        log_mean = weight * log_step + (1.0 - weight) * self.log_mean
+        return StepSize(self.center, float(log_step), float(log_mean), error, n_seen)
+
+    @property
+    def step(self) -> float:
+        return float(np.exp(self.log_step))
+
+    @property
+    def mean(self) -> float:
+        """The step after the adaptation."""
+        return float(np.exp(self.log_mean)) if self.n_seen else self.step
+
+    def array(self) -> Float:
+        return np.array([self.center, self.log_step, self.log_mean, self.error, self.n_seen])
+
+    @classmethod
+    def of(cls, array: Float) -> StepSize:
+        center, log_step, log_mean, error, n_seen = array.tolist()
+        return cls(center, log_step, log_mean, error, int(n_seen))
+
 
 FIRST_STEP = 0.1
 MASSES_AT = (0.1, 0.25, 0.5, 0.75)

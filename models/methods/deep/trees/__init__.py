@@ -2,8 +2,8 @@
 
 - `fit`: from rows to the tree, its model, pictures and warnings; `effort`: what was requested.
 - `training`: pretraining, then the joint training of network and tree, epoch by epoch.
-- `losses`: reconstruction, node centres, and compression of the data of nodes.
-- `cluster_tree`, `shape`: the centres and weights of a tree that grows and is pruned; its nodes.
+- `cluster_tree`: the centres and weights of a tree that grows and is pruned; its nodes, and its
+  losses.
 - `placing`: rows at their leaves, with probabilities.
 - `pictures`: images of nodes.
 """

@@ -11,24 +11,184 @@ removed, and its sibling takes the place of their parent.
 Source: Mautz, Plant and Böhm (2020), section 3. There the average halves with each batch; here it
 does for trees of few leaves, and spans as many batches as bring a leaf `FULL` points on average, so
 that leaves that get less than a point a batch are not removed by chance.
+
+The nodes of a binary tree, as it grows by splits and shrinks by pruning.
+
+A shape is never changed: a split and a pruning give a new one. Nodes are numbered parents first,
+the root 0. Leaves are taken in the order of their numbers.
+
+The losses of a batch of embedded rows in a cluster tree, beside that of reconstruction.
+
+    centres      mean over leaves l of |m_l - c_l|, m_l the mean of the batch's points in l; 0 where
+                 it has none. m_l is held fixed, so that this moves centres alone.
+    compression  mean over points z and nodes n but the root of |p_n . (c_n - z)| where z lies below
+                 n, else 0; p_n = (c_n - c_s) / |c_n - c_s|, s the sibling of n. c_n and p_n are
+                 held fixed, so that this moves points alone, and only in the direction that tells
+                 the two nodes apart.
+
+A point lies in the leaf with the nearest centre and in all nodes above it.
+
+Source: Mautz, Plant and Böhm (2020), section 3.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.arrays import Array, Arrays, Float, Int, Single
+from models.arrays import Array, Arrays, Float, Int, Mask, Single
 from models.clusters.kmeans import KMeansEffort, best_run, squared_distances
-from models.methods.deep.trees.losses import TreeLosses, tree_losses
-from models.methods.deep.trees.shape import TreeShape
 from models.numerics.adam import Adam
 from models.running.progress import Progress
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class TreeLosses:
+    """Losses of a batch, each a tensor of one number; (n_leaves,) the points of each leaf."""
+
+    centres: Tensor
+    compression: Tensor
+    counts: Tensor
+
+
+def nearest_leaves(embedding: Tensor, leaf_centres: Tensor) -> Tensor:
+    """(n,) the number of the leaf with the nearest centre, the first of several.
+
+    embedding : (n, E). leaf_centres : (n_leaves, E).
+    """
+    import torch
+
+    squared = torch.addmm(
+        (leaf_centres * leaf_centres).sum(dim=1), embedding, leaf_centres.T, alpha=-2.0
+    )
+    return squared.argmin(dim=1)
+
+
+def directions(node_centres: Tensor, sibling: Tensor) -> Tensor:
+    """(n_nodes + 1, E) unit vectors to each node's centre from its sibling's; zero for the root,
+    for centres that coincide, and in the last row."""
+    import torch
+
+    apart = node_centres - node_centres[sibling]
+    length = apart.norm(dim=1, keepdim=True)
+    unit = torch.where(length > 0, apart / length, 0.0)
+    return torch.cat([unit, unit.new_zeros(1, unit.shape[1])])
+
+
+def tree_losses(
+    embedding: Tensor,
+    leaf_centres: Tensor,
+    node_centres: Tensor,
+    sibling: Tensor,
+    paths: Tensor,
+    n_versions: int = 1,
+) -> TreeLosses:
+    """The losses of a batch.
+
+    embedding : (n n_versions, E), with a gradient: of the n points, then of other versions of them,
+        which lie in the leaves of the first. leaf_centres : (n_leaves, E), with a gradient.
+    node_centres : (n_nodes, E) of all nodes, held fixed. sibling, paths : as in `TreeShape`.
+
+    O(n n_versions (n_leaves + depth) E).
+    """
+    import torch
+
+    n_leaves, n_nodes = len(leaf_centres), len(node_centres)
+    with torch.no_grad():
+        leaf = nearest_leaves(embedding[: len(embedding) // n_versions], leaf_centres)
+        counts = torch.bincount(leaf, minlength=n_leaves)
+        leaf = leaf.repeat(n_versions)
+        sums = torch.zeros_like(leaf_centres).index_add_(0, leaf, embedding)
+        means = sums / (n_versions * counts.clamp(min=1))[:, None]
+        direction = directions(node_centres, sibling)
+        # Where the direction is zero, so is a node's part in the loss.
+        offset = torch.cat([node_centres, node_centres.new_zeros(1, node_centres.shape[1])])
+        offset = (offset * direction).sum(dim=1)
+        node = paths[leaf]
+    apart = (means - leaf_centres).norm(dim=1)
+    centres = torch.where(counts > 0, apart, 0.0).sum() / n_leaves
+    along = (direction[node] * embedding[:, None, :]).sum(dim=2)
+    compression = (offset[node] - along).abs().sum() / (len(embedding) * max(1, n_nodes - 1))
+    return TreeLosses(centres, compression, counts)
+
+
+@dataclass(frozen=True)
+class TreeShape:
+    """A binary tree: every node has two children or none.
+
+    parent : (n_nodes,) of each node, -1 for the root.
+    """
+
+    parent: Int
+
+    @classmethod
+    def root(cls) -> TreeShape:
+        """The tree of one node."""
+        return cls(np.array([-1]))
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.parent)
+
+    @property
+    def n_leaves(self) -> int:
+        return (self.n_nodes + 1) // 2
+
+    @cached_property
+    def leaves(self) -> Int:
+        """(n_leaves,) the nodes without children."""
+        return np.flatnonzero(np.bincount(self.parent[1:], minlength=self.n_nodes) == 0)
+
+    @cached_property
+    def sibling(self) -> Int:
+        """(n_nodes,) the other child of each node's parent; the root's is itself."""
+        sibling = np.zeros(self.n_nodes, dtype=np.int64)
+        # Sorted by parent, the children of a node stand side by side.
+        pairs = 1 + np.argsort(self.parent[1:], kind="stable").reshape(-1, 2)
+        sibling[pairs] = pairs[:, ::-1]
+        return sibling
+
+    @cached_property
+    def below(self) -> Mask:
+        """(n_nodes, n_leaves) whether a leaf is the node or below it."""
+        below = np.zeros((self.n_nodes, self.n_leaves), dtype=bool)
+        below[self.leaves, np.arange(self.n_leaves)] = True
+        for node in range(self.n_nodes - 1, 0, -1):
+            below[self.parent[node]] |= below[node]
+        return below
+
+    @cached_property
+    def paths(self) -> Int:
+        """(n_leaves, depth) the nodes from each leaf up to below the root, then `n_nodes`."""
+        above = np.append(np.where(self.parent <= 0, self.n_nodes, self.parent), self.n_nodes)
+        nodes = np.where(self.leaves == 0, self.n_nodes, self.leaves)
+        columns = []
+        while (nodes < self.n_nodes).any():
+            columns.append(nodes)
+            nodes = above[nodes]
+        return np.stack(columns, axis=1) if columns else np.empty((self.n_leaves, 0), np.int64)
+
+    def split(self, leaf: int) -> TreeShape:
+        """The tree in which a leaf has two children, the last two nodes."""
+        return TreeShape(np.append(self.parent, [leaf, leaf]))
+
+    def pruned(self, leaf: int) -> tuple[TreeShape, Int]:
+        """The tree without a leaf, whose sibling takes the place of their parent; and the nodes
+        that are left, by their former numbers. The leaf is not the root."""
+        above = int(self.parent[leaf])
+        parent = self.parent.copy()
+        parent[self.sibling[leaf]] = parent[above]
+        left = np.delete(np.arange(self.n_nodes), [above, leaf])
+        number = np.full(self.n_nodes + 1, -1)
+        number[left] = np.arange(left.size)
+        return TreeShape(number[parent[left]]), left
+
 
 FULL = 25.0
 """Points of a leaf that the moving average spans at least, with leaves of equal size."""

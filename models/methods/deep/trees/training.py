@@ -3,8 +3,8 @@
 The network is first trained to reconstruct rows alone. Then the tree starts as one leaf, and at the
 start of each epoch leaves are split until there are as many as the schedule wants (`leaves_at`), so
 that pruned ones are replaced. Each step moves the network and the centres of leaves down the sum of
-reconstruction and, by `clustering_weight`, the tree's losses (`trees.losses`), by Adam. With an
-augmentation each batch is joined by another version of its rows in both stages.
+reconstruction and, by `clustering_weight`, the tree's losses (`trees.cluster_tree`), by Adam. With
+an augmentation each batch is joined by another version of its rows in both stages.
 
 The random numbers of an epoch depend only on its number, so a fit resumed from a checkpoint, taken
 after an epoch, gives the same result.

@@ -3,11 +3,11 @@
 - `parameters`, `effort`: the fields of a method, and the plain values derived from them.
 - `scaling`, `pools`: features as points of the ball, and their neighbours.
 - `seeding`: the initial nodes.
-- `triples`, `losses`, `expected_cost_torch`, `ranking_torch`, `noise`: what a step lowers.
-- `descent`, `training`, `checkpoint_arrays`: steps, rounds of steps, and their checkpoints.
+- `triples`, `expected_cost_torch`, `ranking_torch`, `noise`: what a step lowers.
+- `descent`, `training`, `checkpoint_arrays`: steps, their losses, rounds of steps, and checkpoints.
 - `tree_cost`: the cost that rounds are compared by.
 - `all_reduce`, `process_group`, `follower_process`: several processes for each step.
-- `decoding`, `extraction`, `point_leaves`, `leaf_merges`: from nodes to a tree.
+- `decoding`, `extraction`, `leaf_merges`: from nodes to a tree.
 - `placing`: new points in the tree.
 - `fit`: the whole fit, which calls the rest in order.
 """

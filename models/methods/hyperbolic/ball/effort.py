@@ -31,7 +31,7 @@ def step_bytes(n_nodes: int, batch_size: int, loss: TreeLoss) -> int:
 
 @dataclass(frozen=True, slots=True)
 class BallObjective:
-    """The forms and constants of the objectives: `ball.losses` and `ball.expected_cost_torch`.
+    """The forms and constants of the objectives: `ball.training` and `ball.expected_cost_torch`.
 
     form : 'expected' for the expected cost, else s of eq. 15, to which the next four belong.
     margin : between norms, in the dissimilarities of triples.

@@ -12,7 +12,7 @@ triples at a time stay in the cache of a core. With u = |x - z|^2 / (g h), g = 1
     more            to the scores of p by softmax: p (v - p.v), to those of q: -q (v - q.v)
     scores          -1 / temperature to the greatest of the two or three d_cp
 
-Source: `ball.losses` has the definition and its source.
+Source: `ball.training` has the definition and its source.
 
 Cost: O(B M (D + 40)), 11 to 20 us a node for 96 triples of 128 dimensions from 1,000 to 50,000
 nodes; memory some fifteen matrices of `CHUNK` values, or of (3 `FEWEST`, M), on a processor, and of

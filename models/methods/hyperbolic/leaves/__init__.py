@@ -2,8 +2,8 @@
 
 - `effort`: the plain values derived from the parameters.
 - `similarity`: similarities of points, from features or a matrix.
-- `ancestors`, `triples`, `objective`: the relaxed cost that steps lower.
-- `training`, `tree_cost`: runs of steps, and the cost by which their trees are compared.
+- `training`, `ancestors`: runs of steps on triples, and the relaxed cost that these lower.
+- `tree_cost`: the cost by which their trees are compared.
 - `decoding`: from leaves to a tree.
 - `placing`: new points in the tree.
 - `fit`: the whole fit, which calls the rest in order.

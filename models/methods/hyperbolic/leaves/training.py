@@ -24,6 +24,26 @@ program; Bécigneul and Ganea, "Riemannian Adaptive Optimization Methods" (2019)
 Cost: O(B (D + d)) a step for B triples of points with D features and leaves in d dimensions,
 independently of the number of points, and O(N d) for the leaves; each round adds the cost of
 `decoding` and `tree_cost`.
+
+The relaxed Dasgupta cost over triples of leaves, and its gradient.
+
+In a triple, the pair with the deepest ancestor merges first, and its similarity costs nothing. With
+the depths h of the three ancestors (`leaves.ancestors`) and p = softmax(h / temperature),
+
+    loss = s_ij + s_ik + s_jk - (p_ij s_ij + p_ik s_ik + p_jk s_jk)
+
+The gradient in h is written out: p_a (mean of s under p - s_a) / temperature.
+
+Source: Chami et al., "From Trees to Continuous Embeddings and Back" (2020).
+
+Cost: O(B D) for B triples of leaves in D dimensions.
+
+Random triples of leaves: each leaf comes first equally often, with any two others.
+
+Source: Chami et al., "From Trees to Continuous Embeddings and Back" (2020), where triples
+cover all pairs and the third is any leaf, the two themselves included.
+
+Cost: O(B) for B triples.
 """
 
 from __future__ import annotations
@@ -36,18 +56,63 @@ import numpy as np
 
 from models.arrays import Arrays, Float
 from models.method import Run
+from models.methods.hyperbolic.leaves.ancestors import Sphere
 from models.methods.hyperbolic.leaves.decoding import DecodedTree, decode
 from models.methods.hyperbolic.leaves.effort import LeafEffort
-from models.methods.hyperbolic.leaves.objective import relaxed_cost
 from models.methods.hyperbolic.leaves.similarity import Similarity
 from models.methods.hyperbolic.leaves.tree_cost import DasguptaCost
-from models.methods.hyperbolic.leaves.triples import draw_triples
 from models.running.progress import Progress, subprogress
 from models.tree.build import from_merges
 from models.tree.tree import Tree
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Generator, Tensor
+
+
+def draw_triples(n_points: int, n_triples: int, start: int, generator: Generator) -> Tensor:
+    """(3, n_triples) int64 numbers of three different leaves each; n_points must be at least 3.
+
+    start : number of triples drawn before; first leaves continue in turn from there.
+    """
+    import torch
+
+    device = generator.device
+
+    def below(limit: int) -> Tensor:
+        return torch.randint(limit, (n_triples,), generator=generator, device=device)
+
+    first = (torch.arange(n_triples, device=device) + start) % n_points
+    second = (first + 1 + below(n_points - 1)) % n_points
+    third = below(n_points - 2)
+    third = third + (third >= torch.minimum(first, second))
+    third = third + (third >= torch.maximum(first, second))
+    return torch.stack([first, second, third])
+
+
+def relaxed_cost(
+    directions: Tensor, triples: Tensor, similarity: Tensor, sphere: Sphere, temperature: float
+) -> tuple[Tensor, Tensor]:
+    """The mean loss over the triples, and its gradient in the directions.
+
+    directions : (n_points, D) of length one, the leaves on `sphere` seen from the origin.
+    triples : (3, B) leaves i, j, k. similarity : (3, B) of ij, ik, jk.
+
+    The gradient (n_points, D) is not projected onto the sphere. Sums are in the order of triples.
+    """
+    import torch
+
+    first, second, third = (directions[row] for row in triples)
+    apart = torch.stack([first - second, first - third, second - third])
+    depth, slope = sphere.depths((apart * apart).sum(dim=-1) / 4)
+    share = (depth / temperature).softmax(dim=0)
+    free = (share * similarity).sum(dim=0)
+    along = share * (free - similarity) / temperature
+    # d(|u - v|^2 / 4) / du = (u - v) / 2
+    pull = (along * slope / (2 * triples.shape[1]))[..., None] * apart
+    of_leaf = torch.stack([pull[0] + pull[1], pull[2] - pull[0], -pull[1] - pull[2]])
+    gradient = torch.zeros_like(directions)
+    gradient.index_add_(0, triples.reshape(-1), of_leaf.reshape(-1, directions.shape[1]))
+    return (similarity.sum(dim=0) - free).mean(), gradient
 
 
 Curve = list[tuple[int, float]]

@@ -4,8 +4,7 @@
 - `documents`, `pairs`: counts of words that occur together.
 - `vectors`, `loops`: GloVe's vectors, before there is a tree.
 - `words_torch`: words that are learned along with the tree.
-- `checkpoints`: one checkpoint for both stages.
-- `tree`: a leaf for each word.
 - `placing`: new rows of counts and new documents in the tree.
-- `fit`: the whole fit, which calls the rest in order.
+- `fit`: the whole fit, which calls the rest in order, with one checkpoint for both stages and a
+  leaf for each word.
 """

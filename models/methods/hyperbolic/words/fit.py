@@ -2,6 +2,18 @@
 
 Each stage is described in its module: `vectors`, `words_torch`, `ball.training`, `ball.extraction`,
 `tree`.
+
+One checkpoint for the two stages of a fit: first vectors, then nodes that move with them.
+
+The second stage saves the vectors of the first along with its own state, so that the first is not
+repeated.
+
+The tree with a leaf for each word, from nodes of the ball selected by words.
+
+Words that selected the same node each get a leaf below it, as siblings or joined by average linkage
+(`ball.leaf_merges`); the only word that selected a node is its leaf.
+
+Cost: O(M + V) for M nodes and V words, and that of `ball.leaf_merges`.
 """
 
 from __future__ import annotations
@@ -11,23 +23,98 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from models.arrays import Int
+from models.arrays import Array, Arrays, Int, Single
 from models.inputs.rows import ArrayRows
-from models.method import Fitted, Model, Run
-from models.methods.hyperbolic.ball.extraction import BallTree, extract
+from models.method import Checkpoint, Fitted, Model, Run
+from models.methods.hyperbolic.ball.checkpoint_arrays import prefixed, unprefixed
+from models.methods.hyperbolic.ball.extraction import BallTree, extract, point_leaves
 from models.methods.hyperbolic.ball.fit import best_start, metrics_of, training_warnings
-from models.methods.hyperbolic.ball.leaf_merges import leaf_merges, merge_warnings
+from models.methods.hyperbolic.ball.leaf_merges import LeafMerges, leaf_merges, merge_warnings
 from models.methods.hyperbolic.ball.scaling import BallScaling
 from models.methods.hyperbolic.ball.training import TrainedNodes, train
 from models.methods.hyperbolic.words import vectors as glove
-from models.methods.hyperbolic.words.checkpoints import VectorCheckpoint
 from models.methods.hyperbolic.words.effort import GloveEffort
 from models.methods.hyperbolic.words.pairs import pairs_of
 from models.methods.hyperbolic.words.placing import digests
-from models.methods.hyperbolic.words.tree import joined_word_tree, word_tree
 from models.methods.hyperbolic.words.vectors import WordVectors
 from models.methods.hyperbolic.words.words_torch import LearnedWords, WordTreeCost
+from models.numerics import poincare
 from models.running.progress import subprogress
+from models.tree.build import from_parents
+from models.tree.tree import Tree
+
+
+def joined_word_tree(merges: LeafMerges, points: Single, names: list[str], place: Int) -> Tree:
+    """The tree whose points and leaves are the words, those of one node joined.
+
+    points : (V, D), names : (V,) in the order of `merges`. place : (V,) position of each word of
+        the result in that order.
+    """
+    merges.columns["norm"][merges.leaf] = poincare.hyperbolic_norm(points.astype(np.float64))[:, 0]
+    name = np.full(len(merges.parent), None, dtype=object)
+    name[merges.leaf] = names
+    leaf = merges.leaf[place]
+    return from_parents(merges.parent, merges.height, name, leaf, extra=merges.columns)
+
+
+def word_tree(ball_tree: BallTree, points: Single, names: list[str], place: Int) -> Tree:
+    """The tree whose points and leaves are the words, those of one node as siblings.
+
+    points : (V, D), names : (V,) in the order of `ball_tree`. place : (V,) position of each word of
+        the result in that order.
+    """
+    tree = ball_tree.tree
+    norm = poincare.hyperbolic_norm(points.astype(np.float64))[:, 0]
+    leaves = point_leaves(ball_tree, norm)
+    leaves.columns["norm"][leaves.leaf] = norm
+    # Nodes count as well: one may lie further out than every word.
+    furthest = max(float(norm.max()), float(tree.extra["norm"].max()))
+    n_new = int(leaves.shared.sum())
+    height = np.concatenate([furthest - tree.extra["norm"], np.zeros(n_new)])
+    height[leaves.leaf] = 0.0
+    name = np.full(len(leaves.parent), None, dtype=object)
+    name[leaves.leaf] = names
+    return from_parents(leaves.parent, height, name, leaves.leaf[place], extra=leaves.columns)
+
+
+_PREFIX = "vectors."
+
+
+class VectorCheckpoint(Checkpoint):
+    """The checkpoint of the first stage, within the `whole` one."""
+
+    def __init__(self, whole: Checkpoint) -> None:
+        self._whole = whole
+        self._vectors: dict[str, Array] = {}
+
+    def load(self) -> Arrays | None:
+        saved = self._whole.load()
+        if saved is None:
+            return None
+        vectors = unprefixed(saved, _PREFIX)
+        self._vectors = prefixed(vectors, _PREFIX)
+        return vectors
+
+    def save(self, state: Arrays) -> None:
+        self._vectors = prefixed(state, _PREFIX)
+        self._whole.save(self._vectors)
+
+    def next_stage(self) -> Checkpoint:
+        """The checkpoint of the second stage, which includes the current vectors."""
+        return _NodeCheckpoint(self._whole, self._vectors)
+
+
+class _NodeCheckpoint(Checkpoint):
+    def __init__(self, whole: Checkpoint, vectors: Arrays) -> None:
+        self._whole, self._vectors = whole, vectors
+
+    def load(self) -> Arrays | None:
+        saved = self._whole.load() or {}
+        rest = {name: array for name, array in saved.items() if not name.startswith(_PREFIX)}
+        return rest or None
+
+    def save(self, state: Arrays) -> None:
+        self._whole.save({**state, **self._vectors})
 
 
 def fit(

@@ -6,6 +6,6 @@ likeliest ones under the transformation itself, with its whole gradient.
 Start at `vmf`, then `minimum`.
 
 - `vmf`: of directions. `gamma`: of positive rows. `low_rank`: of Gaussians, in few columns.
-- `penalties`: what holds a transformation.
-- `minimum`: the local minimum near a start, by L-BFGS.
+- `minimum`: the local minimum near a start, by L-BFGS, with the penalties that hold a
+  transformation.
 """

@@ -22,8 +22,13 @@ from scipy.special import digamma, gammaln, polygamma
 
 from models.arrays import Array, Float, Int, Matrix
 from models.errors import UsageError
-from models.methods.labelled.densities.minimum import Effort, LocalMinimum, local_minimum
-from models.methods.labelled.densities.penalties import identity, penalized
+from models.methods.labelled.densities.minimum import (
+    Effort,
+    LocalMinimum,
+    identity,
+    local_minimum,
+    penalized,
+)
 from models.methods.labelled.supervision.known import KnownClusters
 from models.running.progress import Progress
 

@@ -15,8 +15,13 @@ import numpy as np
 
 from models.arrays import Array, Float, Int
 from models.errors import UsageError
-from models.methods.labelled.densities.minimum import Effort, LocalMinimum, local_minimum
-from models.methods.labelled.densities.penalties import PENALTIES, penalized
+from models.methods.labelled.densities.minimum import (
+    PENALTIES,
+    Effort,
+    LocalMinimum,
+    local_minimum,
+    penalized,
+)
 from models.methods.labelled.supervision.known import KnownClusters
 from models.running.progress import Progress
 

@@ -14,8 +14,7 @@ import numpy as np
 from models.arrays import Array, Float, Int
 from models.methods.labelled.discovery.mixture import Mixture
 from models.methods.labelled.hierarchy.known_tree import KnownTree
-from models.methods.labelled.hierarchy.new_nodes import NewNode, NewNodes
-from models.methods.labelled.hierarchy.novelty import novel
+from models.methods.labelled.hierarchy.new_nodes import NewNode, NewNodes, novel
 from models.running.progress import Progress
 
 

@@ -6,21 +6,227 @@ the node that it would hang under: then it holds leaves of that child. Where non
 leaves are those nodes that, over all ways to cut what is below, look most like known leaves. The
 same is done again below each new node, for fewer levels. A new node hangs under the known node that
 its nearest labelled rows lead to and that has children with as many levels.
+
+Ward's tree of some rows: size, spread and mean of each of its nodes.
+
+How widely the leaves below a node lie, as known ones show, and what that says of a new one.
+
+In the space of a node v, the leaves below a node u at or below v have means about that of u, with a
+variance t_u in each direction. A cluster with the mean m is the more likely below u the
+greater log n_u + log N(m; mean_u, t_u I), where n_u is the number of u's children. Nodes with few
+leaves borrow their variance from others of as many levels.
+
+Which unlabelled rows are of no known leaf, and near to which known nodes rows lie.
+
+Among the nearest rows of one in a known leaf are about as many labelled ones as among those of a
+labelled row; a row of a new leaf has fewer. It says so whatever the leaf's shape, as long as a fair
+share of the known leaves' rows is labelled.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from models.arrays import Array, Int, Mask
+from models.arrays import Array, Float, Int, Mask, row_blocks
 from models.methods.labelled.hierarchy.known_tree import KnownTree
-from models.methods.labelled.hierarchy.novelty import votes
 from models.methods.labelled.hierarchy.resemblance import Resemblance
-from models.methods.labelled.hierarchy.spreads import Spreads
-from models.methods.labelled.hierarchy.ward import WardTree
+from models.numerics.agglomeration import merged_points
+
+FEWEST_NEIGHBOURS, MOST_NEIGHBOURS = 5, 20
+N_VOTES = 10
+VALUES = 1 << 20
+
+
+def novel(points: Array, row_node: Int, least_share: float) -> Mask:
+    """(n_rows,) unlabelled rows that have, among their nearest rows, less than `least_share` of the
+    labelled ones that labelled rows have on average.
+
+    row_node : (n_rows,) the known leaf, 0 for none. The nearest rows are about as many as a leaf
+    has, since more would be of other leaves. O(n_rows^2 r).
+    """
+    labelled = row_node > 0
+    most = min(MOST_NEIGHBOURS, labelled.size - 1)
+    near = np.empty((labelled.size, most), dtype=bool)
+    for rows, squares in _squares(points, points):
+        squares[np.arange(squares.shape[0]), np.arange(rows.start, rows.stop)] = np.inf
+        some = np.argpartition(squares, most - 1, axis=1)[:, :most]
+        order = np.argsort(np.take_along_axis(squares, some, axis=1), axis=1)
+        near[rows] = labelled[np.take_along_axis(some, order, axis=1)]
+    size = np.bincount(row_node[labelled])
+    typical = max(int(np.median(size[size > 0])), FEWEST_NEIGHBOURS)
+    of_all = typical / max(float(near[labelled, :typical].mean()), typical / labelled.size)
+    n_near = min(round(of_all), most)
+    share = near[:, :n_near].mean(axis=1)
+    return np.asarray(~labelled & (share < least_share * share[labelled].mean()))
+
+
+def votes(tree: KnownTree, points: Array, rows: Int) -> Float:
+    """(n, n_nodes) of some rows the share of the nearest labelled rows at or below each node.
+
+    O(n x labelled rows x r).
+    """
+    labelled = np.flatnonzero(tree.row_node > 0)
+    own = tree.row_node[labelled]
+    n_near = min(N_VOTES, labelled.size)
+    share = np.zeros((rows.size, tree.n_nodes))
+    for some, squares in _squares(points[rows], points[labelled]):
+        near = own[np.argpartition(squares, n_near - 1, axis=1)[:, :n_near]]
+        for place in range(n_near):
+            share[np.arange(some.start, some.stop), near[:, place]] += 1.0 / n_near
+    for node in range(tree.n_nodes - 1, 0, -1):
+        share[:, tree.parent[node]] += share[:, node]
+    return share
+
+
+def _squares(points: Array, others: Array) -> Iterator[tuple[slice, Float]]:
+    """Slices of rows with their squared distances from `others`."""
+    from scipy.spatial.distance import cdist
+
+    for rows in row_blocks(points.shape[0], others.shape[0], VALUES):
+        yield rows, cdist(points[rows], others, "sqeuclidean")
+
+
+BORROWED = 2.0
+"""The weight, in leaves, of the variance among all nodes of as many levels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spreads:
+    """Of the inner nodes at or below one node; that node is the first.
+
+    node : (n,). child : (n,) the place of that child of the node which is above or at each, -1 for
+        the node itself. mean : (n, r). variance : (n,). n_children : (n,).
+    by_level : (levels,) variance of leaves below nodes with 1, 2, ... levels.
+    """
+
+    node: Int
+    child: Int
+    mean: Float
+    variance: Float
+    n_children: Int
+    by_level: Float
+
+    @classmethod
+    def of(cls, tree: KnownTree, node: int, leaves: Int, means: Float) -> Spreads:
+        """leaves : (L,) the known leaves below the node. means : (L, r) theirs.
+
+        O(L x levels x r).
+        """
+        parent = tree.parent
+        sums: dict[int, Float] = {}
+        squares: dict[int, float] = {}
+        count: dict[int, int] = {}
+        for leaf, mean in zip(leaves.tolist(), means, strict=True):
+            above = int(parent[leaf])
+            square = float(mean @ mean)
+            while above >= 0:
+                sums[above] = sums.get(above, 0.0) + mean
+                squares[above] = squares.get(above, 0.0) + square
+                count[above] = count.get(above, 0) + 1
+                if above == node:
+                    break
+                above = int(parent[above])
+        inner = np.array(sorted(sums), dtype=np.int64)
+        times = np.array([count[some] for some in inner.tolist()], dtype=np.float64)
+        mean = np.array([sums[some] for some in inner.tolist()]) / times[:, None]
+        within = np.array([squares[some] for some in inner.tolist()])
+        within = np.maximum(within - times * np.square(mean).sum(axis=1), 0.0) / means.shape[1]
+        levels = tree.levels[inner]
+        by_level = _by_level(within, times, levels)
+        borrowed = by_level[levels - 1]
+        variance = (within + BORROWED * borrowed) / (np.maximum(times - 1.0, 0.0) + BORROWED)
+        child = np.full(inner.size, -1, dtype=np.int64)
+        child[1:] = tree.place(node, inner[1:])
+        n_children = np.array([tree.children(some).size for some in inner.tolist()])
+        return cls(inner, child, mean, variance, n_children, by_level)
+
+    def owner(self, means: Float) -> Int:
+        """(n_new,) for clusters the place of the child that each lies below, -1 for none."""
+        squares = np.square(means[:, None, :] - self.mean).sum(axis=2)
+        score = np.log(self.n_children) - 0.5 * squares / self.variance
+        score -= 0.5 * means.shape[1] * np.log(self.variance)
+        place: Int = self.child[score.argmax(axis=1)]
+        return place
+
+
+def _by_level(within: Float, times: Float, levels: Int) -> Float:
+    """Never falling; a level that no node with two leaves has gets that of the next lower one."""
+    by_level = np.zeros(int(levels.max()))
+    least = 1e-12
+    for level in range(1, by_level.size + 1):
+        some = levels == level
+        freedom = float(np.maximum(times[some] - 1.0, 0.0).sum())
+        if freedom > 0.0:
+            least = max(least, float(within[some].sum()) / freedom)
+        by_level[level - 1] = least
+    return by_level
+
+
+@dataclass(frozen=True, slots=True)
+class WardTree:
+    """Nodes 0 .. n - 1 are the rows, and later ones merges, children before parents.
+
+    children : (n - 1, 2) of the merges. size : (2 n - 1,). mean : (2 n - 1, r).
+    variance : (2 n - 1,) the sum over columns of the rows' variances, 0 for a row.
+    """
+
+    children: Int
+    size: Int
+    mean: Float
+    variance: Float
+
+    @classmethod
+    def of(cls, points: Array) -> WardTree:
+        """points : (n, r), n > 0. O(n^2 r) time, O(n r) memory."""
+        n_rows, n_columns = points.shape
+        children = np.empty((0, 2), dtype=np.int64)
+        if n_rows > 1:
+            children = merged_points(points, "ward")[:, :2].astype(np.int64)
+        n_nodes = 2 * n_rows - 1
+        size = np.ones(n_nodes, dtype=np.int64)
+        mean = np.empty((n_nodes, n_columns))
+        mean[:n_rows] = points
+        squares = np.zeros(n_nodes)
+        for node, (left, right) in enumerate(children.tolist(), start=n_rows):
+            size[node] = size[left] + size[right]
+            share = size[right] / size[node]
+            away = mean[right] - mean[left]
+            mean[node] = mean[left] + share * away
+            squares[node] = squares[left] + squares[right] + size[left] * share * (away @ away)
+        return cls(children, size, mean, squares / np.maximum(size - 1, 1))
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.children.shape[0]) + 1
+
+    def below(self, node: int) -> list[int]:
+        """The two children of a node, none of a row."""
+        merge = node - self.n_rows
+        return self.children[merge].tolist() if merge >= 0 else []
+
+    def rows(self, node: int) -> Int:
+        """The rows at or below a node."""
+        rows, waiting = [], [node]
+        while waiting:
+            some = waiting.pop()
+            if some < self.n_rows:
+                rows.append(some)
+            else:
+                waiting.extend(self.below(some))
+        return np.array(rows, dtype=np.int64)
+
+    def means(self, values: Float) -> Float:
+        """(2 n - 1, c) the mean over the rows of each node. values : (n, c)."""
+        means = np.empty((self.size.size, values.shape[1]))
+        means[: self.n_rows] = values
+        for node, pair in enumerate(self.children, start=self.n_rows):
+            means[node] = (self.size[pair] @ means[pair]) / self.size[node]
+        return means
+
 
 WIDE = 0.8
 """How far a subtree's log variance may lie from the usual one towards that of all rows."""

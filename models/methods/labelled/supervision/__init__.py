@@ -3,7 +3,7 @@
 Start at `method`.
 
 - `inputs`: roles and parameters.
-- `known`: the known rows as clusters. `pairs`: rows that are linked, and rows apart.
+- `known`: the known rows as clusters, rows that are linked, and rows apart.
 - `preparation`: rows on one scale, wide ones cut to a few columns.
 - `transformation`: what is learned, applied to rows.
 - `span`: the directions in which known rows differ at all.

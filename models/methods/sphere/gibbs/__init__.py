@@ -1,7 +1,6 @@
 """Collapsed Gibbs sampling, for `bvmf`; start with `gibbs`.
 
-- `chain`: the state of a chain, and the posterior that it gives.
-- `gibbs`: sweeps with a given number of clusters; `loops` compiled.
-- `dirichlet_process`: chains that infer the number of clusters, by the moves of `split_merge`,
-  which `move_scores` scores.
+- `gibbs`: the state of a chain, the posterior that it gives, and sweeps with a given number of
+  clusters; `loops` compiled.
+- `dirichlet_process`: chains that infer the number of clusters, by the moves of `split_merge`.
 """

@@ -40,10 +40,8 @@ from scipy.special import digamma, gammaln
 from models.arrays import Arrays, Float, Int
 from models.methods.sphere.bayes.priors import LEAST_ALPHA, MOST_ALPHA, Priors
 from models.methods.sphere.bayes.variational import Posterior
-from models.methods.sphere.gibbs.chain import Chain, moments
-from models.methods.sphere.gibbs.gibbs import Gibbs, expected_means, matched
-from models.methods.sphere.gibbs.move_scores import MoveScores
-from models.methods.sphere.gibbs.split_merge import Partition, SplitMerge
+from models.methods.sphere.gibbs.gibbs import Chain, Gibbs, expected_means, matched, moments
+from models.methods.sphere.gibbs.split_merge import MoveScores, Partition, SplitMerge
 from models.methods.sphere.mixture.passes import Sums
 from models.running.progress import Progress, silent
 

@@ -4,8 +4,8 @@
   compiled, `pass_gpu` on a GPU.
 - `mixture`: a mixture and its maximum-likelihood update.
 - `climb`: how a run climbs its objective, and its checkpoint. `runs`: the best of several runs.
-- `batches`: rows in random batches. `stochastic`: how a run climbs by batches.
+- `stochastic`: rows in random batches, and how a run climbs by these.
 - `parameters`: the parameters that the methods share.
-- `result`: the tree, model, metrics and warnings of a fit; `in_sample` judges rows by their
-  likelihood, `distinctive_features` names clusters.
+- `result`: the tree, model, metrics and warnings of a fit, and the names of clusters by distinctive
+  features; `in_sample` judges rows by their likelihood.
 """

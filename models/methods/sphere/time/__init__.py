@@ -2,6 +2,6 @@
 
 - `periods`: time stamps and the periods that they fall into.
 - `timed_rows`: rows in the order of their periods, and their predictive density.
-- `temporal`: the posterior of all periods, and how a run climbs; `weight_paths`: the posterior of
-  weights; `step_concentration`: C0 estimated.
+- `temporal`: the posterior of all periods and of the weights, and how a run climbs.
+- `step_concentration`: C0 estimated.
 """

@@ -1,11 +1,10 @@
 """Regressors of tasks, and trees over the tasks. Start at `table` and `linear`.
 
-- `inputs`, `table`, `splits`: the inputs that the methods share, rows by task, held-out rows.
+- `inputs`, `table`: the inputs that the methods share; rows by task, and held-out rows.
 - `linear`: weights, scores and losses.
 - `single`: each task by itself.
 - `relationship`: weights with the covariance of tasks.
 - `points`, `joint`, `effort`: tasks as points of the ball, learned with the nodes of a tree.
-- `hierarchy`: the tree of such nodes.
 - `result`: model, metrics and predictions of all methods.
-- `fit`: a whole fit of `ghhc-mtl`.
+- `fit`: a whole fit of `ghhc-mtl`, with the tree of its nodes.
 """

@@ -15,10 +15,9 @@ from models.inputs.data import Data
 from models.method import Checkpoint, Fitted
 from models.methods.classifiers.softmax import gradient_steps
 from models.methods.classifiers.softmax import objective as objective_module
-from models.methods.classifiers.softmax.anderson import Anderson
 from models.methods.classifiers.softmax.bounds import BOUNDS
 from models.methods.classifiers.softmax.objective import Effort, Minimum, SoftmaxObjective
-from models.methods.classifiers.softmax.sweeps import Acceleration, descend
+from models.methods.classifiers.softmax.sweeps import Acceleration, Anderson, descend
 from models.registry import method
 from models.running import memory
 from models.running.progress import silent

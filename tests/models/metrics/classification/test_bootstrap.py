@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.arrays import Float
-from models.metrics.classification import bootstrap
-from models.metrics.classification.bootstrap import resampled
+from models.metrics.classification import evaluation
+from models.metrics.classification.evaluation import resampled
 from models.metrics.classification.outcomes import outcomes
 from models.metrics.classification.scores import METRIC_IDS, METRICS, Statistics, statistics
 from models.metrics.classification.true_labels import true_labels
@@ -68,7 +68,7 @@ def test_resamples_do_not_depend_on_how_many_are_made_at_once(
     totals = statistics_of(coin_rows(50, 0.6))
     values = []
     for size in (1, 50 * 7, 1 << 22):
-        monkeypatch.setattr(bootstrap, "VALUES", size)
+        monkeypatch.setattr(evaluation, "VALUES", size)
         drawn = resampled(totals, ["accuracy"], 20, np.random.default_rng(3))["accuracy"]
         assert drawn.shape == (20,)
         assert np.allclose(drawn * 50, np.round(drawn * 50))

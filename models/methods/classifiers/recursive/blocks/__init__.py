@@ -7,8 +7,8 @@ tree all classes, on a graph those of one colour. Then the inner nodes move. Sta
 - `block`: a piece, the classes of one block.
 - `newton`: the classes of a block by the logistic loss.
 - `row_model`: a model of a step by the few rows that matter.
-- `inner_nodes`: the inner nodes between the turns of the classes.
-- `conjugate_gradients`: how they move while the classes follow.
+- `inner_nodes`: the inner nodes between the turns of the classes, moved by conjugate gradients
+  while the classes follow.
 - `pairs`: values of nodes at the columns that tell of them; `loops` are compiled.
 - `sweeps`: the turns, what is kept between them, and the classifier at their end.
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from models.methods.classifiers.classes.answers import Link, Rule, probabilities
-from models.methods.classifiers.classes.intervals import (
+from models.methods.classifiers.classes.classifier import (
     DEVIATIONS,
     intervals,
     log_odds,

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from models.methods.classifiers.classes.compressed import CompressedRows
 from models.methods.classifiers.classes.path_sums import PathSums
-from models.methods.classifiers.recursive.blocks.conjugate_gradients import Search, moved
+from models.methods.classifiers.recursive.blocks.inner_nodes import Search, moved
 from models.methods.classifiers.recursive.blocks.pairs import Pairs
 
 PARENT = np.array([-1, 0, 0, 1, 1, 2])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.methods.classifiers.softmax.anderson import DEPTH, Anderson
+from models.methods.classifiers.softmax.sweeps import DEPTH, Anderson
 
 
 def test_a_linear_iteration_in_n_numbers_ends_after_n_steps() -> None:

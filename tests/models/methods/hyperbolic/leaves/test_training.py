@@ -1,7 +1,13 @@
-"""Runs of rounds: schedules, the best tree, early ends, checkpoints."""
+"""Runs of rounds: schedules, the best tree, early ends, checkpoints.
+
+The relaxed cost against its definition, its gradient against torch's own and against steps.
+
+Triples: three different leaves, each first equally often, every third equally likely.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,14 +17,132 @@ import torch
 from models.method import Checkpoint, Run
 from models.methods.hyperbolic.leaves import effort as effort_module
 from models.methods.hyperbolic.leaves import training
+from models.methods.hyperbolic.leaves.ancestors import Sphere, depth
 from models.methods.hyperbolic.leaves.effort import LeafEffort
 from models.methods.hyperbolic.leaves.similarity import FeatureSimilarity
-from models.methods.hyperbolic.leaves.training import BestLeaves, LeafRun, train
+from models.methods.hyperbolic.leaves.training import (
+    BestLeaves,
+    LeafRun,
+    draw_triples,
+    relaxed_cost,
+    train,
+)
 from models.methods.hyperbolic.leaves.tree_cost import DasguptaCost
 from models.running.crew import Alone
 from models.running.device import computing
 from models.running.progress import silent
 from umbel.testing.lost_worker import MemoryCheckpoint
+
+
+@pytest.mark.parametrize("n_points", [3, 4, 50])
+def test_three_different_leaves(n_points: int) -> None:
+    triples = draw_triples(n_points, 1000, 0, torch.Generator().manual_seed(0)).numpy()
+    assert triples.shape == (3, 1000)
+    assert triples.min() >= 0
+    assert triples.max() == n_points - 1
+    assert (np.diff(np.sort(triples, axis=0), axis=0) > 0).all()
+
+
+def test_every_leaf_is_first_in_turn() -> None:
+    generator = torch.Generator().manual_seed(0)
+    first = [draw_triples(7, 10, start, generator)[0] for start in (0, 10, 20, 30)]
+    assert torch.cat(first).tolist() == [number % 7 for number in range(40)]
+
+
+def test_all_triples_are_equally_likely() -> None:
+    n_triples = 60_000
+    triples = draw_triples(5, n_triples, 3, torch.Generator().manual_seed(0)).numpy()
+    _, times = np.unique(triples, axis=1, return_counts=True)
+    assert times.size == 60
+    assert times == pytest.approx(n_triples / 60, rel=0.15)
+
+
+def literal(
+    leaves: np.ndarray, triples: np.ndarray, similarity: np.ndarray, temperature: float
+) -> float:
+    """Triple by triple, with ancestors anywhere in the ball; leaves are points of it."""
+    total = 0.0
+    for (i, j, k), kept in zip(triples.T, similarity.T, strict=True):
+        pairs = ((i, j), (i, k), (j, k))
+        deep = [
+            float(depth(torch.from_numpy(leaves[a]), torch.from_numpy(leaves[b]))) for a, b in pairs
+        ]
+        weights = [math.exp((one - max(deep)) / temperature) for one in deep]
+        merged = sum(w * s for w, s in zip(weights, kept, strict=True)) / sum(weights)
+        total += sum(kept) - merged
+    return total / triples.shape[1]
+
+
+def some(n_points: int = 9, dimension: int = 2, n_triples: int = 25) -> tuple[torch.Tensor, ...]:
+    rng = np.random.default_rng(dimension)
+    directions = rng.normal(size=(n_points, dimension))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    triples = draw_triples(n_points, n_triples, 0, torch.Generator().manual_seed(1))
+    similarity = rng.random((3, n_triples))
+    return torch.from_numpy(directions), triples, torch.from_numpy(similarity)
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 6])
+@pytest.mark.parametrize(("radius", "temperature"), [(0.1, 0.05), (2.0, 0.3), (7.6, 0.05)])
+def test_the_loss_is_its_definition(dimension: int, radius: float, temperature: float) -> None:
+    directions, triples, similarity = some(dimension=dimension)
+    sphere = Sphere(radius)
+    loss, _ = relaxed_cost(directions, triples, similarity, sphere, temperature)
+    leaves = sphere.norm * directions.numpy()
+    expected = literal(leaves, triples.numpy(), similarity.numpy(), temperature)
+    assert float(loss) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("dimension", [2, 4])
+@pytest.mark.parametrize(("radius", "temperature"), [(0.1, 0.05), (2.0, 0.3), (7.6, 0.05)])
+def test_the_gradient_is_that_of_the_loss(
+    dimension: int, radius: float, temperature: float
+) -> None:
+    directions, triples, similarity = some(dimension=dimension)
+    sphere = Sphere(radius)
+    _, gradient = relaxed_cost(directions, triples, similarity, sphere, temperature)
+    at = directions.clone().requires_grad_()
+    loss, _ = relaxed_cost(at, triples, similarity, sphere, temperature)
+    (own,) = torch.autograd.grad(loss, at)
+    torch.testing.assert_close(gradient, own)
+    # And along the sphere by differences of the definition.
+    rng = np.random.default_rng(0)
+    way = rng.normal(size=directions.shape)
+    way -= (way * directions.numpy()).sum(axis=1, keepdims=True) * directions.numpy()
+    step = 1e-5
+
+    def moved(far: float) -> float:
+        leaves = directions.numpy() + far * way
+        leaves *= sphere.norm / np.linalg.norm(leaves, axis=1, keepdims=True)
+        return literal(leaves, triples.numpy(), similarity.numpy(), temperature)
+
+    slope = (moved(step) - moved(-step)) / (2 * step)
+    assert float((gradient.numpy() * way).sum()) == pytest.approx(slope, rel=1e-3, abs=1e-6)
+
+
+def test_at_temperature_zero_it_is_the_cost_of_the_tree() -> None:
+    """Leaves 0 and 1 share the deepest ancestor: the cost is all but their similarity."""
+    directions = torch.tensor([[1.0, 0.0], [0.99, 0.141], [-1.0, 0.0]]).double()
+    directions /= directions.norm(dim=1, keepdim=True)
+    similarity = torch.tensor([[0.7], [0.2], [0.1]]).double()
+    triple = torch.tensor([[0], [1], [2]])
+    loss, _ = relaxed_cost(directions, triple, similarity, Sphere(7.6), 1e-3)
+    assert float(loss) == pytest.approx(0.3)
+    # At a high temperature no pair is preferred.
+    loss, _ = relaxed_cost(directions, triple, similarity, Sphere(7.6), 1e6)
+    assert float(loss) == pytest.approx(2 / 3)
+
+
+def test_leaves_at_one_place_and_opposite_have_finite_gradients() -> None:
+    directions = torch.tensor([[1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]]).double()
+    similarity = torch.tensor([[0.7], [0.2], [0.1]]).double()
+    _, gradient = relaxed_cost(
+        directions, torch.tensor([[0], [1], [2]]), similarity, Sphere(7.6), 0.05
+    )
+    along = gradient - (gradient * directions).sum(dim=1, keepdim=True) * directions
+    assert along.isfinite().all()
+    assert along.abs().max() < 1e-6
+
 
 pytestmark = pytest.mark.needs("torch")
 

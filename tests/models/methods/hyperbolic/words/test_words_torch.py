@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.methods.hyperbolic.ball import losses
+from models.methods.hyperbolic.ball import training
 from models.methods.hyperbolic.ball.effort import BallObjective
 from models.methods.hyperbolic.words.pairs import WordPairs, checked, pairs_of
 from models.methods.hyperbolic.words.vectors import WordVectors, into_ball, loss
@@ -61,7 +61,7 @@ def test_gradients_are_those_of_both_losses() -> None:
 
     def value() -> torch.Tensor:
         words.begin_round(0, silent)
-        tree = losses.ranking(words.draw(), nodes, objective)
+        tree = training.ranking(words.draw(), nodes, objective)
         problem = words.own_loss()
         assert problem is not None
         return tree + problem
@@ -100,7 +100,9 @@ def steps(words: LearnedWords, first: int, last: int) -> None:
         words.begin_round(number, silent)
         for _ in range(3):
             with torch.enable_grad():
-                whole = losses.ranking(words.draw(), nodes_of(5).float(), BallObjective(noise=0.0))
+                whole = training.ranking(
+                    words.draw(), nodes_of(5).float(), BallObjective(noise=0.0)
+                )
                 problem = words.own_loss()
                 assert problem is not None
                 gradients = torch.autograd.grad(whole + problem, list(words.learned))

@@ -1,12 +1,114 @@
-"""New nodes hang in a tree, hold enough rows, and share none with what is beside them."""
+"""New nodes hang in a tree, hold enough rows, and share none with what is beside them.
+
+Ward's tree against what its nodes' rows give.
+
+Below which node a new component lies.
+
+Rows of no known leaf, and votes of the nearest labelled rows.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from models.methods.labelled.hierarchy.new_nodes import NewNodes
-from tests.models.methods.labelled.hierarchy.tree_kit import known_tree
+from models.methods.labelled.hierarchy.known_tree import KnownTree
+from models.methods.labelled.hierarchy.new_nodes import (
+    BORROWED,
+    N_VOTES,
+    NewNodes,
+    Spreads,
+    WardTree,
+    novel,
+    votes,
+)
+from tests.models.methods.labelled.hierarchy.tree_kit import LEAVES, known_tree
+
+
+def test_rows_of_unknown_clusters_are_new_and_others_are_not() -> None:
+    rng = np.random.default_rng(0)
+    truth = np.arange(6).repeat(20)
+    points = 20.0 * np.eye(6)[truth] + rng.normal(size=(truth.size, 6))
+    labelled = (truth < 4) & (np.arange(truth.size) % 2 == 0)
+    is_new = novel(points, np.where(labelled, truth + 1, 0), 0.6)
+    assert not is_new[labelled].any()
+    assert is_new[truth >= 4].all()
+    assert is_new[truth < 4].mean() < 0.1
+    assert not novel(points, np.where(labelled, truth + 1, 0), 0.0).any()
+
+
+def test_votes_are_shares_of_the_nearest_labelled_rows_below_each_node() -> None:
+    tree, points = known_tree(0)
+    rows = np.arange(60, 72)
+    share = votes(tree, points, rows)
+    labelled = np.flatnonzero(tree.row_node > 0)
+    for place, row in enumerate(rows.tolist()):
+        squares = np.square(points[labelled] - points[row]).sum(axis=1)
+        near = labelled[np.argsort(squares)[:N_VOTES]]
+        for node in range(tree.n_nodes):
+            below = np.isin(near, tree.labelled(node)).mean()
+            np.testing.assert_allclose(share[place, node], below)
+
+
+MEANS = np.array([[0.0, 0], [2, 0], [1, 1], [20, 0], [22, 0], [0, 20]])
+"""Of the leaves 0, 1, 2 below a, 3 and 4 below b, 5 below c."""
+
+
+def spreads() -> tuple[KnownTree, Spreads]:
+    tree, _ = known_tree(0)
+    return tree, Spreads.of(tree, 0, LEAVES, MEANS)
+
+
+def test_means_and_variances_are_those_of_the_leaves_below() -> None:
+    tree, own = spreads()
+    assert own.node.tolist() == [0, 1, 2, 3]
+    assert own.child.tolist() == [-1, 0, 1, 2]
+    np.testing.assert_allclose(own.mean[:3], [MEANS.mean(0), MEANS[:3].mean(0), [21, 0]])
+    within = [np.square(MEANS[:3] - MEANS[:3].mean(0)).sum() / 2, 1.0, 0.0]
+    pooled = (within[0] + within[1]) / 3
+    expected = [
+        (own_within + BORROWED * pooled) / (n_leaves - 1 + BORROWED)
+        for own_within, n_leaves in zip(within, [3, 2, 1], strict=True)
+    ]
+    np.testing.assert_allclose(own.variance[1:], expected)
+    np.testing.assert_allclose(own.by_level[0], pooled)
+    assert own.by_level[1] > own.by_level[0]
+    assert tree.levels[0] == own.by_level.size
+
+
+def test_a_new_component_lies_below_the_node_whose_leaves_are_about_there() -> None:
+    _, own = spreads()
+    means = np.array([[1.0, -1], [21, 1], [0, 21], [10, 10], [20, 20]])
+    assert own.owner(means).tolist() == [0, 1, 2, -1, -1]
+
+
+def test_it_is_the_likeliest_by_densities() -> None:
+    from scipy.stats import multivariate_normal
+
+    _, own = spreads()
+    means = np.random.default_rng(0).normal(10.0, 8.0, size=(50, 2))
+    score = [
+        np.log(n) + multivariate_normal(mean, variance).logpdf(means)
+        for n, mean, variance in zip(own.n_children, own.mean, own.variance, strict=True)
+    ]
+    np.testing.assert_array_equal(own.owner(means), own.child[np.argmax(score, axis=0)])
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 17])
+def test_sizes_means_and_variances_are_those_of_the_rows(n_rows: int) -> None:
+    points = np.random.default_rng(n_rows).normal(size=(n_rows, 3))
+    values = np.random.default_rng(99).random((n_rows, 2))
+    tree = WardTree.of(points)
+    means = tree.means(values)
+    assert tree.size[-1] == n_rows
+    for node in range(tree.size.size):
+        rows = tree.rows(node)
+        assert rows.size == tree.size[node]
+        np.testing.assert_allclose(tree.mean[node], points[rows].mean(axis=0))
+        np.testing.assert_allclose(means[node], values[rows].mean(axis=0))
+        expected = points[rows].var(axis=0, ddof=1).sum() if rows.size > 1 else 0.0
+        assert tree.variance[node] == pytest.approx(expected)
+        assert sum(tree.size[child] for child in tree.below(node)) in (0, rows.size)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.methods.labelled.separability.pairs import Moments
+from models.methods.labelled.separability.nearest import Moments
 from models.methods.labelled.supervision.known import KnownClusters
 
 

@@ -17,8 +17,7 @@ from models.methods.sphere.gibbs.dirichlet_process import (
     ProcessChain,
     likeliest_alpha,
 )
-from models.methods.sphere.gibbs.move_scores import MoveScores
-from models.methods.sphere.gibbs.split_merge import Partition, SplitMerge
+from models.methods.sphere.gibbs.split_merge import MoveScores, Partition, SplitMerge
 from models.methods.sphere.mixture.loops.constants import log_c
 from models.methods.sphere.mixture.mixture import Spread
 from models.methods.sphere.mixture.passes import Passes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.methods.sphere.mixture.distinctive_features import (
+from models.methods.sphere.mixture.result import (
     INDEX,
     MOST_PER_PERIOD,
     WEIGHT,

@@ -17,8 +17,7 @@ from models.methods.sphere.time.step_concentration import (
     estimated_c0,
     step_cosines,
 )
-from models.methods.sphere.time.temporal import TemporalPosterior
-from models.methods.sphere.time.weight_paths import WeightPaths
+from models.methods.sphere.time.temporal import TemporalPosterior, WeightPaths
 from models.methods.sphere.tvmf import TVMF, TVMFParams, usual_c0
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf

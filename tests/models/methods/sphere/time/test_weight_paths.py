@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp, softmax
 
-from models.methods.sphere.time.weight_paths import WeightPaths
+from models.methods.sphere.time.temporal import WeightPaths
 
 
 def precision(n_periods: int, first_sd: float, sd: float) -> np.ndarray:

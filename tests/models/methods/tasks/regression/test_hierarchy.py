@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from models.inputs.data import Data
-from models.methods.tasks.regression import hierarchy
+from models.methods.tasks.regression import fit
 from models.methods.tasks.regression.table import Table, table_of
 
 pytestmark = pytest.mark.needs("torch")
@@ -33,7 +33,7 @@ def table() -> Table:
 def test_the_drawn_tree() -> None:
     points = np.array([[0.8, 0.05], [0.8, -0.05], [-0.8, 0.05], [-0.8, -0.05], [0.01, 0.3]])
     nodes = torch.tensor([[0.0, 0.0], [0.6, 0.0], [-0.6, 0.0]])
-    tree = hierarchy.over_tasks(points.astype(np.float32), nodes, table())
+    tree = fit.over_tasks(points.astype(np.float32), nodes, table())
     leaf = {tree.name[node]: int(node) for node in tree.leaves}
     assert sorted(map(str, leaf)) == ["0", "1", "2", "3", "4"]
     assert [tree.name[node] for node in tree.leaf_of_point] == [str(task) for task in TASKS]
@@ -52,7 +52,7 @@ def test_the_drawn_tree() -> None:
 
 def test_tasks_that_all_choose_one_node_lie_under_it() -> None:
     points = np.full((5, 2), 0.5) + np.arange(5)[:, None] * 1e-3
-    tree = hierarchy.over_tasks(points.astype(np.float32), torch.tensor([[0.4, 0.4]]), table())
+    tree = fit.over_tasks(points.astype(np.float32), torch.tensor([[0.4, 0.4]]), table())
     assert tree.parent.tolist() == [-1, 0, 0, 0, 0, 0]
-    assert hierarchy.star(table()).parent.tolist() == tree.parent.tolist()
+    assert fit.star(table()).parent.tolist() == tree.parent.tolist()
     assert tree.n_points == 8

@@ -10,8 +10,7 @@ from models.arrays import Float
 from models.inputs.data import Data
 from models.methods.tasks.regression import single
 from models.methods.tasks.regression.linear import log_probabilities
-from models.methods.tasks.regression.splits import folds
-from models.methods.tasks.regression.table import table_of
+from models.methods.tasks.regression.table import folds, table_of
 from models.running.progress import silent
 
 RNG = np.random.default_rng(0)

@@ -9,8 +9,7 @@ import pytest
 
 from models.errors import UsageError
 from models.inputs.data import Data
-from models.methods.tasks.regression.splits import folds, held_out
-from models.methods.tasks.regression.table import table_of
+from models.methods.tasks.regression.table import folds, held_out, table_of
 
 RNG = np.random.default_rng(0)
 FEATURES = RNG.normal(size=(12, 3))

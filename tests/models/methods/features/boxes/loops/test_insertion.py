@@ -19,7 +19,7 @@ from models.methods.features.boxes.loops.layout import (
     Grown,
 )
 from models.methods.features.boxes.loops.rotation import Rule
-from models.methods.features.boxes.tree import tree_of
+from models.methods.features.boxes.state import tree_of
 from models.methods.features.perch import canonical, gathered, precision
 from models.tree.tree import Tree
 from tests.models.methods.features.boxes.naive import Naive, clades
