@@ -38,10 +38,6 @@ iterations bounded (`python -m bench costs`).
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import Field
-
 from models.answers.node_pictures import NodePictures
 from models.arrays import Array, Float
 from models.clusters.placing import bytes_of_logits
@@ -51,59 +47,14 @@ from models.inputs.data import Data, require_finite
 from models.inputs.images import image_rows, size_of
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.deep.networks.autoencoder import n_parameters
-from models.methods.deep.trees.effort import TreeEffort
+from models.methods.deep.trees.parameters import TreeParams
 from models.methods.deep.trees.pictures import CAPTION
-from models.parameters import Device, HiddenSizes, ImageShape, Params, Seed
+from models.parameters import Seed
 from models.running import device
 from models.tree.tree import Tree
 
 
-class DeepECTParams(Params):
-    n_clusters: int = Field(20, ge=2, le=2000, description="Number of leaves of the tree.")
-    hidden_sizes: HiddenSizes = [256, 128]
-    embedding_size: int = Field(
-        10, ge=1, le=1000, description="Dimensions of the embedding in which the tree lies."
-    )
-    pretrain_epochs: int = Field(
-        50, ge=0, le=100_000, description="Passes over the points by reconstruction alone."
-    )
-    epochs: int = Field(50, ge=1, le=100_000, description="Passes over the points with the tree.")
-    growth: float = Field(
-        0.5,
-        gt=0,
-        le=1,
-        description=(
-            "Share of 'epochs' within which the tree grows, evenly, from two leaves to all."
-        ),
-    )
-    clustering_weight: float = Field(
-        1.0, ge=0, le=1e6, description="Weight of the tree's losses beside reconstruction."
-    )
-    batch_size: Annotated[int, Field(ge=1, le=1_000_000)] | Literal["auto"] = Field(
-        "auto",
-        description=(
-            "Points of a step; auto: 256, but for fewer than 5,120 points a twentieth of them, at "
-            "least 16."
-        ),
-    )
-    learning_rate: float = Field(
-        1e-3, gt=0, le=10, description="Step length of the network and of centres (Adam)."
-    )
-    pruning_threshold: float = Field(
-        0.1,
-        ge=0,
-        le=1000,
-        description="A leaf is removed once fewer points of a batch come to it on average.",
-    )
-    augment: bool = Field(
-        False,
-        description=(
-            "Whether each image is also trained on turned, sheared, resized and moved a little, at "
-            "random, so that the tree ignores such differences."
-        ),
-    )
-    image_shape: ImageShape = None
-    device: Device = "cpu"
+class DeepECTParams(TreeParams):
     seed: Seed = 0
 
 
@@ -146,7 +97,7 @@ class DeepECT(Method[DeepECTParams]):
         widths = n_features + sum(params.hidden_sizes) + params.embedding_size
         n_values = n_parameters(n_features, params.hidden_sizes, params.embedding_size)
         n_nodes = 2 * params.n_clusters
-        batch = batch_size_of(params, n_points)
+        batch = params.points_of_step(n_points)
         versions = 2 if params.augment else 1
         steps = 0 if params.device == "cuda" else 24 * (n_values + versions * batch * widths)
         drawn = 0 if size is None else 60 * n_nodes * n_features
@@ -190,7 +141,7 @@ class DeepECT(Method[DeepECTParams]):
         rows, size = image_rows(data, "features", params.image_shape)
         names = data.leaf_names(params.n_clusters, "cluster")
         with threadpool_limits(run.threads), device.computing(run.threads):
-            return fit(rows, size, names, effort_of(params, len(rows)), run)
+            return fit(rows, size, names, params, run)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """The leaf with the nearest centre, with the probability of each node on the path."""
@@ -223,28 +174,3 @@ def _rows_of(model: Model, data: Data) -> Array:
             role="features",
         )
     return rows
-
-
-def batch_size_of(params: DeepECTParams, n_points: int) -> int:
-    """The points of a step."""
-    if params.batch_size == "auto":
-        return min(256, max(16, n_points // 20))
-    return min(params.batch_size, n_points)
-
-
-def effort_of(params: DeepECTParams, n_points: int) -> TreeEffort:
-    """The requested fit as plain values."""
-    return TreeEffort(
-        n_clusters=params.n_clusters,
-        hidden_sizes=params.hidden_sizes,
-        embedding_size=params.embedding_size,
-        pretrain_epochs=params.pretrain_epochs,
-        epochs=params.epochs,
-        growth=params.growth,
-        clustering_weight=params.clustering_weight,
-        batch_size=batch_size_of(params, n_points),
-        learning_rate=params.learning_rate,
-        pruning_threshold=params.pruning_threshold,
-        augment=params.augment,
-        device=params.device,
-    )

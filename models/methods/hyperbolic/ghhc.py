@@ -180,9 +180,8 @@ class GHHC(Method[GHHCParams]):
         return scaled_points(rows, from_model(model.arrays, model.facts))
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """The leaf of the parent by equation
-        4; the probability of a node is that of the leaves below it.
-        """
+        """The leaf of the parent by eq. 4; the probability of a node is that of the leaves below
+        it."""
         from models.methods.hyperbolic.ball.placing import place
 
         return place(model, tree, data.rows("features"))

@@ -32,7 +32,6 @@ iterations bounded (`python -m bench costs`).
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -42,15 +41,14 @@ from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.heads.distillation import (
+    HeadParams,
     TaughtHeads,
-    TemiEffort,
-    momentum_for,
     train,
 )
 from models.methods.partitions.heads.labels import labelled, placed_by
 from models.methods.partitions.heads.pairs import TILE, neighbours
 from models.methods.partitions.heads.source import Source, bytes_held, require_spaces
-from models.parameters import Device, Params, Seed
+from models.parameters import Device, Seed
 from models.running import device
 from models.running.progress import subprogress
 from models.tree.build import from_partition
@@ -66,35 +64,7 @@ MOST_APART = 0.1
 """The largest share of points in other clusters by teacher and student that is not warned of."""
 
 
-class TemiParams(Params):
-    n_clusters: int = Field(8, ge=2, le=100_000, description="Number of clusters.")
-    n_heads: int = Field(
-        16, ge=1, le=1000, description="Number of heads; the one with the lowest loss is kept."
-    )
-    k_neighbors: int = Field(
-        50,
-        ge=1,
-        le=10_000,
-        description="Nearest neighbours that a point is paired with: fewer than a cluster has.",
-    )
-    beta: float = Field(
-        0.6,
-        gt=0,
-        le=1,
-        description="Power of the probabilities; below 1 it keeps clusters from being left empty.",
-    )
-    temperature: float = Field(
-        0.1, ge=1e-4, le=1e4, description="What scores are divided by before softmax."
-    )
-    momentum: Annotated[float, Field(ge=0, lt=1)] | Literal["auto"] = Field(
-        "auto",
-        description=(
-            "Share of the teacher that stays in each step; auto: by the number of steps, 0.996 "
-            "from 12,500 steps on, 0.9 up to 500."
-        ),
-    )
-    max_iter: int = Field(100, ge=1, le=100_000, description="Passes over the points.")
-    learning_rate: float = Field(1e-4, gt=0, le=10, description="Step length of the heads (Adam).")
+class TemiParams(HeadParams):
     batch_size: int = Field(
         512, ge=1, le=1_000_000, description="Points of a step; all where there are fewer."
     )
@@ -163,11 +133,8 @@ class Temi(Method[TemiParams]):
                 reading = subprogress(run.progress, 0.0, 0.05)
                 source = Source(spaces, params.device, params.batch_size, reading)
                 n_neighbors = min(params.k_neighbors, source.n_points - 1)
-                effort = effort_of(params, source)
                 near = neighbours(source, n_neighbors, subprogress(run.progress, 0.05, 0.2))
-                taught = train(
-                    source, near, n_clusters, effort, run.rng, subprogress(run.progress, 0.2, 0.95)
-                )
+                taught = train(source, near, params, run.rng, subprogress(run.progress, 0.2, 0.95))
                 best = int(taught.loss.argmin())
                 weights = taught.weights[:, best].cpu().numpy()
                 bias = taught.bias[best : best + 1].cpu().numpy()
@@ -193,18 +160,6 @@ class Temi(Method[TemiParams]):
 
     def _logits(self, model: Model, data: Data) -> Float:
         return placed_by(model, data.spaces("features"))[1]
-
-
-def effort_of(params: TemiParams, source: Source) -> TemiEffort:
-    n_steps = params.max_iter * (source.n_points // source.batch_size)
-    return TemiEffort(
-        n_heads=params.n_heads,
-        max_iter=params.max_iter,
-        learning_rate=params.learning_rate,
-        beta=params.beta,
-        temperature=params.temperature,
-        momentum=momentum_for(n_steps) if params.momentum == "auto" else params.momentum,
-    )
 
 
 def _neighbour_warnings(n_points: int, params: TemiParams) -> tuple[str, ...]:

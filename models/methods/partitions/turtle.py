@@ -27,7 +27,7 @@ iterations bounded (`python -m bench costs`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -38,11 +38,11 @@ from models.clusters.placing import bytes_of_logits, empty_cluster_warnings, pla
 from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.methods.partitions.heads.bilevel import LearnedHeads, TurtleEffort, train
+from models.methods.partitions.heads.bilevel import LabellingParams, LearnedHeads, train
 from models.methods.partitions.heads.labels import labelled, placed_by
 from models.methods.partitions.heads.source import Source, bytes_held, require_spaces
 from models.methods.partitions.heads.validation import accuracy
-from models.parameters import Device, Params, Seed
+from models.parameters import Device, Seed
 from models.running import device
 from models.running.progress import subprogress
 from models.tree.build import from_partition
@@ -51,28 +51,8 @@ from models.tree.tree import Tree
 VALIDATED = 20_000
 """The number of rows on which runs are compared, or that of a batch if it is larger."""
 
-_EFFORT = [field.name for field in fields(TurtleEffort)]
 
-
-class TurtleParams(Params):
-    n_clusters: int = Field(8, ge=2, le=100_000, description="Number of clusters.")
-    gamma: float = Field(
-        10.0, ge=0, le=1e6, description="Weight of the entropy of the clusters' sizes."
-    )
-    max_iter: int = Field(6000, ge=1, le=1_000_000, description="Steps of the labelling.")
-    learning_rate: float = Field(
-        1e-3, gt=0, le=10, description="Step length of the labelling (Adam)."
-    )
-    inner_iter: int = Field(
-        10, ge=1, le=10_000, description="Steps of the classifiers for each step of the labelling."
-    )
-    inner_learning_rate: float = Field(
-        1e-3, gt=0, le=10, description="Step length of the classifiers (Adam)."
-    )
-    warm_start: bool = Field(
-        False,
-        description="Whether classifiers continue from the step before instead of starting again.",
-    )
+class TurtleParams(LabellingParams):
     batch_size: int = Field(
         10_000, ge=1, le=10_000_000, description="Points of a step; all where there are fewer."
     )
@@ -205,10 +185,6 @@ def _reach_warnings(source: Source, params: TurtleParams) -> tuple[str, ...]:
     )
 
 
-def effort_of(params: TurtleParams) -> TurtleEffort:
-    return TurtleEffort(**{name: getattr(params, name) for name in _EFFORT})
-
-
 @dataclass(frozen=True, slots=True)
 class _Best:
     """The run that is kept.
@@ -229,7 +205,6 @@ def _best_run(source: Source, params: TurtleParams, run: Run) -> _Best:
 
     A run that puts all points in one cluster, which is learned perfectly, ranks last.
     """
-    effort = effort_of(params)
     numbers = source.sample(max(VALIDATED, params.batch_size), run.rng)
     best: LearnedHeads | None = None
     most = False, -1.0
@@ -239,7 +214,7 @@ def _best_run(source: Source, params: TurtleParams, run: Run) -> _Best:
         middle = start + 0.9 * (stop - start) if params.n_folds else stop
         prefix = f"run {number + 1} of {params.n_init}" if params.n_init > 1 else ""
         learning = subprogress(run.progress, start, middle, prefix)
-        heads = train(source, params.n_clusters, effort, run.rng, learning)
+        heads = train(source, params, run.rng, learning)
         rank = True, 0.0
         if params.n_folds:
             rows = source.take(numbers)

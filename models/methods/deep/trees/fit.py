@@ -12,7 +12,7 @@ from models.method import Fitted, Model, Run
 from models.methods.deep.networks.augmentation import Augmentation
 from models.methods.deep.networks.scaling import measure_scaling
 from models.methods.deep.trees.cluster_tree import ClusterTree
-from models.methods.deep.trees.effort import TreeEffort
+from models.methods.deep.trees.parameters import TreeParams
 from models.methods.deep.trees.pictures import node_pictures
 from models.methods.deep.trees.placing import embed, log_posteriors
 from models.methods.deep.trees.training import CURVES, Curve, ScaledRows, Trainer
@@ -25,7 +25,7 @@ MOST_LATE_FALL = 0.1
 
 
 def fit(
-    rows: Array, size: ImageSize | None, names: list[str], effort: TreeEffort, run: Run
+    rows: Array, size: ImageSize | None, names: list[str], params: TreeParams, run: Run
 ) -> Fitted:
     """The whole fit. To be called within `models.running.device.computing`.
 
@@ -38,9 +38,9 @@ def fit(
     run.progress(0.05, "starting the network")
     seed = int(run.rng.integers(2**63))
     augmentation = None
-    if effort.augment and size is not None:
-        augmentation = Augmentation(size, scaling, effort.device)
-    trainer = Trainer(ScaledRows(rows, order, scaling), effort, seed, augmentation)
+    if params.augment and size is not None:
+        augmentation = Augmentation(size, scaling, params.device)
+    trainer = Trainer(ScaledRows(rows, order, scaling), params, seed, augmentation)
     training = trainer.train(run)
     tree = training.tree
     assert tree is not None
@@ -80,8 +80,8 @@ def fit(
         },
         curves={name: curve for name, curve in training.curves.items() if curve},
         warnings=(
-            *_leaf_warnings(len(nodes.leaves), tree.n_pruned, effort),
-            *_loss_warnings(training.curves, effort),
+            *_leaf_warnings(len(nodes.leaves), tree.n_pruned, params),
+            *_loss_warnings(training.curves, params),
         ),
     )
 
@@ -163,29 +163,29 @@ def inertia_of_nodes(parent: Int, leaf: Int, points: Array) -> Float:
     return inertia
 
 
-def _leaf_warnings(n_leaves: int, n_pruned: int, effort: TreeEffort) -> tuple[str, ...]:
+def _leaf_warnings(n_leaves: int, n_pruned: int, params: TreeParams) -> tuple[str, ...]:
     warnings = []
-    if n_leaves < effort.n_clusters:
+    if n_leaves < params.n_clusters:
         warnings.append(
-            f"The tree has {n_leaves:,} leaves, not 'n_clusters' = {effort.n_clusters:,}: others "
+            f"The tree has {n_leaves:,} leaves, not 'n_clusters' = {params.n_clusters:,}: others "
             "were left without points, or leaves could not be split. Lower 'clustering_weight', "
             "or raise 'epochs'."
         )
     if n_pruned:
         warnings.append(
             f"{n_pruned:,} leaves were pruned, since fewer than 'pruning_threshold' = "
-            f"{effort.pruning_threshold:g} points of a batch, or none, came to them."
+            f"{params.pruning_threshold:g} points of a batch, or none, came to them."
         )
     return tuple(warnings)
 
 
-def _loss_warnings(curves: dict[str, Curve], effort: TreeEffort) -> tuple[str, ...]:
+def _loss_warnings(curves: dict[str, Curve], params: TreeParams) -> tuple[str, ...]:
     """Warnings if a loss was still falling at the end, or the network learned nothing."""
-    start = effort.pretrain_epochs
+    start = params.pretrain_epochs
     reconstruction = [value for _, value in curves["reconstruction"]]
     tree_losses = zip(curves["centres"], curves["compression"], strict=True)
     joint = [
-        value + effort.clustering_weight * (centres + compression)
+        value + params.clustering_weight * (centres + compression)
         for value, ((_, centres), (_, compression)) in zip(
             reconstruction[start:], tree_losses, strict=True
         )

@@ -26,7 +26,7 @@ from models.methods.deep.networks.augmentation import Augmentation
 from models.methods.deep.networks.autoencoder import Autoencoder
 from models.methods.deep.networks.scaling import BLOCK, RowScaling
 from models.methods.deep.trees.cluster_tree import ClusterTree
-from models.methods.deep.trees.effort import TreeEffort
+from models.methods.deep.trees.parameters import TreeParams
 from models.numerics.adam import Adam
 from models.running.progress import Progress, held_progress, subprogress
 
@@ -78,37 +78,37 @@ class Trainer:
     def __init__(
         self,
         rows: ScaledRows,
-        effort: TreeEffort,
+        params: TreeParams,
         seed: int,
         augmentation: Augmentation | None = None,
     ) -> None:
         """augmentation : makes another version of each row, which is trained on as well."""
-        self._rows, self._effort, self._seed = rows, effort, seed
+        self._rows, self._params, self._seed = rows, params, seed
         self._augmentation = augmentation
-        self._n_batches = max(1, round(rows.n_points / effort.batch_size))
+        self._n_batches = max(1, round(rows.n_points / params.points_of_step(rows.n_points)))
         network = Autoencoder(
             rows.rows.shape[1],
-            effort.hidden_sizes,
-            effort.embedding_size,
+            params.hidden_sizes,
+            params.embedding_size,
             np.random.default_rng([seed, 0]),
-            effort.device,
+            params.device,
         )
-        self.training = Training(network, Adam(network.parameters, effort.learning_rate))
+        self.training = Training(network, Adam(network.parameters, params.learning_rate))
 
     def train(self, run: Run) -> Training:
         """All epochs, from the checkpoint where there is one.
 
         Raises UsageError where a loss is not finite.
         """
-        training, effort = self.training, self._effort
+        training, params = self.training, self._params
         saved = run.checkpoint.load()
         if saved is not None:
             self._restore(saved)
-        while training.n_epochs < effort.n_epochs:
+        while training.n_epochs < params.n_epochs:
             number = training.n_epochs
-            progress, within = held_progress(_epoch_progress(run.progress, training, effort))
-            if number >= effort.pretrain_epochs:
-                self._grow(number - effort.pretrain_epochs, within)
+            progress, within = held_progress(_epoch_progress(run.progress, training, params))
+            if number >= params.pretrain_epochs:
+                self._grow(number - params.pretrain_epochs, within)
             self._epoch(np.random.default_rng([self._seed, 1, number]), progress)
             run.checkpoint.save(self._arrays())
         return training
@@ -124,7 +124,7 @@ class Trainer:
         batches = np.array_split(order, self._n_batches)
         for number, points in enumerate(batches):
             progress(number / len(batches), stage)
-            rows = torch.from_numpy(self._rows.take(points)).to(self._effort.device)
+            rows = torch.from_numpy(self._rows.take(points)).to(self._params.device)
             n_points = len(rows)
             if self._augmentation is not None:
                 rows = torch.cat([rows, self._augmentation(rows, rng)])
@@ -138,7 +138,7 @@ class Trainer:
                     losses = tree.losses(embedding, len(rows) // n_points)
                     counts = losses.counts
                     sums[1:] += torch.stack([losses.centres, losses.compression]).detach()
-                    loss = loss + self._effort.clustering_weight * (
+                    loss = loss + self._params.clustering_weight * (
                         losses.centres + losses.compression
                     )
                 loss.backward()  # type: ignore[no-untyped-call]
@@ -159,7 +159,7 @@ class Trainer:
             return
         raise UsageError(
             f"The training diverged: the loss of epoch {self.training.n_epochs} is not finite. "
-            f"Lower 'learning_rate' (it is {self._effort.learning_rate:g}).",
+            f"Lower 'learning_rate' (it is {self._params.learning_rate:g}).",
             code="diverged",
             parameter="learning_rate",
         )
@@ -167,35 +167,35 @@ class Trainer:
     def _grow(self, epoch: int, progress: Progress) -> None:
         """Start the tree, or split its leaves, where the schedule wants more of them."""
         training = self.training
-        n_wanted = self._effort.leaves_at(epoch)
+        n_wanted = self._params.leaves_at(epoch)
         if training.tree is not None and training.tree.shape.n_leaves >= n_wanted:
             return
         embedding = self.embed()
         if training.tree is None:
             training.tree = self._new_tree(embedding.mean(axis=0, dtype=np.float64))
-            training.adam = Adam(training.network.parameters, self._effort.learning_rate)
+            training.adam = Adam(training.network.parameters, self._params.learning_rate)
         rng = np.random.default_rng([self._seed, 2, epoch])
         training.tree.grow(embedding, n_wanted, rng, progress)
 
     def _new_tree(self, centre: Array) -> ClusterTree:
-        effort = self._effort
+        params = self._params
         return ClusterTree(
             centre.astype(np.float32),
-            effort.learning_rate,
-            effort.n_clusters,
+            params.learning_rate,
+            params.n_clusters,
             self._rows.n_points / self._n_batches,
-            effort.pruning_threshold,
-            effort.device,
+            params.pruning_threshold,
+            params.device,
         )
 
     def embed(self) -> Single:
         """(n_points, E) the embeddings of all points, in canonical order."""
         import torch
 
-        out = np.empty((self._rows.n_points, self._effort.embedding_size), dtype=np.float32)
-        width = max(self._rows.rows.shape[1], *self._effort.hidden_sizes)
+        out = np.empty((self._rows.n_points, self._params.embedding_size), dtype=np.float32)
+        width = max(self._rows.rows.shape[1], *self._params.hidden_sizes)
         for block in row_blocks(self._rows.n_points, width, BLOCK):
-            rows: Tensor = torch.from_numpy(self._rows.take(block)).to(self._effort.device)
+            rows: Tensor = torch.from_numpy(self._rows.take(block)).to(self._params.device)
             out[block] = self.training.network.encode(rows).cpu().numpy()
         return out
 
@@ -225,9 +225,9 @@ class Trainer:
             for name in CURVES
         }
         if "tree.parent" in saved:
-            training.tree = self._new_tree(np.zeros(self._effort.embedding_size))
+            training.tree = self._new_tree(np.zeros(self._params.embedding_size))
             training.tree.restore(_part(saved, "tree."))
-            training.adam = Adam(training.network.parameters, self._effort.learning_rate)
+            training.adam = Adam(training.network.parameters, self._params.learning_rate)
         training.adam.restore(_part(saved, "adam."))
 
 
@@ -240,7 +240,7 @@ def _part(arrays: Arrays, prefix: str) -> dict[str, Array]:
     }
 
 
-def _epoch_progress(progress: Progress, training: Training, effort: TreeEffort) -> Progress:
+def _epoch_progress(progress: Progress, training: Training, params: TreeParams) -> Progress:
     """The progress of an epoch, with the last losses."""
     number = training.n_epochs
     measured = "".join(
@@ -250,11 +250,11 @@ def _epoch_progress(progress: Progress, training: Training, effort: TreeEffort) 
     )
     within = subprogress(
         progress,
-        0.05 + 0.85 * number / effort.n_epochs,
-        0.05 + 0.85 * (number + 1) / effort.n_epochs,
+        0.05 + 0.85 * number / params.n_epochs,
+        0.05 + 0.85 * (number + 1) / params.n_epochs,
     )
 
     def report(fraction: float, stage: str, message: str = "") -> None:
-        within(fraction, stage, message or f"epoch {number + 1} of {effort.n_epochs}{measured}")
+        within(fraction, stage, message or f"epoch {number + 1} of {params.n_epochs}{measured}")
 
     return report

@@ -42,9 +42,8 @@ class TripleSource(Protocol):
         ...
 
     def own_loss(self) -> Tensor | None:
-        """The loss of the points themselves on the last batch, C_problem of equation
-        21; None without one.
-        """
+        """The loss of the points themselves on the last batch, C_problem of eq. 21; None without
+        one."""
         ...
 
     def learn(self, gradients: Sequence[Tensor]) -> None:

@@ -28,10 +28,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from pydantic import Field
 
 from models.methods.partitions.heads.labels import Linear, gather, scores
 from models.methods.partitions.heads.source import Source
 from models.numerics.adam import Adam
+from models.parameters import Params
 from models.running.progress import Progress
 
 if TYPE_CHECKING:
@@ -41,16 +43,27 @@ _REPORTED = 1e10
 """The approximate number of multiplications between two progress reports."""
 
 
-@dataclass(frozen=True, slots=True)
-class TurtleEffort:
-    """The effort of training a labelling. The fields are parameters of `turtle`."""
+class LabellingParams(Params):
+    """How a labelling is trained: a part of the parameters of `turtle`."""
 
-    max_iter: int
-    inner_iter: int
-    learning_rate: float
-    inner_learning_rate: float
-    gamma: float
-    warm_start: bool
+    n_clusters: int = Field(8, ge=2, le=100_000, description="Number of clusters.")
+    gamma: float = Field(
+        10.0, ge=0, le=1e6, description="Weight of the entropy of the clusters' sizes."
+    )
+    max_iter: int = Field(6000, ge=1, le=1_000_000, description="Steps of the labelling.")
+    learning_rate: float = Field(
+        1e-3, gt=0, le=10, description="Step length of the labelling (Adam)."
+    )
+    inner_iter: int = Field(
+        10, ge=1, le=10_000, description="Steps of the classifiers for each step of the labelling."
+    )
+    inner_learning_rate: float = Field(
+        1e-3, gt=0, le=10, description="Step length of the classifiers (Adam)."
+    )
+    warm_start: bool = Field(
+        False,
+        description="Whether classifiers continue from the step before instead of starting again.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,41 +180,41 @@ class LearnedHeads:
 
 def train(
     source: Source,
-    n_clusters: int,
-    effort: TurtleEffort,
+    params: LabellingParams,
     rng: np.random.Generator,
     progress: Progress,
 ) -> LearnedHeads:
     """The heads after `max_iter` steps."""
     import torch
 
+    n_clusters = params.n_clusters
     generator = torch.Generator(source.device).manual_seed(int(rng.integers(2**63)))
     heads = Heads(source.widths, n_clusters, generator)
     classifier = Linear(source.widths, n_clusters, source.device)
-    outer = Adam(heads.params, effort.learning_rate)
-    inner = Adam(classifier.params, effort.inner_learning_rate)
+    outer = Adam(heads.params, params.learning_rate)
+    inner = Adam(classifier.params, params.inner_learning_rate)
     out = torch.empty((len(source.widths), source.batch_size, n_clusters), device=source.device)
     of_layer, of_params = torch.empty_like(classifier.params), torch.empty_like(heads.params)
     batches = source.batches(rng)
-    objective = Objective(0.0, 0.0, effort.gamma)
-    work = float(out[0].numel()) * sum(source.widths) * 2 * (effort.inner_iter + 1)
-    every = int(min(max(1.0, _REPORTED / work), max(1, effort.max_iter // 20)))
-    for step in range(effort.max_iter):
+    objective = Objective(0.0, 0.0, params.gamma)
+    work = float(out[0].numel()) * sum(source.widths) * 2 * (params.inner_iter + 1)
+    every = int(min(max(1.0, _REPORTED / work), max(1, params.max_iter // 20)))
+    for step in range(params.max_iter):
         _, rows = next(batches)
         soft = torch.softmax(scores(rows, heads.layer(), out), dim=2)
-        if step == 0 or not effort.warm_start:
+        if step == 0 or not params.warm_start:
             classifier.draw(generator)
             inner.restart()
-        learn(rows, soft.mean(dim=0), classifier, inner, effort.inner_iter)
+        learn(rows, soft.mean(dim=0), classifier, inner, params.inner_iter)
         log_learned = torch.log_softmax(scores(rows, classifier, out), dim=2)
-        if step % every == 0 or step == effort.max_iter - 1:
-            objective = measured(soft, log_learned, effort.gamma)
+        if step % every == 0 or step == params.max_iter - 1:
+            objective = measured(soft, log_learned, params.gamma)
             progress(
-                step / effort.max_iter,
+                step / params.max_iter,
                 "learning a labelling",
-                f"step {step + 1} of {effort.max_iter}, objective {objective.value:.5g}",
+                f"step {step + 1} of {params.max_iter}, objective {objective.value:.5g}",
             )
-        gather(rows, of_heads(soft, log_learned, effort.gamma), classifier, of_layer)
+        gather(rows, of_heads(soft, log_learned, params.gamma), classifier, of_layer)
         heads.pull_back(of_layer, of_params)
         outer.step(of_params)
     return LearnedHeads(heads.layer(), objective)

@@ -23,14 +23,15 @@ Cost: 24 B D H K multiplications and additions a step; memory about 12 B H K and
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
+from pydantic import Field
 
 from models.methods.partitions.heads.labels import Linear, gather, scores
 from models.methods.partitions.heads.source import Source
 from models.numerics.adam import Adam
-from models.parameters import Device
+from models.parameters import Device, Params
 from models.running.progress import Progress
 
 if TYPE_CHECKING:
@@ -47,16 +48,37 @@ _REPORTED = 1e10
 """The approximate number of multiplications between two progress reports."""
 
 
-@dataclass(frozen=True, slots=True)
-class TemiEffort:
-    """The effort of training heads. The fields are parameters of `temi`."""
+class HeadParams(Params):
+    """How heads are trained, and the pairs that teach them: a part of the parameters of `temi`."""
 
-    n_heads: int
-    max_iter: int
-    learning_rate: float
-    beta: float
-    temperature: float
-    momentum: float
+    n_clusters: int = Field(8, ge=2, le=100_000, description="Number of clusters.")
+    n_heads: int = Field(
+        16, ge=1, le=1000, description="Number of heads; the one with the lowest loss is kept."
+    )
+    k_neighbors: int = Field(
+        50,
+        ge=1,
+        le=10_000,
+        description="Nearest neighbours that a point is paired with: fewer than a cluster has.",
+    )
+    beta: float = Field(
+        0.6,
+        gt=0,
+        le=1,
+        description="Power of the probabilities; below 1 it keeps clusters from being left empty.",
+    )
+    temperature: float = Field(
+        0.1, ge=1e-4, le=1e4, description="What scores are divided by before softmax."
+    )
+    momentum: Annotated[float, Field(ge=0, lt=1)] | Literal["auto"] = Field(
+        "auto",
+        description=(
+            "Share of the teacher that stays in each step; auto: by the number of steps, 0.996 "
+            "from 12,500 steps on, 0.9 up to 500."
+        ),
+    )
+    max_iter: int = Field(100, ge=1, le=100_000, description="Passes over the points.")
+    learning_rate: float = Field(1e-4, gt=0, le=10, description="Step length of the heads (Adam).")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +165,7 @@ class LateFall:
 def train(
     source: Source,
     neighbours: Tensor,
-    n_clusters: int,
-    effort: TemiEffort,
+    params: HeadParams,
     rng: np.random.Generator,
     progress: Progress,
 ) -> TaughtHeads:
@@ -154,28 +175,32 @@ def train(
     """
     import torch
 
+    n_clusters = params.n_clusters
     generator = torch.Generator(source.device).manual_seed(int(rng.integers(2**63)))
-    shape = 2, source.batch_size, effort.n_heads, n_clusters
-    student = Linear(source.widths, effort.n_heads * n_clusters, source.device)
+    shape = 2, source.batch_size, params.n_heads, n_clusters
+    student = Linear(source.widths, params.n_heads * n_clusters, source.device)
     student.weights[0].normal_(0.0, START, generator=generator)
-    teacher = Linear(source.widths, effort.n_heads * n_clusters, source.device)
+    teacher = Linear(source.widths, params.n_heads * n_clusters, source.device)
     teacher.params.copy_(student.params)
-    adam = Adam(student.params, effort.learning_rate)
+    adam = Adam(student.params, params.learning_rate)
     share = torch.full(shape[2:], 1.0 / n_clusters, device=source.device)
     out = torch.empty((1, 2 * source.batch_size, shape[2] * shape[3]), device=source.device)
     gradient = torch.empty_like(student.params)
     batches = source.batches(rng)
     n_steps = source.n_points // source.batch_size
+    momentum = (
+        momentum_for(n_steps * params.max_iter) if params.momentum == "auto" else params.momentum
+    )
     work = 12.0 * out[0].numel() / 2 * source.widths[0]
-    every = int(min(max(1.0, _REPORTED / work), max(1, n_steps * effort.max_iter // 20)))
-    loss, apart = torch.zeros((2, effort.n_heads), device=source.device)
-    fall = LateFall(effort.max_iter, effort.n_heads, source.device)
+    every = int(min(max(1.0, _REPORTED / work), max(1, n_steps * params.max_iter // 20)))
+    loss, apart = torch.zeros((2, params.n_heads), device=source.device)
+    fall = LateFall(params.max_iter, params.n_heads, source.device)
 
     def log_probabilities(rows: Tensor, layer: Linear) -> Tensor:
-        scaled = scores([rows], layer, out).div_(effort.temperature).view(shape)
+        scaled = scores([rows], layer, out).div_(params.temperature).view(shape)
         return torch.log_softmax(scaled, dim=3)
 
-    for step in range(n_steps * effort.max_iter):
+    for step in range(n_steps * params.max_iter):
         turn, at = divmod(step, n_steps)
         numbers, (rows,) = next(batches)
         drawn = torch.randint(
@@ -188,23 +213,23 @@ def train(
         # The logarithm of a share that stays 0 for long would be infinite.
         log_share = share.clamp(min=torch.finfo(share.dtype).tiny).log_()
         learned = log_probabilities(both, student)
-        if turn == effort.max_iter - 1:
+        if turn == params.max_iter - 1:
             other = learned.argmax(dim=3) != taught.argmax(dim=3)
             apart += other.to(apart.dtype).mean(dim=(0, 1)) / n_steps
-        batch_loss, slope = losses(learned, taught, log_share, agreement(taught), effort.beta)
-        slope = slope.div_(effort.temperature).view(out.shape)
+        batch_loss, slope = losses(learned, taught, log_share, agreement(taught), params.beta)
+        slope = slope.div_(params.temperature).view(out.shape)
         adam.step(gather([both], slope, student, gradient))
-        teacher.params.lerp_(student.params, 1.0 - effort.momentum)
+        teacher.params.lerp_(student.params, 1.0 - momentum)
         loss = batch_loss if at == 0 else loss + batch_loss
         if at == n_steps - 1:
             fall.add(turn, loss)
         if step % every == 0:
             progress(
-                step / (n_steps * effort.max_iter),
+                step / (n_steps * params.max_iter),
                 "teaching heads",
-                f"pass {turn + 1} of {effort.max_iter}, lowest loss {float(batch_loss.min()):.5g}",
+                f"pass {turn + 1} of {params.max_iter}, lowest loss {float(batch_loss.min()):.5g}",
             )
-    scaled = teacher.params / effort.temperature
-    heads = effort.n_heads, n_clusters
+    scaled = teacher.params / params.temperature
+    heads = params.n_heads, n_clusters
     weights, bias = scaled[:-1].view(-1, *heads), scaled[-1].view(heads)
     return TaughtHeads(weights, bias, loss / n_steps, fall.share(), apart)

@@ -11,7 +11,7 @@ import torch
 from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Fitted
-from models.methods.deep.deepect import DeepECT, batch_size_of
+from models.methods.deep.deepect import DeepECT
 from models.methods.deep.networks.augmentation import Augmentation
 from models.methods.deep.networks.scaling import measure_scaling
 from tests.models.methods.deep.nested_kit import (
@@ -238,5 +238,5 @@ def test_unusable_images_are_refused(
 
 def test_small_data_are_trained_in_small_batches() -> None:
     auto, fixed = METHOD.Params(), METHOD.Params(batch_size=100)
-    assert [batch_size_of(auto, n) for n in (60, 400, 2000, 5120, 10**6)] == [16, 20, 100, 256, 256]
-    assert [batch_size_of(fixed, n) for n in (60, 400)] == [60, 100]
+    assert [auto.points_of_step(n) for n in (60, 400, 2000, 5120, 10**6)] == [16, 20, 100, 256, 256]
+    assert [fixed.points_of_step(n) for n in (60, 400)] == [60, 100]

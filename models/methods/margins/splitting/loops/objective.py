@@ -51,8 +51,10 @@ def hinge(points, cluster, weights, scores, gradient):
 
 @njit(cache=True, nogil=True)
 def costs(scores, cost):
-    """Fill `cost` (K, N) with the cost of each point in each cluster (equation
-    6), not divided by N K. The paper prints the same cluster in both terms; correct is 1 - w_y.x +
+    """Fill `cost` (K, N) with the cost of each point in each cluster, eq. 6 without the division
+    by N K.
+
+    The paper prints the same cluster in both terms; correct is 1 - w_y.x +
     w_k.x. O(N K^2).
     """
     n_clusters, n_points = scores.shape

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from models.errors import UsageError
 from models.method import Run
 from models.methods.deep.networks.scaling import measure_scaling
-from models.methods.deep.trees.effort import TreeEffort
+from models.methods.deep.trees.parameters import TreeParams
 from models.methods.deep.trees.training import ScaledRows, Trainer, Training
 from models.running.crew import Alone
 from models.running.device import computing
@@ -19,7 +19,7 @@ from tests.models.methods.deep.nested_kit import nested_points
 
 pytestmark = pytest.mark.needs("torch")
 
-EFFORT = TreeEffort(
+PARAMS = TreeParams(
     n_clusters=8,
     hidden_sizes=[32],
     embedding_size=5,
@@ -35,24 +35,28 @@ EFFORT = TreeEffort(
 )
 
 
-def train(effort: TreeEffort) -> Training:
+def changed(**values: Any) -> TreeParams:
+    return PARAMS.model_copy(update=values)
+
+
+def train(params: TreeParams) -> Training:
     rows, _ = nested_points(20)
     order = np.arange(len(rows))
     run = Run(np.random.default_rng(0), silent, 1, Alone(lambda piece, progress: {}))
     with computing(1):
-        return Trainer(ScaledRows(rows, order, measure_scaling(rows, order)), effort, 0).train(run)
+        return Trainer(ScaledRows(rows, order, measure_scaling(rows, order)), params, 0).train(run)
 
 
 def test_leaves_are_added_evenly_over_the_share_of_growth() -> None:
-    assert [EFFORT.leaves_at(epoch) for epoch in range(12)] == [2, 2, 3, 4, 4, 5, 6, 6, 7, 8, 8, 8]
-    assert replace(EFFORT, epochs=1).leaves_at(0) == 8
-    assert replace(EFFORT, n_clusters=2).leaves_at(3) == 2
-    assert replace(EFFORT, n_clusters=100, growth=0.1).leaves_at(0) == 2
-    assert replace(EFFORT, n_clusters=100, growth=0.1).leaves_at(1) == 100
+    assert [PARAMS.leaves_at(epoch) for epoch in range(12)] == [2, 2, 3, 4, 4, 5, 6, 6, 7, 8, 8, 8]
+    assert changed(epochs=1).leaves_at(0) == 8
+    assert changed(n_clusters=2).leaves_at(3) == 2
+    assert changed(n_clusters=100, growth=0.1).leaves_at(0) == 2
+    assert changed(n_clusters=100, growth=0.1).leaves_at(1) == 100
 
 
 def test_curves_have_a_value_for_each_epoch_of_their_stage() -> None:
-    curves = train(EFFORT).curves
+    curves = train(PARAMS).curves
     assert [epoch for epoch, _ in curves["reconstruction"]] == list(range(1, 31))
     for name in ("centres", "compression", "n_leaves"):
         assert [epoch for epoch, _ in curves[name]] == list(range(11, 31))
@@ -63,25 +67,25 @@ def test_curves_have_a_value_for_each_epoch_of_their_stage() -> None:
 def test_the_trees_losses_press_points_together() -> None:
     """Beside reconstruction alone, with the same start."""
     with_tree, without = (
-        train(replace(EFFORT, clustering_weight=weight)).curves["compression"][-1][1]
+        train(changed(clustering_weight=weight)).curves["compression"][-1][1]
         for weight in (1.0, 0.0)
     )
     assert with_tree < 0.7 * without
 
 
 def test_without_weight_the_network_is_that_of_reconstruction_alone() -> None:
-    unweighted = train(replace(EFFORT, clustering_weight=0.0, epochs=3))
-    alone = train(replace(EFFORT, clustering_weight=0.0, epochs=3, n_clusters=2))
+    unweighted = train(changed(clustering_weight=0.0, epochs=3))
+    alone = train(changed(clustering_weight=0.0, epochs=3, n_clusters=2))
     assert (unweighted.network.parameters == alone.network.parameters).all()
 
 
 def test_leaves_that_are_pruned_are_replaced() -> None:
-    training = train(replace(EFFORT, pruning_threshold=3.0, batch_size=8))
+    training = train(changed(pruning_threshold=3.0, batch_size=8))
     assert training.tree is not None
-    assert training.tree.n_pruned > EFFORT.n_clusters
+    assert training.tree.n_pruned > PARAMS.n_clusters
 
 
 def test_a_training_that_diverges_is_refused() -> None:
     with pytest.raises(UsageError) as caught:
-        train(replace(EFFORT, learning_rate=10.0, hidden_sizes=[32] * 8))
+        train(changed(learning_rate=10.0, hidden_sizes=[32] * 8))
     assert (caught.value.code, caught.value.where) == ("diverged", {"parameter": "learning_rate"})

@@ -14,7 +14,7 @@ from torch import nn
 from models.inputs.rows import ArrayRows
 from models.methods.partitions.heads.bilevel import (
     Heads,
-    TurtleEffort,
+    LabellingParams,
     learn,
     measured,
     of_heads,
@@ -137,14 +137,14 @@ class Literal:
     Starting values are drawn as `train` draws them.
     """
 
-    def __init__(self, effort: TurtleEffort, seed: int) -> None:
-        self.effort = effort
+    def __init__(self, params: LabellingParams, seed: int) -> None:
+        self.params = params
         self.generator = torch.Generator().manual_seed(seed)
         heads = Heads(WIDTHS, N_CLUSTERS, self.generator)
         v, b, g = heads.split(heads.params.clone())
         self.heads = [[one.clone().requires_grad_() for one in part] for part in (v, b, g)]
         self.outer = torch.optim.Adam(
-            [one for part in self.heads for one in part], lr=effort.learning_rate
+            [one for part in self.heads for one in part], lr=params.learning_rate
         )
 
     def soft(self, rows: list[torch.Tensor]) -> list[torch.Tensor]:
@@ -161,7 +161,7 @@ class Literal:
             for w, b in zip(layer.weights, layer.bias, strict=True)
         ]
         flat = [one for pair in self.classifiers for one in pair]
-        self.inner = torch.optim.Adam(flat, lr=self.effort.inner_learning_rate)
+        self.inner = torch.optim.Adam(flat, lr=self.params.inner_learning_rate)
 
     def cross_entropy(
         self, rows: list[torch.Tensor], labels: torch.Tensor, fixed: bool
@@ -172,17 +172,17 @@ class Literal:
         )
 
     def step(self, rows: list[torch.Tensor], first: bool) -> float:
-        if first or not self.effort.warm_start:
+        if first or not self.params.warm_start:
             self.start()
         soft = self.soft(rows)
         tau = sum(soft) / len(soft)
-        for _ in range(self.effort.inner_iter):
+        for _ in range(self.params.inner_iter):
             self.inner.zero_grad()
             self.cross_entropy(rows, tau.detach(), fixed=False).backward()
             self.inner.step()
         self.outer.zero_grad()
         entropy = sum(torch.special.entr(one.mean(dim=0)).sum() for one in soft)
-        value = self.cross_entropy(rows, tau, fixed=True) - self.effort.gamma * entropy
+        value = self.cross_entropy(rows, tau, fixed=True) - self.params.gamma * entropy
         value.backward()
         self.outer.step()
         return float(value.detach())
@@ -190,13 +190,21 @@ class Literal:
 
 @pytest.mark.parametrize("warm_start", [False, True])
 def test_training_is_that_of_the_literal_program(warm_start: bool) -> None:
-    effort = TurtleEffort(6, 3, 0.01, 0.02, 2.0, warm_start)
+    params = LabellingParams(
+        n_clusters=N_CLUSTERS,
+        max_iter=6,
+        inner_iter=3,
+        learning_rate=0.01,
+        inner_learning_rate=0.02,
+        gamma=2.0,
+        warm_start=warm_start,
+    )
     rows = features()
     source = Source([ArrayRows(row.numpy()) for row in rows], "cpu", 100, silent)
     with torch.no_grad():
-        labelling = train(source, N_CLUSTERS, effort, np.random.default_rng(8), silent)
-    literal = Literal(effort, int(np.random.default_rng(8).integers(2**63)))
-    values = [literal.step(rows, step == 0) for step in range(effort.max_iter)]
+        labelling = train(source, params, np.random.default_rng(8), silent)
+    literal = Literal(params, int(np.random.default_rng(8).integers(2**63)))
+    values = [literal.step(rows, step == 0) for step in range(params.max_iter)]
     assert labelling.objective.value == pytest.approx(values[-1], rel=1e-4)
     v, b, g = literal.heads
     for space in range(len(WIDTHS)):
@@ -220,10 +228,16 @@ def test_classifiers_come_to_the_labels_they_are_taught() -> None:
 
 def test_features_of_any_size_that_is_taken_give_finite_heads() -> None:
     rows = [ArrayRows(3e17 * one.numpy()) for one in features()]
-    effort = TurtleEffort(5, 20, 10.0, 10.0, 1e6, False)
+    params = LabellingParams(
+        n_clusters=4,
+        max_iter=5,
+        inner_iter=20,
+        learning_rate=10.0,
+        inner_learning_rate=10.0,
+        gamma=1e6,
+        warm_start=False,
+    )
     with torch.no_grad():
-        labelling = train(
-            Source(rows, "cpu", 9, silent), 4, effort, np.random.default_rng(0), silent
-        )
+        labelling = train(Source(rows, "cpu", 9, silent), params, np.random.default_rng(0), silent)
     assert torch.isfinite(labelling.layer.params).all()
     assert np.isfinite(labelling.objective.value)

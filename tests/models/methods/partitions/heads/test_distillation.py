@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from models.inputs.rows import ArrayRows
 from models.methods.partitions.heads.distillation import (
+    HeadParams,
     LateFall,
-    TemiEffort,
     agreement,
     losses,
     momentum_for,
@@ -95,13 +95,19 @@ def test_saturated_heads_have_finite_losses() -> None:
     assert torch.isfinite(slope).all()
 
 
-EFFORT = TemiEffort(
-    n_heads=3, max_iter=4, learning_rate=0.01, beta=0.6, temperature=0.5, momentum=0.8
+PARAMS = HeadParams(
+    n_clusters=N_CLUSTERS,
+    n_heads=3,
+    max_iter=4,
+    learning_rate=0.01,
+    beta=0.6,
+    temperature=0.5,
+    momentum=0.8,
 )
 
 
 def literal_training(
-    rows: torch.Tensor, neighbours: torch.Tensor, n_clusters: int, effort: TemiEffort, seed: int
+    rows: torch.Tensor, neighbours: torch.Tensor, n_clusters: int, params: HeadParams, seed: int
 ) -> tuple[torch.Tensor, list[list[float]], torch.Tensor]:
     """The teachers (H, D + 1, K), the losses of each step, all rows in each, and the share of rows
     that the last step's student and teacher put in other clusters.
@@ -110,19 +116,19 @@ def literal_training(
     """
     generator = torch.Generator().manual_seed(seed)
     n_rows, width = rows.shape
-    weights = torch.empty((width, effort.n_heads * n_clusters))
+    weights = torch.empty((width, params.n_heads * n_clusters))
     weights.normal_(0.0, 0.02, generator=generator)
     start = torch.cat([weights, torch.zeros((1, weights.shape[1]))])
     students = [terms.clone().requires_grad_() for terms in start.split(n_clusters, dim=1)]
     teachers = [terms.clone() for terms in start.split(n_clusters, dim=1)]
-    optimizer = torch.optim.Adam(students, lr=effort.learning_rate)
+    optimizer = torch.optim.Adam(students, lr=params.learning_rate)
     share = [torch.full((n_clusters,), 1 / n_clusters) for _ in students]
-    seen, apart = [], torch.zeros(effort.n_heads)
+    seen, apart = [], torch.zeros(params.n_heads)
 
     def soft(x: torch.Tensor, head: torch.Tensor) -> torch.Tensor:
-        return torch.softmax((x @ head[:-1] + head[-1]) / effort.temperature, dim=1)
+        return torch.softmax((x @ head[:-1] + head[-1]) / params.temperature, dim=1)
 
-    for _ in range(effort.max_iter):
+    for _ in range(params.max_iter):
         pick = torch.randint(neighbours.shape[1], (n_rows, 1), generator=generator)
         others = rows[neighbours.gather(1, pick).squeeze(1).long()]
         weight, loss = torch.zeros(n_rows), []
@@ -130,10 +136,10 @@ def literal_training(
             labels, neighbour_labels = soft(rows, teacher), soft(others, teacher)
             mean = torch.cat([labels, neighbour_labels]).mean(dim=0)
             share[h] = 0.9 * share[h] + 0.1 * mean
-            weight += (labels * neighbour_labels).sum(dim=1) / effort.n_heads
+            weight += (labels * neighbour_labels).sum(dim=1) / params.n_heads
         for h, (student, teacher) in enumerate(zip(students, teachers, strict=True)):
-            terms = ((soft(rows, student) * soft(others, teacher)) ** effort.beta / share[h]).sum(1)
-            two = ((soft(others, student) * soft(rows, teacher)) ** effort.beta / share[h]).sum(1)
+            terms = ((soft(rows, student) * soft(others, teacher)) ** params.beta / share[h]).sum(1)
+            two = ((soft(others, student) * soft(rows, teacher)) ** params.beta / share[h]).sum(1)
             loss.append(-(weight * (terms.log() + two.log()) / 2).mean())
         both = torch.cat([rows, others])
         for h, (student, teacher) in enumerate(zip(students, teachers, strict=True)):
@@ -144,7 +150,7 @@ def literal_training(
         optimizer.step()
         with torch.no_grad():
             teachers = [
-                effort.momentum * t + (1 - effort.momentum) * s
+                params.momentum * t + (1 - params.momentum) * s
                 for t, s in zip(teachers, students, strict=True)
             ]
         seen.append([float(terms.detach()) for terms in loss])
@@ -157,10 +163,10 @@ def test_training_is_that_of_the_literal_program() -> None:
     near = torch.from_numpy(rng.integers(12, size=(12, 3)).astype(np.int32))
     source = Source([ArrayRows(rows)], "cpu", 100, silent)
     with torch.no_grad():
-        result = train(source, near, N_CLUSTERS, EFFORT, np.random.default_rng(8), silent)
+        result = train(source, near, PARAMS, np.random.default_rng(8), silent)
     seed = int(np.random.default_rng(8).integers(2**63))
-    teachers, seen, apart = literal_training(torch.from_numpy(rows), near, N_CLUSTERS, EFFORT, seed)
-    expected = teachers / EFFORT.temperature
+    teachers, seen, apart = literal_training(torch.from_numpy(rows), near, N_CLUSTERS, PARAMS, seed)
+    expected = teachers / PARAMS.temperature
     close = {"rtol": 1e-3, "atol": 1e-4}
     torch.testing.assert_close(result.weights.movedim(1, 0), expected[:, :-1], **close)
     torch.testing.assert_close(result.bias, expected[:, -1], **close)
@@ -193,14 +199,13 @@ def test_losses_are_means_over_the_last_pass() -> None:
     rng = np.random.default_rng(5)
     rows = rng.normal(size=(40, 6)).astype(np.float32)
     near = torch.from_numpy(rng.integers(40, size=(40, 1)).astype(np.int32))
-    effort = TemiEffort(3, 2, 1e-30, 0.6, 0.5, 0.8)
+    params = PARAMS.model_copy(update={"max_iter": 2, "learning_rate": 1e-30})
     with torch.no_grad():
         whole, parts = (
             train(
                 Source([ArrayRows(rows)], "cpu", size, silent),
                 near,
-                N_CLUSTERS,
-                effort,
+                params,
                 np.random.default_rng(8),
                 silent,
             )

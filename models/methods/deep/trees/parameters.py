@@ -1,0 +1,78 @@
+"""The parameters of a cluster tree and its network.
+
+This module imports nothing heavy, so that the method's file may use it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from models.parameters import Device, HiddenSizes, ImageShape, Params
+
+
+class TreeParams(Params):
+    n_clusters: int = Field(20, ge=2, le=2000, description="Number of leaves of the tree.")
+    hidden_sizes: HiddenSizes = [256, 128]
+    embedding_size: int = Field(
+        10, ge=1, le=1000, description="Dimensions of the embedding in which the tree lies."
+    )
+    pretrain_epochs: int = Field(
+        50, ge=0, le=100_000, description="Passes over the points by reconstruction alone."
+    )
+    epochs: int = Field(50, ge=1, le=100_000, description="Passes over the points with the tree.")
+    growth: float = Field(
+        0.5,
+        gt=0,
+        le=1,
+        description=(
+            "Share of 'epochs' within which the tree grows, evenly, from two leaves to all."
+        ),
+    )
+    clustering_weight: float = Field(
+        1.0, ge=0, le=1e6, description="Weight of the tree's losses beside reconstruction."
+    )
+    batch_size: Annotated[int, Field(ge=1, le=1_000_000)] | Literal["auto"] = Field(
+        "auto",
+        description=(
+            "Points of a step; auto: 256, but for fewer than 5,120 points a twentieth of them, at "
+            "least 16."
+        ),
+    )
+    learning_rate: float = Field(
+        1e-3, gt=0, le=10, description="Step length of the network and of centres (Adam)."
+    )
+    pruning_threshold: float = Field(
+        0.1,
+        ge=0,
+        le=1000,
+        description="A leaf is removed once fewer points of a batch come to it on average.",
+    )
+    augment: bool = Field(
+        False,
+        description=(
+            "Whether each image is also trained on turned, sheared, resized and moved a little, at "
+            "random, so that the tree ignores such differences."
+        ),
+    )
+    image_shape: ImageShape = None
+    device: Device = "cpu"
+
+    @property
+    def n_epochs(self) -> int:
+        """Of both stages."""
+        return self.pretrain_epochs + self.epochs
+
+    def leaves_at(self, epoch: int) -> int:
+        """The leaves wanted at the start of an epoch with the tree, counted from 0."""
+        last = max(1, round(self.growth * self.epochs)) - 1
+        if epoch >= last:
+            return self.n_clusters
+        return min(self.n_clusters, 2 + (self.n_clusters - 2) * epoch // last)
+
+    def points_of_step(self, n_points: int) -> int:
+        """The points of a step."""
+        if self.batch_size == "auto":
+            return min(256, max(16, n_points // 20))
+        return min(self.batch_size, n_points)
