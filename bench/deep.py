@@ -39,7 +39,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,7 @@ from bench.report import Report
 from models.arrays import Array, Single
 from models.inputs.data import Data
 from models.method import Run
-from models.methods.deep.deepect import DeepECT, effort_of
+from models.methods.deep.deepect import DeepECTParams
 from models.methods.deep.networks.scaling import measure_scaling
 from models.methods.deep.trees.training import ScaledRows, Trainer
 from models.metrics.catalogue import evaluate
@@ -155,9 +155,8 @@ ENTRIES = (
 def embedding_of(rows: Array, seed: int) -> Single:
     """(n_points, E) the embedding of an autoencoder, trained as long as `deepect` trains its own,
     but for reconstruction alone."""
-    params = DeepECT.Params(seed=seed)
-    effort = effort_of(params, len(rows))
-    alone = replace(effort, pretrain_epochs=effort.n_epochs, epochs=0)
+    params = DeepECTParams(seed=seed)
+    alone = params.model_copy(update={"pretrain_epochs": params.n_epochs, "epochs": 0})
     order = canonical(rows)
     rng = np.random.default_rng(seed)
     # The first number of the seed's generator, as in a fit: the network starts the same.
@@ -165,7 +164,7 @@ def embedding_of(rows: Array, seed: int) -> Single:
     with computing(1):
         trainer = Trainer(scaled, alone, int(rng.integers(2**63)))
         trainer.train(Run(rng, silent, 1, Alone(lambda piece, progress: {})))
-        embedding = np.empty((len(rows), effort.embedding_size), dtype=np.float32)
+        embedding = np.empty((len(rows), params.embedding_size), dtype=np.float32)
         embedding[order] = trainer.embed()
     return embedding
 

@@ -58,8 +58,8 @@ from models.errors import UsageError
 from models.inputs.checks import require_columns, require_rows, require_width
 from models.inputs.data import Data, Earlier
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.methods.hyperbolic.ball.effort import GHHCEffort, step_bytes
-from models.methods.hyperbolic.ball.parameters import BallParams, seeding_of, training_of
+from models.methods.hyperbolic.ball.effort import step_bytes
+from models.methods.hyperbolic.ball.parameters import BallParams
 from models.node_names.by_input import POINT_NAMES, by_points
 from models.parameters import Seed
 from models.running.device import computing, require
@@ -78,20 +78,6 @@ class GHHCParams(BallParams):
         ),
     )
     seed: Seed = 0
-
-
-def effort_of(params: GHHCParams) -> GHHCEffort:
-    """The requested fit as plain values."""
-    return GHHCEffort(
-        scaling=params.scaling,
-        point_norm=params.point_norm,
-        n_neighbors=params.n_neighbors,
-        device=params.device,
-        n_processes=params.processes,
-        below=params.below,
-        seeding=seeding_of(params),
-        training=training_of(params),
-    )
 
 
 class GHHC(Method[GHHCParams]):
@@ -168,7 +154,7 @@ class GHHC(Method[GHHCParams]):
         from models.methods.hyperbolic.ball.fit import fit
 
         with threadpool_limits(run.threads), computing(run.threads):
-            fitted = fit(data.rows("features"), data.earlier(), effort_of(params), run)
+            fitted = fit(data.rows("features"), data.earlier(), params, params.processes, run)
         return replace(fitted, tree=by_points(fitted.tree, data.names()))
 
     def ball(self, model: Model, data: Data) -> Array:

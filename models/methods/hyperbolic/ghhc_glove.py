@@ -30,18 +30,16 @@ about 130 V D bytes, and the documents.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import scipy.sparse as sp
-from pydantic import Field
 
 from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.hyperbolic.ball.effort import step_bytes
-from models.methods.hyperbolic.ball.parameters import BallParams, seeding_of, training_of
-from models.methods.hyperbolic.words.effort import GloveEffort
-from models.parameters import Params, Seed
+from models.methods.hyperbolic.words.parameters import BallWordParams
+from models.parameters import Seed
 from models.running import memory
 from models.running.device import computing, require
 from models.running.progress import subprogress
@@ -51,118 +49,8 @@ _PAIR_BYTES = 90
 """The memory of a pair of words, while pairs are sorted and after."""
 
 
-class WordParams(Params):
-    """Parameters of the words, and of how their vectors are learned."""
-
-    min_count: int = Field(
-        5,
-        ge=1,
-        le=1_000_000_000,
-        description="Words of the documents that occur less often are left out.",
-    )
-    max_words: int = Field(
-        10_000,
-        ge=2,
-        le=1_000_000,
-        description="Largest number of words of the documents; the most frequent are kept.",
-    )
-    window: int = Field(
-        10,
-        ge=1,
-        le=1000,
-        description=(
-            "Largest distance, in words, at which two words of a document occur together."
-        ),
-    )
-    n_dimensions: int = Field(
-        50, ge=2, le=1000, description="Dimensions of the vectors and of the ball."
-    )
-    x_max: float = Field(
-        100.0, gt=0, le=1e12, description="Count from which a pair of words has full weight."
-    )
-    exponent: float = Field(
-        0.75,
-        ge=0,
-        le=10,
-        description="A pair with a lower count has the weight (count / x_max) to this power.",
-    )
-    n_passes: int = Field(
-        50,
-        ge=1,
-        le=100_000,
-        description="Number of passes over all pairs that learn vectors without the tree.",
-    )
-    vector_learning_rate: float = Field(
-        0.05, gt=0, le=100, description="Step length of AdaGrad in those passes."
-    )
-    word_learning_rate: float = Field(
-        0.001,
-        ge=0,
-        le=1e3,
-        description=(
-            "Step length of words, contexts and biases along with the tree; 0 leaves them as they "
-            "are."
-        ),
-    )
-    problem_weight: float = Field(
-        1.0,
-        ge=0,
-        le=1e12,
-        description="Factor of GloVe's loss, a mean over pairs, beside the tree's loss.",
-    )
-
-
-class GHHCGloveParams(BallParams, WordParams):
-    scaling: Literal["largest", "unit"] = Field(
-        "unit",
-        description=(
-            "How vectors become points of the ball, about their mean: 'largest' divides all by one "
-            "number, which puts the farthest at 'point_norm' and changes no product; 'unit' puts "
-            "each at 'point_norm', so that the rest of the fit must make up for it."
-        ),
-    )
-    point_norm: float = Field(
-        0.9,
-        ge=0.01,
-        le=0.99999,
-        description="Norm at the start of the farthest word, or of all words.",
-    )
-    max_norm: float = Field(
-        0.95,
-        ge=0.01,
-        le=0.99999,
-        description=(
-            "Largest norm of a node or word; a node or word beyond it is brought back to it."
-        ),
-    )
-    below: Literal["none", "average"] = Field(
-        "average",
-        description=(
-            "What is below a node that several words selected: 'average', a binary tree by average "
-            "linkage of hyperbolic distances among these words; 'none', the words as siblings."
-        ),
-    )
+class GHHCGloveParams(BallWordParams):
     seed: Seed = 0
-
-
-def effort_of(params: GHHCGloveParams) -> GloveEffort:
-    """The requested fit as plain values."""
-    return GloveEffort(
-        x_max=params.x_max,
-        exponent=params.exponent,
-        n_dimensions=params.n_dimensions,
-        n_passes=params.n_passes,
-        vector_learning_rate=params.vector_learning_rate,
-        word_learning_rate=params.word_learning_rate,
-        problem_weight=params.problem_weight,
-        scaling=params.scaling,
-        point_norm=params.point_norm,
-        n_neighbors=params.n_neighbors,
-        below=params.below,
-        device=params.device,
-        seeding=seeding_of(params),
-        training=training_of(params),
-    )
 
 
 class GHHCGlove(Method[GHHCGloveParams]):
@@ -281,7 +169,7 @@ class GHHCGlove(Method[GHHCGloveParams]):
             names = data.leaf_names(counts.shape[0], "row of 'graph'")
         self.check_size({"pairs": (counts.nnz,)}, params, memory.available())
         with threadpool_limits(run.threads), computing(run.threads):
-            return fit(counts, names, effort_of(params), run, facts, warnings)
+            return fit(counts, names, params, run, facts, warnings)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """The leaf of the word that explains counts best, or is nearest to a document's words."""

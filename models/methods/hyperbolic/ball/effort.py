@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from models.running.device import Device
-
 TreeLoss = Literal["expected", "sigmoid", "softplus"]
 StructureForm = Literal["distance", "norms"]
 MaskForm = Literal["likeliest", "nearest"]
@@ -17,7 +15,6 @@ Optimizer = Literal["sgd", "adam"]
 ScalingKind = Literal["unit", "largest", "none"]
 SeedDraw = Literal["k-means", "k-means++", "afk-mc2", "random", "points"]
 Placement = Literal["order", "midpoint"]
-Below = Literal["none", "average"]
 
 MATRICES = 16
 """The number of matrices (M, M) that a step on the expected cost of M nodes holds."""
@@ -95,20 +92,3 @@ class SeedingEffort:
     placement: Placement
     point_norm: float
     max_norm: float
-
-
-@dataclass(frozen=True, slots=True)
-class GHHCEffort:
-    """A whole fit of `ghhc`: how features become points, how nodes start and how they are moved.
-
-    below : how points that selected the same node are joined; 'none': they share a leaf.
-    """
-
-    scaling: ScalingKind
-    point_norm: float
-    n_neighbors: int
-    device: Device
-    n_processes: int
-    below: Below
-    seeding: SeedingEffort
-    training: BallEffort

@@ -16,9 +16,10 @@ from models.inputs.data import Earlier
 from models.inputs.rows import Rows
 from models.method import Fitted, Run
 from models.methods.hyperbolic.ball.all_reduce import SINGLE, AllReduce
-from models.methods.hyperbolic.ball.effort import BallEffort, GHHCEffort, SeedingEffort
+from models.methods.hyperbolic.ball.effort import BallEffort, SeedingEffort
 from models.methods.hyperbolic.ball.extraction import BallTree, extract
 from models.methods.hyperbolic.ball.leaf_merges import leaf_merges, merge_warnings, merged_tree
+from models.methods.hyperbolic.ball.parameters import BallParams, seeding_of, training_of
 from models.methods.hyperbolic.ball.placing import model_of, with_points
 from models.methods.hyperbolic.ball.pools import Pool, Pools
 from models.methods.hyperbolic.ball.process_group import ProcessGroup
@@ -41,37 +42,37 @@ MOST_POOLS = 4
 """The number of pools that triples are drawn from, if not all points fit into one."""
 
 
-def fit(rows: Rows, earlier: Earlier | None, effort: GHHCEffort, run: Run) -> Fitted:
+def fit(rows: Rows, earlier: Earlier | None, params: BallParams, n_wanted: int, run: Run) -> Fitted:
     """The whole fit.
 
     To be called within `models.running.device.computing`.
     earlier : a job of `ghhc` from whose nodes and scaling the fit starts.
     """
     scaling = measure_scaling(
-        rows, effort.scaling, effort.point_norm, subprogress(run.progress, 0.0, 0.05)
+        rows, params.scaling, params.point_norm, subprogress(run.progress, 0.0, 0.05)
     )
     if earlier is not None:
         mean, factor = earlier.state["mean"], float(earlier.state["factor"])
-        scaling = BallScaling(effort.scaling, mean, factor, effort.point_norm)
-    n_processes, warnings = _process_count(effort, run.threads)
+        scaling = BallScaling(params.scaling, mean, factor, params.point_norm)
+    n_processes, warnings = _process_count(params, n_wanted, run.threads)
     warnings += _far_warnings(scaling)
     if n_processes == 1:
-        return _fit_scaled(rows, scaling, earlier, effort, run, warnings, SINGLE)
-    with ProcessGroup(n_processes, run.threads, effort.device) as group:
-        return _fit_scaled(rows, scaling, earlier, effort, run, warnings, group)
+        return _fit_scaled(rows, scaling, earlier, params, run, warnings, SINGLE)
+    with ProcessGroup(n_processes, run.threads, params.device) as group:
+        return _fit_scaled(rows, scaling, earlier, params, run, warnings, group)
 
 
 def _fit_scaled(
     rows: Rows,
     scaling: BallScaling,
     earlier: Earlier | None,
-    effort: GHHCEffort,
+    params: BallParams,
     run: Run,
     warnings: tuple[str, ...],
     all_reduce: AllReduce,
 ) -> Fitted:
-    training = effort.training
-    pools = Pools(rows, scaling, effort.n_neighbors, effort.device)
+    training = training_of(params)
+    pools = Pools(rows, scaling, params.n_neighbors, params.device)
     seed, noise_seed, start_seed = (int(value) for value in run.rng.integers(2**63, size=3))
     pool = pools.draw(pool_rng(seed, 0), run.threads, subprogress(run.progress, 0.05, 0.2))
     tree_cost = PoolTreeCost(pool, np.random.default_rng([seed, 2]))
@@ -80,7 +81,7 @@ def _fit_scaled(
     else:
         start_rng = np.random.default_rng(start_seed)
         progress = subprogress(run.progress, 0.2, 0.3)
-        nodes, start_warnings = best_start(pool, tree_cost, effort.seeding, start_rng, progress)
+        nodes, start_warnings = best_start(pool, tree_cost, seeding_of(params), start_rng, progress)
         warnings += start_warnings
     n_pools = 1 if pools.is_whole else min(MOST_POOLS, -(-pools.n_points // pools.size))
     rounds_each = max(1, -(-training.n_rounds // n_pools))
@@ -97,7 +98,7 @@ def _fit_scaled(
         )
         _require_converged(trained, training)
     last = subprogress(run.progress, 0.85, 1.0)
-    merging = effort.below != "none"
+    merging = params.below != "none"
     result = extract(rows, scaling, trained.nodes, subprogress(last, 0.0, 0.5 if merging else 1.0))
     tree, model = result.tree, model_of(result, scaling)
     if merging:
@@ -120,23 +121,22 @@ def _fit_scaled(
         },
         warnings=(
             *warnings,
-            *_pool_warnings(pools, pool, min(n_pools, training.n_rounds), effort.n_neighbors),
+            *_pool_warnings(pools, pool, min(n_pools, training.n_rounds), params.n_neighbors),
             *training_warnings(trained, training),
             *_centre_warnings(result, scaling),
         ),
     )
 
 
-def _process_count(effort: GHHCEffort, threads: int) -> tuple[int, tuple[str, ...]]:
+def _process_count(params: BallParams, n_wanted: int, threads: int) -> tuple[int, tuple[str, ...]]:
     """The number of processes that share the steps, and a warning if it is less than requested."""
-    n_processes = effort.n_processes
-    if not effort.training.max_iter:
+    if not params.max_iter:
         return 1, ()
-    if effort.device == "cuda" or n_processes <= threads:
-        return n_processes, ()
+    if params.device == "cuda" or n_wanted <= threads:
+        return n_wanted, ()
     return threads, (
         f"Steps were taken by {threads} process(es), as many as a job may have threads here, not "
-        f"'processes' = {n_processes}; the result is the same up to rounding.",
+        f"'processes' = {n_wanted}; the result is the same up to rounding.",
     )
 
 

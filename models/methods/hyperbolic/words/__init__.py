@@ -1,6 +1,6 @@
 """Words as points of the Poincaré ball, learned with a tree over them. Start at `fit`.
 
-- `effort`: the plain values derived from the parameters.
+- `parameters`: the parameters of words in the ball.
 - `documents`, `pairs`: counts of words that occur together.
 - `vectors`, `loops`: GloVe's vectors, before there is a tree.
 - `words_torch`: words that are learned along with the tree.

@@ -30,11 +30,12 @@ from models.methods.hyperbolic.ball.checkpoint_arrays import prefixed, unprefixe
 from models.methods.hyperbolic.ball.extraction import BallTree, extract, point_leaves
 from models.methods.hyperbolic.ball.fit import best_start, metrics_of, training_warnings
 from models.methods.hyperbolic.ball.leaf_merges import LeafMerges, leaf_merges, merge_warnings
+from models.methods.hyperbolic.ball.parameters import seeding_of, training_of
 from models.methods.hyperbolic.ball.scaling import BallScaling
 from models.methods.hyperbolic.ball.training import TrainedNodes, train
 from models.methods.hyperbolic.words import vectors as glove
-from models.methods.hyperbolic.words.effort import GloveEffort
 from models.methods.hyperbolic.words.pairs import pairs_of
+from models.methods.hyperbolic.words.parameters import BallWordParams
 from models.methods.hyperbolic.words.placing import digests
 from models.methods.hyperbolic.words.vectors import WordVectors
 from models.methods.hyperbolic.words.words_torch import LearnedWords, WordTreeCost
@@ -120,7 +121,7 @@ class _NodeCheckpoint(Checkpoint):
 def fit(
     counts: sp.csr_array,
     names: list[str],
-    effort: GloveEffort,
+    params: BallWordParams,
     run: Run,
     facts: dict[str, Any],
     warnings: tuple[str, ...],
@@ -130,29 +131,29 @@ def fit(
     counts : in the form of `words.pairs.checked`. facts : further ones of the model.
     warnings : earlier ones.
     """
-    pairs = pairs_of(counts, effort.x_max, effort.exponent)
+    pairs = pairs_of(counts, params.x_max, params.exponent)
     vector_seed, word_seed, noise_seed, start_seed = (
         int(value) for value in run.rng.integers(2**63, size=4)
     )
     checkpoint = VectorCheckpoint(run.checkpoint)
     alone = glove.learn_vectors(
         pairs,
-        effort.n_dimensions,
-        effort.n_passes,
-        effort.vector_learning_rate,
+        params.n_dimensions,
+        params.n_passes,
+        params.vector_learning_rate,
         vector_seed,
         checkpoint,
         subprogress(run.progress, 0.06, 0.3),
     )
     words = LearnedWords(
         pairs,
-        glove.into_ball(alone, effort.scaling, effort.point_norm),
-        n_neighbors=effort.n_neighbors,
-        batch_size=effort.training.batch_size,
-        weight=effort.problem_weight,
-        learning_rate=effort.word_learning_rate,
-        max_norm=max(effort.point_norm, effort.training.max_norm),
-        device=effort.device,
+        glove.into_ball(alone, params.scaling, params.point_norm),
+        n_neighbors=params.n_neighbors,
+        batch_size=params.batch_size,
+        weight=params.problem_weight,
+        learning_rate=params.word_learning_rate,
+        max_norm=max(params.point_norm, params.max_norm),
+        device=params.device,
         seed=word_seed,
         threads=run.threads,
     )
@@ -160,7 +161,7 @@ def fit(
     nodes, start_warnings = best_start(
         words.pool(),
         tree_cost,
-        effort.seeding,
+        seeding_of(params),
         np.random.default_rng(start_seed),
         subprogress(run.progress, 0.3, 0.4),
     )
@@ -170,14 +171,14 @@ def fit(
             words,
             nodes,
             tree_cost,
-            effort.training,
+            training_of(params),
             noise_seed,
             checkpoint.next_stage(),
             subprogress(run.progress, 0.4, 0.9),
         )
     vectors = words.vectors()
     points = vectors.words.astype(np.float32)
-    as_they_are = BallScaling("none", np.zeros(effort.n_dimensions), 1.0, effort.point_norm)
+    as_they_are = BallScaling("none", np.zeros(params.n_dimensions), 1.0, params.point_norm)
     progress = subprogress(run.progress, 0.9, 0.95)
     ball_tree = extract(ArrayRows(points), as_they_are, trained.nodes, progress)
     # `pairs` orders words in its own way; the result has them in the order of the input.
@@ -190,7 +191,7 @@ def fit(
         "cost": trained.costs,
         "vector_loss": list(enumerate(alone.losses, 1)),
     }
-    if effort.below == "none":
+    if params.below == "none":
         tree = word_tree(ball_tree, points, ordered_names, place)
     else:
         merges = leaf_merges(ball_tree, points, subprogress(run.progress, 0.95, 1.0))
@@ -198,7 +199,7 @@ def fit(
         warnings += merge_warnings(merges)
     return Fitted(
         tree=tree,
-        model=_model(ball_tree, vectors, counts, place, loss, effort, facts),
+        model=_model(ball_tree, vectors, counts, place, loss, params, facts),
         metrics={
             **metrics_of(trained, ball_tree),
             "glove_loss": loss,
@@ -208,7 +209,7 @@ def fit(
         },
         curves={name: curve for name, curve in curves.items() if curve},
         point_columns={"parent_probability": ball_tree.probability[place]},
-        warnings=(*warnings, *start_warnings, *training_warnings(trained, effort.training)),
+        warnings=(*warnings, *start_warnings, *training_warnings(trained, training_of(params))),
     )
 
 
@@ -218,7 +219,7 @@ def _model(
     counts: sp.csr_array,
     place: Int,
     loss: float,
-    effort: GloveEffort,
+    params: BallWordParams,
     facts: dict[str, Any],
 ) -> Model:
     """The model, with words in the order of the result; `embedding` is that of `ghhc`."""
@@ -232,8 +233,8 @@ def _model(
             "digest": digests(counts),
         },
         facts={
-            "x_max": effort.x_max,
-            "exponent": effort.exponent,
+            "x_max": params.x_max,
+            "exponent": params.exponent,
             "glove_loss": loss,
             **facts,
         },

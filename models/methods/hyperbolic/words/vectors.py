@@ -27,8 +27,8 @@ import numpy as np
 from models.arrays import Arrays, Float
 from models.errors import UsageError
 from models.method import Checkpoint
-from models.methods.hyperbolic.words.effort import WordScaling
 from models.methods.hyperbolic.words.pairs import WordPairs
+from models.methods.hyperbolic.words.parameters import WordScaling
 from models.running.progress import Progress
 
 _AT_ONCE = 1 << 20

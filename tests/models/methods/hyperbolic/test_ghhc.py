@@ -16,7 +16,8 @@ from models.inputs.data import Data, Earlier
 from models.inputs.rows import ArrayRows
 from models.method import Fitted
 from models.methods.hyperbolic.ball import extraction, parameters, pools, scaling
-from models.methods.hyperbolic.ghhc import GHHCParams, effort_of
+from models.methods.hyperbolic.ball.parameters import training_of
+from models.methods.hyperbolic.ghhc import GHHCParams
 from models.metrics.hierarchical import dendrogram_purity
 from models.metrics.labels import classes_of
 from models.tree.walk import lca
@@ -493,5 +494,5 @@ def test_a_gpu_finds_the_same_groups() -> None:
 
 def test_a_fit_has_enough_rounds_for_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    assert effort_of(GHHCParams()).training.n_rounds == 10
-    assert effort_of(GHHCParams(n_internal=50_000)).training.round_size == 500
+    assert training_of(GHHCParams()).n_rounds == 10
+    assert training_of(GHHCParams(n_internal=50_000)).round_size == 500
