@@ -70,11 +70,11 @@ from pydantic import Field
 from models.arrays import Float, Int, Mask, Matrix
 from models.clusters.choosing import MOST_CLUSTERS, Choice, Count, check_count
 from models.clusters.counts import check_held_out, held_out, term_names
-from models.clusters.placing import bytes_of_logits, placed
+from models.clusters.placing import bytes_of_logits
 from models.errors import UsageError
-from models.inputs.checks import require_distinct, require_width
+from models.inputs.checks import require_distinct
 from models.inputs.data import Data
-from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.method import Fitted, Model, Paper, Run, Shapes
 from models.methods.sphere.bayes.merging import Merging
 from models.methods.sphere.bayes.occupied import occupied, with_credible_number
 from models.methods.sphere.bayes.predictive import predict
@@ -90,7 +90,7 @@ from models.methods.sphere.gibbs.dirichlet_process import (
 from models.methods.sphere.gibbs.gibbs import Gibbs
 from models.methods.sphere.mixture import pass_gpu
 from models.methods.sphere.mixture.climb import Climb
-from models.methods.sphere.mixture.in_sample import InSample, with_in_sample
+from models.methods.sphere.mixture.method import SphereMethod, new_rows
 from models.methods.sphere.mixture.mixture import Mixture, Spread, pooled_kappa
 from models.methods.sphere.mixture.parameters import (
     BatchSize,
@@ -124,7 +124,6 @@ from models.methods.sphere.mixture.stochastic import (
 )
 from models.parameters import MaxIter, Params, Seed
 from models.running.progress import Progress, subprogress
-from models.tree.tree import Tree
 
 
 class BVMFParams(Params):
@@ -213,7 +212,7 @@ class BVMFParams(Params):
     seed: Seed = 0
 
 
-class BVMF(Method[BVMFParams]):
+class BVMF(SphereMethod[BVMFParams]):
     """See the module's docstring."""
 
     id = "bvmf"
@@ -221,27 +220,9 @@ class BVMF(Method[BVMFParams]):
     family = "sphere"
     paper = Paper("Von Mises-Fisher Clustering Models", 2014, "ICML")
     Params = BVMFParams
-    inputs = {
-        "features": Input(sparse=True, by_rows=True, description="One row of length 1 per point."),
-        "feature_names": Input(
-            required=False,
-            description=(
-                "One name per column; clusters are named by their most distinctive features."
-            ),
-        ),
-        "names": Input(
-            required=False, description="One name per cluster, from the largest to the smallest."
-        ),
-    }
-    outputs = ("tree", "model", "logits")
-    placing = "the cluster with the largest posterior"
-    advice = "Ask for fewer clusters, or use a sample of the points."
-    resumes = True
     example = {"n_clusters": 3, "n_init": 2}
 
-    def _memory(self, shapes: Shapes, params: BVMFParams) -> int:
-        if len(shapes.get("features", ())) != 2:
-            return 0
+    def _bytes(self, shapes: Shapes, params: BVMFParams) -> int:
         n_points, n_features = shapes["features"]
         sums = min(1 << 27, 8 * SHARES * params.n_clusters * n_features)
         chain = _bytes_of_chain(n_points, params)
@@ -282,26 +263,8 @@ class BVMF(Method[BVMFParams]):
         run.progress(0.9, "assigning points")
         return _fitted(data, points, inferred, out, params, run.threads)
 
-    def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """The leaf with the largest posterior, as its probability; in or out of the sample."""
-        logits, evidence = _new_rows(model, data)
-        return with_in_sample(placed(tree, logits.argmax(axis=1), logits), model, evidence)
-
-    def _logits(self, model: Model, data: Data) -> Float:
-        return _new_rows(model, data)[0]
-
-
-def in_sample(model: Model, data: Data) -> dict[str, Float]:
-    """New rows' log-likelihoods and whether they are in-sample (`InSample.columns`)."""
-    return InSample.of_model(model).columns(_new_rows(model, data)[1])
-
-
-def _new_rows(model: Model, data: Data) -> tuple[Float, Float]:
-    """Log posterior and log-likelihood of new rows. Raises UsageError for rows not of length 1."""
-    points = UnitRows.of(data)
-    require_width(points.values, model.arrays["psi"].shape[1])
-    points.require_unit()
-    return predict(points, model.arrays, 1)
+    def _posterior(self, model: Model, data: Data) -> tuple[Float, Float]:
+        return predict(new_rows(data, model.arrays["psi"].shape[1]), model.arrays, 1)
 
 
 def _check_combination(data: Data, params: BVMFParams) -> None:

@@ -33,13 +33,13 @@ from pydantic import Field
 from models.arrays import Arrays, Float, Int, Mask, Matrix
 from models.clusters.counts import NAMED_BY, held_out, term_names
 from models.clusters.placing import empty_cluster_warnings, permute
-from models.inputs.checks import count_distinct, require_width
+from models.inputs.checks import count_distinct
 from models.inputs.data import Data
-from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.method import Fitted, Input, Model, Paper, Predictions, Run, Shapes
 from models.methods.sphere.bayes.predictive import log_predictive
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.mixture.climb import Climb
-from models.methods.sphere.mixture.in_sample import InSample, with_in_sample
+from models.methods.sphere.mixture.method import FEATURES, SphereMethod, new_rows
 from models.methods.sphere.mixture.parameters import (
     HeldOutForThreshold,
     KappaMedian,
@@ -112,7 +112,7 @@ class HVMFParams(Params):
     seed: Seed = 0
 
 
-class HVMF(Method[HVMFParams]):
+class HVMF(SphereMethod[HVMFParams]):
     """See the module's docstring."""
 
     id = "hvmf"
@@ -121,7 +121,7 @@ class HVMF(Method[HVMFParams]):
     paper = Paper("Von Mises-Fisher Clustering Models", 2014, "ICML")
     Params = HVMFParams
     inputs = {
-        "features": Input(sparse=True, by_rows=True, description="One row of length 1 per point."),
+        "features": FEATURES,
         "hierarchy": Input(
             required=False,
             fit_only=True,
@@ -142,15 +142,11 @@ class HVMF(Method[HVMFParams]):
             ),
         ),
     }
-    outputs = ("tree", "model", "logits")
     placing = "the leaf with the largest posterior"
     advice = "Ask for fewer leaves, or use a sample of the points."
-    resumes = True
     example = {"height": 1, "n_init": 2}
 
-    def _memory(self, shapes: Shapes, params: HVMFParams) -> int:
-        if len(shapes.get("features", ())) != 2:
-            return 0
+    def _bytes(self, shapes: Shapes, params: HVMFParams) -> int:
         # More leaves than points are refused below, with a clearer message.
         n_leaves = min(params.branching**params.height, shapes["features"][0])
         return _bytes(shapes, params.n_init, n_leaves, 2 * n_leaves)
@@ -211,29 +207,12 @@ class HVMF(Method[HVMFParams]):
         run.progress(0.9, "assigning points")
         return _fitted(data, points, best, out, params, run.threads)
 
-    def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """The likeliest leaf; the probability of a node is that of all leaves below it.
+    def _posterior(self, model: Model, data: Data) -> tuple[Float, Float]:
+        return _placed(new_rows(data, model.arrays["psi"].shape[1]), model.arrays, 1)
 
-        In or out of the sample.
-        """
-        logits, evidence = _new_rows(model, data)
-        return with_in_sample(placed_below(tree, logits), model, evidence)
-
-    def _logits(self, model: Model, data: Data) -> Float:
-        return _new_rows(model, data)[0]
-
-
-def in_sample(model: Model, data: Data) -> dict[str, Float]:
-    """New rows' log-likelihoods and whether they are in-sample (`InSample.columns`)."""
-    return InSample.of_model(model).columns(_new_rows(model, data)[1])
-
-
-def _new_rows(model: Model, data: Data) -> tuple[Float, Float]:
-    """Log posterior and log-likelihood of new rows. Raises UsageError for rows not of length 1."""
-    points = UnitRows.of(data)
-    require_width(points.values, model.arrays["psi"].shape[1])
-    points.require_unit()
-    return _placed(points, model.arrays, 1)
+    def _at_leaves(self, tree: Tree, logits: Float) -> Predictions:
+        """The likeliest leaf; the probability of a node is that of all leaves below it."""
+        return placed_below(tree, logits)
 
 
 def _placed(points: UnitRows, arrays: Arrays, threads: int) -> tuple[Float, Float]:

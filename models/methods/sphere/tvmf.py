@@ -41,13 +41,19 @@ from models.answers.cluster_paths import ClusterPaths, TopFeatures
 from models.arrays import Array, Arrays, Float, Int, Mask, Matrix
 from models.clusters.choosing import MOST_CLUSTERS, Choice, Count, check_count
 from models.clusters.counts import check_held_out, held_out, term_names
-from models.clusters.placing import bytes_of_logits, placed
-from models.inputs.checks import require_distinct, require_width
+from models.clusters.placing import bytes_of_logits
+from models.inputs.checks import require_distinct
 from models.inputs.data import Data
-from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.method import Fitted, Input, Model, Paper, Run, Shapes
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.mixture.climb import Climb
-from models.methods.sphere.mixture.in_sample import InSample, with_in_sample
+from models.methods.sphere.mixture.method import (
+    FEATURE_NAMES,
+    FEATURES,
+    NAMES,
+    SphereMethod,
+    new_rows,
+)
 from models.methods.sphere.mixture.mixture import Mixture, pooled_kappa
 from models.methods.sphere.mixture.parameters import (
     HeldOutForThreshold,
@@ -93,7 +99,6 @@ from models.numerics.sphere import unit
 from models.parameters import MaxIter, Params, Seed
 from models.running import memory
 from models.running.progress import subprogress
-from models.tree.tree import Tree
 
 USUAL_TURN = 15.0
 """Approximate degrees by which means turn in a period if `c0` is not set."""
@@ -160,7 +165,7 @@ class TVMFParams(Params):
     seed: Seed = 0
 
 
-class TVMF(Method[TVMFParams]):
+class TVMF(SphereMethod[TVMFParams]):
     """See the module's docstring."""
 
     id = "tvmf"
@@ -169,7 +174,7 @@ class TVMF(Method[TVMFParams]):
     paper = Paper("Von Mises-Fisher Clustering Models", 2014, "ICML")
     Params = TVMFParams
     inputs = {
-        "features": Input(sparse=True, by_rows=True, description="One row of length 1 per point."),
+        "features": FEATURES,
         "timestamps": Input(
             fit_only=True,
             one_per="row",
@@ -178,25 +183,13 @@ class TVMF(Method[TVMFParams]):
                 "rows without stamps belong to the period after the last."
             ),
         ),
-        "feature_names": Input(
-            required=False,
-            description=(
-                "One name per column; clusters are named by their most distinctive features."
-            ),
-        ),
-        "names": Input(
-            required=False, description="One name per cluster, from the largest to the smallest."
-        ),
+        "feature_names": FEATURE_NAMES,
+        "names": NAMES,
     }
-    outputs = ("tree", "model", "logits")
-    placing = "the cluster with the largest posterior"
     advice = "Ask for fewer clusters or periods, or use a sample of the points."
-    resumes = True
     example = {"n_clusters": 3, "n_init": 1}
 
-    def _memory(self, shapes: Shapes, params: TVMFParams) -> int:
-        if len(shapes.get("features", ())) != 2:
-            return 0
+    def _bytes(self, shapes: Shapes, params: TVMFParams) -> int:
         n_points, n_features = shapes["features"]
         sums = min(1 << 27, 8 * SHARES * params.n_clusters * n_features)
         paths = _bytes_of_paths(params, params.n_periods or 1, n_features)
@@ -256,21 +249,17 @@ class TVMF(Method[TVMFParams]):
         warnings = () if settled else (UNSETTLED,)
         return _fitted(data, timed, periods, best, out, params, run.threads, warnings)
 
-    def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """The leaf with the largest posterior, as its probability; in or out of the sample."""
-        logits, evidence = _new_rows(model, data)
-        return with_in_sample(placed(tree, logits.argmax(axis=1), logits), model, evidence)
-
-    def _logits(self, model: Model, data: Data) -> Float:
-        return _new_rows(model, data)[0]
+    def _posterior(self, model: Model, data: Data) -> tuple[Float, Float]:
+        points, periods = new_rows(data, model.arrays["psi"].shape[2]), Periods.of_model(model)
+        n_points = points.shape[0]
+        period = np.full(n_points, periods.n)
+        if "timestamps" in data:
+            period = periods.period(stamps_of(data, n_points, periods.dated)[0])
+        timed = TimedRows.of(points, period, int(period.max(initial=0)) + 1)
+        return log_predictive_in_time(timed, model.arrays, float(model.facts["c0"]))
 
     def paths(self, model: Model) -> ClusterPaths | None:
         return _paths(model)
-
-
-def in_sample(model: Model, data: Data) -> dict[str, Float]:
-    """New rows' log-likelihoods and whether they are in-sample (`InSample.columns`)."""
-    return InSample.of_model(model).columns(_new_rows(model, data)[1])
 
 
 def usual_c0(n_features: int) -> float:
@@ -294,19 +283,6 @@ def _check_room(points: UnitRows, n_periods: int, params: TVMFParams) -> None:
 def _bytes_of_paths(params: TVMFParams, n_periods: int, n_features: int) -> int:
     n_values = n_periods * params.n_clusters * n_features
     return EACH * n_values + bytes_beside(params.n_init, n_values)
-
-
-def _new_rows(model: Model, data: Data) -> tuple[Float, Float]:
-    """Log posterior and log-likelihood of new rows. Raises UsageError for rows not of length 1."""
-    points, periods = UnitRows.of(data), Periods.of_model(model)
-    n_points = points.shape[0]
-    require_width(points.values, model.arrays["psi"].shape[2])
-    points.require_unit()
-    period = np.full(n_points, periods.n)
-    if "timestamps" in data:
-        period = periods.period(stamps_of(data, n_points, periods.dated)[0])
-    timed = TimedRows.of(points, period, int(period.max(initial=0)) + 1)
-    return log_predictive_in_time(timed, model.arrays, float(model.facts["c0"]))
 
 
 def _paths(model: Model) -> ClusterPaths | None:

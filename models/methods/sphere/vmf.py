@@ -41,14 +41,14 @@ from pydantic import Field
 from models.arrays import Float, Mask, Matrix
 from models.clusters.choosing import Choice, Count, check_count
 from models.clusters.counts import check_held_out, held_out, term_names
-from models.clusters.placing import bytes_of_logits, placed
-from models.inputs.checks import require_distinct, require_width
+from models.clusters.placing import bytes_of_logits
+from models.inputs.checks import require_distinct
 from models.inputs.data import Data
-from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.method import Fitted, Model, Paper, Run, Shapes
 from models.methods.sphere.em.em import EM, StepwiseEM, choose_n_clusters
 from models.methods.sphere.mixture import pass_gpu
 from models.methods.sphere.mixture.climb import Climb
-from models.methods.sphere.mixture.in_sample import InSample, with_in_sample
+from models.methods.sphere.mixture.method import SphereMethod, new_rows
 from models.methods.sphere.mixture.mixture import Constraints, Mixture, pooled_kappa
 from models.methods.sphere.mixture.parameters import (
     BatchSize,
@@ -75,7 +75,6 @@ from models.methods.sphere.mixture.stochastic import (
 )
 from models.parameters import MaxIter, NInit, Seed
 from models.running.progress import subprogress
-from models.tree.tree import Tree
 
 
 class VMFParams(Count):
@@ -114,7 +113,7 @@ class VMFParams(Count):
     seed: Seed = 0
 
 
-class VMF(Method[VMFParams]):
+class VMF(SphereMethod[VMFParams]):
     """See the module's docstring."""
 
     id = "vmf"
@@ -126,27 +125,9 @@ class VMF(Method[VMFParams]):
         "Journal of Machine Learning Research 6",
     )
     Params = VMFParams
-    inputs = {
-        "features": Input(sparse=True, by_rows=True, description="One row of length 1 per point."),
-        "feature_names": Input(
-            required=False,
-            description=(
-                "One name per column; clusters are named by their most distinctive features."
-            ),
-        ),
-        "names": Input(
-            required=False, description="One name per cluster, from the largest to the smallest."
-        ),
-    }
-    outputs = ("tree", "model", "logits")
-    placing = "the cluster with the largest posterior"
-    advice = "Ask for fewer clusters, or use a sample of the points."
-    resumes = True
     example = {"n_clusters": 3, "n_init": 2}
 
-    def _memory(self, shapes: Shapes, params: VMFParams) -> int:
-        if len(shapes.get("features", ())) != 2:
-            return 0
+    def _bytes(self, shapes: Shapes, params: VMFParams) -> int:
         n_points, n_features = shapes["features"]
         sums = min(1 << 27, 8 * SHARES * params.most * n_features)
         batches = bytes_of_batches(shapes, params.batch_size)
@@ -187,26 +168,9 @@ class VMF(Method[VMFParams]):
         run.progress(0.9, "assigning points")
         return _fitted(data, points, params, constraints, best, choice, out)
 
-    def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """The leaf with the largest posterior, as its probability; in or out of the sample."""
-        logits, evidence = _posterior(model, data)
-        return with_in_sample(placed(tree, logits.argmax(axis=1), logits), model, evidence)
-
-    def _logits(self, model: Model, data: Data) -> Float:
-        return _posterior(model, data)[0]
-
-
-def in_sample(model: Model, data: Data) -> dict[str, Float]:
-    """New rows' log-likelihoods and whether they are in-sample (`InSample.columns`)."""
-    return InSample.of_model(model).columns(_posterior(model, data)[1])
-
-
-def _posterior(model: Model, data: Data) -> tuple[Float, Float]:
-    """Log posterior and log-likelihood of new rows. Raises UsageError for rows not of length 1."""
-    points, mixture = UnitRows.of(data), Mixture.of(model.arrays)
-    require_width(points.values, mixture.means.shape[1])
-    points.require_unit()
-    return mixture.log_posterior(points)
+    def _posterior(self, model: Model, data: Data) -> tuple[Float, Float]:
+        mixture = Mixture.of(model.arrays)
+        return mixture.log_posterior(new_rows(data, mixture.means.shape[1]))
 
 
 def _fitted(

@@ -5,7 +5,7 @@
 - `mixture`: a mixture and its maximum-likelihood update.
 - `climb`: how a run climbs its objective, and its checkpoint. `runs`: the best of several runs.
 - `stochastic`: rows in random batches, and how a run climbs by these.
-- `parameters`: the parameters that the methods share.
+- `method`: the base of the methods. `parameters`: those that they share.
 - `result`: the tree, model, metrics and warnings of a fit, and the names of clusters by distinctive
   features; `in_sample` judges rows by their likelihood.
 """

@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from models import registry
 from models.errors import UsageError
 from models.inputs.data import Data
-from models.methods.sphere.bvmf import BVMFParams, in_sample
+from models.methods.sphere.bvmf import BVMFParams
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
 from tests.models.methods.sphere.bvmf_kit import INFERENCES, METHOD, SHORT, each_inference, fit
@@ -104,9 +104,9 @@ def test_new_rows_are_placed_and_are_in_sample_or_not() -> None:
     near = Data({"features": draw_vmf(means[np.zeros(2000, int)], 100.0, rng)})
     result = METHOD.predict(fitted.model, fitted.tree, near)
     assert (result.leaf == fitted.tree.leaves[0]).mean() > 0.99
-    assert in_sample(fitted.model, near)["in_sample"].mean() == pytest.approx(0.9, abs=0.07)
+    assert METHOD.in_sample(fitted.model, near)["in_sample"].mean() == pytest.approx(0.9, abs=0.07)
     far = Data({"features": uniform(2000, 10, rng)})
-    assert in_sample(fitted.model, far)["in_sample"].mean() < 0.05
+    assert METHOD.in_sample(fitted.model, far)["in_sample"].mean() < 0.05
 
 
 def test_sharing_strength_is_likelier_out_of_sample() -> None:
@@ -119,10 +119,10 @@ def test_sharing_strength_is_likelier_out_of_sample() -> None:
     plain = flat.fit(
         Data({"features": features}), flat.Params(n_clusters=12, kappa="own", n_init=3)
     )
-    from models.methods.sphere.vmf import in_sample as vmf_in_sample
+    vmf_in_sample = registry.method("vmf").in_sample
 
     result = fit(features, n_clusters=12, n_init=3)
-    ours = in_sample(result.model, data)["log_likelihood"].mean()
+    ours = METHOD.in_sample(result.model, data)["log_likelihood"].mean()
     assert ours > vmf_in_sample(plain.model, data)["log_likelihood"].mean()
 
 

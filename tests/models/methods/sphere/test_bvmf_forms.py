@@ -12,7 +12,7 @@ from models.clusters.choosing import Choice
 from models.errors import UsageError
 from models.inputs.data import Data
 from models.methods.sphere.bayes.occupied import with_credible_number
-from models.methods.sphere.bvmf import BVMFParams, in_sample
+from models.methods.sphere.bvmf import BVMFParams
 from tests.models.methods.sphere.bvmf_kit import INFERENCES, METHOD, each_inference, fit
 from tests.models.methods.sphere.sphere_kit import mixture
 from tests.pairwise_kit import pairwise
@@ -121,7 +121,7 @@ def test_one_concentration_for_all(inference: str, weights: str, kind: str) -> N
     assert METHOD.logits(fitted.model, data) == pytest.approx(fitted.logits)
     placed = METHOD.predict(fitted.model, fitted.tree, data)
     assert (placed.leaf == fitted.tree.leaf_of_point).all()
-    columns = in_sample(fitted.model, data)
+    columns = METHOD.in_sample(fitted.model, data)
     assert (columns["in_sample"] == fitted.point_columns["in_sample"]).all()
 
 

@@ -13,7 +13,7 @@ from models import registry
 from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Fitted
-from models.methods.sphere.hvmf import HVMFParams, in_sample
+from models.methods.sphere.hvmf import HVMFParams
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
 from models.tree.build import from_parents
@@ -190,11 +190,11 @@ def test_new_rows_are_in_sample_or_not() -> None:
     rng = np.random.default_rng(3)
     mean = fitted.model.arrays["psi"][fitted.tree.leaf_of_point[own == 0][:1]]
     near = Data({"features": draw_vmf(mean.repeat(2000, axis=0), 600.0, rng)})
-    assert in_sample(fitted.model, near)["in_sample"].mean() == pytest.approx(0.9, abs=0.08)
+    assert METHOD.in_sample(fitted.model, near)["in_sample"].mean() == pytest.approx(0.9, abs=0.08)
     far = Data({"features": uniform(2000, 10, rng)})
-    assert in_sample(fitted.model, far)["in_sample"].mean() < 0.05
+    assert METHOD.in_sample(fitted.model, far)["in_sample"].mean() < 0.05
     columns = METHOD.predict(fitted.model, fitted.tree, far).columns
-    assert (columns["in_sample"] == in_sample(fitted.model, far)["in_sample"]).all()
+    assert (columns["in_sample"] == METHOD.in_sample(fitted.model, far)["in_sample"]).all()
 
 
 def test_the_weight_of_a_node_is_that_of_the_leaves_below_it() -> None:
@@ -220,11 +220,11 @@ def test_a_hierarchy_is_likelier_out_of_sample_than_flat_clusters() -> None:
     features = draw_vmf(leaves[own], 300.0, rng)
     new = Data({"features": draw_vmf(leaves[rng.integers(16, size=3000)], 300.0, rng)})
     ours = fit(features, height=2, branching=4, n_init=3)
-    from models.methods.sphere.bvmf import in_sample as flat_verdicts
+    flat_verdicts = registry.method("bvmf").in_sample
 
     flat = registry.method("bvmf")
     fitted_flat = flat.fit(Data({"features": features}), flat.Params(n_clusters=16, n_init=3))
-    value = in_sample(ours.model, new)["log_likelihood"].mean()
+    value = METHOD.in_sample(ours.model, new)["log_likelihood"].mean()
     assert value > flat_verdicts(fitted_flat.model, new)["log_likelihood"].mean()
 
 

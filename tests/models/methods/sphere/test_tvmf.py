@@ -15,7 +15,7 @@ from models.clusters.counts import held_out
 from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Fitted
-from models.methods.sphere.tvmf import TVMFParams, in_sample, usual_c0
+from models.methods.sphere.tvmf import TVMFParams, usual_c0
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf
 
@@ -129,16 +129,16 @@ def test_the_next_period_is_predicted() -> None:
         joint[:, k] = logsumexp(density, axis=1) - np.log(n)
     joint += np.log(arrays["weights"][-1])
     evidence = logsumexp(joint, axis=1)
-    ours = in_sample(fitted.model, later)["log_likelihood"]
+    ours = METHOD.in_sample(fitted.model, later)["log_likelihood"]
     assert ours[:40].mean() == pytest.approx(evidence.mean(), abs=0.3)
     # And it is likelier than by clusters that stand still, or by those of long ago.
     flat = registry.method("bvmf")
     still = flat.fit(Data({"features": features[before]}), flat.Params(n_clusters=3, n_init=1))
-    from models.methods.sphere.bvmf import in_sample as flat_verdicts
+    flat_verdicts = registry.method("bvmf").in_sample
 
     assert ours.mean() > flat_verdicts(still.model, unstamped)["log_likelihood"].mean() + 1.0
     early = Data({"features": features[~before], "timestamps": np.zeros((~before).sum(), int)})
-    assert ours.mean() > in_sample(fitted.model, early)["log_likelihood"].mean() + 1.0
+    assert ours.mean() > METHOD.in_sample(fitted.model, early)["log_likelihood"].mean() + 1.0
 
 
 def test_order_of_rows_and_kind_of_stamps_do_not_matter() -> None:

@@ -15,7 +15,7 @@ from models.errors import UsageError
 from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
 from models.method import Fitted
-from models.methods.sphere.vmf import VMFParams, in_sample
+from models.methods.sphere.vmf import VMFParams
 from models.numerics.sphere import draw_vmf, uniform
 from tests.models.methods.sphere.sphere_kit import mixture
 
@@ -131,13 +131,13 @@ def test_new_rows_are_placed_and_are_in_sample_or_not() -> None:
     assert (result.leaf == fitted.tree.leaves[0]).mean() > 0.99
     probability = np.exp(METHOD.logits(fitted.model, data)).max(axis=1)
     assert result.probability.reshape(-1, 2)[:, 1] == pytest.approx(probability)
-    inside = in_sample(fitted.model, data)
+    inside = METHOD.in_sample(fitted.model, data)
     assert {name: column.tolist() for name, column in result.columns.items()} == {
         name: column.tolist() for name, column in inside.items()
     }
     assert fitted.tree.extra["weight"][1:].sum() == pytest.approx(1.0)
     assert inside["in_sample"].mean() == pytest.approx(0.9, abs=0.07)
-    assert in_sample(fitted.model, Data({"features": far}))["in_sample"].mean() < 0.05
+    assert METHOD.in_sample(fitted.model, Data({"features": far}))["in_sample"].mean() < 0.05
     assert set(inside) == set(fitted.point_columns)
     assert fitted.model.facts["level"] == 0.9
 

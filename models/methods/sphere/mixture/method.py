@@ -1,0 +1,73 @@
+"""The base of the family's methods: their inputs, and new rows placed by their posterior."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TypeVar
+
+from models.arrays import Float
+from models.clusters.placing import placed
+from models.inputs.checks import require_width
+from models.inputs.data import Data
+from models.method import Input, Method, Model, Predictions, Shapes
+from models.methods.sphere.mixture.in_sample import InSample, with_in_sample
+from models.methods.sphere.mixture.rows import UnitRows
+from models.parameters import Params
+from models.tree.tree import Tree
+
+P = TypeVar("P", bound=Params)
+
+FEATURES = Input(sparse=True, by_rows=True, description="One row of length 1 per point.")
+FEATURE_NAMES = Input(
+    required=False,
+    description="One name per column; clusters are named by their most distinctive features.",
+)
+NAMES = Input(required=False, description="One name per cluster, from the largest to the smallest.")
+
+
+class SphereMethod(Method[P]):
+    """A mixture of von Mises-Fisher distributions, whose model gives each row a log posterior of
+    the leaves and a log-likelihood."""
+
+    inputs = {"features": FEATURES, "feature_names": FEATURE_NAMES, "names": NAMES}
+    outputs = ("tree", "model", "logits")
+    placing = "the cluster with the largest posterior"
+    advice = "Ask for fewer clusters, or use a sample of the points."
+    resumes = True
+
+    @abstractmethod
+    def _bytes(self, shapes: Shapes, params: P) -> int:
+        """The memory of a fit of features, (n_points, n_features), beside these."""
+
+    @abstractmethod
+    def _posterior(self, model: Model, data: Data) -> tuple[Float, Float]:
+        """Log posterior of the leaves, (n_rows, n_leaves), and log-likelihood of new rows.
+
+        Raises UsageError for rows that are not of length 1 or of another width than the fit's.
+        """
+
+    def _at_leaves(self, tree: Tree, logits: Float) -> Predictions:
+        return placed(tree, logits.argmax(axis=1), logits)
+
+    def _memory(self, shapes: Shapes, params: P) -> int:
+        return self._bytes(shapes, params) if len(shapes.get("features", ())) == 2 else 0
+
+    def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
+        """The leaf with the largest posterior, with its probability; in or out of the sample."""
+        logits, evidence = self._posterior(model, data)
+        return with_in_sample(self._at_leaves(tree, logits), model, evidence)
+
+    def _logits(self, model: Model, data: Data) -> Float:
+        return self._posterior(model, data)[0]
+
+    def in_sample(self, model: Model, data: Data) -> dict[str, Float]:
+        """New rows' log-likelihoods and whether they are in-sample (`InSample.columns`)."""
+        return InSample.of_model(model).columns(self._posterior(model, data)[1])
+
+
+def new_rows(data: Data, n_features: int) -> UnitRows:
+    """Rows to be placed. Raises UsageError for rows of another width or not of length 1."""
+    points = UnitRows.of(data)
+    require_width(points.values, n_features)
+    points.require_unit()
+    return points
