@@ -12,3 +12,6 @@ Support: TypeAlias = Literal["share", "transfer"]
 """See `models.consensus.reference`."""
 
 MOST_TREES = 1000
+
+ENOUGH = 0.99
+"""A correlation of the halves at which they count as alike."""

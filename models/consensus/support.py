@@ -15,13 +15,11 @@ import scipy.sparse as sp
 from models.arrays import Array, Float, Int, Mask
 from models.consensus.clusters import Clusters, ordered
 from models.consensus.loops import transfer
-from models.consensus.options import Support
+from models.consensus.options import ENOUGH, Support
 from models.tree.sets import random_keys, set_hashes
 from models.tree.tree import Tree, sizes
 
 N_SPLITS = 100
-ENOUGH = 0.99
-"""A correlation of the halves at which they count as alike."""
 
 
 def agreement_of_halves(clusters: Clusters, rng: np.random.Generator) -> tuple[float, float] | None:
@@ -137,7 +135,7 @@ class SupportCount:
 
     def halves(self, rng: np.random.Generator) -> tuple[float, float] | None:
         """The mean correlation of the support by two halves of the replicates, and the share of
-        ways to halve them in which it is at least `models.consensus.stopping.ENOUGH`: the frequency
+        ways to halve them in which it is at least `models.consensus.options.ENOUGH`: the frequency
         criterion of Pattengale et al., "How many bootstrap replicates are necessary?" (2010), for
         the nodes of one tree. None as of `halves_alike`.
         """

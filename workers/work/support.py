@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from models.arrays import Arrays, Float
 from models.consensus import options
-from models.consensus.support import ENOUGH
+from models.consensus.options import ENOUGH
 from models.errors import UsageError
 from models.inputs.data import Data, Value
 from models.inputs.label_sets import LabelSets
