@@ -40,13 +40,13 @@ NO_BEGINNING = re.compile(r"\bOf\b")
 """Words that hide who does what: write of a warning, a request, a result, the subject first."""
 DATA = {("workers/kinds/name.py", "said")}
 """Where such a word is not ours: a field of `models.node_names`."""
-PROSE_FLOORS = ("app", "workers", "umbel", "scripts", "bench")
+PROSE_FLOORS = ("app", "workers", "umbel", "scripts", "bench", "client/umbel_client")
 PROSE = sorted(
     path.relative_to(ROOT)
     for floor in PROSE_FLOORS
     for ending in ("py", "js", "css", "html", "lua")
     for path in (ROOT / floor).rglob(f"*.{ending}")
-    if "vendor" not in path.parts
+    if not {"vendor", "_written"} & set(path.parts)
 )
 
 NO_NAMES = {"utils", "util", "helpers", "helper_functions", "common", "misc"}

@@ -318,7 +318,7 @@ async def _submitted(
                     "support": draft.support,
                     "name_by": draft.name_by,
                     "options": draft.options.model_dump(mode="json", exclude_unset=True),
-                    "name": new.name or draft.name,
+                    "name": new.name if draft.name is None else new.name or draft.name,
                     "description": new.description,
                     "tags": new.tags,
                     "webhook": new.webhook,

@@ -21,7 +21,7 @@ from umbel_client.inputs import Inputs
 class Artifact(Held):
     """The base of calibrations, comparisons, drifts, heatmaps, maps, namings and attachments.
 
-    Its name, description and tags are those of its job.
+    It shares its name, description and tags with its job.
     """
 
     _part: ClassVar[str] = ""

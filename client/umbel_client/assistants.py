@@ -187,13 +187,13 @@ def _telling(tool: Callable[P, R]) -> Callable[P, R]:
     """The tool with the client's exceptions as errors whose sentence the assistant reads."""
 
     @wraps(tool)
-    def told(*args: P.args, **kwargs: P.kwargs) -> R:
+    def reported(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return tool(*args, **kwargs)
         except UmbelError as error:
             raise ToolError(str(error)) from error
 
-    return told
+    return reported
 
 
 def _input(role: str, value: Value) -> Any:

@@ -92,7 +92,7 @@ class Attachment(Artifact):
             return column
         numbers = {each["name"]: int(each["column"]) for each in self.columns}
         if column not in numbers:
-            known = ", ".join(map(repr, numbers)) or "none, as it is listed; read it by its id"
+            known = ", ".join(map(repr, numbers)) or "none in a list; read it by its id"
             raise InputError("column", f"there is no column {column!r}; its columns are {known}.")
         return numbers[column]
 

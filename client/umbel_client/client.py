@@ -304,7 +304,7 @@ class Umbel(Lists):
         return Tree._read(self._connection, tree_id)
 
     def job(self, job_id: str) -> Job:
-        """A job, with its state as it is now."""
+        """A job, with its current state."""
         return Job._read(self._connection, job_id)
 
     def dataset(self, dataset_id: str) -> Dataset:

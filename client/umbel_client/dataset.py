@@ -44,8 +44,8 @@ class Dataset(Held):
         return np.asarray(np.load(io.BytesIO(raw), allow_pickle=False))
 
     def statements(self) -> dict[str, Any]:
-        """Of labels that were made from statements: these, as `statements`, and the `tree` that
-        they are about. Raises NotFound for other datasets.
+        """The `statements` from which labels were made, and the `tree` that they are about.
+        Raises NotFound for other datasets.
         """
         return self._connection.described(f"{self._path}/statements", "tree", "statements")
 

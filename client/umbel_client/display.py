@@ -34,19 +34,19 @@ def drawn(settings: Settings, tree_id: str) -> str:
 def tree_html(facts: TreeFacts, page: str, svg: str | None, why: str = "") -> str:
     """The picture, the sizes and a link to the page. why : the reason for a missing picture.
 
-    The picture is an image of its own, so that nothing in it reaches into the notebook.
+    The picture is a separate image, so that nothing in it reaches into the notebook.
     """
     picture = f"<p>{escape(why)}</p>"
     if svg is not None:
         data = b64encode(svg.encode()).decode()
         picture = f'<img src="data:image/svg+xml;base64,{data}" width="{NOTEBOOK_PX}" alt="tree">'
-    said = "".join(f"<li>{escape(sentence)}</li>" for sentence in facts.warnings)
+    warnings = "".join(f"<li>{escape(sentence)}</li>" for sentence in facts.warnings)
     return (
         f"<div><p><b>{escape(facts.method)}</b>"
         f"{'' if facts.name is None else ' ' + escape(facts.name)}: {facts.n_leaves:,} leaves, "
         f"{facts.n_points:,} points. "
         f'<a href="{escape(page)}" target="_blank" rel="noopener">Open the page</a></p>'
-        f"{picture}{f'<ul>{said}</ul>' if said else ''}</div>"
+        f"{picture}{f'<ul>{warnings}</ul>' if warnings else ''}</div>"
     )
 
 

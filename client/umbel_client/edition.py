@@ -11,7 +11,7 @@ from umbel_client.core.messages import Request, post
 
 
 class Edition:
-    """Names, notes, colours and another shape for a tree, which itself stays as it is.
+    """Names, notes, colours and another shape for a tree, which itself stays unchanged.
 
     `tree.newick(edition=...)` and the other forms show it. Every call that changes it raises
     PreconditionFailed if somebody else has changed it since it was read (`refresh` reads it again),
@@ -58,7 +58,7 @@ class Edition:
         self.apply({"op": "note", "node": node, "text": text})
 
     def colour(self, node: int, colour: str | None) -> None:
-        """Colour a node and what lies below it, as "#d55e00"; None: no colour of its own."""
+        """Colour a node and what lies below it, as "#d55e00"; None: no particular colour."""
         self.apply({"op": "colour", "node": node, "colour": colour})
 
     def reorder(self, node: int, children: Sequence[int]) -> None:

@@ -100,8 +100,8 @@ class UploadInterrupted(ConnectionFailed):
 class UnexpectedResponse(UmbelError):
     """The response is none of the API that this client speaks: another service or version.
 
-    status : the HTTP status. beginning : the first bytes of the body as text. service : the version
-    that the service says it is of, where it has been asked.
+    status : the HTTP status. beginning : the first bytes of the body as text. service : its
+    version, where that is known.
     """
 
     def __init__(self, what: str, status: int, beginning: str = "") -> None:

@@ -151,7 +151,7 @@ def _sparse_tensor(role: str, tensor: Any) -> Payload:
 
 
 def array_or_payload(role: str, tensor: Any) -> npt.NDArray[Any] | Payload:
-    """A tensor on any device, with or without a gradient; bfloat16 as a file of its own."""
+    """A tensor on any device, with or without a gradient; bfloat16 as a separate file."""
     plain = tensor.detach().cpu().resolve_conj().resolve_neg()
     if str(plain.dtype) == "torch.bfloat16":
         import torch

@@ -20,17 +20,17 @@ _ACCEPTED = (
 )
 
 
-def payload_of(role: str, content: Payload | Inline, said: Mapping[str, Any]) -> Payload:
+def payload_of(role: str, content: Payload | Inline, about: Mapping[str, Any]) -> Payload:
     """What is uploaded, also for a list that a run would take inline.
 
-    said : `name`, `description`, `tag` and `expires_at`; None: left out.
+    about : `name`, `description`, `tag` and `expires_at`; None: left out.
     """
     if isinstance(content, Inline):
         array = np.array(content.values) if _is_numbers(content.values) else None
         made = encodings.json_list(content.values) if array is None else encodings.npy(array)
         hint = HINTS.get(role)
         content = replace(made, query={} if hint is None else {"role": hint})
-    given = {field: value for field, value in said.items() if value is not None}
+    given = {field: value for field, value in about.items() if value is not None}
     return replace(content, query={**content.query, **given})
 
 

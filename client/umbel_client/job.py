@@ -51,7 +51,7 @@ class Job(Held):
         return Tree._of(self._connection, self.body)
 
     def cancel(self) -> None:
-        """Ask the job to end; a running one ends within seconds. An ended one stays as it is."""
+        """Ask the job to end; a running one ends within seconds. An ended one is not changed."""
         self.body = cancelled(self._connection, self.id)
 
     def __repr__(self) -> str:

@@ -21,7 +21,7 @@ _END_S = 20.0
 class LocalService:
     """`umbel serve` on a free port of this machine.
 
-    The service runs in a session of its own, so that Ctrl-C does not reach it, under a keeper that
+    The service runs in a separate session, so that Ctrl-C does not reach it, under a keeper that
     ends it when this process has ended, in whatever way.
 
     data_dir : where it keeps its data; None: a temporary folder, removed at the end.

@@ -19,7 +19,7 @@ __all__ = ["METHODS", "MethodFacts", "Methods", "documentation"]
 class MethodFacts:
     """The names of a method.
 
-    inputs : the roles that it takes. several : those of which a list of inputs may be given.
+    inputs : the roles that it takes. several : the roles that may take a list of inputs.
     params : the names of its parameters.
     """
 

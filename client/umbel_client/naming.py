@@ -28,7 +28,7 @@ class Naming(Artifact):
 
     @property
     def sent(self) -> dict[str, Any] | None:
-        """What a language model was told, and which; None where none was asked."""
+        """What was sent to which language model; None where none took part."""
         sent: dict[str, Any] | None = self._result.get("sent")
         return sent
 

@@ -32,12 +32,12 @@ class Cluster:
 class Cut:
     """The clusters of a cut, the largest first.
 
-    asked : the cut as it was asked for. n_clusters : how many there are, maybe more than are
+    requested : the cut as it was requested. n_clusters : how many there are, maybe more than are
     listed. low, below : the heights that give the cut, from `low` and less than `below`; None: no
     bound, or no height does.
     """
 
-    asked: Mapping[str, float]
+    requested: Mapping[str, float]
     n_clusters: int
     low: float | None
     below: float | None
@@ -51,7 +51,7 @@ class Cut:
     def of(cls, body: Mapping[str, Any]) -> Cut:
         heights = body.get("heights") or {}
         return cls(
-            asked=body["cut"],
+            requested=body["cut"],
             n_clusters=body["n_clusters"],
             low=heights.get("from"),
             below=heights.get("below"),
@@ -113,7 +113,7 @@ class Evaluation(Mapping[str, float | None]):
     metrics were computed for. placed : of new rows, how many there are, and where they went.
     nodes : with `per_node`, each with its purity, most frequent class and exemplars. tables : of a
     classifier, each a list of rows. warnings : sentences.
-    body : all that the service said.
+    body : the whole answer of the service.
     """
 
     def __init__(self, body: Mapping[str, Any]) -> None:
@@ -159,7 +159,8 @@ class Confusions(Sequence[dict[str, Any]]):
     matrix : (n_classes, n_classes) the masses; row: the class, column: what it is taken for.
     names : of the classes, in the order of the tree. nodes : the confusion between the children of
     each node, the largest first. source : "labels", where rows are counted, or "logits", where
-    probabilities are added up. warnings : what is approximated. body : all that the service said.
+    probabilities are added up. warnings : what is approximated. body : the whole
+    answer of the service.
     """
 
     def __init__(self, body: Mapping[str, Any], matrix: npt.NDArray[np.float64]) -> None:
@@ -200,8 +201,8 @@ class Merges(Sequence[dict[str, Any]]):
     """What merging classes gains and loses, one mapping a step: `node`, `name`, `n_classes`,
     `accuracy`, `bits`, `ratio`; from all classes to one.
 
-    nodes : the nodes that gain most if merged alone, with `gain` and `lost_bits`. body : all that
-    the service said.
+    nodes : the nodes that gain most if merged alone, with `gain` and `lost_bits`. body : the
+    whole answer of the service.
     """
 
     def __init__(self, body: Mapping[str, Any]) -> None:
@@ -252,7 +253,7 @@ class Predictions(Sequence[dict[str, Any]]):
 
     @property
     def clusters(self) -> list[int | None]:
-        """The cluster of each row in the cut that was asked for; None without one."""
+        """The cluster of each row in the requested cut; None without one."""
         return [item.get("cluster") for item in self._items]
 
     @property

@@ -9,7 +9,7 @@ from umbel_client.core.messages import Settings
 from umbel_client.errors import InputError
 
 DEFAULT_URL = "http://127.0.0.1:8000"
-"""Where `umbel serve` listens unless it is told otherwise."""
+"""Where `umbel serve` listens by default."""
 
 
 def settings_of(url: str | None, key: str | None, retries: int) -> Settings:

@@ -134,7 +134,7 @@ class UmbelClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             if self.tree_.n_leaves != len(self.labels_):
                 raise AttributeError(
                     f"The tree of {self.method!r} has {self.tree_.n_leaves} leaves for "
-                    f"{len(self.labels_)} rows; merges are those of a tree over the rows."
+                    f"{len(self.labels_)} rows; merges need a tree over the rows."
                 )
             try:
                 self._merges = self.tree_.linkage()

@@ -92,7 +92,7 @@ class Tree(TreeForms, TreeWork):
 
     def edit(self, name: str | None = None, *, source: Edition | str | None = None) -> Edition:
         """A new edition of the tree, in which nodes are renamed, noted, coloured, reordered,
-        collapsed, merged and dissolved; the tree stays as it is. source : another edition of the
+        collapsed, merged and dissolved; the tree stays unchanged. source : another edition of the
         tree to start from.
         """
         fields = given({"name": name, "from": source})

@@ -35,7 +35,8 @@ class TreeForms(TreeParts):
         """The tree as Newick text: branch lengths, and the names of leaves and inner nodes.
 
         root, depth : only the part under this node, and so many levels of it. labels : "id" writes
-        node ids in place of names. names : those of a naming. edition : one of the tree.
+        node ids in place of names. names : a naming, whose names are shown. edition : one of the
+        tree.
         """
         query = {
             "root": root,
@@ -67,7 +68,7 @@ class TreeForms(TreeParts):
         edition: Edition | str | None = None,
     ) -> list[dict[str, Any]]:
         """All nodes, parents before children: `id`, `parent`, `name`, `height`, `size` and what the
-        method adds. names : those of a naming. edition : one of the tree.
+        method adds. names : a naming, whose names are shown. edition : one of the tree.
         """
         query = {
             "root": root,
@@ -107,7 +108,7 @@ class TreeForms(TreeParts):
         """The tree as an SVG picture.
 
         px : the width. color_by : "cluster:12", "height:3.5", "level:2", or a dataset of labels.
-        names : those of a naming. edition : one of the tree.
+        names : a naming, whose names are shown. edition : one of the tree.
         """
         query = _picture(shape, px, depth, color_by, title, theme, names, edition)
         return self._text(".svg", query)

@@ -206,7 +206,7 @@ class TreeWork(TreeParts):
         """Which nodes gained or lost mass, confidence or, with labels, purity from the reference to
         the batch.
 
-        reference : rows as they should be, not those of the fit. batch : new rows. A method that
+        reference : rows as they should be, not the rows of the fit. batch : new rows. A method that
         needs several inputs takes them by role. level : the accepted rate of false discoveries,
         0.05 by default.
 
@@ -247,7 +247,7 @@ class TreeWork(TreeParts):
 
         by : principal components, a layout that keeps neighbours together, or for trees of `ghhc`
         and `hyphc` where the method placed the points in the Poincaré disc. features : a row for
-        each point; by default those of the fit. metric, n_neighbors, min_dist, perplexity,
+        each point; by default the fit's. metric, n_neighbors, min_dist, perplexity,
         n_components, seed : of the layouts, see `POST /v1/trees/{id}/maps`.
 
         UmbelWarning for what was changed or approximated. Raises InputError, WaitTimeout,
@@ -317,7 +317,7 @@ class TreeWork(TreeParts):
         rows are its clusters, `{"k": 12}`, `{"height": h}` or `{"level": n}`; without it the
         leaves. statistic, scale, n_columns : of features, the mean over the points of a cluster in
         standard deviations by default, and at most 100 columns. metric : of distances, `euclidean`
-        by default. features : a row for each point; by default those of the fit. feature_names : of
+        by default. features : a row for each point; by default the fit's. feature_names : of
         their columns.
 
         The matrix takes a request for every 256 x 256 values. UmbelWarning for what was left out.
@@ -358,7 +358,7 @@ class TreeWork(TreeParts):
         `documents` or of `features` with `feature_names`; `items`, the `names` of the rows nearest
         to the mean of the `features`; `features`, those that tell a node from its siblings;
         `model`, a language model, if the service has one, from the `evidence` of one of these.
-        inputs : a value for each row; those of the fit need not be given again. n_clusters : the
+        inputs : a value for each row; what the fit had need not be given again. n_clusters : the
         clusters of the cut into this many are named, and all nodes above.
 
         UmbelWarning for what could not be named. Raises InputError, WaitTimeout, JobCancelled.

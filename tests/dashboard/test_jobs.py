@@ -58,6 +58,28 @@ def test_a_failed_job_shows_its_problem(open_page: Open, api: Api, blobs: dict[s
     assert job["error"]["request_id"] in alert
 
 
+def test_why_a_job_was_tried_again(
+    open_page: Open, service: Service, blobs: dict[str, Any]
+) -> None:
+    job = submit(service, {**slow(blobs, 1), "support": None})
+    page = open_page(f"/jobs/{job}")
+    page.get_by_role("link", name="Open the tree").wait_for(timeout=60_000)
+    assert "was given up" not in page.locator("main").inner_text()
+    shown = service.client.get(f"/v1/jobs/{job}").json()
+    retry = {
+        "attempt": 1,
+        "error": {"title": "The job lost its worker", "detail": "The worker <ended>."},
+        "counted": True,
+        "at": shown["finished_at"],
+    }
+    page.route(
+        f"**/v1/jobs/{job}",
+        lambda route: route.fulfill(json={**shown, "attempt": 2, "retry": retry}),
+    )
+    page.reload()
+    page.get_by_text("Attempt 1 was given up: The worker <ended>.").wait_for()
+
+
 def test_warnings_are_shown(open_page: Open, api: Api) -> None:
     job = api.run(
         "l2h", {"logits": [[4.0, 1.0], [0.5, 3.0], [2.0, 3.5]], "names": ["twice", "twice"]}

@@ -24,10 +24,6 @@ def kind_of(name: str) -> Kind[Any]:
     return found
 
 
-def known(name: str) -> bool:
-    return name in _MODULES
-
-
 def kinds() -> tuple[Kind[Any], ...]:
     """All of them, in the order of their names."""
     return tuple(map(kind_of, sorted(_MODULES)))

@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def add_commands(
     parser: argparse.ArgumentParser, commands: Commands, installed: Installed = Plugged
 ) -> None:
-    """Add the commands on files to those of a program, and `completion`, which knows them all.
+    """Add the commands on files to a program's, and `completion`, which knows them all.
 
     installed : gives the methods of plug-ins of the server that is installed beside the client.
     """
@@ -108,7 +108,7 @@ class _MethodParsers(argparse._SubParsersAction):  # type: ignore[type-arg]
 
 
 def _plugged(words: Sequence[str], installed: Installed) -> Plugged:
-    """The methods that the client does not know; ends the command where they cannot be asked."""
+    """The methods that the client does not know; ends the command where they cannot be read."""
     from umbel_client.commands.work import guarded
 
     found: list[Plugged] = []
@@ -303,7 +303,7 @@ def _name(commands: Commands) -> None:
     parser.add_argument(
         "--evidence",
         choices=("labels", "terms", "items", "features"),
-        help="of model: what it is told; default: terms",
+        help="for `model`: what it gets; default: terms",
     )
     parser.add_argument(
         "--n-clusters", type=int, metavar="N", help="how many clusters are named; default: 256"
@@ -416,7 +416,7 @@ def _completion(parser: argparse.ArgumentParser, commands: Commands) -> None:
 
 
 def _flags(name: str) -> list[str]:
-    """`n_clusters` as an option: with hyphens, and as it is written."""
+    """`n_clusters` as an option: with hyphens, and as written."""
     return list(dict.fromkeys((f"--{name.replace('_', '-')}", f"--{name}")))
 
 

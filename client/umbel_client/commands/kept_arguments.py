@@ -25,7 +25,7 @@ ANY_ID = "tr_..., ds_..., md_..., job_..., cmp_..., cal_..., dr_..., hm_..., map
 
 
 def add_commands(commands: Commands) -> None:
-    """Add the commands to those of a program."""
+    """Add the commands to a program's."""
     _upload(commands)
     _import(commands)
     _list(commands)
@@ -72,9 +72,7 @@ def _import(commands: Commands) -> None:
 def _list(commands: Commands) -> None:
     parser = _added(commands, "list", "the newest things of a kind that a service keeps", "listed")
     parser.add_argument("kind", choices=KINDS, metavar="kind", help=", ".join(KINDS))
-    parser.add_argument(
-        "--tree", metavar="ID", help="only those of tr_...; of what is made of a tree"
-    )
+    parser.add_argument("--tree", metavar="ID", help="only what was made for tr_...")
     parser.add_argument("--status", help="queued, running, succeeded, failed or cancelled")
     parser.add_argument("--name", help="only those with exactly this name")
     parser.add_argument("--tag", action="append", default=[], help="several times: all of them")
@@ -198,7 +196,7 @@ def _share(commands: Commands) -> None:
     parser = _added(commands, "share", "make a link that shows a tree to whoever has it")
     parser.add_argument("tree", help="tr_...")
     parser.add_argument("--days", type=float, default=7.0, help="default: 7; at most 366")
-    parser.add_argument("--edition", metavar="ID", help="ed_...: show the tree as it is there")
+    parser.add_argument("--edition", metavar="ID", help="ed_...: show the tree as edited there")
     parser.add_argument("--names", metavar="ID", help="nm_...: with these names")
     parser.add_argument("--map", metavar="ID", help="map_...: with its points in the plane")
     parser.add_argument("--rows", action="store_true", help="also which rows lie under a node")
@@ -283,7 +281,7 @@ def _heatmap(commands: Commands) -> None:
     parser.add_argument(
         "--metric", choices=("euclidean", "cosine", "cophenetic"), help="default: euclidean"
     )
-    parser.add_argument("--features", metavar="FILE", help="else those of the fit")
+    parser.add_argument("--features", metavar="FILE", help="by default the fit's")
     parser.add_argument("--feature-names", metavar="FILE")
     work_options(parser)
     parser.add_argument(
@@ -302,7 +300,7 @@ def _map(commands: Commands) -> None:
         default="pca",
         help="default: %(default)s",
     )
-    parser.add_argument("--features", metavar="FILE", help="else those of the fit")
+    parser.add_argument("--features", metavar="FILE", help="by default the fit's")
     parser.add_argument("--metric", choices=("euclidean", "cosine"), help="default: euclidean")
     parser.add_argument("--n-neighbors", type=int, metavar="N", help="of umap")
     parser.add_argument("--min-dist", type=float, metavar="D", help="of umap")

@@ -151,8 +151,8 @@ def show(arguments: Namespace) -> None:
 def _body(holder: Holder) -> dict[str, Any]:
     if isinstance(holder, Tree):
         facts = holder.facts
-        said = {"name": facts.name, "description": facts.description, "tags": list(facts.tags)}
-        return {**outputs.facts_of(holder), **said, "url": holder.url}
+        about = {"name": facts.name, "description": facts.description, "tags": list(facts.tags)}
+        return {**outputs.facts_of(holder), **about, "url": holder.url}
     return dict(holder.state.body if isinstance(holder, Edition) else holder.body)
 
 
@@ -269,7 +269,7 @@ def edit(arguments: Namespace) -> None:
 
 def _require_revision(edition: Edition, wanted: int | None) -> None:
     """Raises InputError where the edition is at another revision than wanted. A change between this
-    and the edit is refused by the service, which is told what was read here."""
+    and the service refuses the edit, since it gets the revision that was read here."""
     if wanted is not None and wanted != edition.revision:
         raise InputError(
             "--revision",
@@ -334,7 +334,7 @@ def share(arguments: Namespace) -> None:
             name=arguments.title,
         )
         put({**link.body, "url": link.url}, arguments.json, str(link.url))
-        say(f"{link.id} until {link.expires_at}; the address is told this once", arguments.quiet)
+        say(f"{link.id} until {link.expires_at}; the address is shown this once", arguments.quiet)
 
 
 def revoke(arguments: Namespace) -> None:

@@ -6,8 +6,6 @@ import argparse
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from umbel_client.settings import DEFAULT_URL
-
 if TYPE_CHECKING:
     Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
 else:
@@ -18,8 +16,8 @@ exit status: 0 done; 1 the service refused it, or the job failed; 2 a wrong argu
 3 no service can be reached; 4 --wait-s is over, the job goes on; 130 interrupted (Ctrl-C)."""
 
 OWN_SERVICE = (
-    f"Uses the service of UMBEL_URL (key: UMBEL_KEY) or --url; without one, starts a service of "
-    f"its own for the moment. A running `umbel serve` is --url {DEFAULT_URL}."
+    "Uses the service of UMBEL_URL (key: UMBEL_KEY) or --url; without one, starts one "
+    f"moment. A running `umbel serve` is --url {DEFAULT_URL}."
 )
 
 
@@ -41,7 +39,7 @@ def service_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--data-dir",
         metavar="FOLDER",
-        help="where a service of its own keeps its data; without: nowhere",
+        help="where the service that the command starts keeps its data; without: nowhere",
     )
     group.add_argument("--json", action="store_true", help="results as JSON, for other programs")
     group.add_argument("--quiet", action="store_true", help="no progress and no sentences")

@@ -1,4 +1,4 @@
-"""Methods that this client does not know: those of plug-ins, of a service or of this environment.
+"""Methods that this client does not know, from plug-ins of a service or of this environment.
 
 They are described as in `GET /v1/methods` and in `plugins` of `GET /v1/version`: by the service of
 --url or UMBEL_URL, else by the server that is installed beside the client, if one is.

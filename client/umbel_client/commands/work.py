@@ -45,7 +45,7 @@ REFUSED, WRONG, UNREACHABLE, TIMEOUT, INTERRUPTED = 1, 2, 3, 4, 130
 
 
 def guarded(command: Callable[[Namespace], None], arguments: Namespace) -> int:
-    """The exit status of a command; what went wrong is said in a sentence."""
+    """The exit status of a command; a sentence reports what went wrong."""
     as_json = bool(getattr(arguments, "json", False))
     try:
         with warnings.catch_warnings():
@@ -55,7 +55,7 @@ def guarded(command: Callable[[Namespace], None], arguments: Namespace) -> int:
         say("Interrupted.")
         return INTERRUPTED
     except BrokenPipeError:
-        # Who reads the output has ended; nothing more can be said there.
+        # Who reads the output has ended; nothing more can be written there.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return REFUSED
     except UmbelError as error:
@@ -79,7 +79,7 @@ def _status(error: UmbelError) -> int:
 
 @contextlib.contextmanager
 def service(arguments: Namespace, *, kept: bool = False) -> Iterator[Umbel]:
-    """The service of --url or UMBEL_URL, else one of its own, which ends with the command.
+    """The service of --url or UMBEL_URL, else a service that ends with the command.
 
     kept : whether the command reads what a service has kept, so that a new one is of no use.
 
@@ -88,7 +88,9 @@ def service(arguments: Namespace, *, kept: bool = False) -> Iterator[Umbel]:
     own = arguments.data_dir is not None
     url = arguments.url or (None if own else os.environ.get("UMBEL_URL"))
     if arguments.url and own:
-        raise InputError("--data-dir", "it is of a service of its own; leave out --url.")
+        raise InputError(
+            "--data-dir", "only a service that the command starts has it; leave out --url."
+        )
     if url is None and kept and not own:
         raise InputError(
             "--url",
@@ -352,8 +354,8 @@ def drift(arguments: Namespace) -> None:
             outputs.table(drifted.nodes, arguments.out)
         columns = ("aspect", "name", "direction", "before", "after", "p_value")
         shown = [{name: move[name] for name in columns} for move in drifted.moves]
-        told = outputs.shown(shown) if shown else "Nothing moved."
-        put(drifted.body, arguments.json, f"{drifted.id}\n\n{told}")
+        text = outputs.shown(shown) if shown else "Nothing moved."
+        put(drifted.body, arguments.json, f"{drifted.id}\n\n{text}")
         outputs.warn(drifted.warnings, arguments.quiet)
 
 

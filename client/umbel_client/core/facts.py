@@ -15,7 +15,7 @@ class TreeFacts:
     """A tree without its nodes.
 
     job : the id of the job that made it; None for an imported tree. model : the id of the model
-    that was fitted with it, if there is one. warnings, metrics : those of the job.
+    that was fitted with it, if there is one. warnings, metrics : the job's.
     description, tags : what users say of it.
     """
 
@@ -73,5 +73,5 @@ class EditionState:
 
     @classmethod
     def of(cls, reply: Reply) -> EditionState:
-        """Of a response that describes an edition. Raises UnexpectedResponse for another one."""
+        """From a response that describes an edition. Raises UnexpectedResponse for another one."""
         return cls(json_of(reply, "id", "revision"), reply.headers.get("etag", ""))

@@ -14,7 +14,7 @@ Expiry: TypeAlias = datetime | str | None
 
 
 class Kept(Enum):
-    """What stays as it is, since None removes."""
+    """What stays unchanged, since None removes."""
 
     KEPT = "kept"
 
@@ -83,7 +83,7 @@ class JobFilters(WorkFilters, total=False):
 
 
 class TreeFilters(WorkFilters, total=False):
-    """As `WorkFilters`; name and tags are those of the jobs. tree : only those of this tree."""
+    """As `WorkFilters`; name and tags are the jobs'. tree : only what was made for this tree."""
 
     tree: str | None
 

@@ -149,6 +149,12 @@ function title(job, method) {
       job.attempt > 1 && `, attempt ${job.attempt}`,
       ".",
     ),
+    job.retry &&
+      el(
+        "p",
+        { class: "quiet", title: moment(job.retry.at) },
+        `Attempt ${job.retry.attempt} was given up: ${job.retry.error?.detail}`,
+      ),
   );
 }
 

@@ -24,7 +24,7 @@ from umbel_client.inputs import Inputs
 class AsyncArtifact(AsyncHeld):
     """The base of calibrations, comparisons, drifts, heatmaps, maps, namings and attachments.
 
-    Its name, description and tags are those of its job.
+    It shares its name, description and tags with its job.
     """
 
     _part: ClassVar[str] = ""

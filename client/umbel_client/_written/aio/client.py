@@ -310,7 +310,7 @@ class AsyncUmbel(AsyncLists):
         return await AsyncTree._read(self._connection, tree_id)
 
     async def job(self, job_id: str) -> AsyncJob:
-        """A job, with its state as it is now."""
+        """A job, with its current state."""
         return await AsyncJob._read(self._connection, job_id)
 
     async def dataset(self, dataset_id: str) -> AsyncDataset:

@@ -47,8 +47,8 @@ class AsyncDataset(AsyncHeld):
         return np.asarray(np.load(io.BytesIO(raw), allow_pickle=False))
 
     async def statements(self) -> dict[str, Any]:
-        """Of labels that were made from statements: these, as `statements`, and the `tree` that
-        they are about. Raises NotFound for other datasets.
+        """The `statements` from which labels were made, and the `tree` that they are about.
+        Raises NotFound for other datasets.
         """
         return await self._connection.described(f"{self._path}/statements", "tree", "statements")
 

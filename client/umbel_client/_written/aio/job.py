@@ -54,7 +54,7 @@ class AsyncJob(AsyncHeld):
         return await AsyncTree._of(self._connection, self.body)
 
     async def cancel(self) -> None:
-        """Ask the job to end; a running one ends within seconds. An ended one stays as it is."""
+        """Ask the job to end; a running one ends within seconds. An ended one is not changed."""
         self.body = await cancelled(self._connection, self.id)
 
     def __repr__(self) -> str:

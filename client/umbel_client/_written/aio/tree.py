@@ -97,7 +97,7 @@ class AsyncTree(AsyncTreeForms, AsyncTreeWork):
         self, name: str | None = None, *, source: AsyncEdition | str | None = None
     ) -> AsyncEdition:
         """A new edition of the tree, in which nodes are renamed, noted, coloured, reordered,
-        collapsed, merged and dissolved; the tree stays as it is. source : another edition of the
+        collapsed, merged and dissolved; the tree stays unchanged. source : another edition of the
         tree to start from.
         """
         fields = given({"name": name, "from": source})

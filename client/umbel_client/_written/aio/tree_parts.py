@@ -24,7 +24,8 @@ from umbel_client.inputs import Input
 class AsyncTreeParts:
     """The part of `Tree` that reads nodes and points, and lists what was made of the tree.
 
-    names : those of a naming. edition : one of the tree. Both wherever they are arguments.
+    names : a naming, whose names are shown. edition : one of the tree. Both wherever they are
+    arguments.
     """
 
     def __init__(self, connection: AsyncConnection, facts: TreeFacts) -> None:
@@ -59,7 +60,7 @@ class AsyncTreeParts:
     ) -> dict[str, Any]:
         """One node: its path, children, size, height and what its method adds.
 
-        labels : of each row or leaf; then also those of the points under the node.
+        labels : of each row or leaf; then also for the points under the node.
 
         Raises InputError.
         """
@@ -133,8 +134,8 @@ class AsyncTreeParts:
         return await self._document("/tangle", "links", query)
 
     async def agreement(self, node: int) -> dict[str, Any]:
-        """Of a consensus: the ids of the trees that have a node of the same rows (`having`), and of
-        those without (`lacking`).
+        """The ids of the trees of a consensus that have a node with the same rows (`having`), and
+        of the others (`lacking`).
         """
         return await self._document(f"/nodes/{node}/agreement", "having")
 
