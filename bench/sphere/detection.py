@@ -17,13 +17,14 @@ from bench.sphere.recovery import N_CLUSTERS
 from bench.sphere.sets import FEWER, LabelledSet, prepared
 from models.arrays import Matrix
 from models.inputs.data import Data
-from models.methods.sphere import bvmf, vmf
+from models.methods.sphere.bvmf import BVMF
+from models.methods.sphere.vmf import VMF
 
 MODELS = {
-    "B-vMFmix": bvmf.in_sample,
-    "B-vMFmix, one kappa": bvmf.in_sample,
-    "vMFmix": vmf.in_sample,
-    "vMFmix, own kappa": vmf.in_sample,
+    "B-vMFmix": BVMF().in_sample,
+    "B-vMFmix, one kappa": BVMF().in_sample,
+    "vMFmix": VMF().in_sample,
+    "vMFmix, own kappa": VMF().in_sample,
 }
 
 

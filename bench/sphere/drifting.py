@@ -12,7 +12,9 @@ from bench.report import Report
 from bench.sphere.fitting import fitted, shown
 from bench.sphere.orders import Scores
 from models.inputs.data import Data
-from models.methods.sphere import bvmf, tvmf, vmf
+from models.methods.sphere.bvmf import BVMF
+from models.methods.sphere.tvmf import TVMF
+from models.methods.sphere.vmf import VMF
 from models.numerics.sphere import draw_vmf, uniform
 
 MOVING: dict[Size, tuple[int, int, int]] = {
@@ -25,7 +27,7 @@ MOVING: dict[Size, tuple[int, int, int]] = {
 STEPS = (150.0, 600.0, 4000.0)
 """C0 of the drawn clusters, from fast to slow ones."""
 
-MODELS = {"vMFmix": vmf.in_sample, "B-vMFmix": bvmf.in_sample, "T-vMFmix": tvmf.in_sample}
+MODELS = {"vMFmix": VMF().in_sample, "B-vMFmix": BVMF().in_sample, "T-vMFmix": TVMF().in_sample}
 
 
 def table(report: Report, scores: Scores, size: Size, seeds: int) -> None:
