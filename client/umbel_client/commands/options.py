@@ -6,6 +6,8 @@ import argparse
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from umbel_client.settings import DEFAULT_URL
+
 if TYPE_CHECKING:
     Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
 else:
@@ -16,8 +18,8 @@ exit status: 0 done; 1 the service refused it, or the job failed; 2 a wrong argu
 3 no service can be reached; 4 --wait-s is over, the job goes on; 130 interrupted (Ctrl-C)."""
 
 OWN_SERVICE = (
-    "Uses the service of UMBEL_URL (key: UMBEL_KEY) or --url; without one, starts one "
-    f"moment. A running `umbel serve` is --url {DEFAULT_URL}."
+    "Uses the service of UMBEL_URL (key: UMBEL_KEY) or --url; without one, starts a service for "
+    f"the moment. A running `umbel serve` is --url {DEFAULT_URL}."
 )
 
 
