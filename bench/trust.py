@@ -28,7 +28,7 @@ import numpy as np
 from bench import Size, real_data
 from bench.report import Report
 from bench.trust_pairs import pairs_table
-from models.answers.class_scores import ClassScores
+from models.answers.beside_tree import ClassScores
 from models.arrays import Float, Int, Mask
 from models.calibration.calibration import probabilities
 from models.calibration.climbing import (
@@ -40,7 +40,7 @@ from models.calibration.climbing import (
     scores,
 )
 from models.calibration.fit import fitted_temperature
-from models.calibration.label_errors import label_errors
+from models.calibration.labels import label_errors
 from models.calibration.node_sets import class_scores, class_sets, fewest_nodes
 from models.calibration.quantiles import fewest_rows, group_quantiles, quantile
 from models.calibration.risk import RiskCurve, distance_losses

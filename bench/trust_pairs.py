@@ -25,7 +25,7 @@ import numpy as np
 
 from bench import Size, real_data
 from bench.report import Report
-from models.answers.class_scores import ClassScores
+from models.answers.beside_tree import ClassScores
 from models.arrays import Float, Int
 from models.calibration.calibration import probabilities
 from models.calibration.fit import fitted_temperature

@@ -72,7 +72,6 @@ def _l2h() -> Iterator[Part]:
 
 def _load_metrics() -> None:
     from models.metrics import catalogue, nodes  # noqa: F401
-    from models.metrics.loops import exemplars, pairs, triples  # noqa: F401
 
 
 _METRICS: Part = ("metrics of trees", _load_metrics)

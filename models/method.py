@@ -14,11 +14,8 @@ from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, final, g
 
 import numpy as np
 
-from models.answers.class_scores import ClassScores
-from models.answers.cluster_paths import ClusterPaths
+from models.answers.beside_tree import ClassScores, ClusterPaths, FeatureStretches, NodePictures
 from models.answers.confusions import Confusions
-from models.answers.node_pictures import NodePictures
-from models.answers.stretches import FeatureStretches
 from models.arrays import Array, Arrays, Float, Int
 from models.errors import UsageError
 from models.inputs.data import Data, doubled, require_two_axes

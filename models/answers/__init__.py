@@ -2,7 +2,6 @@
 
 Start with `confusions`.
 
-- `confusions`, `class_merges`, `class_scores`: classes taken for others, merged, scored.
-- `cluster_paths`: clusters over time. `stretches`: how features are stretched.
-- `node_pictures`: the images that a model makes of nodes.
+- `confusions`, `class_merges`: classes taken for others, and merged.
+- `beside_tree`: clusters over time, stretched features, images of nodes, scores of classes.
 """

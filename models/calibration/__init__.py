@@ -8,7 +8,7 @@ Start with `calibration`: what is kept, and how new rows are answered.
 - `quantiles`: the exact finite-sample threshold, for all rows or for groups of them.
 - `node_sets`: sets of classes, told by the fewest nodes.
 - `risk`: an expected loss kept under a bound.
-- `labels`, `label_errors`: the classes that labels name, and labels that look wrong.
+- `labels`: the classes that labels name, and labels that look wrong.
 - `pair_needs`: pairs of classes and of subtrees that more rows would tell apart better, and what
   rows of a pair teach.
 """

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from models.answers.class_scores import ClassScores
+from models.answers.beside_tree import ClassScores
 from models.arrays import Array, Float, Int, Mask, row_blocks
 from models.calibration.climbing import ClassTree, Rows, answers, answers_by_class, groups_at
 from models.calibration.node_sets import class_scores, class_sets, fewest_nodes

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from models.answers.class_scores import ClassScores, finite
+from models.answers.beside_tree import ClassScores, finite
 from models.arrays import Array, Float, Int
 from models.errors import UsageError
 from models.inputs.data import Data

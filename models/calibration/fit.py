@@ -26,7 +26,7 @@ from math import ceil
 
 import numpy as np
 
-from models.answers.class_scores import ClassScores
+from models.answers.beside_tree import ClassScores
 from models.arrays import Array, Float, Int
 from models.calibration.calibration import BLOCK, Calibration, probability_blocks
 from models.calibration.climbing import LEAF, ClassTree, Rows, groups_at, scores

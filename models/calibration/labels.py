@@ -1,15 +1,93 @@
-"""The classes that the labels of rows name."""
+"""The classes that the labels of rows name.
+
+Labels that look wrong, by confident learning.
+
+Northcutt, Jiang and Chuang, "Confident learning: estimating uncertainty in dataset labels" (JAIR
+2021): a class is likely in a row if its probability is at least the mean probability of that class
+in the rows labelled so; a row whose most probable likely class is not its label is a count beside
+the diagonal of the confident joint, and a suspect. Unlike there, a row whose most probable class is
+its label is none: where some class is hardly ever probable, it is likely in many such rows. The
+probabilities must be of rows that the model has not seen. The order is that of the tree: suspects
+whose label and likely class part late come first, siblings before all; among those the surest, by
+the difference of the two probabilities.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from models.arrays import Int
+from models.answers.beside_tree import ClassScores
+from models.arrays import Float, Int
+from models.calibration.calibration import probability_blocks
+from models.calibration.climbing import ClassTree
 from models.errors import UsageError
 from models.inputs.data import listed
 from models.inputs.label_sets import LabelSets
 from models.tree.named import SEVERAL, NamedNodes
 from models.tree.tree import Tree
+from models.tree.walk import lca
+
+
+@dataclass(frozen=True, slots=True)
+class LabelErrors:
+    """Suspects in their order.
+
+    row : (n,) rows. label, likely : (n,) the class that a row is labelled, and the likely one.
+    of_label, of_likely : (n,) their probabilities. meet : (n,) the node where the two classes part.
+    n_classes : (n,) classes under it.
+    """
+
+    row: Int
+    label: Int
+    likely: Int
+    of_label: Float
+    of_likely: Float
+    meet: Int
+    n_classes: Int
+
+
+def label_errors(tree: Tree, scores: ClassScores, label: Int, temperature: float) -> LabelErrors:
+    """label : (n_rows,) classes, -1 for rows that are not labelled, which are left out.
+
+    A class that no row is labelled is never likely. O(n n_classes), the blocks are read twice.
+    """
+    known = label >= 0
+    count = np.bincount(label[known], minlength=scores.n_classes)
+    total = np.zeros(scores.n_classes)
+    for probability, rows in probability_blocks(scores, temperature, tree.n_nodes):
+        own = np.flatnonzero(known[rows])
+        of = label[rows][own]
+        total += np.bincount(of, probability[own, of], scores.n_classes)
+    least = np.divide(total, count, out=np.full(scores.n_classes, np.inf), where=count > 0)
+    none = np.zeros(0, dtype=np.int64)
+    suspects, likely, of_label, of_likely = [none], [none], [np.zeros(0)], [np.zeros(0)]
+    for probability, rows in probability_blocks(scores, temperature, tree.n_nodes):
+        confident = np.where(probability >= least, probability, -1.0)
+        best = confident.argmax(axis=1)
+        at = np.arange(len(best))
+        wrong = known[rows] & (confident[at, best] >= 0) & (best != label[rows])
+        wrong &= probability.argmax(axis=1) != label[rows]
+        at, best = at[wrong], best[wrong]
+        suspects.append(at + rows.start)
+        likely.append(best)
+        of_label.append(probability[at, label[rows][at]])
+        of_likely.append(probability[at, best])
+    row, other = np.concatenate(suspects), np.concatenate(likely)
+    given, sure = np.concatenate(of_label), np.concatenate(of_likely)
+    meet = lca(tree, scores.node[label[row]], scores.node[other])
+    n_classes = ClassTree.of(tree, scores.node).n_under[meet]
+    order = np.lexsort((row, given - sure, n_classes))
+    return LabelErrors(
+        row[order],
+        label[row][order],
+        other[order],
+        given[order],
+        sure[order],
+        meet[order],
+        n_classes[order],
+    )
 
 
 def label_classes(labels: LabelSets, tree: Tree, node: Int) -> Int:

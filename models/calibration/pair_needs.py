@@ -39,7 +39,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import betainc, betaincinv
 
-from models.answers.class_scores import ClassScores
+from models.answers.beside_tree import ClassScores
 from models.arrays import Float, Int, Mask
 from models.calibration.calibration import probability_blocks
 from models.calibration.climbing import ClassTree, Rows

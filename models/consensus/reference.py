@@ -8,12 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Float, Int
-from models.consensus.clusters import Clusters, ordered
+from models.consensus.clusters import Clusters, ordered, random_keys, set_hashes
 from models.consensus.items import Items
 from models.consensus.loops import transfer
 from models.consensus.options import Support
 from models.running.progress import Progress, silent
-from models.tree.sets import random_keys, set_hashes
 from models.tree.tree import Tree, sizes
 
 _AT_ONCE = 64

@@ -13,10 +13,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.arrays import Array, Float, Int, Mask
-from models.consensus.clusters import Clusters, ordered
+from models.consensus.clusters import Clusters, ordered, random_keys, set_hashes
 from models.consensus.loops import transfer
 from models.consensus.options import ENOUGH, Support
-from models.tree.sets import random_keys, set_hashes
 from models.tree.tree import Tree, sizes
 
 N_SPLITS = 100

@@ -1,6 +1,5 @@
-"""Words of documents as numbers; start with `tokens`.
+"""Words of documents as numbers; start with `words`.
 
-- `tokens`: the words of a text, stop words, stems.
-- `vocabulary`: which words count, and documents as numbers of words.
+- `words`: the words of a text, stop words, stems; which count, and documents as their numbers.
 - `counts`: how often words occur in documents, and near each other.
 """

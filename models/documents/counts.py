@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.documents.vocabulary import Tokens
+from models.documents.words import Tokens
 from models.running.progress import Progress, silent
 
 _BLOCK = 1 << 22

@@ -33,7 +33,7 @@ import numpy.typing as npt
 from models.arrays import Float, Int
 from models.inputs.rows import Rows
 from models.numerics.agglomeration import merged
-from models.tree.nested_cuts import nested_cuts
+from models.tree.cut import nested_cuts
 from models.tree.tree import Tree
 
 if TYPE_CHECKING:

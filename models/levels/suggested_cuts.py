@@ -33,7 +33,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Float, Int
-from models.tree.nested_cuts import nested_cuts
+from models.tree.cut import nested_cuts
 from models.tree.tree import Tree
 from models.tree.walk import greatest_heights
 

@@ -5,6 +5,6 @@ disc, and counts the nearest neighbours that a map keeps.
 
 - `options`: which map, and its terms.
 - `principal`: the leading principal components of many rows; the map `pca`.
-- `umap_layout`, `tsne_layout`: maps of neighbourhoods, by the libraries umap-learn and openTSNE.
+- `layouts`: maps of neighbourhoods, by the libraries umap-learn and openTSNE.
 - `selection`: the points within an outline, and the node that fits them best.
 """

@@ -26,10 +26,9 @@ from models.errors import UsageError
 from models.graphs.neighbours import nearest
 from models.inputs.checks import blocks, distinct, require_usable
 from models.inputs.rows import Rows
+from models.maps.layouts import tsne_positions, umap_positions
 from models.maps.options import MapTerms
 from models.maps.principal import components
-from models.maps.tsne_layout import tsne_positions
-from models.maps.umap_layout import umap_positions
 from models.numerics import poincare
 from models.numerics.distances import flat
 from models.running import memory, packages

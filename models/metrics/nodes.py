@@ -1,6 +1,6 @@
 """A report on every node of a tree: its purity, its largest class and its most typical points.
 
-Everything is counted from the leaves up along heavy paths (`loops.nodes`, `loops.exemplars`), at
+Everything is counted from the leaves up along heavy paths (`loops.nodes`, `loops.nodes`), at
 any depth and for any number of classes: O(N log N) time and O(N + n_nodes) memory for the classes.
 """
 
@@ -21,7 +21,7 @@ from models.metrics import flat
 from models.metrics.inputs import features_of
 from models.metrics.labels import classes_of
 from models.metrics.lca_order import LeafOrder
-from models.metrics.loops import exemplars, nodes
+from models.metrics.loops import nodes
 from models.running.progress import Progress, silent
 from models.tree.tree import Tree
 
@@ -74,7 +74,7 @@ def report_on_nodes(
     n_exemplars : largest number of exemplars of a node.
 
     Exemplars take O(N D log N) on a balanced tree and about as much on deep ones (see
-    `loops.exemplars`), and a copy of features that are neither float32 nor float64. Beyond
+    `loops.nodes`), and a copy of features that are neither float32 nor float64. Beyond
     `MOST_VALUES`, exemplars may be the nearest of some points instead of all, which gives a
     warning.
 
@@ -151,7 +151,7 @@ def _exemplars(
     chosen = np.empty((tree.n_nodes, n_exemplars), dtype=np.int64)
     heavy = nodes.heavy_children(tree.parent, start, end)
     rows = np.ascontiguousarray(features, dtype=np.float32 if narrow else np.float64)
-    n_unsure = exemplars.nearest(
+    n_unsure = nodes.nearest(
         *map(read_only, (tree.parent, heavy, start, end, order, rows)),
         max(POOL, 4 * n_exemplars),
         MOST_VALUES // (features.shape[1] + 16),

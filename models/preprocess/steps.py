@@ -19,8 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from models.arrays import Arrays, Float, Matrix
 from models.documents.counts import word_counts
-from models.documents.tokens import Stemming, StopWords, reader
-from models.documents.vocabulary import numbered, vocabulary
+from models.documents.words import Stemming, StopWords, numbered, reader, vocabulary
 from models.errors import UsageError
 from models.parameters import Whole
 

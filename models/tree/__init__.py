@@ -4,12 +4,12 @@ Start with `tree`, the frozen table of columns, and `build`, the ways to make on
 
 - Structure: `parents` (operations on the column of parents), `walk` (paths, ancestors, subtrees),
   `leaf_ranges` (the leaves under each node).
-- Cuts: `cut`, `clusters`, `nested_cuts` (all cuts from coarse to fine); `models.levels` has those
-  that stand out.
+- Cuts: `cut` (one, or all from coarse to fine), `clusters`; `models.levels` has those that stand
+  out.
 - Attributes of nodes: `labels`, `categories`, `cluster_names`, `features`, `search`,
   `named` (the node that a label means).
 - Pictures: `layout`, `window` (a part small enough to draw), `tangle` (two trees side by side).
-- Rows: `rows` (which row a leaf holds, by names; other rows), `sets` (rows as a number).
+- Rows: `rows` (which row a leaf holds, by names; other rows).
 - Formats: `nested` and `json_fields` (JSON), `newick`, `nexus`, `graphml`, `linkage`,
   `columns` (Arrow), `paths` (class paths).
 """

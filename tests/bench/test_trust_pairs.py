@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bench.trust_pairs import Ranked, by_means, pairs_tree, world
-from models.answers.class_scores import ClassScores
+from models.answers.beside_tree import ClassScores
 from models.calibration.calibration import probabilities
 from models.calibration.pair_needs import pair_needs
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from models.calibration.calibration import Calibration, NodeAnswers
     from models.calibration.fit import FittedCalibration
-    from models.calibration.label_errors import LabelErrors
+    from models.calibration.labels import LabelErrors
     from models.calibration.pair_needs import PairNeeds
 
 MOST_STEPS = 1000
@@ -89,8 +89,7 @@ def _calibrated(
     """
     from models.calibration.class_rows import class_scores
     from models.calibration.fit import fitted_calibration
-    from models.calibration.label_errors import label_errors
-    from models.calibration.labels import label_classes
+    from models.calibration.labels import label_classes, label_errors
     from models.calibration.pair_needs import pair_needs
 
     given_terms = options.model_dump(include=set(CalibrationTerms.model_fields), exclude_unset=True)

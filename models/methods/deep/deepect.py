@@ -38,7 +38,7 @@ iterations bounded (`python -m bench costs`).
 
 from __future__ import annotations
 
-from models.answers.node_pictures import NodePictures
+from models.answers.beside_tree import NodePictures
 from models.arrays import Array, Float
 from models.clusters.placing import bytes_of_logits
 from models.errors import UsageError

@@ -68,7 +68,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from models.answers.node_pictures import NodePictures
+from models.answers.beside_tree import NodePictures
 from models.arrays import Array, Float, Int
 from models.errors import UsageError
 from models.inputs.checks import require_distinct, require_squares, require_width

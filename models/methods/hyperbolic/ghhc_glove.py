@@ -197,7 +197,7 @@ def _documents(data: Data) -> list[str]:
 def _word_counts(documents: list[str], model: Model) -> sp.csr_array:
     """(n_documents, V) the count of each word of the model in each document."""
     from models.documents.counts import word_counts
-    from models.documents.vocabulary import numbered
+    from models.documents.words import numbered
 
     words = model.facts["vocabulary"]
     return word_counts(numbered(documents, words), len(words))

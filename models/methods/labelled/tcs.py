@@ -53,8 +53,7 @@ from models.arrays import Array, Float, Matrix
 from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Checkpoint, Paper, Run, Shapes
-from models.methods.labelled.choosing.choice import choose
-from models.methods.labelled.choosing.validation import Candidate, Learner
+from models.methods.labelled.choosing.validation import Candidate, Learner, choose
 from models.methods.labelled.densities import gamma as of_gamma
 from models.methods.labelled.densities import low_rank, vmf
 from models.methods.labelled.densities.minimum import Effort, LocalMinimum

@@ -35,8 +35,7 @@ from pydantic import Field
 
 from models.arrays import Float
 from models.method import Paper, Run, Shapes
-from models.methods.labelled.choosing.choice import choose
-from models.methods.labelled.choosing.validation import Candidate
+from models.methods.labelled.choosing.validation import Candidate, choose
 from models.methods.labelled.separability.nearest import Moments, Pairs, nearest
 from models.methods.labelled.supervision.inputs import DiscoveryParams
 from models.methods.labelled.supervision.known import KnownClusters

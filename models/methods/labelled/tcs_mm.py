@@ -32,10 +32,8 @@ from pydantic import Field
 from models.arrays import Float
 from models.errors import UsageError
 from models.method import Paper, Run, Shapes
-from models.methods.labelled.choosing.choice import choose
-from models.methods.labelled.choosing.validation import Candidate
-from models.methods.labelled.margin.clusterings import Clusterings, Plane
-from models.methods.labelled.margin.planes import MarginFit, separate
+from models.methods.labelled.choosing.validation import Candidate, choose
+from models.methods.labelled.margin.planes import Clusterings, MarginFit, Plane, separate
 from models.methods.labelled.supervision.inputs import DiscoveryParams
 from models.methods.labelled.supervision.known import KnownClusters
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from models.answers.class_scores import ClassScores, finite
+from models.answers.beside_tree import ClassScores, finite
 from models.answers.confusions import Confusions, ordered
 from models.arrays import Arrays, Float, Int, row_blocks
 from models.errors import UsageError

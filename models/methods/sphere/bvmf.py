@@ -80,8 +80,7 @@ from models.methods.sphere.bayes.occupied import occupied, with_credible_number
 from models.methods.sphere.bayes.predictive import predict
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.bayes.proportions import Dirichlet, ProportionsKind, Sticks
-from models.methods.sphere.bayes.stochastic import StochasticVariational
-from models.methods.sphere.bayes.variational import Posterior, Variational
+from models.methods.sphere.bayes.variational import Posterior, StochasticVariational, Variational
 from models.methods.sphere.gibbs.dirichlet_process import (
     MOST_KEPT,
     DirichletProcess,

@@ -169,7 +169,7 @@ class HVMF(SphereMethod[HVMFParams]):
         )
 
     def _fit(self, data: Data, params: HVMFParams, run: Run) -> Fitted:
-        from models.methods.sphere.nested.top_down import first_means
+        from models.methods.sphere.nested.hierarchy import first_means
 
         run.progress(0.0, "reading")
         points, hierarchy = UnitRows.of(data).held(), _requested(data, params).hierarchy()

@@ -37,7 +37,7 @@ import numpy as np
 import scipy.sparse as sp
 from pydantic import Field
 
-from models.answers.cluster_paths import ClusterPaths, TopFeatures
+from models.answers.beside_tree import ClusterPaths, TopFeatures
 from models.arrays import Array, Arrays, Float, Int, Mask, Matrix
 from models.clusters.choosing import MOST_CLUSTERS, Choice, Count, check_count
 from models.clusters.counts import check_held_out, held_out, term_names
@@ -84,7 +84,9 @@ from models.methods.sphere.mixture.runs import EACH, Restarts, bytes_beside
 from models.methods.sphere.time.periods import (
     MOST_PERIODS,
     Periods,
+    TimedRows,
     empty_period_warnings,
+    log_predictive_in_time,
     stamps_of,
 )
 from models.methods.sphere.time.step_concentration import (
@@ -93,7 +95,6 @@ from models.methods.sphere.time.step_concentration import (
     with_estimated_steps,
 )
 from models.methods.sphere.time.temporal import Temporal, TemporalPosterior
-from models.methods.sphere.time.timed_rows import TimedRows, log_predictive_in_time
 from models.numerics import bessel
 from models.numerics.sphere import unit
 from models.parameters import MaxIter, Params, Seed

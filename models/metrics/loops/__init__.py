@@ -5,5 +5,5 @@ Only what computes metrics imports them.
 - `trees`: over leaves and classes, and sums over subtrees.
 - `pairs`: over pairs of cells of two trees.
 - `triples`: over triples of points.
-- `nodes`, `exemplars`: up the heavy paths of a tree, for the report on nodes.
+- `nodes`: up the heavy paths of a tree, for the report on nodes.
 """

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from models.answers.class_scores import ClassScores, finite
+from models.answers.beside_tree import ClassScores, finite
 from models.arrays import Float, Int
 from models.calibration.calibration import Calibration
 from models.calibration.climbing import ClassTree

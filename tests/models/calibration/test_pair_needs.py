@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from models.answers.class_scores import ClassScores, finite
+from models.answers.beside_tree import ClassScores, finite
 from models.arrays import Float, Int
 from models.calibration.pair_needs import gains, interval, pair_needs, relearned
 from models.tree.build import from_parents

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from models.answers.class_scores import ClassScores
+from models.answers.beside_tree import ClassScores
 from models.arrays import Float
 from models.calibration import pair_needs
 from models.calibration.pair_needs import N_FOLDS, SHRINKAGE, relearned

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from models.documents import counts as counting
 from models.documents.counts import cooccurrences, word_counts
-from models.documents.tokens import reader, tokens
-from models.documents.vocabulary import numbered, vocabulary
+from models.documents.words import numbered, reader, tokens, vocabulary
 from models.errors import UsageError
 
 some_documents = st.lists(

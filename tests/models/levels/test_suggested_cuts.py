@@ -26,8 +26,7 @@ from models.levels.suggested_cuts import (
     usable,
 )
 from models.tree.build import from_merges, from_partition
-from models.tree.cut import cut
-from models.tree.nested_cuts import nested_cuts
+from models.tree.cut import cut, nested_cuts
 from models.tree.tree import Tree
 
 

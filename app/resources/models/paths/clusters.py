@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from app.http.problems import Refused
-from models.answers.cluster_paths import ClusterPaths
+from models.answers.beside_tree import ClusterPaths
 from models.arrays import Array
 from models.registry import method
 from workers.artifacts import results

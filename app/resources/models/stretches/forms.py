@@ -14,7 +14,7 @@ from app.http.picture_forms import picture_forms
 from app.http.problems import Refused
 from app.pictures.paper import Paper
 from app.resources.models.stretches.schemas import StretchedFeature, StretchesQuery
-from models.answers.stretches import FeatureStretches
+from models.answers.beside_tree import FeatureStretches
 from models.arrays import Float, Int
 from models.registry import method
 from workers.artifacts import results

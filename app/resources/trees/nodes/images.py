@@ -6,7 +6,7 @@ from app.http.dependencies import Service
 from app.http.problems import Refused
 from app.pictures.mosaic import mosaic
 from models import registry
-from models.answers.node_pictures import NodePictures
+from models.answers.beside_tree import NodePictures
 from workers.artifacts import results
 from workers.model import sibling
 

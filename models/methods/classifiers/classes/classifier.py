@@ -30,9 +30,8 @@ from models.method import Fitted, Method, Model, PredictionOptions, Predictions,
 from models.methods.classifiers.classes.answers import BLOCK, Link, Rule, answers, scores
 from models.methods.classifiers.classes.arrangement import Arrangement
 from models.methods.classifiers.classes.class_graph import ClassGraph
-from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.classes.class_tree import ClassTree, PathSums
 from models.methods.classifiers.classes.inputs import FLAT_INPUTS, ClassifierParams
-from models.methods.classifiers.classes.path_sums import PathSums
 from models.methods.classifiers.classes.problem import (
     Problem,
     arrangement_of,

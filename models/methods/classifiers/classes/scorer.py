@@ -12,8 +12,7 @@ import numpy as np
 
 from models.arrays import Array, Arrays, Float, Int, Matrix
 from models.methods.classifiers.classes.answers import Scored, scores
-from models.methods.classifiers.classes.class_tree import ClassTree
-from models.methods.classifiers.classes.path_sums import PathSums
+from models.methods.classifiers.classes.class_tree import ClassTree, PathSums
 from models.numerics.softmax import log_softmax
 
 

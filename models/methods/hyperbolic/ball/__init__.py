@@ -4,7 +4,7 @@
 - `scaling`, `pools`: features as points of the ball, and their neighbours.
 - `seeding`: the initial nodes.
 - `triples`, `expected_cost_torch`, `ranking_torch`, `noise`: what a step lowers.
-- `descent`, `training`, `checkpoint_arrays`: steps, their losses, rounds of steps, and checkpoints.
+- `descent`, `training`: steps, their losses, rounds of steps, and checkpoints.
 - `tree_cost`: the cost that rounds are compared by.
 - `all_reduce`, `process_group`, `follower_process`: several processes for each step.
 - `decoding`, `extraction`, `leaf_merges`: from nodes to a tree.

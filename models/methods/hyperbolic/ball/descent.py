@@ -12,6 +12,8 @@ Source: Monath et al. (2019), §4.1; Bécigneul and Ganea, "Riemannian Adaptive 
 (2019), algorithm 1, without carrying m along the geodesic: to first order it does not change.
 
 Cost: O(M D) a step; 'adam' stores M D + M values more.
+
+Arrays of a checkpoint by parts: the names of each part begin with its own prefix.
 """
 
 from __future__ import annotations
@@ -22,11 +24,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Array, Arrays
 from models.methods.hyperbolic.ball.effort import Optimizer
 from models.numerics import poincare
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+def prefixed(arrays: Arrays, prefix: str) -> dict[str, Array]:
+    """The arrays, under names that begin with `prefix`."""
+    return {prefix + name: array for name, array in arrays.items()}
+
+
+def unprefixed(arrays: Arrays, prefix: str) -> dict[str, Array]:
+    """The arrays whose names begin with `prefix`, under the remainder of their names."""
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
+
 
 _FIRST, _SECOND, _LEAST = 0.9, 0.999, 1e-8
 

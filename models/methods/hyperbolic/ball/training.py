@@ -57,8 +57,7 @@ from models.arrays import Arrays
 from models.method import Checkpoint
 from models.methods.hyperbolic.ball import decoding
 from models.methods.hyperbolic.ball.all_reduce import SINGLE, AllReduce
-from models.methods.hyperbolic.ball.checkpoint_arrays import prefixed, unprefixed
-from models.methods.hyperbolic.ball.descent import Descent
+from models.methods.hyperbolic.ball.descent import Descent, prefixed, unprefixed
 from models.methods.hyperbolic.ball.effort import BallEffort, BallObjective
 from models.methods.hyperbolic.ball.noise import NoiseStream
 from models.methods.hyperbolic.ball.tree_cost import TreeCost

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.documents.counts import cooccurrences
-from models.documents.vocabulary import numbered, vocabulary
+from models.documents.words import numbered, vocabulary
 from models.errors import UsageError
 from models.running.progress import Progress, subprogress
 

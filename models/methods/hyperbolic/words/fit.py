@@ -26,7 +26,7 @@ import scipy.sparse as sp
 from models.arrays import Array, Arrays, Int, Single
 from models.inputs.rows import ArrayRows
 from models.method import Checkpoint, Fitted, Model, Run
-from models.methods.hyperbolic.ball.checkpoint_arrays import prefixed, unprefixed
+from models.methods.hyperbolic.ball.descent import prefixed, unprefixed
 from models.methods.hyperbolic.ball.extraction import BallTree, extract, point_leaves
 from models.methods.hyperbolic.ball.fit import best_start, metrics_of, training_warnings
 from models.methods.hyperbolic.ball.leaf_merges import LeafMerges, leaf_merges, merge_warnings

@@ -7,6 +7,8 @@ more than the standard error of the difference, or nothing is done.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), §6.6, which tunes on a third of the
 classes; here each known cluster takes part in learning and in validation.
+
+One of several candidates by validation, or a cautious one where clusters are too few for it.
 """
 
 from __future__ import annotations
@@ -159,3 +161,41 @@ def _splits(n_clusters: int, n_splits: int, rng: np.random.Generator) -> list[tu
             held_out = np.sort(order[start : start + n_held_out])
             splits.append((np.setdiff1d(order, held_out), held_out))
     return splits[:n_splits]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """number : of the candidate. warnings, curves : what was chosen and why."""
+
+    number: int
+    warnings: tuple[str, ...]
+    curves: dict[str, list[tuple[int, float]]]
+
+
+def choose(
+    known: KnownClusters,
+    candidates: Sequence[Candidate],
+    cautious: int,
+    clusterer: Clusterer,
+    rng: np.random.Generator,
+    progress: Progress,
+    threads: int = 1,
+) -> Choice:
+    """The candidate that validation chooses; the first does nothing.
+
+    cautious : number of the candidate for fewer known clusters than `FEWEST`.
+    threads : see `validate`, also for the cost.
+    """
+    if known.n_clusters < FEWEST:
+        message = (
+            f"{known.n_clusters} known clusters are too few to validate on ({FEWEST} are needed), "
+            f"so the transformation was learned with {candidates[cautious].name}."
+        )
+        return Choice(cautious, (message,), {})
+    validated = validate(known, candidates, clusterer, rng, progress, threads)
+    means = validated.scores.mean(axis=1)
+    message = (
+        f"Chosen by validation on known clusters: {candidates[validated.best].name} (normalized "
+        f"mutual information {means[validated.best]:.3f}, {means[0]:.3f} without a transformation)."
+    )
+    return Choice(validated.best, (message,), {"validation_nmi": list(enumerate(means.tolist()))})

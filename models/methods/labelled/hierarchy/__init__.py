@@ -4,9 +4,8 @@ Start at `completion`.
 
 - `known_tree`: the labels on their hierarchy.
 - `tied_metrics`: a metric for each node, tied to its parent's, all learned at once.
-- `resemblance`: sizes and spreads of nodes of each level, as known ones show.
 - `new_nodes`: rows of no known leaf, nodes of Ward's tree over them that become new ones, and below
-  which node each lies, as known siblings tell.
+  which node each lies, as known siblings and levels show.
 - `completion`: new nodes, and all other rows at known leaves.
 - `placing`: new rows in the completed tree.
 - `validation`: metrics compared by known leaves that are held out.

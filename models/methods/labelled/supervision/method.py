@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from models.answers.stretches import FeatureStretches
+from models.answers.beside_tree import FeatureStretches
 from models.arrays import Array, Arrays, Float, Matrix
 from models.clusters.choosing import Choice, check_count, highest, lowest
 from models.clusters.counts import term_names

@@ -6,12 +6,14 @@ bound is raised by coordinate ascent (thesis 5.1): one pass gives lambda and its
 psi and gamma with q(kappa), and the priors by empirical Bayes are each set to their optimum, so the
 bound never falls except by rounding. E_q[mu_k] = A_D(gamma_k) psi_k (the thesis prints mu_k for
 psi_k), and the entropy of q(kappa) is added (printed: subtracted).
+
+Variational inference by batches of rows (`mixture.stochastic`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -22,6 +24,13 @@ from models.methods.sphere.bayes.proportions import Dirichlet, Proportions, Prop
 from models.methods.sphere.mixture.climb import Climb, alternating, climb, restored
 from models.methods.sphere.mixture.mixture import Constraints, Mixture, Spread, maximize
 from models.methods.sphere.mixture.passes import Passes, Sums
+from models.methods.sphere.mixture.stochastic import (
+    BatchClimb,
+    BatchState,
+    Steps,
+    StochasticAscent,
+    restored_by_batches,
+)
 from models.numerics import bessel
 from models.running.progress import Progress
 
@@ -227,3 +236,42 @@ def directions(
     gamma = np.sqrt(np.einsum("kd,kd->k", total, total))
     positive = gamma > 0
     return np.where(positive[:, None], total / np.where(positive, gamma, 1.0)[:, None], psi), gamma
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StochasticVariational(Variational):
+    """How a run of stochastic variational inference starts and climbs; `max_iter` counts epochs."""
+
+    steps: Steps
+
+    @classmethod
+    def of(cls, variational: Variational, steps: Steps) -> StochasticVariational:
+        """The same inference by batches; clusters are not merged."""
+        own = {field.name: getattr(variational, field.name) for field in fields(variational)}
+        return cls(**own, steps=steps)
+
+    def start(self, means: Float, sums: Sums, seed: int = 0) -> BatchClimb[Posterior]:
+        run = Variational.start(self, means, sums)
+        return BatchClimb(run.estimate, state=BatchState.start(sums, seed))
+
+    def restored(self, arrays: Arrays, prefix: str) -> Climb[Posterior] | None:
+        return restored_by_batches(self.read, arrays, prefix)
+
+    def climb(
+        self,
+        run: Climb[Posterior],
+        progress: Progress,
+        save: Callable[[Climb[Posterior]], None],
+    ) -> Climb[Posterior]:
+        assert isinstance(run, BatchClimb)
+        ascent = StochasticAscent[Posterior](
+            self.passes,
+            self.counted,
+            self.steps,
+            False,
+            self.max_iter,
+            self.tol,
+            update=self.updated,
+            cost=Posterior.divergence,
+        )
+        return ascent.climb(run, progress, save)

@@ -31,8 +31,7 @@ from models.arrays import Arrays, Float, Int, Int32, Single
 from models.graphs.neighbours import nearest
 from models.inputs.checks import distinct
 from models.methods.hyperbolic.ball import decoding
-from models.methods.hyperbolic.ball.checkpoint_arrays import prefixed, unprefixed
-from models.methods.hyperbolic.ball.descent import Descent
+from models.methods.hyperbolic.ball.descent import Descent, prefixed, unprefixed
 from models.methods.hyperbolic.ball.tree_cost import cost_of_choices
 from models.methods.hyperbolic.ball.triples import draw_triples
 from models.methods.tasks.regression.table import Problem

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from models.documents.counts import cooccurrences
-from models.documents.vocabulary import numbered, vocabulary
+from models.documents.words import numbered, vocabulary
 from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Checkpoint, Fitted

@@ -15,8 +15,7 @@ from models.methods.sphere.bayes.concentrations import Concentrations, by_grid
 from models.methods.sphere.bayes.merging import Merging
 from models.methods.sphere.bayes.priors import LEAST_SIGMA, Priors
 from models.methods.sphere.bayes.proportions import Dirichlet, Sticks
-from models.methods.sphere.bayes.stochastic import StochasticVariational
-from models.methods.sphere.bayes.variational import Posterior, Variational
+from models.methods.sphere.bayes.variational import Posterior, StochasticVariational, Variational
 from models.methods.sphere.gibbs.gibbs import Gibbs
 from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.passes import Passes, Sums

@@ -8,8 +8,7 @@ tree all classes, on a graph those of one colour. Then the inner nodes move. Sta
 - `newton`: the classes of a block by the logistic loss.
 - `row_model`: a model of a step by the few rows that matter.
 - `inner_nodes`: the inner nodes between the turns of the classes, moved by conjugate gradients
-  while the classes follow.
-- `pairs`: values of nodes at the columns that tell of them; `loops` are compiled.
+  while the classes follow; `loops` are compiled.
 - `sweeps`: the turns, what is kept between them, and the classifier at their end.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), §2.4.3 and §3.3.3. There odd and even

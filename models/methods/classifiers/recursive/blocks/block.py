@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from models.arrays import Arrays, Float, Int
+from models.methods.classifiers.classes.class_tree import PathSums
 from models.methods.classifiers.classes.compressed import CompressedRows
-from models.methods.classifiers.classes.path_sums import PathSums
 from models.methods.classifiers.classes.problem import Problem, has_constant
 from models.methods.classifiers.recursive import hinge, logistic
 from models.methods.classifiers.recursive.blocks import newton

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from models.methods.classifiers.classes.class_tree import PathSums
 from models.methods.classifiers.classes.compressed import CompressedRows
-from models.methods.classifiers.classes.path_sums import PathSums
-from models.methods.classifiers.recursive.blocks.inner_nodes import Search, moved
-from models.methods.classifiers.recursive.blocks.pairs import Pairs
+from models.methods.classifiers.recursive.blocks.inner_nodes import Pairs, Search, moved
 
 PARENT = np.array([-1, 0, 0, 1, 1, 2])
 N_COLUMNS = 7

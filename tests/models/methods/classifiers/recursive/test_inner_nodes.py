@@ -10,9 +10,8 @@ import scipy.sparse as sp
 from scipy.special import expit
 
 from models.method import Checkpoint
-from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.classes.class_tree import ClassTree, PathSums
 from models.methods.classifiers.classes.compressed import CompressedRows
-from models.methods.classifiers.classes.path_sums import PathSums
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive import logistic
 from models.methods.classifiers.recursive.blocks import newton

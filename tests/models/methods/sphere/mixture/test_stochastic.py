@@ -17,8 +17,7 @@ from models.errors import Cancelled
 from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
 from models.method import Checkpoint
-from models.methods.sphere.bayes.stochastic import StochasticVariational
-from models.methods.sphere.bayes.variational import Variational
+from models.methods.sphere.bayes.variational import StochasticVariational, Variational
 from models.methods.sphere.em.em import EM, StepwiseEM
 from models.methods.sphere.mixture import stochastic as module
 from models.methods.sphere.mixture.climb import Climb

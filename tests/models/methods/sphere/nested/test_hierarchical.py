@@ -21,8 +21,7 @@ from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.methods.sphere.nested.hierarchical import Hierarchical
-from models.methods.sphere.nested.hierarchy import Hierarchy
-from models.methods.sphere.nested.top_down import first_means, leaf_means
+from models.methods.sphere.nested.hierarchy import Hierarchy, first_means, leaf_means
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
 from models.running.progress import silent

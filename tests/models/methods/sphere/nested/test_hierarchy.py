@@ -8,8 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.methods.sphere.nested.hierarchy import Hierarchy, n_complete
-from models.methods.sphere.nested.top_down import first_means, leaf_means
+from models.methods.sphere.nested.hierarchy import Hierarchy, first_means, leaf_means, n_complete
 from models.numerics.sphere import draw_vmf, uniform
 from tests.models.methods.sphere.sphere_kit import random_hierarchy
 

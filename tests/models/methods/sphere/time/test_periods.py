@@ -13,8 +13,7 @@ from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Model
 from models.methods.sphere.mixture.rows import UnitRows
-from models.methods.sphere.time.periods import Periods, stamps_of
-from models.methods.sphere.time.timed_rows import TimedRows
+from models.methods.sphere.time.periods import Periods, TimedRows, stamps_of
 from models.numerics.sphere import uniform
 
 

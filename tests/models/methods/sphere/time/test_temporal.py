@@ -19,8 +19,8 @@ from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
+from models.methods.sphere.time.periods import TimedRows
 from models.methods.sphere.time.temporal import Temporal, WeightPaths
-from models.methods.sphere.time.timed_rows import TimedRows
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
 from models.running.progress import silent
