@@ -1,7 +1,7 @@
 """Errors that the methods raise.
 
 Three kinds cross the queue (see `workers.errors`): the user's, passing ones, ours. Everything here
-is the user's: the input, a parameter or the request cannot be used as it is. Whatever else escapes
+is the user's: the input, a parameter or the request cannot be used. Whatever else escapes
 a method is ours.
 """
 

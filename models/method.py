@@ -181,7 +181,7 @@ class Predictions:
 
     leaf : (n_rows,) node id of each row's leaf.
     start : (n_rows + 1,) row i's path is `node[start[i]:start[i + 1]]`, root first, leaf last; a
-        classifier's path may end above, where a confidence is asked for.
+        classifier's path may end above, where a confidence is requested.
     node, probability : (start[-1],) the path's nodes and their probabilities; the root's is 1.
     columns : further columns of rows, (n_rows,) each. `value`, a number, integer or `str` object,
         is the predicted target of a row.

@@ -3,7 +3,7 @@ distributions add (`models.plugins`).
 
 Folders below a family hold what its methods are made of and are not searched.
 
-A method's module is imported when the method is first asked for: a process that meets few methods
+A method's module is imported when the method is first requested: a process that meets few methods
 loads few. It must stay cheap (no torch, scikit-learn or scipy.optimize at the top), since the API
 process reads the catalogue.
 """

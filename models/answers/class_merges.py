@@ -21,7 +21,7 @@ from models.tree.tree import Tree
 
 @dataclass(frozen=True, slots=True)
 class Merges:
-    """The curve; step 0 is the tree as it is.
+    """The curve; step 0 is the tree without merges.
 
     node : (n_steps,) the node whose classes become one at each step; -1 at step 0.
     n_classes : (n_steps,) classes that remain. accuracy : (n_steps,) share of rows in the right

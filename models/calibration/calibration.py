@@ -77,7 +77,7 @@ class Calibration:
         return np.diff(self.start)
 
     def promised(self, alpha: float) -> Mask:
-        """(n_groups,) whether a group has a promise of its own that says more than the root."""
+        """(n_groups,) whether a group has its own promise that says more than the root."""
         if self.risk is not None:
             return np.ones(1, dtype=np.bool_)
         enough: Mask = self.n_rows_of_group >= fewest_rows(alpha)

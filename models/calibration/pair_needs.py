@@ -1,6 +1,6 @@
 """Pairs of classes, and of sibling subtrees, that more data would tell apart better.
 
-Of what is taken for something else, a part stays however many rows a model learns from, where
+A part of what is taken for something else stays however many rows a model learns from, where
 classes overlap by nature; the rest is error of the model, which shrinks as rows are added. Rows
 held out bound what stays in two ways:
 

@@ -3,6 +3,6 @@
 Start with `drift`: the two samples, the hypotheses at nodes, those selected under control
 of false discoveries (TreeBH), and the moves that are found.
 
-- `options`: what is asked for.
+- `options`: the request.
 - `shares`: exact tests and intervals of shares, for many 2 x 2 tables at once.
 """

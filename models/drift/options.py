@@ -1,4 +1,4 @@
-"""What a comparison of two samples is asked for."""
+"""The options of a comparison of two samples."""
 
 from __future__ import annotations
 

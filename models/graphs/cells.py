@@ -47,7 +47,7 @@ PER_CELL = 20
 """Rows of the sample for each cell."""
 
 SPARE = 4
-"""Neighbours measured beyond those asked for, since half precision may confuse their order."""
+"""Neighbours measured beyond the requested ones, since half precision may confuse their order."""
 
 TOP = 2.0**13
 """Magnitude of the largest value among the rows in cells: half precision ends at 2^16."""

@@ -1,6 +1,6 @@
 """The points of a fit that are nearest to new rows, by any of the metrics.
 
-scikit-learn finds a few more candidates than are asked for, by a search tree in few dimensions and
+scikit-learn finds a few more candidates than are requested, by a search tree in few dimensions and
 else by comparing all pairs. Their distances are then measured from differences, in float64: the
 nearest to a row that is a point of the fit is this point itself, or one that coincides with it.
 
@@ -28,7 +28,7 @@ from models.numerics.distances import FLAT, DistanceMetric, flat, refuse_distanc
 from models.tree.tree import Tree
 
 SPARE = 7
-"""Candidates beyond those asked for, in case rounding changes which are nearest."""
+"""Candidates beyond the requested ones, in case rounding changes which are nearest."""
 
 
 class PointSearch:

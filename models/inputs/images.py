@@ -60,7 +60,7 @@ def size_of(shape: Sequence[int], image_shape: Sequence[int] | None) -> ImageSiz
 
 
 def as_matrix(value: V) -> V | Array:
-    """Images as a matrix with one in each row, not copied; anything else as it is."""
+    """Images as a matrix with one in each row, not copied; anything else unchanged."""
     if isinstance(value, np.ndarray) and value.ndim > 2:
         return value.reshape(len(value), -1)
     return value

@@ -36,7 +36,7 @@ class ItemColumn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemTable:
-    """columns : at least one, each with a name of its own."""
+    """columns : at least one, under distinct names."""
 
     columns: tuple[ItemColumn, ...]
 

@@ -24,7 +24,7 @@ MOST = 20
 class Groups:
     """Statements about `n_rows` rows.
 
-    row, group : (n,) the row is in the group, said once; a group has at least one row.
+    row, group : (n,) the row is in the group, each pair once; a group has at least one row.
     name : (n_groups,) places in `names`, -1 for a group without a name.
     names : distinct.
     apart : (m, 2) groups that are of different clusters; a group is never apart from itself.
@@ -62,7 +62,7 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """code : (n_rows,) the cluster of each row, -1 where nothing is said.
+    """code : (n_rows,) the cluster of each row, -1 where none is known.
 
     names : of the clusters: given ones first, in their order, then 'cluster 1', ... by first row.
     n_named : clusters with a given name.
@@ -82,12 +82,12 @@ def known(groups: Groups) -> Known:
     named = groups.name >= 0
     cluster[of_group[named]] = np.searchsorted(present, groups.name[named])
     unnamed = np.setdiff1d(of_group, of_group[named])
-    said = component[: groups.n_rows]
-    rows = np.flatnonzero(np.isin(said, unnamed))
-    first = np.unique(said[rows], return_index=True)
+    stated = component[: groups.n_rows]
+    rows = np.flatnonzero(np.isin(stated, unnamed))
+    first = np.unique(stated[rows], return_index=True)
     cluster[first[0][np.argsort(first[1])]] = present.size + np.arange(first[0].size)
     names = [groups.names[place] for place in present.tolist()]
-    return Known(cluster[said], [*names, *_free_names(names, first[0].size)], int(present.size))
+    return Known(cluster[stated], [*names, *_free_names(names, first[0].size)], int(present.size))
 
 
 def contradictions(groups: Groups, most: int = MOST) -> tuple[int, list[Contradiction]]:

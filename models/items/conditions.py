@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_CONDITIONS = 8
-"""The most conditions that are asked at once."""
+"""The most conditions of one request."""
 
 _TAKES = {
     "number": "`low` and `high`, numbers",
@@ -99,7 +99,7 @@ def _between(values: pa.Array, low: object, high: object) -> Mask:
 
 
 def _of_text(column: ItemColumn, condition: Condition) -> Mask:
-    """Of a category its texts are looked at, each once."""
+    """The texts of a category are looked at, each once."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -3,6 +3,6 @@
 Start with `evidence`: what there is to say of nodes, by labels, terms, central items or features.
 
 - `by_input`: nodes named in the same job, by an input.
-- `options`: what is asked for.
+- `options`: the request.
 - `evidence`: what is found for each node, and the name that it makes.
 """

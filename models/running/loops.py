@@ -19,7 +19,7 @@ def watched(begins: Callable[[Any], object]) -> Iterator[None]:
     class Watcher(event.Listener):
         def on_start(self, event: Any) -> None:
             function = event.data["dispatcher"]
-            # Numba compiles functions of its own within ours.
+            # Numba compiles its own functions within ours.
             if not function.py_func.__module__.startswith("numba."):
                 begins(function)
 

@@ -17,7 +17,7 @@ from models.tree.tree import Tree, sizes
 
 def numbered(tree: Tree) -> Tree:
     """The tree with its rows in the order of the leaves' names, if there is one row per leaf and
-    the names are the numbers 0 to n_points - 1; else the tree as it is. O(n_points).
+    the names are the numbers 0 to n_points - 1; else the tree unchanged. O(n_points).
     """
     if not _one_row_per_leaf(tree):
         return tree

@@ -20,7 +20,7 @@ def insert(items, parent, size, filled, touched, node):
     items : (m,) the items of the cluster, 1 < m < n_items.
     parent, size : (n_nodes,) of the tree, changed in place.
     filled : (n_nodes,) zeros, and zeros again at the end. touched : (n_nodes,) scratch.
-    O(m), since every full node has an item of its own or two full children.
+    O(m), since every full node has its own item or two full children.
     """
     n_touched = 0
     top = -1

@@ -4,7 +4,7 @@ its log partition function that falls apart into classes.
 The objective is half the sum of squared weights plus C times the negative log-likelihood of a
 softmax over all classes (OPT 1 with lambda = 1 / C, times C). `bound` says how it is minimised:
 
-- 'log-concavity': with a shift for each row, every class has a problem of its own, which is solved
+- 'log-concavity': with a shift for each row, every class has a separate problem, which is solved
   by Newton's method; shifts and weights take turns (OPT 2, algorithm 2). The optimum is that of the
   softmax. Scores of a block of classes are all that is ever held besides weights and a few values
   a row.

@@ -278,8 +278,8 @@ def effort_of(params: TreeVAEParams, n_points: int) -> GrowthEffort:
     per_pass = max(1, n_points // params.batch_size)
     auto = min(max(math.ceil(STEPS / per_pass), LIMITS[0]), LIMITS[1])
     epochs, growth_epochs, tuning_epochs = (
-        auto if asked == "auto" else asked
-        for asked in (params.epochs, params.growth_epochs, params.tuning_epochs)
+        auto if requested == "auto" else requested
+        for requested in (params.epochs, params.growth_epochs, params.tuning_epochs)
     )
     return GrowthEffort(
         n_clusters=params.n_clusters,
@@ -373,7 +373,7 @@ def _placed(model: Model, data: Data) -> Placed:
 def _leaf_warnings(
     n_leaves: int, grown: GrownNetwork, data: Data, params: TreeVAEParams
 ) -> tuple[str, ...]:
-    """Warnings if leaves were pruned, or fewer than asked for."""
+    """Warnings if leaves were pruned, or fewer than requested."""
     warnings = []
     if grown.n_pruned:
         warnings.append(

@@ -25,7 +25,7 @@ BLOCK_VALUES = 1 << 25
 LEAST_CURVATURE = 3e-3
 """Rows of less curvature count in the diagonal of a block only."""
 ROUNDING = 1e-10
-"""Of the curvature of all classes: what the products leave in directions that have none."""
+"""The share of the curvature of all classes that products leave in directions without any."""
 STEPS = 5
 """Newton's steps at given precisions, at most."""
 NEAR = 0.01

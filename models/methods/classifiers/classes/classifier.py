@@ -53,7 +53,7 @@ from models.running.progress import Progress, subprogress
 from models.tree.tree import Tree, sizes
 
 DEVIATIONS = 1.959963984540054
-"""Of a normal distribution, within which 95% lie."""
+"""Standard deviations of a normal distribution within which 95% lie."""
 
 
 def intervals(features: Matrix, weights: Array, covariance: Array, rule: Rule) -> Arrays:

@@ -2,7 +2,7 @@
 probabilities, and where a row's labels end.
 
 Rows are cut into folds; a classifier is trained without each fold in turn and answers for it. The
-folds' tallies add up, so each pair of a fold and a C is a piece of work of its own.
+folds' tallies add up, so each pair of a fold and a C is a separate piece of work.
 
 Source: the grid and the five folds are those of Gopal, "Large-scale Structured Learning" (2014),
 §2.6.2 and §3.4.2. A slope of scores before the link is Platt's scaling without an offset, on a

@@ -173,7 +173,7 @@ class BlockElimination:
 
 
 class DiagonalElimination:
-    """As `BlockElimination` for a diagonal H: each column is a system of its own.
+    """As `BlockElimination` for a diagonal H: each column is a separate system.
 
     diagonals : (n_classes, n_columns), not negative. O(n_nodes D).
     """

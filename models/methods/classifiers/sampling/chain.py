@@ -81,7 +81,7 @@ def _split(draws: Float) -> Float:
 
 
 LENGTH = 1.5
-"""Of a trajectory, in standard deviations: about a quarter of a period."""
+"""The length of a trajectory, in standard deviations: about a quarter of a period."""
 
 MOST_STEPS = 128
 TARGET = 0.8

@@ -1,7 +1,7 @@
 """Upper bounds of the log partition function that fall apart into classes.
 
 log sum_k exp(s_k) <= a + offset + sum_k cell(s_k - a), for every shift a of the row. With shifts
-given, each class has an objective of its own; with weights given, the tightest shift of a row is
+given, each class has a separate objective; with weights given, the tightest shift of a row is
 found for itself. Both bounds are convex in weights and shifts together, and neither changes if a
 vector v is added to all weights and v.x_i to the shift of each row.
 

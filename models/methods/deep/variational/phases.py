@@ -2,7 +2,7 @@
 
 A phase is a number of passes over rows in batches, with steps of Adam down the negative bound. The
 weight of the divergences rises linearly from 0 over its first passes (annealing); the length of
-steps falls over all its passes by half a cosine. Each pass draws from a generator of its own, so
+steps falls over all its passes by half a cosine. Each pass draws from its own generator, so
 that a fit that resumes goes on as it would have.
 
 In the phase of a split only the networks that it adds are trained: the rest is frozen, its batch

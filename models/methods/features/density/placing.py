@@ -1,7 +1,7 @@
 """New rows in the clusters of HDBSCAN, as `approximate_predict` of the library hdbscan places
 them.
 
-The tree stays as it is. A new row x joins the point y of the fit with the smallest mutual
+The tree stays unchanged. A new row x joins the point y of the fit with the smallest mutual
 reachability distance max(core(y), core(x), d(x, y)) among its 2 `min_samples` nearest points. core
 of x is its distance to the nearest point but `min_samples`, that of y to the `min_samples`-th
 nearest point, y itself being the first. The density of x is 1 / that distance. x stays in the

@@ -9,7 +9,7 @@ height 0, and a node lower than one below it takes that one's height.
 A group of more than `MOST` points is not merged: its points become siblings.
 
 The paper stops at the groups; this is the extraction trick of its §4.2, where each point gets a
-leaf of its own below the node that it selected, with a binary tree in place of a star.
+separate leaf below the node that it selected, with a binary tree in place of a star.
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
 Trees in Hyperbolic Space" (2019), §4.2.

@@ -76,7 +76,7 @@ class Clusterings:
     def worst(
         self, transformation: Float, metric: Float, n_runs: int, rng: np.random.Generator
     ) -> Plane:
-        """Of the clusterings that runs of k-means find, the one that lacks most.
+        """The clustering that lacks most, of all that runs of k-means find.
 
         transformation : (r, D) L, L'L = metric. The runs start at k-means++ seeds. What they find
         is a good clustering of the transformed rows, but none is sure to be the best, nor does

@@ -27,7 +27,7 @@ LEAST_CURVATURE = 1e-6
 """In shares of the largest so far: where the loss is flat, steps would grow without end."""
 
 LOOKS = 10
-"""Steps between looks at the bound, which takes a gradient of its own."""
+"""Steps between looks at the bound, which takes a further gradient."""
 
 NEAR = 10.0
 """A step that lowers the objective by less than this many times `tol` is followed by a look."""

@@ -45,7 +45,7 @@ def class_masses(
     """(len(filled), len(wanted)) sums of the probabilities of the classes `wanted`.
 
     They are taken over the rows in [start, stop) of each class of `filled`, in float64. One read
-    of the rows. Each thread fills a table of its own, so at most `TABLE_BYTES` of them work, but
+    of the rows. Each thread fills its own table, so at most `TABLE_BYTES` of them work, but
     one always does.
     """
     n_classes = source.shape[1]

@@ -1,4 +1,4 @@
-"""Logistic regressions of many classes at once, each drawn to a centre of its own.
+"""Logistic regressions of many classes at once, each drawn to its own centre.
 
 Class k minimises s_k |w - c_k|^2 / 2 plus C times its logistic loss. Classes take Newton steps
 together, so that each product with the design serves all of them, but have steps, conjugate
