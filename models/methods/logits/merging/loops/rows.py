@@ -18,8 +18,9 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
-from models.simd import loops as simd
-from models.simd.loops import LANES, RANKED
+from models.simd.loops import numbers
+from models.simd.loops import rows as simd
+from models.simd.loops.rows import LANES, RANKED
 
 LEAST = np.float32(1e-26)
 """A lower weight is not trusted: later terms may have underflowed.
@@ -74,7 +75,7 @@ def _exp64(x):
         + r4 * ((_C4 + r * _C5) + r2 * (_C6 + r * _C7))
         + r4 * r4 * ((_C8 + r * _C9) + r2 * ((_C10 + r * _C11) + r2 * _C12))
     )
-    e = p * simd.from_bits((np.int64(k) + 1023) << 52)
+    e = p * np.int64((np.int64(k) + 1023) << 52).view(np.float64)
     return e if x >= -708.0 else 0.0
 
 
@@ -126,7 +127,7 @@ def _bound(top, wanted):
         middle = top.dtype.type(0.5 * bound + 0.5 * high)
         if not bound < middle:
             break
-        n = simd.n_bits(simd.reaching(top, _U(0), middle))
+        n = numbers.n_bits(simd.reaching(top, _U(0), middle))
         if n >= wanted:
             bound = middle
             if n <= wanted + 3:
@@ -170,7 +171,7 @@ def _candidates(x, wanted, lowest, room):
         if n > _U(_MANY):
             break
         while left != 0:
-            found[n] = w * _U(LANES) + simd.lowest_bit(left)
+            found[n] = w * _U(LANES) + numbers.lowest_bit(left)
             n += _U(1)
             left &= left - np.uint64(1)
     if n > _U(_MANY):
@@ -408,12 +409,12 @@ def _list_groups(y, lowest, scale, slot, order, start, place, room, e, listed, w
     return _sum_all(e) if n > _U(0) else 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=_CONTRACT)
+@njit(cache=True, nogil=True)
 def _weights(x, base, scale, e):
     """exp((x - base) scale) of every class at or below `base`, float32."""
     factor = x.dtype.type(scale * _LOG2E)
     for j in range(x.size):
-        e[j] = simd.exp2(_F((x[j] - base) * factor))
+        e[j] = numbers.exp2(_F((x[j] - base) * factor))
 
 
 @njit(cache=True, nogil=True, fastmath=_SUMS)
@@ -456,7 +457,7 @@ def _first(x, bound):
     for start in range(_U(0), _U(x.size), _U(LANES)):
         bits = simd.reaching(x, start, bound)
         if bits != 0:
-            return np.int64(start + simd.lowest_bit(bits))
+            return np.int64(start + numbers.lowest_bit(bits))
     return -1
 
 

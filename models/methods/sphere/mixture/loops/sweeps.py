@@ -10,12 +10,11 @@ import math
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic, overload
+from numba.extending import overload
 
 from models.methods.sphere.mixture.loops.constants import log_constant
+from models.simd.loops.numbers import larger
 
 BLOCK = 256
 """Rows that `assign` multiplies at a time."""
@@ -23,35 +22,9 @@ BLOCK = 256
 STRETCH = 2048
 """Rows that it sums in their own precision, a multiple of `BLOCK`."""
 
-_BITS = {types.int32: types.float32, types.int64: types.float64}
-_LARGER = {types.float32: "llvm.maxnum.f32", types.float64: "llvm.maxnum.f64"}
 _SINGLE, _DOUBLE = np.float32, np.float64
 _CONTRACT = {"contract", "nnan", "ninf", "nsz"}
 """Without reordering, by which an exponential would lose its precision."""
-
-
-@intrinsic
-def _from_bits(typing_context, bits):
-    """The floating point number of these bits."""
-    real = _BITS[bits]
-
-    def generate(context, builder, signature, arguments):
-        return builder.bitcast(arguments[0], context.get_value_type(real))
-
-    return real(bits), generate
-
-
-@intrinsic
-def _larger(typing_context, one, other):
-    """The larger of two finite numbers; unlike `max` it lets a loop be vectorized."""
-
-    def generate(context, builder, signature, arguments):
-        real = arguments[0].type
-        kind = ir.FunctionType(real, [real, real])
-        named = cgutils.get_or_insert_function(builder.module, kind, _LARGER[one])
-        return builder.call(named, arguments, fastmath=("fast",))
-
-    return one(one, one), generate
 
 
 @njit(cache=True, nogil=True, fastmath=_CONTRACT)
@@ -66,7 +39,7 @@ def _single(x):
     p = p * r + _SINGLE(1.6666665459e-1)
     p = p * r + _SINGLE(5.0000001201e-1)
     p = (p * (r * r) + r) + _SINGLE(1.0)
-    scale = _from_bits(np.int32((np.int64(np.int32(n)) + 127) << 23))
+    scale = np.int32((np.int64(np.int32(n)) + 127) << 23).view(np.float32)
     return p * scale if x > _SINGLE(-87.0) else _SINGLE(0.0)
 
 
@@ -88,7 +61,7 @@ def _double(x):
     p = p * r + 1.0 / 6.0
     p = p * r + 0.5
     p = (p * (r * r) + r) + 1.0
-    scale = _from_bits((np.int64(n) + 1023) << 52)
+    scale = np.int64((np.int64(n) + 1023) << 52).view(np.float64)
     return p * scale if x > -708.0 else 0.0
 
 
@@ -122,7 +95,7 @@ def posteriors(joint, offsets, counted, size, evidence):
         for k in range(n_clusters):
             value = row[k] + offsets[k]
             row[k] = value
-            high = _larger(high, value)
+            high = larger(high, value)
         total = high - high
         for k in range(n_clusters):
             value = exponential(row[k] - high)
@@ -158,7 +131,7 @@ def assign(rows, weights, offsets, counted, evidence, size, total):
                     row[k] += offsets[k]
             high = row[0]
             for k in range(n_clusters):
-                high = _larger(high, row[k])
+                high = larger(high, row[k])
             # This vectorizes, which a search that may stop does not.
             first = none
             for k in range(none):
