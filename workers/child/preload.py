@@ -26,6 +26,7 @@ from pathlib import Path
 from types import ModuleType
 
 import models.metrics
+import models.simd.switch
 import workers.formats
 import workers.kinds
 from models import compiled
@@ -143,7 +144,8 @@ _SECRET = ("UMBEL_", "AWS_", "OTEL_")
 """Prefixes of variables that jobs do not need: addresses and credentials of Redis, the store and
 the collector of traces.
 
-A job that prints or forwards its environment reveals none of them.
+A job that prints or forwards its environment reveals none of them. `models.simd.switch` has read its
+variable by then.
 """
 
 
