@@ -144,8 +144,8 @@ _SECRET = ("UMBEL_", "AWS_", "OTEL_")
 """Prefixes of variables that jobs do not need: addresses and credentials of Redis, the store and
 the collector of traces.
 
-A job that prints or forwards its environment reveals none of them. `models.simd.switch` has read its
-variable by then.
+A job that prints or forwards its environment reveals none of them. `models.simd.switch` has read
+its variable by then.
 """
 
 

@@ -47,9 +47,7 @@ def test_whole_fits_have_the_same_bits_on_plain_loops(tmp_path: Path) -> None:
     for name in folders:
         assert str(plain[name]) == str(Path(str(vectors[name])) / "plain-loops")
     different = [
-        name
-        for name in vectors.keys() - {*used, *folders}
-        if not same(vectors[name], plain[name])
+        name for name in vectors.keys() - {*used, *folders} if not same(vectors[name], plain[name])
     ]
     assert not different
 
