@@ -1,8 +1,4 @@
-"""The roles of inputs: one table, from which everything else takes what it needs to know of a role.
-
-A role that is not in the table, such as `base`, takes no file. Which roles a method takes, and
-whether it needs them, is in the method's `inputs` (`models.method.Input`).
-"""
+"""The roles of inputs: one record each, the one place that says what a role takes."""
 
 from __future__ import annotations
 
@@ -10,102 +6,77 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Want: TypeAlias = Literal["matrix", "column", "labels", "paths", "edges", "table"]
-"""What a file is read as, if it can be read in several ways: "labels" is a column whose rows may
-have several values or none, "paths" the same or a list of class paths, "edges" a matrix of numbers
-or pairs of text, "table" columns of any kinds under their names."""
-
-Form: TypeAlias = Literal["matrix", "column", "table"]
-"""Rows of one length, one value per row, or columns of any kinds under their names."""
-
-_FORM: dict[Want, Form] = {
-    "matrix": "matrix",
-    "edges": "matrix",
-    "column": "column",
-    "labels": "column",
-    "paths": "column",
-    "table": "table",
-}
+"""matrix : rows of one length. column : one value per row. labels : a column in which a row may
+have several labels or none. paths : class paths, a hierarchy. edges : a matrix, or pairs of text.
+table : columns of any kinds under their names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What the values of one input are.
+    """What an input of this name takes; `wants` is None for a role that takes no array.
 
-    whole : a matrix of integers; written as floats, they are taken as integers.
-    real : a column of numbers, not only integers.
-    text : a column of text: a number is taken as written.
-    images : whether some methods also take an array of images, of three or four dimensions.
-    per : what has a row or a value each: a point, a column of another input, or two points, "pair"
-        for a row and a column of each point and "link" for two row numbers in each row; None for
-        anything else.
-    noisy : whether the values are measured, so that noise may be added to them.
-    names : the role that names its columns, where rows of it can be shown as features.
-    evaluates : whether a tree is evaluated against it: "truth" is known of the points, "points" are
-        the points themselves.
+    whole : integers; what is written as floats is taken as integers. real : numbers, not only
+    integers. text : a number is taken as written. images : also an array of three or four
+    dimensions, where a method takes them. square : a row and a column for each point. links : pairs
+    of row numbers. noisy : noise may be added to it. measured : metrics use it, as the truth.
     """
 
     name: str
-    wants: Want
+    wants: Want | None = None
     whole: bool = False
     real: bool = False
     text: bool = False
     images: bool = False
-    per: Literal["point", "column", "pair", "link"] | None = "point"
+    square: bool = False
+    links: bool = False
     noisy: bool = False
-    names: str | None = None
-    evaluates: Literal["truth", "points"] | None = None
+    measured: bool = False
 
     @property
-    def form(self) -> Form:
-        """A row of the column of `labels` or `hierarchy` may have several values or none, and
-        `graph`, a matrix, may be pairs of text."""
-        return _FORM[self.wants]
+    def column(self) -> bool:
+        """Whether it takes one value per row, or for labels and paths several or none."""
+        return self.wants in ("column", "labels", "paths")
+
+    @property
+    def table(self) -> bool:
+        return self.wants == "table"
+
+    @property
+    def tree(self) -> bool:
+        """Whether it takes a tree, or what a tree is made of."""
+        return self.wants == "paths"
 
     @property
     def by_role(self) -> bool:
         """Whether it takes what is neither a plain matrix nor a plain column."""
-        return self.wants not in ("matrix", "column")
+        return self.wants in ("labels", "paths", "edges", "table")
 
 
 ROLES = {
     role.name: role
     for role in (
-        Role("labels", "labels", evaluates="truth"),
-        Role(
-            "features",
-            "matrix",
-            images=True,
-            noisy=True,
-            names="feature_names",
-            evaluates="points",
-        ),
-        Role("documents", "column", text=True, names="feature_names"),
-        Role("logits", "matrix", noisy=True, names="names"),
+        Role("features", "matrix", images=True, noisy=True),
+        Role("logits", "matrix", noisy=True),
         Role("top_classes", "matrix", whole=True),
-        Role("distances", "matrix", per="pair", evaluates="points"),
-        Role("similarity", "matrix", per="pair", evaluates="points"),
-        Role("graph", "edges", per="pair"),
-        Role("hierarchy", "paths", per=None, evaluates="truth"),
-        Role("must_link", "matrix", per="link"),
-        Role("cannot_link", "matrix", per="link"),
-        Role("costs", "matrix", per=None),
+        Role("distances", "matrix", square=True),
+        Role("similarity", "matrix", square=True),
+        Role("costs", "matrix"),
+        Role("graph", "edges", square=True),
+        Role("must_link", "matrix", links=True),
+        Role("cannot_link", "matrix", links=True),
+        Role("labels", "labels", measured=True),
+        Role("hierarchy", "paths", measured=True),
         Role("names", "column", text=True),
-        Role("feature_names", "column", text=True, per="column"),
+        Role("feature_names", "column", text=True),
         Role("tasks", "column"),
-        Role("timestamps", "column", real=True),
         Role("targets", "column", real=True),
+        Role("timestamps", "column", real=True),
+        Role("documents", "column", text=True),
         Role("items", "table"),
     )
 }
-"""By name. Where several inputs could be meant, the first one is."""
-
-EVALUATED = tuple(role.name for role in ROLES.values() if role.evaluates)
-"""Inputs against which a tree is evaluated."""
-TRUTH = tuple(role.name for role in ROLES.values() if role.evaluates == "truth")
-"""What is known of the points, against which any tree of them is evaluated."""
 
 
-def form_of(name: str | None) -> Form | None:
-    """The form of a role's values; None for what takes no file."""
-    role = ROLES.get(name or "")
-    return role.form if role else None
+def role_of(name: str) -> Role:
+    """The role of this name; for a name that is none, one that takes nothing."""
+    return ROLES.get(name) or Role(name)
