@@ -83,7 +83,7 @@ class Settings(WorkerSettings):
 
     max_upload_bytes: int = Field(8 << 30, ge=1, description="Largest dataset in one request.")
     max_dataset_bytes: int = Field(
-        256 << 30, ge=1, description="Largest dataset uploaded in parts."
+        256 << 30, ge=1, description="Largest dataset uploaded in parts, at most 10,000 of them."
     )
     upload_keep_s: float = Field(
         7 * 24 * 3600.0, gt=0, description="An upload that gets no part for this long is removed."

@@ -1,4 +1,6 @@
-"""Columns: a value for each row, all integers, all numbers or all text.
+"""Values of columns, checked: one for each row, all integers, all numbers or all text.
+
+What an input's columns mean is in `roles`.
 
 `row`, where it is taken, gives the row of each value for errors; None: value i stands in row i.
 """
