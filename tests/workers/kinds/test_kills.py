@@ -61,16 +61,17 @@ class Killing:
 
     def submit(self, kind: str) -> str:
         """The id of a job of this kind, which waits for its turn alone."""
+        earlier = set(self._sent)
         post = post_of(self.client, kind, self.tree, self.model)
-        while self._sent:
-            self.run(self._sent.pop())
+        for job in set(self._sent) - earlier:
+            self.run(job)
         return self.sent(post)
 
     def sent(self, post: Post) -> str:
+        earlier = set(self._sent)
         answer = post.send(self.client, {}, Prefer="wait=0")
         assert answer.status_code in (201, 202), answer.text
-        (job,) = self._sent
-        self._sent.clear()
+        (job,) = set(self._sent) - earlier
         return job
 
     def run(self, job: str) -> None:
@@ -141,7 +142,7 @@ def killing(tmp_path_factory: pytest.TempPathFactory, pool: ChildPool) -> Iterat
     folder, sent = tmp_path_factory.mktemp("killing"), list[str]()
     app = create_app(make_settings(server, folder), lambda queue, job: sent.append(job))
     with TestClient(app, base_url="http://127.0.0.1:8000", client=("127.0.0.1", 50000)) as client:
-        worker = SingleWorker(folder, server, pool, max_attempts=ATTEMPTS)
+        worker = SingleWorker(folder, server, pool, lease_s=60.0, max_attempts=ATTEMPTS)
         yield Killing(client, worker, sent)
     server.stop()
 
