@@ -31,35 +31,6 @@ def _distinct(tags: list[str]) -> list[str]:
 
 
 Tag = Annotated[str, Field(min_length=1, max_length=LONGEST_TAG), AfterValidator(_plain)]
-NameFilter = Annotated[
-    str | None,
-    Query(max_length=LONGEST_NAME, description="Only those with exactly this name."),
-]
-TagFilter = Annotated[
-    tuple[Tag, ...],
-    Query(
-        alias="tag",
-        max_length=MOST_TAGS,
-        description="Only those with this tag; several times: with all of the tags.",
-    ),
-]
-SearchFilter = Annotated[
-    str | None,
-    Query(
-        alias="q",
-        max_length=200,
-        description="Only those that have each of these words, in any case and anywhere, in their "
-        "name, description, tags, id or method.",
-    ),
-]
-"""Filters of lists. Name and words are looked for in a bounded number of entries for each page, so
-that a page may have fewer items than `limit`, even none, and a `next_cursor`."""
-
-
-def words_of(search: str | None) -> tuple[str, ...]:
-    """The words of a `SearchFilter`, as `workers.model.mentions` takes them."""
-    return tuple((search or "").casefold().split())
-
 
 EXAMPLE: dict[str, Any] = {"name": "flowers, final", "tags": ["thesis", "final"]}
 

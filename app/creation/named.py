@@ -4,21 +4,20 @@ of their own."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
-from app.creation.annotation_schemas import NameFilter, SearchFilter, TagFilter, words_of
 from app.creation.creation import OF_TREE, Endpoint, mount_create
+from app.creation.lists import Filters, ReadPage, mount_list
 from app.creation.named_schemas import NamedJobBody
 from app.http.dependencies import Service, ServiceDep, Tenant, checked, is_id
 from app.http.etags import IfMatch, answer, body_etag, etag_of, require_match
 from app.http.forms import Form, respond
-from app.http.paging import LINK_HEADER, Cursor, Limit, Page, next_link
-from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
+from app.http.problems import Refused, not_found, refused_at, responses
 from app.http.stored import record_of
 from app.http.streaming import Turn
 from app.http.tables import mapped
@@ -32,32 +31,14 @@ if TYPE_CHECKING:
 Body = TypeVar("Body", bound=NamedJobBody)
 
 
-@dataclass(frozen=True, slots=True)
-class _Filters:
-    """The query of a list."""
-
-    status: Status | None
-    name: str | None
-    tags: tuple[str, ...]
-    words: tuple[str, ...]
-    limit: int
-    cursor: str | None
-    tree: str | None = None
+_Status = Annotated[Status | None, Query(description="Only those with this status.")]
 
 
-async def _filters(
-    status: Annotated[Status | None, Query(description="Only those with this status.")] = None,
-    name: NameFilter = None,
-    tags: TagFilter = (),
-    search: SearchFilter = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> _Filters:
-    return _Filters(status, name, tags, words_of(search), limit, cursor)
+async def _with_status(status: _Status = None) -> Filters:
+    return {"status": status}
 
 
-async def _filters_with_tree(
-    filters: Annotated[_Filters, Depends(_filters)],
+async def _with_tree(
     tree: Annotated[
         str | None,
         Query(
@@ -66,11 +47,9 @@ async def _filters_with_tree(
             examples=["tr_01kamjx5w0ahwbcuvh3mqsx4fb"],
         ),
     ] = None,
-) -> _Filters:
-    """Raises Refused `invalid-request` for what is no id of a tree."""
-    if tree is not None and not is_id(tree, "tr"):
-        raise refused_at("invalid-request", f"tree {tree!r} is not the id of a tree.", "tree")
-    return replace(filters, tree=tree)
+    status: _Status = None,
+) -> Filters:
+    return {"tree": tree, "status": status}
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,47 +226,18 @@ class NamedJobs(Named, Generic[Body]):
         etags : those that one has now, in its forms.
         """
         own_id_of = self.checked_id
-        page = {"items": [example], "next_cursor": None}
-        filters_of = Depends(_filters_with_tree if self.of_tree else _filters)
-
-        @router.get(
+        mount_list(
+            router,
             self.path.removeprefix(router.prefix),
-            operation_id=f"list_{self.noun}s",
-            summary=f"{self.noun.capitalize()}s, newest first",
+            self.noun,
+            self.body,
+            self.body.of,
+            example,
+            self._pages,
             description=f"One page of the caller's {self.noun}s. They share names and tags with "
             "their jobs (`PATCH /v1/jobs/{job_id}`).",
-            response_model=Page[self.body],  # type: ignore[name-defined]
-            responses={
-                200: {
-                    "headers": LINK_HEADER,
-                    "content": {"application/json": {"example": page}},
-                },
-                **responses(*ANYWHERE),
-            },
+            only=_with_tree if self.of_tree else _with_status,
         )
-        async def listed(
-            request: Request,
-            response: Response,
-            service: ServiceDep,
-            tenant: Tenant,
-            filters: _Filters = filters_of,
-        ) -> Page[Body]:
-            records, following = await to_thread.run_sync(
-                lambda: service.ledger.page(
-                    tenant,
-                    status=filters.status,
-                    method=self.kind_name,
-                    name=filters.name,
-                    tags=filters.tags,
-                    words=filters.words,
-                    tree=filters.tree,
-                    limit=filters.limit,
-                    cursor=filters.cursor,
-                )
-            )
-            response.headers.update(next_link(request, following))
-            items = [self.body.of(record) for record in records]
-            return Page(items=items, next_cursor=following)
 
         @router.delete(
             f"{self.path}/{{{self.noun}_id}}".removeprefix(router.prefix),
@@ -318,3 +268,16 @@ class NamedJobs(Named, Generic[Body]):
                 require_match(if_match, *etags(body))
             await to_thread.run_sync(service.ledger.delete, tenant, body.job)
             return Response(status_code=204)
+
+    def _pages(self, service: Service) -> ReadPage[Record]:
+        def read(
+            tenant: str, *, tree: str | None = None, **filters: Any
+        ) -> tuple[list[Record], str | None]:
+            """Raises Refused `invalid-request` for what is no id of a tree."""
+            if tree is not None and not is_id(tree, "tr"):
+                raise refused_at(
+                    "invalid-request", f"tree {tree!r} is not the id of a tree.", "tree"
+                )
+            return service.ledger.page(tenant, method=self.kind_name, tree=tree, **filters)
+
+        return read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Generic, TypeVar
 
 from fastapi import Query, Request
@@ -21,6 +22,11 @@ LINK_HEADER: dict[str, Any] = {
         "example": '</v1/jobs?cursor=abc>; rel="next"',
     }
 }
+
+
+def example_page(item: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of a response, for the document: a last page with this item."""
+    return {"content": {"application/json": {"example": {"items": [item], "next_cursor": None}}}}
 
 
 def next_link(request: Request, cursor: str | None) -> dict[str, str]:

@@ -9,16 +9,10 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from starlette.responses import StreamingResponse
 
 from app.creation.allowances import Allowance
-from app.creation.annotation_schemas import (
-    DescriptionQuery,
-    NameFilter,
-    SearchFilter,
-    TagFilter,
-    TagsQuery,
-    words_of,
-)
+from app.creation.annotation_schemas import DescriptionQuery, TagsQuery
 from app.creation.annotations import mount_patch
 from app.creation.expiry import ExpiresAt
+from app.creation.lists import Filters, mount_list
 from app.http.addresses import address
 from app.http.bodies import content_length
 from app.http.contents import REFUSALS as CONTENT_REFUSALS
@@ -35,7 +29,6 @@ from app.http.dependencies import (
 )
 from app.http.etags import IfMatch, answer, body_etag, require_match
 from app.http.idempotency import Once
-from app.http.paging import LINK_HEADER, Cursor, Limit, Page, next_link
 from app.http.problems import not_found, responses
 from app.http.queries import ONLY_KNOWN
 from app.resources.datasets import duplicates
@@ -210,47 +203,25 @@ async def _received(
             await to_thread.run_sync(service.datasets.discard, tenant, dataset_id)
 
 
-@router.get(
-    "",
-    operation_id="list_datasets",
-    summary="Datasets, newest first",
-    response_model=Page[DatasetBody],
-    responses={
-        200: {
-            "headers": LINK_HEADER,
-            "content": {"application/json": {"example": {"items": [EXAMPLE], "next_cursor": None}}},
-        },
-        **responses("unauthenticated", "forbidden", "invalid-request", "unavailable"),
-    },
-)
-async def list_datasets(
-    request: Request,
-    response: Response,
-    service: ServiceDep,
-    tenant: Tenant,
+async def _of_role(
     role: Annotated[
         Role | None, Query(description="Only datasets uploaded with this hint.")
     ] = None,
-    name: NameFilter = None,
-    tags: TagFilter = (),
-    search: SearchFilter = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> Page[DatasetBody]:
-    """One page of the caller's datasets."""
-    datasets, following = await to_thread.run_sync(
-        lambda: service.datasets.page(
-            tenant,
-            limit=limit,
-            cursor=cursor,
-            role=role,
-            name=name,
-            tags=tags,
-            words=words_of(search),
-        )
-    )
-    response.headers.update(next_link(request, following))
-    return Page(items=[DatasetBody.of(dataset) for dataset in datasets], next_cursor=following)
+) -> Filters:
+    return {"role": role}
+
+
+mount_list(
+    router,
+    "",
+    "dataset",
+    DatasetBody,
+    DatasetBody.of,
+    EXAMPLE,
+    lambda service: service.datasets.page,
+    description="One page of the caller's datasets.",
+    only=_of_role,
+)
 
 
 @router.get(

@@ -22,7 +22,7 @@ from app.http.dependencies import (
 )
 from app.http.etags import IfMatch, answer, changed_meanwhile, etag_of, require_match
 from app.http.keyring import Access
-from app.http.paging import LINK_HEADER, Limit, Page, next_link
+from app.http.paging import LINK_HEADER, Limit, Page, example_page, next_link
 from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import look_turn, record_of, tree_of
@@ -138,9 +138,7 @@ async def create_edition(
     summary="The editions of a tree, newest first",
     response_model=Page[EditionBody],
     responses={
-        200: {
-            "content": {"application/json": {"example": {"items": [EXAMPLE], "next_cursor": None}}}
-        },
+        200: example_page(EXAMPLE),
         **responses(*ANYWHERE, "not-found"),
     },
 )
@@ -303,12 +301,7 @@ async def change_edition(
     summary="The changes of an edition, newest first",
     response_model=Page[ChangeBody],
     responses={
-        200: {
-            "headers": LINK_HEADER,
-            "content": {
-                "application/json": {"example": {"items": [CHANGE_EXAMPLE], "next_cursor": None}}
-            },
-        },
+        200: {"headers": LINK_HEADER, **example_page(CHANGE_EXAMPLE)},
         **responses(*ANYWHERE, "not-found"),
     },
 )

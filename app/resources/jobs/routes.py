@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from app.creation.annotation_schemas import NameFilter, SearchFilter, TagFilter, words_of
 from app.creation.annotations import mount_patch
 from app.creation.creation import OF_FIT, Draft, SubmissionDep, Work, mount_create
 from app.creation.inputs import resolve
 from app.creation.job_schemas import EXAMPLE, QUEUED_EXAMPLE, JobBody
+from app.creation.lists import Filters, mount_list
 from app.creation.step_schemas import MethodId
 from app.creation.steps import check_shapes, image_roles, queue_of
 from app.http.bodies import StrictRoute
 from app.http.dependencies import Caller, JobId, OnceDep, Service, ServiceDep, Tenant, checked
 from app.http.etags import IfMatch, answer, body_etag, require_match
-from app.http.paging import LINK_HEADER, Cursor, Limit, Page, next_link
 from app.http.problems import not_found, responses
 from app.http.queries import ONLY_KNOWN
 from app.resources.jobs.events import server_sent
 from app.resources.jobs.schemas import NewJob
 from app.resources.jobs.steps import check_steps
 from workers.kinds.fit import FitOptions
-from workers.model import Record
+from workers.model import Record, Status
 
 router = APIRouter(
     prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute, dependencies=ONLY_KNOWN
 )
 
-_STATUSES = Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
 _ETAG = {"ETag": {"description": "ETag, which changes with the job.", "schema": {"type": "string"}}}
 _LOCATION = {"Location": {"description": "Address of the job.", "schema": {"type": "string"}}}
 _RETRY: dict[str, Any] = {
@@ -77,47 +75,24 @@ async def create_job(body: NewJob, submission: SubmissionDep) -> Work:
     return Work(lambda: _draft(submission.service, submission.tenant, body))
 
 
-@router.get(
-    "",
-    operation_id="list_jobs",
-    summary="Jobs, newest first",
-    response_model=Page[JobBody],
-    responses={
-        200: {
-            "headers": LINK_HEADER,
-            "content": {"application/json": {"example": {"items": [EXAMPLE], "next_cursor": None}}},
-        },
-        **responses("unauthenticated", "forbidden", "invalid-request", "unavailable"),
-    },
-)
-async def list_jobs(
-    request: Request,
-    response: Response,
-    service: ServiceDep,
-    tenant: Tenant,
-    status: Annotated[_STATUSES | None, Query(description="Only jobs with this status.")] = None,
+async def _of_jobs(
+    status: Annotated[Status | None, Query(description="Only jobs with this status.")] = None,
     method: Annotated[MethodId | None, Query(description="Only jobs of this method.")] = None,
-    name: NameFilter = None,
-    tags: TagFilter = (),
-    search: SearchFilter = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> Page[JobBody]:
-    """One page of the caller's jobs."""
-    records, following = await to_thread.run_sync(
-        lambda: service.ledger.page(
-            tenant,
-            status=status,
-            method=method,
-            name=name,
-            tags=tags,
-            words=words_of(search),
-            limit=limit,
-            cursor=cursor,
-        )
-    )
-    response.headers.update(next_link(request, following))
-    return Page(items=[JobBody.of(record) for record in records], next_cursor=following)
+) -> Filters:
+    return {"status": status, "method": method}
+
+
+mount_list(
+    router,
+    "",
+    "job",
+    JobBody,
+    JobBody.of,
+    EXAMPLE,
+    lambda service: service.ledger.page,
+    description="One page of the caller's jobs.",
+    only=_of_jobs,
+)
 
 
 @router.get(

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 
 from app.http.dependencies import Tenant
 from app.http.etags import answer
-from app.http.paging import Page
+from app.http.paging import Page, example_page
 from app.http.problems import not_found, responses
 from app.http.queries import ONLY_KNOWN
 from app.resources.methods.schemas import EXAMPLE, MethodBody
@@ -24,9 +24,7 @@ router = APIRouter(prefix="/v1/methods", tags=["methods"], dependencies=ONLY_KNO
     summary="All methods",
     response_model=Page[MethodBody],
     responses={
-        200: {
-            "content": {"application/json": {"example": {"items": [EXAMPLE], "next_cursor": None}}}
-        },
+        200: example_page(EXAMPLE),
         **responses("unauthenticated", "forbidden", "invalid-request"),
     },
 )

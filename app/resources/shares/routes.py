@@ -11,7 +11,7 @@ from app.http.addresses import address
 from app.http.bodies import StrictRoute
 from app.http.dependencies import Caller, Service, ServiceDep, ShareId, Tenant, TreeId
 from app.http.etags import answer
-from app.http.paging import Page
+from app.http.paging import Page, example_page
 from app.http.problems import ANYWHERE, Refused, not_found, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of
@@ -111,9 +111,7 @@ async def create_share(
     summary="The links that show a tree, newest first",
     response_model=Page[ShareBody],
     responses={
-        200: {
-            "content": {"application/json": {"example": {"items": [EXAMPLE], "next_cursor": None}}}
-        },
+        200: example_page(EXAMPLE),
         **responses(*ANYWHERE, "not-found"),
     },
 )

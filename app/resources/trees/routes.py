@@ -7,12 +7,11 @@ from typing import Annotated, Any
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
-from app.creation.annotation_schemas import NameFilter, SearchFilter, TagFilter, words_of
 from app.creation.annotations import mount_patch
+from app.creation.lists import mount_list
 from app.http.dependencies import Service, ServiceDep, Tenant, TreeId, checked
 from app.http.etags import IfMatch, require_match
 from app.http.forms import Form, mount, respond, warning
-from app.http.paging import LINK_HEADER, Cursor, Limit, Page, next_link
 from app.http.picture_queries import FormQuery
 from app.http.problems import ANYWHERE, not_found, responses
 from app.http.queries import ONLY_KNOWN
@@ -40,39 +39,17 @@ _HCLUST: dict[str, Any] = {
 }
 
 
-@router.get(
+mount_list(
+    router,
     "",
-    operation_id="list_trees",
-    summary="Trees, newest first",
-    responses={
-        200: {
-            "headers": LINK_HEADER,
-            "content": {
-                "application/json": {"example": {"items": [TREE_EXAMPLE], "next_cursor": None}}
-            },
-        },
-        **responses(*ANYWHERE, "invalid-request"),
-    },
+    "tree",
+    TreeSummary,
+    TreeSummary.of,
+    TREE_EXAMPLE,
+    lambda service: service.trees.page,
+    description="One page of the caller's trees, results of jobs and imported ones, without their "
+    "nodes.",
 )
-async def list_trees(
-    request: Request,
-    response: Response,
-    service: ServiceDep,
-    tenant: Tenant,
-    name: NameFilter = None,
-    tags: TagFilter = (),
-    search: SearchFilter = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> Page[TreeSummary]:
-    """One page of the caller's trees, results of jobs and imported ones, without their nodes."""
-    records, following = await to_thread.run_sync(
-        lambda: service.trees.page(
-            tenant, name=name, tags=tags, words=words_of(search), limit=limit, cursor=cursor
-        )
-    )
-    response.headers.update(next_link(request, following))
-    return Page(items=[TreeSummary.of(record) for record in records], next_cursor=following)
 
 
 def _documented() -> dict[int | str, dict[str, Any]]:

@@ -15,6 +15,11 @@ from tests.conftest import ROOT
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text()
 FLOORS = ("umbel", "app", "workers", "models", "tests", "client", "openapi")
 
+TESTS_OF_KILLS = (
+    "test_a_killed_job_ends_once_with_its_result",
+    "test_a_job_killed_at_every_attempt_fails_once",
+)
+
 USE = '''
 """What a kind of work gets without asking for it."""
 
@@ -104,9 +109,13 @@ def test_the_guide_is_enough(tmp_path: Path) -> None:
     use = tmp_path / "tests" / "app" / "test_count.py"
     use.write_text(USE)
     # What the contract asks of every kind it asks of this one.
-    contract = tmp_path / "tests" / "workers" / "kinds" / "test_contract.py"
+    contract, kills = (
+        tmp_path / "tests" / "workers" / "kinds" / name
+        for name in ("test_contract.py", "test_kills.py")
+    )
+    killed = [f"{kills}::{test}[count]" for test in TESTS_OF_KILLS]
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", use, contract],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", use, contract, *killed],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{tmp_path / 'client'}"},
         capture_output=True,

@@ -2,97 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import psutil
 import pytest
 
 from tests.workers.child.process_kit import child_pool
 from tests.workers.phrasing.chat_kit import chatting
+from tests.workers.supervisor.single_kit import LOGITS, SingleWorker
 from tests.workers.waiting_kit import gone, until
-from workers.assembly import Assembly, assemble
 from workers.child import template
 from workers.child.pool import Child, ChildPool
 from workers.embedded import EmbeddedServer
 from workers.errors import NoProcess
-from workers.model import Record, Request, new_id, now
-from workers.settings import WorkerSettings
+from workers.model import Request, new_id, now
 from workers.stores.objects import layout
-from workers.supervisor.supervisor import Supervisor
 from workers.telemetry.figures import BYTES, Meter, counters, histograms
-
-LOGITS = json.dumps([[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0]]).encode()
-
-
-class SingleWorker:
-    """A worker without Celery: jobs are run by calling the supervisor."""
-
-    def __init__(self, folder: Path, server: EmbeddedServer, pool: ChildPool, **more: Any) -> None:
-        self.settings = WorkerSettings(
-            redis_url=server.url,
-            store_url=f"file://{folder / 'store'}",
-            scratch_dir=folder / "scratch",
-            key_prefix=f"{folder.name}:",
-            lease_s=more.pop("lease_s", 2.0),
-            heartbeat_s=0.2,
-            **more,
-        )
-        self.sent: list[str] = []
-        self.parts: Assembly = assemble(self.settings, lambda queue, job: self.sent.append(job))
-        self.scratch = folder / "scratch" / "w"
-        self.scratch.mkdir(parents=True)
-        self.supervisor = Supervisor(
-            self.settings,
-            self.parts,
-            pool,
-            scratch=self.scratch,
-            threads=1,
-            worker="w",
-            queues=("cpu", "gpu"),
-        )
-
-    def submit(self, method: str = "l2h", role: str = "logits", **params: Any) -> Request:
-        """A job on an inline input: three rows of logits, or enough points to take a while."""
-        content = LOGITS if role == "logits" else points()
-        request = Request(
-            id=new_id("job"),
-            tenant="t",
-            kind="fit",
-            method=method,
-            inputs={role: "inline"},
-            params=params,
-            created_at=now(),
-            request_id="req-7",
-        )
-        self.parts.ledger.submit(request, {role: content})
-        return request
-
-    def start(self, request: Request) -> threading.Thread:
-        thread = threading.Thread(target=self.supervisor.run, args=(request.id,))
-        thread.start()
-        return thread
-
-    def record(self, request: Request) -> Record:
-        record = self.parts.ledger.get("t", request.id)
-        assert record is not None
-        return record
-
-
-def points(n_points: int = 12_000) -> bytes:
-    """Points that take `hac` some seconds, nearly all in one C call."""
-    values = np.random.default_rng(0).normal(size=(n_points, 16)).round(2)
-    return json.dumps(values.tolist()).encode()
 
 
 @pytest.fixture(scope="module")
@@ -325,20 +257,6 @@ def test_a_cancel_interrupts_a_c_loop(bench: SingleWorker) -> None:
     assert list(bench.scratch.iterdir()) == []
 
 
-def test_the_job_of_a_killed_child_is_given_back_at_once(bench: SingleWorker) -> None:
-    request = bench.submit("hac", "features", linkage="average")
-    thread = bench.start(request)
-    await_busy().kill()
-    thread.join(5.0)
-    assert not thread.is_alive()
-    record = bench.record(request)
-    assert record.status == "queued"
-    bench.parts.ledger.sweep()
-    bench.supervisor.run(request.id)
-    record = bench.record(request)
-    assert (record.status, record.attempt) == ("succeeded", 2)
-
-
 def test_a_stopped_child_counts_as_crashed(
     tmp_path: Path, server: EmbeddedServer, pool: ChildPool
 ) -> None:
@@ -449,24 +367,6 @@ def test_a_cancel_interrupts_the_start_of_a_process(tmp_path: Path, server: Embe
         late = own.take()
         assert late.alive()
         late.kill()
-
-
-def test_a_job_that_kills_its_process_every_time_finally_fails(bench: SingleWorker) -> None:
-    request = bench.submit("hac", "features", linkage="average")
-    n_attempts = bench.settings.max_attempts
-    for attempt in range(1, n_attempts + 1):
-        thread = bench.start(request)
-        await_busy().kill()
-        thread.join(5.0)
-        retry = bench.record(request).retry
-        assert retry is not None
-        assert (retry.attempt, retry.counted) == (min(attempt, n_attempts - 1), True)
-        assert retry.error["type"] == "/problems/process-lost"
-        assert "SIGKILL" in retry.error["detail"]
-    bench.supervisor.run(request.id)
-    record = bench.record(request)
-    assert record.status == "failed"
-    assert record.error is not None
 
 
 @pytest.mark.parametrize("n_bytes", [0, 300])
