@@ -142,7 +142,7 @@ class PredictionOptions:
         or the rule that the model learned where rows have several labels.
     confidence : a row's path ends at the deepest node of at least this probability; None: at the
         leaf of the best class.
-    every : whether the probability of every class is told, which takes n_rows x n_classes values.
+    every : whether the probability of every class is given, which takes n_rows x n_classes values.
     """
 
     top_k: int = 0
@@ -215,8 +215,8 @@ class Method(ABC, Generic[P]):
         lie in the Poincaré ball.
     queue : "cpu" or "gpu"; `queue_for` gives that of a job's parameters.
     needs : optional packages (`models.running.packages`) of a fit.
-    needs_of_values : those of single values of parameters besides, by parameter and value; `device`
-        "cuda" has its own.
+    needs_of_values : packages that single values of parameters need besides, by parameter and
+        value; `device` "cuda" has its own.
     advice : what to use instead, for the message that refuses data that are too large.
     resumes : whether it uses `Run.checkpoint`.
     placing : where a model puts a new row, to be read after "a row goes to".
@@ -411,7 +411,7 @@ class Method(ABC, Generic[P]):
     def check_size(self, shapes: Shapes, params: P, room: int) -> None:
         """Refuse jobs that would not fit in memory, before any data are read.
 
-        shapes : those of the inputs that are known so far, by role.
+        shapes : the shapes of the inputs that are known so far, by role.
         room : bytes that the process may still use.
 
         Raises UsageError with the estimate and what to use instead.
@@ -496,7 +496,7 @@ class Method(ABC, Generic[P]):
         """Hook: (n_points, d) the points of the fit in the Poincaré ball, d >= 2.
 
         data : the inputs of the fit that predictions need, prepared as there. Not called unless
-        `outputs` has "ball". Raises UsageError for rows that are not those of the fit.
+        `outputs` has "ball". Raises UsageError for rows other than the fit's.
         """
         raise NotImplementedError(f"method {self.id!r} places no points in a ball")
 

@@ -27,7 +27,7 @@ from models.running import packages
 
 @cache
 def methods() -> dict[str, Method[Any]]:
-    """All methods by id, in order of id, those of plug-ins among them. Raises as `built_in`."""
+    """All methods by id, in order of id, including plug-ins' methods. Raises as `built_in`."""
     plugged = [plugin.method for plugin in plugins() if plugin.method is not None]
     every = {**built_in(), **{method.id: method for method in plugged}}
     return dict(sorted(every.items()))

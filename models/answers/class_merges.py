@@ -1,9 +1,10 @@
 """What it would gain, and lose, to make one class of all classes under a node.
 
-Merging the classes under a node makes right what was taken for another of them, and loses what told
-them apart. Both add up over separate nodes. For every price of a bit there is a best set of nodes
-to merge; as the price falls, nodes only join (a node loses at least what the nodes under it lose
-together), so the best sets for all prices form one sequence of steps: the curve.
+Merging the classes under a node corrects rows that were confused among them, and loses the
+information that separates them. Both add up over separate nodes. For every price of a bit there is
+a best set of nodes to merge; as the price falls, nodes only join (a node loses at least what the
+nodes under it lose together), so the best sets for all prices form one sequence of steps: the
+curve.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def merges(tree: Tree, confusions: Confusions) -> Merges:
     Every point is the most accurate set of merges for the bits that remain, among all sets of nodes
     on or above it for some price (a vertex of the concave hull, as in weakest-link pruning,
     Breiman et al., "Classification and Regression Trees", 1984, section 3.3). Steps that neither
-    gain nor lose anything, of classes without rows, come with the node above them. Of steps of
+    gain nor lose anything, of classes without rows, come with the node above them. Among steps of
     equal ratio, the one that loses less comes first. Pairs left out of `confusions` gain nothing.
 
     O(n_nodes n_steps): 10,000 classes take a few seconds. Empty for a tree without rows.

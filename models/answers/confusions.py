@@ -47,7 +47,7 @@ class Confusions:
         return float(self.total.sum())
 
     def under(self, tree: Tree, node: int) -> Confusions:
-        """Those of classes under a node with each other. O(n_pairs + n_nodes)."""
+        """The confusions between classes under a node. O(n_pairs + n_nodes)."""
         at = spans(tree)
         begin, end = at.start[node], at.start[node] + at.count[node]
         inside = (at.start >= begin) & (at.start < end)

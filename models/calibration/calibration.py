@@ -36,7 +36,7 @@ BLOCK = 1 << 20
 class NodeAnswers:
     """Nodes that hold the true class, as promised.
 
-    start, node : those of row i are `node[start[i]:start[i + 1]]`. depth : (n_rows,) edges from the
+    start, node : row i has nodes `node[start[i]:start[i + 1]]`. depth : (n_rows,) edges from the
     root to the highest of them. n_classes : (n_rows,) classes under them. mass : (n_rows,) their
     probability.
     """
@@ -53,7 +53,7 @@ class Calibration:
     """A fitted calibration.
 
     terms : the promise. temperature : what scores are divided by. node : (n_classes,) of each
-    class. start, score : those of group g, ascending, are `score[start[g]:start[g + 1]]`; none
+    class. start, score : group g has the scores `score[start[g]:start[g + 1]]`, ascending; none
     where a risk is controlled. cut : (n_groups,) the nodes of subtrees; else empty. by_edges : as
     of `ClassScores`. risk : the losses, where they are controlled.
     """

@@ -1,7 +1,7 @@
 """The scores of classes in new rows, by any method that predicts.
 
 A class is a leaf of the tree. Methods over logits and classifiers know its probability, mixtures
-and other partitions that of their clusters. Of other methods only the path of a row is known, with
+and other partitions the probability of a cluster. Other methods give only the path of a row, with
 the probability of its nodes: what a node has more than its child on the path is spread evenly over
 the leaves beside that child. Where all of these are 1, each edge up from the leaf leaves a third of
 what was not held, so that thresholds climb all rows by the same number of edges.
@@ -88,7 +88,7 @@ def _of_paths(tree: Tree, predictions: Predictions, by_edges: bool | None) -> Cl
 
 
 class _Spread:
-    """Leaf probabilities in agreement with those of paths."""
+    """Leaf probabilities that agree with the probabilities along paths."""
 
     def __init__(self, tree: Tree, node: Int, start: Int, probability: Float) -> None:
         ranges = spans(tree)

@@ -123,7 +123,7 @@ class Rows:
     def steps(self) -> Iterator[tuple[Int, Int, Float]]:
         """Rows, the nodes that they leave, and the masses of these, one edge up at a time.
 
-        A row that has reached the root is not told any more. O(n) for each level of the tree.
+        A row that has reached the root no longer appears. O(n) for each level of the tree.
         """
         rows = np.arange(self.n_rows)
         node = self.leaf

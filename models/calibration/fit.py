@@ -69,7 +69,7 @@ def fitted_temperature(logits: Array, label: Int) -> Temperature:
     """
     if not label.shape[0]:
         raise UsageError("A temperature needs at least one row.", code="too-few-rows", needed=1)
-    # Of halves, no difference of finite numbers overflows.
+    # With halves, no difference of finite numbers overflows.
     shifted = logits / 2.0
     shifted = shifted - shifted.max(axis=1, keepdims=True)
     rows = np.arange(label.shape[0])

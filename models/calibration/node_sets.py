@@ -1,6 +1,6 @@
-"""Sets of classes that hold the label, told by the fewest nodes.
+"""Sets of classes that hold the label, named by the fewest nodes.
 
-The sets are those of flat conformal prediction: `lac` (Sadinle, Lei and Wasserman, "Least ambiguous
+These are the sets of flat conformal prediction: `lac` (Sadinle, Lei and Wasserman, "Least ambiguous
 set-valued classifiers with bounded error levels", 2019) takes all classes of at least some
 probability, and is smallest on average; `aps` (Romano, Sesia and Candes, "Classification with valid
 and adaptive coverage", NeurIPS 2020) takes the most probable classes up to some sum. Naming a set
@@ -52,7 +52,7 @@ def class_sets(probability: Array, scores: Float, threshold: Array | float) -> M
 
 
 def fewest_nodes(classes: ClassTree, within: Mask) -> tuple[Int, Int]:
-    """The nodes that name the set of each row: those of row i are `node[start[i]:start[i + 1]]`.
+    """The nodes that name each row's set: row i has `node[start[i]:start[i + 1]]`.
 
     within : (n, n_classes). A node is taken if all classes under it are in the set and not all
     under its parent are; of a chain with the same classes, the deepest. A class at an inner node

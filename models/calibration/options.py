@@ -37,16 +37,16 @@ class CalibrationTerms(Exact):
     )
     score: SetScore = Field(
         "lac",
-        description="Of `set`: which classes are in it. `lac`: those of at least some probability; "
-        "the smallest sets. `aps`: the most probable ones up to some sum; rows that are hard get "
-        "larger sets.",
+        description="For `set`: which classes are in it. `lac`: classes of at least some "
+        "probability; the smallest sets. `aps`: the most probable ones up to some sum; rows that "
+        "are hard get larger sets.",
     )
     alpha: float = Field(
         0.1,
         gt=0,
         le=1e9,
         allow_inf_nan=False,
-        description="Of `miss` a probability below 1; else a number of edges, or a cost. "
+        description="For `miss` a probability below 1; else a number of edges, or a cost. "
         "Predictions may ask for another.",
     )
     temperature: Literal["fit"] | float = Field(

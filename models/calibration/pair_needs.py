@@ -49,7 +49,7 @@ from models.tree.walk import lca
 
 N_FOLDS = 5
 SHRINKAGE = 0.1
-"""Of the covariance of rows in their classes, towards that of independent features alike."""
+"""The weight of equal, independent features in the covariance of rows within classes."""
 LEAST_LOG = -12.0
 """Smaller logarithms of probabilities are taken for this one."""
 MOST_CLASSES = 1024
@@ -128,7 +128,7 @@ def _discriminants(count: Float, total: Float, square: Float) -> tuple[Float, Fl
 
 
 LEVEL = 0.95
-"""Of the interval of a share."""
+"""The confidence level of the interval of a share."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
 """The exact threshold of split conformal prediction.
 
-Of n exchangeable scores and one more, that one is at most the k-th smallest of the n with
+Given n exchangeable scores and one more, the latter is at most the k-th smallest of the n with
 probability at least k / (n + 1), whatever the ties; k = ceil((n + 1)(1 - alpha)) is the smallest
 that keeps the promise (Vovk, Gammerman and Shafer, "Algorithmic learning in a random world", 2005;
-Angelopoulos and Bates, "Conformal prediction: a gentle introduction", 2023).
-Without ties, the share of new rows that are held, given the calibration rows, follows
-Beta(k, n + 1 - k). Groups with thresholds of their own (Mondrian) have the promise each: groups by
-label for every class, groups by what is predicted for every such prediction.
+Angelopoulos and Bates, "Conformal prediction: a gentle introduction", 2023). Without ties, the
+share of new rows that are held, given the calibration rows, follows Beta(k, n + 1 - k). Groups with
+thresholds of their own (Mondrian) have the promise each: groups by label for every class, groups by
+what is predicted for every such prediction.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from models.errors import UsageError
 
 
 def exact_alpha(alpha: float) -> Fraction:
-    """The decimal as it is written: 0.1 is a tenth, so that no rounding moves the rank.
+    """The decimal exactly as written: 0.1 is a tenth, so that no rounding moves the rank.
 
     Raises UsageError outside (0, 1).
     """

@@ -87,7 +87,7 @@ class RiskCurve:
         # Summed from the root, where nothing is lost.
         left = np.append(np.cumsum(np.concatenate(drop)[order][::-1])[::-1], 0.0)
         threshold, begin = np.unique(every[order], return_index=True)
-        # Of nodes that an answer can be: those with classes.
+        # Only nodes with classes can be an answer.
         worst = float(loss[:, classes.n_under > 0].max(initial=0.0))
         return cls(threshold, left[np.append(begin, every.shape[0])], worst, n_rows)
 

@@ -30,7 +30,7 @@ Dispersion = Callable[[npt.NDArray[np.floating], int], float]
 """The inertia of a partition of these points into this many clusters."""
 
 EXACT_UP_TO = 10_000
-"""Up to this many points all silhouettes are measured, beyond it those of `SAMPLE` points."""
+"""Up to this many points all silhouettes are measured; beyond it, only for `SAMPLE` points."""
 
 SAMPLE = 2_000
 

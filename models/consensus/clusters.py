@@ -100,7 +100,7 @@ class Clusters:
         _, first, cluster = np.unique(
             np.concatenate(hashes), return_index=True, return_inverse=True
         )
-        # Larger ones first, then those of earlier trees and nodes: the same order in every run.
+        # Larger ones first, then by earlier trees and nodes: the same order in every run.
         order = np.lexsort((first, -size[first]))
         rank = np.empty(len(order), dtype=np.int32)
         rank[order] = np.arange(len(order))

@@ -4,12 +4,13 @@ Dendrograms are rooted, so trees are compared by clusters (the items under a nod
 an unrooted tree. The rules, as in phylogenetics:
 
 - `strict`: the clusters that all trees have.
-- `majority`: those of more than a share of the trees, at least half (Margush and McMorris,
+- `majority`: the clusters of more than a share of the trees, at least half (Margush and McMorris,
   "Consensus n-trees", 1981). At one half no other tree has a smaller sum of Robinson-Foulds
   distances to the trees given (Barthelemy and McMorris, "The median procedure for n-trees", 1986).
-- `extended`: those of the majority, then the others by falling number of trees, each if it fits
-  with those before it (the greedy consensus of Bryant, "A classification of consensus methods",
-  2003). Among equally frequent ones the larger comes first, then the one of an earlier tree.
+- `extended`: the clusters of the majority, then the others by falling number of trees, each if it
+  fits with those before it (the greedy consensus of Bryant, "A classification of consensus
+  methods", 2003). Among equally frequent ones the larger comes first, then the one of an earlier
+  tree.
 - `median`: that of the trees which has the smallest sum of Robinson-Foulds distances to all.
 
 Heights of a consensus tree.
@@ -53,10 +54,10 @@ def mean_heights(
 ) -> Heights:
     """The mean, over the trees, of the height of the lowest common ancestor of a node's items.
 
-    A node's items meet no lower than those of the nodes under it, in every tree, so the means never
-    fall from child to parent (the common ancestor heights of Heled and Bouckaert, "Looking for
-    trees in the forest", 2013). Where heights of a tree fall, the largest at or below a node counts
-    instead, with a warning.
+    A node's items meet no lower than the items of the nodes under it, in every tree, so the means
+    never fall from child to parent (the common ancestor heights of Heled and Bouckaert, "Looking
+    for trees in the forest", 2013). Where heights of a tree fall, the largest at or below a node
+    counts instead, with a warning.
 
     parent_of_cluster : (n_clusters,) by falling size, the root first. parent_of_item : (n_items,).
     O(n_trees n log n).

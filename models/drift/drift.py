@@ -12,11 +12,11 @@ Rows of both samples are placed in the tree. At each node three things may have 
 
 The hypotheses form a tree: something changed; one of the three did; of mass, the split of a node,
 then its children; of the others, the nodes. `selection` rejects them from the top. What changed in
-confidence or purity at a node changes, diluted, at the nodes above and, in part, at those below: of
-nodes one above another the one with the smallest p-value stands for the others, and rejections
-count by the nodes that stand. Nodes reached by
-so few rows that not even a total change could be told from chance are not tested. Which these are
-depends on the margins of the tables alone, so this takes nothing from the control.
+confidence or purity at a node changes, diluted, at the nodes above and, in part, at those below:
+among nodes one above another the one with the smallest p-value stands for the others, and
+rejections count by the nodes that stand. Nodes reached by so few rows that not even a total change
+could be distinguished from chance are not tested. Which these are depends on the margins of the
+tables alone, so this takes nothing from the control.
 
 Hypotheses arranged in a tree, selected from the top under control of false discoveries.
 
@@ -68,7 +68,7 @@ class Selection:
 def selected(parent: Int, p_value: Float, level: float) -> Selection:
     """The hypotheses that TreeBH rejects.
 
-    parent : (n,) the hypothesis above each, -1 for those of the first family; parents come first.
+    parent : (n,) the hypothesis above each, -1 in the first family; parents come first.
     p_value : (n,) of the hypotheses with none below; the others' are not read.
 
     O(n log n).
@@ -330,21 +330,21 @@ def _too_few(counts: tuple[Int, Int], mass: NodeTests, level: float) -> tuple[st
     if not n_tested:
         return (
             f"The reference has {n_before} row(s) and the batch {n_after}: at the level {level:g} "
-            "not even a total change of mass could be told from chance at any node. Give more "
-            "rows.",
+            "not even a total change of mass could be distinguished from chance at any node. Give "
+            "more rows.",
         )
     reached = int((counts[0] + counts[1] > 0)[1:].sum())
     if n_tested < reached:
         return (
             f"{reached - n_tested} of {reached} nodes that rows reach have too few of them for any "
-            "change of mass to be told from chance.",
+            "change of mass to be distinguished from chance.",
         )
     return ()
 
 
 def _distinct(tree: Tree, n_before: Int, n_after: Int) -> Mask:
-    """The nodes that have rows other than those of any one child: what holds of a node whose rows
-    are all of a child is told at that child."""
+    """The nodes whose rows are not all under one child; what holds of any other node is reported at
+    that child."""
     parent = tree.parent[1:]
     same = (n_before[1:] == n_before[parent]) & (n_after[1:] == n_after[parent])
     distinct = np.ones(tree.n_nodes, dtype=bool)

@@ -1,7 +1,7 @@
 """Shares of two samples: exact tests of many 2 x 2 tables at once, and intervals.
 
 A table is `hits` of `n` rows before and `hits` of `n` rows after. Given how many hits there are in
-all, those of the sample before are hypergeometric if nothing has moved, whatever the share is.
+all, the hits of the sample before are hypergeometric if nothing has moved, whatever the share is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TIED = 1e-7
 """Probabilities that differ by less, relatively, are taken for equal."""
 
 CONFIDENCE = 0.95
-"""Of intervals."""
+"""The confidence level of intervals."""
 
 _BLOCK = 1 << 20
 """Terms that are computed at a time."""

@@ -24,7 +24,7 @@ NOTE, COLOUR, COLLAPSED = "note", "colour", "collapsed"
 
 @dataclass(frozen=True, eq=False)
 class EditedTree:
-    """A tree as it is shown, whose nodes keep their ids. Without an edition it is the tree itself.
+    """A tree as shown, whose nodes keep their ids. Without an edition it is the tree itself.
 
     ids : (n_nodes,) the id of each row; None: the row itself.
     rows : (n_ids,) the row of each id, -1 for nodes that were dissolved; None: the id itself.

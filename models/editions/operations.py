@@ -71,7 +71,7 @@ class Paint(_Op):
     op: Literal["colour"]
     node: Node
     colour: Colour | None = Field(
-        description="`#rrggbb`; null: no colour of its own.", examples=["#d55e00"]
+        description="`#rrggbb`; null: the node inherits its colour.", examples=["#d55e00"]
     )
 
 
@@ -106,7 +106,7 @@ class Merge(_Op):
     nodes: list[Node] = Field(
         min_length=2, max_length=MOST_NODES, description="Some, but not all, children of one node."
     )
-    name: NodeName | None = Field(None, description="Of the new node.")
+    name: NodeName | None = Field(None, description="The name of the new node.")
 
 
 class Dissolve(_Op):

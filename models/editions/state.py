@@ -48,7 +48,7 @@ class EditionState:
 
     @property
     def n_ids(self) -> int:
-        """The number of ids: those of the tree, and of new nodes."""
+        """The number of ids, of the tree's nodes and of new ones."""
         return self.tree.n_nodes + len(self.heights)
 
     @property
@@ -59,9 +59,9 @@ class EditionState:
     def apply(self, operations: Iterable[Operation]) -> None:
         """Apply the operations in their order; after an error the state is of no use.
 
-        Raises UsageError, which says which `operation` and `field`, for a node
-        that is not there, children that are not those of the node, a leaf or the root where an
-        inner node is needed, and nodes that are not siblings.
+        Raises UsageError, which says which `operation` and `field`, for a node that is not there,
+        children that are not the node's, a leaf or the root where an inner node is needed, and
+        nodes that are not siblings.
         """
         for number, operation in enumerate(operations):
             try:

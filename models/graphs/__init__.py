@@ -1,7 +1,7 @@
 """Graphs over points; start with `neighbours`.
 
 - `neighbours`: the nearest neighbours of each point, exact or from cells.
-- `cells`: those of many points, and of rows too many to be held.
+- `cells`: the neighbours among many points, and among rows too many to be held.
 - `lengths`: distances between pairs of rows.
 - `nearest_points`: the points of a fit that are nearest to new rows.
 - `graph`: the graph of nearest neighbours, joined to one piece.

@@ -192,7 +192,7 @@ class _Truth:
         row = np.linspace(0, n_points - 1, min(SAMPLE, n_points)).astype(np.int64)
         here = frame.single(np.asarray(take(rows, row)))
 
-        parts = (part for _, part in frame.parts(rows, progress, "those of a sample"))
+        parts = (part for _, part in frame.parts(rows, progress, "neighbours of a sample"))
         search: Any = knn_ground_truth
         _, number = search(here, parts, n_neighbors + 1)
         number = np.stack([others(one[None], own)[0] for one, own in zip(number, row, strict=True)])

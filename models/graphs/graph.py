@@ -75,7 +75,7 @@ class Graph:
         if self.recall is not None:
             sentences.append(
                 "Neighbours were sought by an approximate index that keeps points in half "
-                f"precision, which found {self.recall:.1%} of those of a sample of points."
+                f"precision, which found {self.recall:.1%} of the neighbours of a sample of points."
             )
         if self.n_parts > 1:
             sentences.append(

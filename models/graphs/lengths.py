@@ -37,7 +37,7 @@ def others(index: Int, first_row: int) -> Int:
 
 
 def between(rows: Array | Rows, first: Array, second: Array, metric: DistanceMetric) -> Float:
-    """(n,) distance by `metric` between pairs of rows, those of `flat` if it has them.
+    """(n,) distance by `metric` between pairs of rows; for a metric in `FLAT`, of `flat` rows.
 
     Raises UsageError naming the rows for which it is not defined.
     """
@@ -53,8 +53,8 @@ def between(rows: Array | Rows, first: Array, second: Array, metric: DistanceMet
 
 
 def lengths(a: Float, b: Float, metric: DistanceMetric) -> Float:
-    """(n,) distance by `metric` between the rows of two matrices, those of `flat` if it has them;
-    not finite where it is not defined."""
+    """(n,) distance by `metric` between the rows of two matrices, of `flat` rows for a metric in
+    `FLAT`; not finite where it is not defined."""
     apart = np.abs(a - b)
     with np.errstate(all="ignore"):
         if metric in FLAT:

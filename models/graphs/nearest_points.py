@@ -62,7 +62,7 @@ class PointSearch:
 
         first_row : the number of the first of these rows, for messages.
 
-        The nearest come first, of equally near ones those of lower number.
+        The nearest come first; among equally near ones, the lower number.
 
         Raises UsageError for a row, or a pair of a row and a point, without a distance.
         """

@@ -36,9 +36,9 @@ HELD = 1 << 25
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Of each column. n : (n_groups,) points. mean : (n_groups, D) by group. whole, deviation :
-    (D,) mean and standard deviation of all grouped points. between : (D,) the share of the variance
-    that lies between groups; 0 for a constant column.
+    """Statistics of each column. n : (n_groups,) points. mean : (n_groups, D) by group. whole,
+    deviation : (D,) mean and standard deviation of all grouped points. between : (D,) the share of
+    the variance that lies between groups; 0 for a constant column.
     """
 
     n: Int
@@ -136,8 +136,8 @@ class Tips:
 
 
 def tips_of(tree: Tree, cut: Mapping[str, Any] | None) -> tuple[Tips, tuple[str, ...]]:
-    """(the clusters of a cut or, without one, the leaves; warnings). Of more leaves than fit, the
-    largest subtrees are open and the others are folded.
+    """(the clusters of a cut or, without one, the leaves; warnings). Where there are more leaves
+    than fit, the largest subtrees are open and the others are folded.
 
     cut : one of `k`, `height`, `level`. Raises UsageError for a cut that the tree has not, and for
     one of more than `MOST_ROWS` clusters. O(n_nodes + n_points log n).

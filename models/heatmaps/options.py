@@ -30,24 +30,24 @@ class HeatmapTerms(Exact):
         "how far clusters are from each other.",
     )
     statistic: Literal["mean", "median"] = Field(
-        "mean", description="Of `features`: what a value says of the points of its cluster."
+        "mean", description="For `features`: what a value says of the points of its cluster."
     )
     scale: Literal["standard", "none"] = Field(
         "standard",
-        description="Of `features`: `standard` subtracts the mean of the column over all points "
+        description="For `features`: `standard` subtracts the mean of the column over all points "
         "and divides by its standard deviation.",
     )
     n_columns: int = Field(
         100,
         ge=1,
         le=MOST_COLUMNS,
-        description="Of `features`: the most columns; of more, those that tell the largest "
-        "subtrees apart best.",
+        description="For `features`: the most columns; of more, the ones that best separate the "
+        "largest subtrees.",
     )
     metric: Metric = Field(
         "euclidean",
-        description="Of `distances`: between the means of clusters, or `cophenetic`, the height of "
-        "the node where two clusters meet.",
+        description="For `distances`: between the means of clusters, or `cophenetic`, the height "
+        "of the node where two clusters meet.",
     )
 
     @model_validator(mode="after")

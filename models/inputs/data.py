@@ -44,7 +44,7 @@ class Earlier:
     params : its parameters.
     tree : its tree.
     state : the state that its fit kept (`Fitted.state`).
-    rows : its inputs that were read by rows, and those of the jobs that it grew from, by role,
+    rows : its inputs that were read by rows, and the same of the jobs that it grew from, by role,
         oldest first; None for a deleted one.
     prepared : how its features were prepared, a pipeline for each matrix; empty if they were not.
     """

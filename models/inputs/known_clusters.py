@@ -2,7 +2,7 @@
 
 Statements are groups of rows, each of one cluster that may have a name, and pairs of groups that
 are of different clusters. Groups that share a row, or a name, are one cluster. What follows from
-that may contradict what is said: then each contradiction has the chain of groups that leads there.
+that may contradict a statement: then each contradiction has the chain of groups that leads there.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 COPIED_BYTES = 8 << 20
-"""Of rows that `Rows.as_array` copies at a time."""
+"""The bytes of rows that `Rows.as_array` copies at a time."""
 
 
 class Rows(ABC):

@@ -6,7 +6,7 @@ Start with `placement`.
 - `images`: which files are images, and how large they may be.
 - `facts`: what a column holds, for those who choose among columns.
 - `placement`: which items lie under which node of a tree.
-- `aggregates`: one value for each node from those of the items under it.
+- `aggregates`: one value for each node from the values of the items under it.
 - `conditions`: the items that match, counted under each node.
 - `rankings`: the items of a node from the most central to the least, or the surest to the least.
 """

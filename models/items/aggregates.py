@@ -1,4 +1,4 @@
-"""One value for each node of a tree, from those of the items under it."""
+"""One value for each node of a tree, from the values of the items under it."""
 
 from __future__ import annotations
 

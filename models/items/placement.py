@@ -23,8 +23,8 @@ class Placement:
     """The items under node v are `order[first[v]:first[v] + count[v]]`, from left to right.
 
     per : whether an item is a row of the tree or a leaf, leaves in the order of their node ids.
-    leaf : (n_items,) the leaf of each item. order : (n_items,) the items from left to right, those
-        of a leaf ascending.
+    leaf : (n_items,) the leaf of each item. order : (n_items,) the items from left to right, within
+        a leaf ascending.
     first, count : (n_nodes,).
     """
 

@@ -54,8 +54,9 @@ def ranked(
     """The first `n` items under a node.
 
     known : what `vectors` (n_items, d) or `margins` (n_items,) gave, from left to right; needed
-        unless `by` is "random". Items with NaN there are in no order. Of more than `MOST_COMPARED`
-        items under the node so many are compared, evenly spaced from left to right.
+        unless `by` is "random". Items with NaN there are in no order. With more than
+        `MOST_COMPARED` items under the node, only so many are compared, evenly spaced from left to
+        right.
     seed : for "random", which draws without replacement, and gives the same items for the same
         node and seed.
 
@@ -145,7 +146,7 @@ def _margin(logits: Float) -> Float:
 
 
 def of_items(values: Single, tree: Tree, placement: Placement) -> Single:
-    """Values of rows as those of items, from left to right.
+    """The values of items, from the values of rows, from left to right.
 
     values : (n_rows, d) or (n_rows,). Raises UsageError `wrong-shape` unless there is one for each
     row of the tree.

@@ -4,19 +4,19 @@ Silhouettes are also high where connected points are merely cut up: the arcs of 
 of long tails. `silhouette_chance` does not see that, since its reference sets have neither hollows
 nor tails. So a level needs valleys, too. Each cluster and its nearest one (by their means) are
 projected onto the line through both means: the points near the middle are counted, and those near
-either mean, of which the fewer count. Of a density with one peak on that line there are no fewer in
-the middle, in expectation. The counts of all pairs are added up; the p-value is that of a binomial
-for a middle at least `DEEPEST` times as dense, since clusters end where points happen to be rare,
-times the number of k of a curve.
+either mean, of which the fewer count. If the density has one peak on that line, there are no fewer
+in the middle, in expectation. The counts of all pairs are added up; the p-value is that of a
+binomial for a middle at least `DEEPEST` times as dense, since clusters end where points happen to
+be rare, times the number of k of a curve.
 
 The curve of the mean silhouette over a tree's cuts, from the features.
 
-How strong a tree's silhouettes are against those of points without structure.
+How strong a tree's silhouettes are against silhouettes of points without structure.
 
 Reference sets are uniform in the box around the points, along their principal axes, as for the gap
 statistic. Each is cut into k clusters by Ward's linkage, improved by `_MOVES` rounds of k-means,
 and the better silhouette of both counts. The p-value is that of Student's t for one more value
-beside those of the references, times the number of k of a curve.
+beside the references' values, times the number of k of a curve.
 
 Source: Tibshirani, Walther, Hastie, "Estimating the number of clusters in a data set via the gap
 statistic" (2001), section 3, for the references.
@@ -165,7 +165,7 @@ def counts(squares: npt.NDArray[Any], cluster: Int) -> tuple[int, int]:
 
 CHANCE_SAMPLE = 200
 """Number of points of a reference set. With fewer points silhouettes of chance are larger, so that
-those of a tree over many points are held against more than they need."""
+the silhouettes of a tree over many points are held against more than they need."""
 
 _REFERENCES = 10
 _MOVES = 3

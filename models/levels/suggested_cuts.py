@@ -14,10 +14,10 @@ How strong the gaps between a tree's merge heights are against chance.
 Where no level stands out, the heights of the last merges fall about like a power of the number of
 clusters, and their spacings on a logarithmic scale, times that number, are about independent and
 exponential (Rényi's representation of order statistics). At the top of a tree the spacings are
-smaller than those of a power of k, since heights are bounded: with `OFFSET` added to k they are
-alike for all k. A gap then has the share g of the sum of n spacings with probability
-(1 - g)^(n - 1), exactly. The bound over all k gives coarse cuts more weight, as 1 / k, and a gap
-that is significant is left out of the sum that the others are held against.
+smaller than for a power of k, since heights are bounded: with `OFFSET` added to k they are alike
+for all k. A gap then has the share g of the sum of n spacings with probability (1 - g)^(n - 1),
+exactly. The bound over all k gives coarse cuts more weight, as 1 / k, and a gap that is significant
+is left out of the sum that the others are held against.
 
 It is an approximation: `python -m bench levels` measures how often unstructured data have a
 significant gap. Source: Rényi, "On the theory of order statistics" (1953); Fisher, "Tests of
@@ -79,7 +79,7 @@ MOST_SHARE = 0.95
 """Largest share of the points in one cluster of a suggested cut."""
 
 FEWEST_GAPS = 20
-"""Fewest gaps among which one can be told from chance."""
+"""Fewest gaps among which one can be distinguished from chance."""
 
 LEAVES_PER_CLUSTER = 3
 """Fewest leaves for each cluster, on average, of a cut whose gap is held against chance."""
@@ -90,7 +90,7 @@ each: a few leaves may be clusters of their own, but not nearly all of many."""
 
 _DISTINCT = 0.75
 """Gaps are comparable where at least this share of the numbers of clusters has one: where heights
-are whole numbers, or few, spacings are not those of a continuous law."""
+are whole numbers, or few, spacings do not follow a continuous law."""
 
 _WORTH = 0.5
 """A further peak of a curve is suggested if it reaches at least this share of the highest one,

@@ -1,6 +1,6 @@
 """Maps: the points of a tree as positions in the plane, beside the tree.
 
-Start with `mapping`, which lays out the points as `options` say, those of the Poincaré ball in its
+Start with `mapping`, which lays out the points as `options` say, points of the Poincaré ball in its
 disc, and counts the nearest neighbours that a map keeps.
 
 - `options`: which map, and its terms.

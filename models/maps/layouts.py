@@ -1,10 +1,10 @@
 """Maps that keep neighbours together, by UMAP and by t-SNE.
 
 UMAP: the parts of the library umap-learn that make the graph of neighbours fuzzy and lay it out.
-Neighbours are those of `models.graphs.neighbours`, and the layout starts at the principal
-components, which keeps the arrangement of the whole (Kobak and Linderman, "Initialization is
-critical for preserving global data structure in both t-SNE and UMAP", 2021). The library's compiled
-functions are kept in numba's cache, as this project's own are.
+Neighbours come from `models.graphs.neighbours`, and the layout starts at the principal components,
+which keeps the arrangement of the whole (Kobak and Linderman, "Initialization is critical for
+preserving global data structure in both t-SNE and UMAP", 2021). The library's compiled functions
+are kept in numba's cache, as this project's own are.
 
 Source: McInnes, Healy and Melville, "UMAP: Uniform Manifold Approximation and Projection for
 Dimension Reduction" (2018). One thread, so that a seed gives one map. Cost: O(N k) in each of 500

@@ -4,10 +4,10 @@ Points with the same features lie in one place of `umap` and `tsne`: the distinc
 
 Points of the Poincaré ball in its disc.
 
-Of a ball with two dimensions they are the points themselves. Of one with more, they are projected
-in the tangent space at the origin, where a point lies in its direction at its hyperbolic distance:
-on the plane through the origin that holds most of the sum of squares, from which the exponential
-map leads back into the disc. Distances to the origin never grow.
+In a ball of two dimensions they are the points themselves. In a ball of more, they are projected in
+the tangent space at the origin, where a point lies in its direction at its hyperbolic distance: on
+the plane through the origin that holds most of the sum of squares, from which the exponential map
+leads back into the disc. Distances to the origin never grow.
 
 Cost: O(N d^2). Memory: twice the points in float64.
 

@@ -33,29 +33,29 @@ class MapTerms(Exact):
         "Poincaré disc (methods with `ball` among their `outputs`).",
     )
     metric: Metric = Field(
-        "euclidean", description="Of `umap` and `tsne`: the distance by which points are near."
+        "euclidean", description="For `umap` and `tsne`: the distance by which points are near."
     )
     n_neighbors: int = Field(
         15,
         ge=2,
         le=200,
-        description="Of `umap`: neighbours of a point; more show the whole, fewer the detail.",
+        description="For `umap`: neighbours of a point; more show the whole, fewer the detail.",
     )
     min_dist: float = Field(
-        0.1, ge=0, le=1, allow_inf_nan=False, description="Of `umap`: how tightly points may lie."
+        0.1, ge=0, le=1, allow_inf_nan=False, description="For `umap`: how tightly points may lie."
     )
     perplexity: float = Field(
         30.0,
         ge=2,
         le=200,
         allow_inf_nan=False,
-        description="Of `tsne`: about how many neighbours a point has.",
+        description="For `tsne`: about how many neighbours a point has.",
     )
     n_components: int = Field(
         50,
         ge=2,
         le=1000,
-        description="Of `umap` and `tsne`: features with more columns are first reduced to this "
+        description="For `umap` and `tsne`: features with more columns are first reduced to this "
         "many principal components.",
     )
     seed: Seed = 0

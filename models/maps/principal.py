@@ -1,10 +1,10 @@
 """The leading principal components of rows, few or very many.
 
-Up to `EXACT_COLUMNS` columns, and where rows are few, they are those of the preprocessing step
-`pca`: exact, by second moments of rows read in blocks. Of wider rows the leading subspace is found
-by iterating on random directions, each pass over the rows bringing them nearer (randomized SVD:
-Halko, Martinsson and Tropp, "Finding structure with randomness", 2011, algorithm 4.4), until their
-variances change by less than `TOLERANCE`. Rows are read in blocks and never held whole.
+Up to `EXACT_COLUMNS` columns, and where rows are few, they are the components of the preprocessing
+step `pca`: exact, by second moments of rows read in blocks. For wider rows the leading subspace is
+found by iterating on random directions, each pass over the rows bringing them nearer (randomized
+SVD: Halko, Martinsson and Tropp, "Finding structure with randomness", 2011, algorithm 4.4), until
+their variances change by less than `TOLERANCE`. Rows are read in blocks and never held whole.
 
 Cost for N rows of D columns: O(N D^2) once, or O(N D (n + 10)) twice in each of a few passes.
 Memory: 16 D (n + 10) bytes, and the components of all rows.

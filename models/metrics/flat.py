@@ -230,8 +230,8 @@ def _sparse_matching(
 ) -> int:
     """Largest sum of counts over a one-to-one matching of clusters and classes.
 
-    The library requires every row of the smaller side to be matched, so each gets a partner of its
-    own with count 0; adding 1 to all counts, which adds the same to every matching, keeps these
+    The library requires every row of the smaller side to be matched, so each gets a separate
+    partner with count 0; adding 1 to all counts, which adds the same to every matching, keeps these
     edges.
     """
     row, n_rows, column, n_columns = cluster, n_clusters, class_, n_classes

@@ -62,7 +62,7 @@ def metric(
 ) -> Callable[[Callable[[Subject], Estimate]], Metric]:
     """Make a function an entry of the catalogue: its name is the id, its docstring the definition.
 
-    The other fields are those of `Metric`.
+    The other fields are as in `Metric`.
     """
 
     def entry(compute: Callable[[Subject], Estimate]) -> Metric:

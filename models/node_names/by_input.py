@@ -36,8 +36,8 @@ POINT_NAMES = Input(
 
 
 def by_points(tree: Tree, names: Sequence[str] | None) -> Tree:
-    """The tree with each leaf named after its points: by the name of its only point, or by those of
-    the first few, by row, and the number of the others.
+    """The tree with each leaf named after its points: by the name of its only point, or by the
+    names of the first few, by row, and the number of the others.
 
     names : (n_points,); None leaves the tree unchanged. Leaves without points, and the leaf of
         points that a method leaves out, `noise`, keep their names. O(n_points log n_points).

@@ -1,6 +1,6 @@
 """What there is to say of the nodes of a tree, and the names that it makes.
 
-The nodes are those of a cut into so many clusters, and all above them.
+The nodes are the clusters of a cut into `n_clusters`, and all above them.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _WORDS = ({"step": "words"},)
 class Evidence:
     """What was found for nodes.
 
-    name : the name that it makes, by node. said : the same with its numbers, for readers.
+    name : the name that it makes, by node. detail : the same with its numbers, for readers.
     warnings : one sentence each.
     """
 
     name: Mapping[int, str]
-    said: Mapping[int, str]
+    detail: Mapping[int, str]
     warnings: tuple[str, ...] = ()
 
 
@@ -70,7 +70,7 @@ def evidence(tree: Tree, by: By, values: Mapping[str, Value], n_clusters: int) -
             role=missing[0],
         )
     found = _FINDERS[by](tree, values, n_clusters)
-    return Evidence(found.name, found.said, (*warnings, *found.warnings))
+    return Evidence(found.name, found.detail, (*warnings, *found.warnings))
 
 
 def _labels(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evidence:
@@ -88,11 +88,11 @@ def _terms(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evidence
     terms = [str(term) for term in _texts(values["feature_names"])]
     found = distinctive_terms(tree, _matrix(values["features"]), terms, n_clusters)
     name = {node: ", ".join(term for term, _ in own) for node, own in found.items()}
-    said = {
+    detail = {
         node: ", ".join(f"{term} ({weight:.3g})" for term, weight in own)
         for node, own in found.items()
     }
-    return Evidence(name, said)
+    return Evidence(name, detail)
 
 
 def _items(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evidence:
@@ -108,13 +108,13 @@ def _items(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evidence
     report = report_on_nodes(tree, features=features, n_exemplars=N_ITEMS)
     if report.exemplars is None:
         return Evidence({}, {}, report.warnings)
-    name, said = {}, {}
+    name, detail = {}, {}
     for node in _nodes(tree, n_clusters):
         rows = [row for row in report.exemplars[node].tolist() if row >= 0]
         if rows:
             name[node] = ", ".join(dict.fromkeys(items[row] for row in rows))
-            said[node] = f"{name[node]} (of {tree.size[node]})"
-    return Evidence(name, said, report.warnings)
+            detail[node] = f"{name[node]} (of {tree.size[node]})"
+    return Evidence(name, detail, report.warnings)
 
 
 def _features(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evidence:
@@ -122,8 +122,8 @@ def _features(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evide
     both.
 
     To their variance a quarter of that of all rows is added: a feature that hardly varies near a
-    node would else be told for a difference of no size (Tusher, Tibshirani and Chu, "Significance
-    analysis of microarrays", 2001).
+    node would otherwise be named for a difference of no size (Tusher, Tibshirani and Chu,
+    "Significance analysis of microarrays", 2001).
     """
     features = _matrix(values["features"])
     require_points(tree, features)
@@ -147,7 +147,7 @@ def _features(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evide
     squares = node_sums(tree, about * about, n_clusters)
     n_points = tree.n_points
     whole = np.maximum(squares[0] / n_points - (sums[0] / n_points) ** 2, 0.0)
-    name, said = {}, {}
+    name, detail = {}, {}
     for node in sums:
         parent = int(tree.parent[node])
         n_own = int(tree.size[node])
@@ -165,11 +165,11 @@ def _features(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evide
             name[node] = ", ".join(
                 f"{side} {names[place]}" for side, place in zip(sides, best, strict=True)
             )
-            said[node] = ", ".join(
+            detail[node] = ", ".join(
                 f"{names[place]} {effect[place]:+.2g} standard deviations from its siblings"
                 for place in best
             )
-    return Evidence(name, said)
+    return Evidence(name, detail)
 
 
 _FINDERS: dict[By, Callable[[Tree, Mapping[str, Value], int], Evidence]] = {

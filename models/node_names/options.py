@@ -31,7 +31,7 @@ class NamingTerms(Exact):
         "one; the evidence is sent to it.",
     )
     evidence: By | None = Field(
-        None, description="Of `model`: what it is told of each node; `terms` by default."
+        None, description="For `model`: what it receives about each node; `terms` by default."
     )
     n_clusters: int = Field(
         256,

@@ -1,10 +1,10 @@
 """Agglomerative clustering by the distances of all pairs, exact: the linkages of SciPy.
 
-Of distances `merged`, of points `merged_points` for the linkages by centres, which need no
+`merged` takes distances; `merged_points` takes points, for the linkages by centres, which need no
 distances between all pairs. Single linkage follows a spanning tree (`models.graphs.spanning`).
 
-Of equal distances that to the cluster with the smallest number comes first, where a union has the
-larger number of its two parts; the order in which equal merges are listed is that in which they
+Among equal distances, that to the cluster with the smallest number comes first, where a union has
+the larger number of its two parts; the order in which equal merges are listed is that in which they
 were found.
 
 Source: Müllner, "Modern hierarchical, agglomerative clustering algorithms" (2011).

@@ -1,7 +1,7 @@
 """`models.numerics.bessel` for tensors of torch, on any device, with gradients.
 
 Computed in double precision, returned in the tensor's own. Gradients are the exact derivatives (of
-log C_D it is -A_D, of A_D its slope, of the inverse one over the slope), not those of the
+log C_D it is -A_D, of A_D its slope, of the inverse one over the slope), not the derivatives of the
 expansion's steps, and they can be differentiated again. The order, or D, is a plain number.
 """
 

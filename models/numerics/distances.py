@@ -166,7 +166,7 @@ def flat(
     """Rows whose Euclidean distances give `metric` by `as_metric`; copied only if needed.
 
     'cosine': unit rows. 'correlation': unit rows about their own mean. Keeps float32.
-    numbers : those of the rows, for errors; None: from 0 on.
+    numbers : the rows' numbers, for errors; None: from 0 on.
     Raises UsageError naming the row for which the metric is not defined.
     """
     kind = np.float32 if points.dtype == np.float32 else np.float64

@@ -46,7 +46,7 @@ class Preparation:
         }
 
     def apply(self, values: Mapping[str, Value]) -> dict[str, Value]:
-        """The values with features, or documents, prepared like those of the fit.
+        """The values with features, or documents, prepared as in the fit.
 
         Raises UsageError for a number of matrices or columns other than in the fit, and for missing
         documents.
@@ -95,8 +95,8 @@ def fit_inputs(
     """(the preparation, the values prepared, warnings).
 
     With the input `base` they are prepared as in that job: steps fitted on the new rows would map
-    them into a different space than the old ones. Raises UsageError for steps other than those of
-    that job, and the errors of the steps.
+    them into a different space than the old ones. Raises UsageError for steps other than that
+    job's, and the errors of the steps.
     """
     earlier = Data(values).earlier()
     if earlier is not None:

@@ -100,7 +100,7 @@ def _documents(blocks: Iterable[Any]) -> list[str]:
 class Tfidf(_Step):
     """Term weights of counts in the SMART notation.
 
-    First letter, term frequency: n as it is, l 1 + ln tf, b 1 where a term occurs. Second, n none,
+    First letter, term frequency: n unchanged, l 1 + ln tf, b 1 where a term occurs. Second, n none,
     t times ln(N / number of rows with the term). Third, n none, c rows brought to length 1.
     """
 

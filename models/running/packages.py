@@ -40,7 +40,7 @@ COMPILED = {"openTSNE": ("linux", "aarch64")}
 
 
 def missing(needed: Iterable[str] = tuple(OPTIONAL)) -> list[str]:
-    """Those of some packages that are not installed; none is imported."""
+    """The packages among `needed` that are not installed; none is imported."""
     return [name for name in needed if find_spec(OPTIONAL[name].module) is None]
 
 

@@ -1,4 +1,4 @@
-"""The colouring of a tree: a category for each leaf, from which those of inner nodes follow."""
+"""The colouring of a tree: a category for each leaf, from which inner nodes' categories follow."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ CUTS = ("k", "height", "level")
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Disjoint nodes that cover all leaves, those of `models.tree.cut.cut`.
+    """Disjoint nodes that cover all leaves, as from `models.tree.cut.cut`.
 
     nodes : (n_clusters,) ascending.
     heights : every height from the first up to, but not including, the second gives this cut (None:
@@ -57,8 +57,8 @@ def clusters(
 ) -> Clusters:
     """Cut by at most one of `k`, `height` and `level`; without any, at the leaves.
 
-    Arguments and errors are those of `models.tree.cut.cut`. O(n_nodes log n_nodes) once per tree
-    and 12 bytes a node kept, then O(n_clusters log n_nodes); by level O(n_nodes).
+    Arguments and errors are as in `models.tree.cut.cut`. O(n_nodes log n_nodes) once per tree and
+    12 bytes a node kept, then O(n_clusters log n_nodes); by level O(n_nodes).
     """
     criteria = [
         name

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 Scale = Literal["height", "sqrt", "rank", "depth", "level"]
-"""What `y` shows: `height` as it is; its square root; its rank among the distinct heights; the
+"""What `y` shows: the `height` itself; its square root; its rank among the distinct heights; the
 number of edges from the root; or the number of levels above the deepest leaf below the node, so
 that all leaves stand at the end (a cladogram)."""
 

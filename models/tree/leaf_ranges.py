@@ -86,7 +86,7 @@ def points_before(tree: Tree) -> Int:
 
 
 def points_in_order(tree: Tree) -> Int:
-    """(n_points,) the rows from left to right, those of one leaf ascending. O(n log n)."""
+    """(n_points,) the rows from left to right, within a leaf ascending. O(n log n)."""
     return np.argsort(spans(tree).start[tree.leaf_of_point], kind="stable")
 
 

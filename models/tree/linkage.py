@@ -172,7 +172,7 @@ def _merges(tree: Tree) -> tuple[npt.NDArray[np.int64], int]:
             node=0,
         )
     inner = np.flatnonzero(tree.n_children == 2)[::-1]
-    # Of equal heights the later row comes first: children lie after their parents.
+    # Among equal heights the later row comes first: children lie after their parents.
     return inner[np.argsort(greatest_heights(tree)[inner], kind="stable")], tree.n_leaves
 
 

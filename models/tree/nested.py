@@ -91,8 +91,8 @@ def read(document: Any) -> Tree:
     text id and no `name` gets its id as name. `kind` and `monotone` of the object are kept.
 
     Nested: an object with `children`, a list of such objects; ids are not needed. Rows are in
-    preorder. `kind` and `monotone` of the root are those of the tree. An object with such an object
-    as `root` may also have them.
+    preorder. `kind` and `monotone` of the root hold for the tree. An object with such an object as
+    `root` may also have them.
 
     `height` is a number for every node; if no node has one, it is the most edges down to a leaf.
     `size` is not used: the rows are the leaves. Further fields become extra columns.

@@ -29,7 +29,7 @@ def write(
 ) -> Iterator[str]:
     """The tree as Nexus, in pieces: a TAXA block with each leaf label once, then a TREES block.
 
-    Labels, lengths, comments and parameters are those of `newick.write`: labels that need no quotes
+    Labels, lengths, comments and parameters are as in `newick.write`: labels that need no quotes
     have none, since ape and Biopython keep the marks. Leaves without a name have no taxon. Programs
     require distinct leaf labels, most of them ignoring case: `labels="id"` ensures that.
     O(n_nodes).
@@ -111,7 +111,7 @@ def _commands(text: str, place: int) -> Iterator[tuple[list[str], int, int]]:
             continue
         if not words:
             start = at
-        # Of a long tree only the first words are needed.
+        # Only the first words of a long tree are needed.
         if len(words) < 2 or words[0].lower() not in ("tree", "utree"):
             words.append(part)
     if words:

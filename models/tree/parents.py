@@ -23,7 +23,7 @@ Number = TypeVar("Number", np.int64, np.float64)
 
 
 def children(parent: Int32) -> tuple[Int, Int]:
-    """Children in compressed rows: those of node v are `child[start[v]:start[v + 1]]`.
+    """Children in compressed rows: node v has `child[start[v]:start[v + 1]]`.
 
     Returns `start` (n_nodes + 1,) and `child` (n_nodes - 1,), each node's in row order. A counting
     sort, that of a sparse matrix from columns to rows: O(n_nodes).

@@ -55,7 +55,7 @@ def matched(left: Tree, right: Tree) -> tuple[Tree, bool]:
 def over_rows(tree: Tree, leaf: Int) -> Tree:
     """The same nodes with new rows at the leaves in place of the fit's points.
 
-    It has no names: those of the leaves may stand for points of the fit, with which metrics would
+    It has no names: the leaves' names may stand for points of the fit, with which metrics would
     match rows. Nor has it further columns, which describe these points.
 
     leaf : (n_rows,) the leaf of each row. O(n_nodes log depth + n_rows).

@@ -128,7 +128,7 @@ def links(left: Tree, left_shown: Folded, right: Tree, right_shown: Folded, draw
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One of the trees, with its points ordered so that those of each node are contiguous.
+    """One of the trees, with its points ordered so that each node's are contiguous.
 
     point : (n_points,) the points. begin : (n_nodes,) position of the first point under each node.
     """

@@ -71,7 +71,7 @@ class Tree:
 
     @cached_property
     def children(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Children in compressed rows: those of node v are `child[start[v]:start[v + 1]]`.
+        """Children in compressed rows: node v has `child[start[v]:start[v + 1]]`.
 
         Returns `start` (n_nodes + 1,) and `child` (n_nodes - 1,), each node's in row order.
         """

@@ -72,7 +72,7 @@ def _named(
         "size": pa.array([int(tree.size[node]) for node in nodes], pa.int64()),
         "name": pa.array([found.name[node] for node in nodes], pa.string()),
         "by": pa.array([terms.found_by] * len(nodes), pa.string()),
-        "evidence": pa.array([found.said[node] for node in nodes], pa.string()),
+        "evidence": pa.array([found.detail[node] for node in nodes], pa.string()),
     }
     save_arrow(pa.table(columns), folder / results.NAMES)
     facts = {

@@ -1,9 +1,9 @@
 """The minimum spanning tree of all points by distance or mutual reachability distance, exact.
 
 The mutual reachability distance of two points is their distance, but at least that of either to its
-`rank`-th neighbour, its core distance. Edges are ordered by this length, those of one length by the
-distance of their ends, so that the tree does not depend on the order of the points unless two
-edges agree in both.
+`rank`-th neighbour, its core distance. Edges are ordered by this length, edges of one length by the
+distance of their ends, so that the tree does not depend on the order of the points unless two edges
+agree in both.
 
 A search tree of boxes gives each point's nearest neighbours. Groups of points then grow by their
 shortest edges; a point is searched from again only where its known neighbours are all in its own

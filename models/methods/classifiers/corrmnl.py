@@ -1,6 +1,6 @@
 """Correlated multinomial logit: a Bayesian softmax whose classes share the branches on their paths.
 
-The weights of a class are the sum of those of the branches from the root down to it. The weights of
+The weights of a class are the sum of the branches' weights from the root down to it. The weights of
 a branch are normal around 0 with a precision that branches below the same node share; precisions
 have a gamma prior and are sampled too. Classes that share much of their path are correlated before
 any data are seen. Predictions average the probabilities over draws of the posterior, of which up to

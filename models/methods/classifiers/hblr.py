@@ -1,11 +1,11 @@
 """Hierarchical Bayesian logistic regression: a prior down the hierarchy, learned from the data.
 
-The weights of each node are drawn around those of its parent, classes from the weights of the
-leaves: by a softmax over all ('likelihood': `softmax`), or each class by a logistic function of its
-own (`logistic`; the only one for rows with several labels). How near children are to their parent
-is a precision with a gamma prior: one for each family (`M1`), for each family and feature (`M2`),
-or for each node (`M3`). The priors are set from the data: nothing is left to be tuned. Without a
-hierarchy all classes are siblings.
+The weights of each node are drawn around its parent's weights, classes from the weights of the
+leaves: by a softmax over all ('likelihood': `softmax`), or each class by a separate logistic
+function (`logistic`; the only one for rows with several labels). How near children are to their
+parent is a precision with a gamma prior: one for each family (`M1`), for each family and feature
+(`M2`), or for each node (`M3`). The priors are set from the data: nothing is left to be tuned.
+Without a hierarchy all classes are siblings.
 
 - 'inference' `map`: the most probable weights given the expected precisions, for each weight the
   variance of Laplace's approximation, and the posterior of the precisions, in turn. It has no
@@ -22,20 +22,20 @@ by more than 'tol' standard deviations, root mean square.
 Predictions have `score_low` and `score_high`, the 95% interval of the best class's score, and
 `probability_low` and `probability_high`, that of its probability to first order in the scores
 (`classes.classifier`). They tell how sure the weights are, approximately: weights of different
-nodes are taken as independent, with `map` those of one node as well. Measured on 100 and 400 rows
-in 5 classes drawn from the model: intervals of `map` hold the true probability 86 to 95 times in
-100. Those of `variational` are too narrow: 79 to 83 times with the logistic likelihood, 52 to 79
-with the softmax, whose bound moreover exaggerates how much classes differ; prefer `map` for
-intervals.
+nodes are taken as independent, with `map` also the weights of one node. Measured on 100 and 400
+rows in 5 classes drawn from the model: intervals of `map` hold the true probability 86 to 95 times
+in 100. The intervals of `variational` are too narrow: 79 to 83 times with the logistic likelihood,
+52 to 79 with the softmax, whose bound moreover exaggerates how much classes differ; prefer
+`map` for intervals.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), chapter 2 and appendix A; Bouchard,
 "Efficient Bounds for the Softmax Function" (2007). Misprints mended by derivation: nu has a factor
 1/2 before squares; 2.12 has the precisions of the children too; in `M1` and `M3` the rate of a
 prior is the sum over features; 2.11 sums over all nodes; A.5, A.13. Deviations: the weights of all
 nodes are found together, by Newton's method with the inner nodes eliminated, instead of level by
-level; the rate of a feature's prior is the inverse of its own information; features that are 0 in
-every row are left out. With 'contract' inner nodes with one child are removed, as in the thesis's
-counts.
+level; the rate of a feature's prior is the inverse of that feature's information; features that are
+0 in every row are left out. With 'contract' inner nodes with one child are removed, as in the
+thesis's counts.
 
 Cost: `map` some tens of sweeps with some tens of products of features and weights each, O(N D K) or
 for sparse features O(nnz K); memory about 6 N K and 20 D K values. `variational` O(K (N D^2 + D^3))
@@ -83,8 +83,8 @@ from models.tree.parents import along
 class HBLRParams(ClassifierParams):
     covariance: Covariance = Field(
         "M3",
-        description="Which weights share a precision around their parent: 'M1' those of siblings, "
-        "'M2' those of siblings by feature, 'M3' those of a node.",
+        description="Which weights share a precision around their parent: 'M1' all weights of "
+        "siblings, 'M2' the weights of siblings for one feature, 'M3' all weights of one node.",
     )
     inference: Literal["map", "variational"] = Field(
         "map",
@@ -210,8 +210,8 @@ def _trained(problem: Problem, tree: ClassTree, params: HBLRParams, run: Run) ->
 def _widened(posterior: _Posterior, tree: ClassTree, seen: Mask) -> tuple[Float, Array]:
     """Means and covariances with the features that are 0 in every row.
 
-    Of these nothing is learned: the weight of a leaf has mean 0 and the variances along its path
-    from the root, with 'M2' those of the feature where they are largest.
+    Nothing is learned about these: the weight of a leaf has mean 0 and the variances along its path
+    from the root, with 'M2' the variances of the feature where they are largest.
     """
     if seen.all():
         return posterior.mean, posterior.covariance

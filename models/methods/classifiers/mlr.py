@@ -5,9 +5,9 @@ It minimises half the sum of squared weights plus C times the negative log-likel
 penalised like other weights). It is the flat baseline of `hblr` and `rmlr`; a hierarchy, where
 there is one, is only used for paths.
 
-Classes are those of the job, even where a part of its rows (a fold of a cross-validation) has no
-example of one: its weights are then what keeps it improbable. Weights of classes sum to 0, also of
-two, where scikit-learn fits their difference.
+Classes are the job's, even where a part of its rows (a fold of a cross-validation) has no example
+of one: its weights are then what keeps it improbable. Weights of classes sum to 0, also of two,
+where scikit-learn fits their difference.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), §2.6.2 (MLR) and §4.3, OPT 1 with lambda =
 1 / C.
@@ -68,7 +68,7 @@ class MLR(Classifier[MLRParams]):
         run.progress(0.05, "fitting")
         two = n_classes == 2
         model = LogisticRegression(
-            # Of two classes scikit-learn fits the difference of their weights, whose halves they
+            # With two classes scikit-learn fits the difference of their weights, whose halves they
             # are; its square is twice the sum of theirs.
             C=2.0 * loss_weight(params.C) if two else loss_weight(params.C),
             fit_intercept=False,

@@ -5,7 +5,7 @@ class comes nearer to its own than 1 at worst. By liblinear (scikit-learn's Line
 constant feature penalised like the others. It is a flat baseline; a hierarchy, where there is one,
 is only used for paths.
 
-Classes are those of the job, even where a part of its rows (a fold) has no example of one.
+Classes are the job's, even where a part of its rows (a fold) has no example of one.
 
 Source: Crammer and Singer, "On the Algorithmic Implementation of Multiclass Kernel-based Vector
 Machines" (2001); Gopal, "Large-scale Structured Learning" (2014), §2.6.2 (MSVM).

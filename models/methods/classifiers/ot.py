@@ -1,4 +1,4 @@
-"""Orthogonal transfer: SVMs from the root down whose weights differ from those of the nodes above.
+"""Orthogonal transfer: SVMs from the root down whose weights differ from their ancestors' weights.
 
 A new row goes from the root to the child of the largest score, down to a leaf; its probability is
 the product of softmaxes of siblings' scores along the path. All nodes are trained together. They

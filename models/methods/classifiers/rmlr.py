@@ -24,8 +24,8 @@ says so.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), chapter 4. Deviations: its criterion, the
 norm of the bound's gradient (the curve `gradient`), is taken row by row and only tells when to
-compute the gap; the shift of double majorization and the penalty in ADMM, which it leaves out, are
-those of the objective; the factor rho of ADMM adapts.
+compute the gap; the shift of double majorization and the penalty in ADMM, which it leaves out,
+follow the objective; the factor rho of ADMM adapts.
 
 Cost: O(N D K), for sparse features O(nnz K), a product of rows and weights; some 25 of them a sweep
 by bounds, over 100 for sparse or wide features if C is large; 4 by 'admm', 2 a step by 'lbfgs'.
@@ -157,7 +157,7 @@ def _warnings(minimum: Minimum, params: RMLRParams) -> tuple[str, ...]:
         notes.append(
             "The bound 'double-majorization' is loose: its minimum lies "
             f"{100.0 * above / minimum.objective:.2g} per cent above the objective at its weights, "
-            "which are not those of the objective's minimum."
+            "which do not minimise the objective."
         )
     return tuple(notes)
 

@@ -162,7 +162,7 @@ class DeepECT(Method[DeepECTParams]):
 def _rows_of(model: Model, data: Data) -> Array:
     """New rows as a matrix.
 
-    Raises UsageError for images of another size than those of the fit.
+    Raises UsageError for images of another size than the fit's.
     """
     rows, size = image_rows(data, "features", None)
     fitted = model.facts.get("image_size")

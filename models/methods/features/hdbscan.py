@@ -19,7 +19,7 @@ once, as defined, so the order of the points does not matter (`density.clusterin
 
 Source: Campello, Moulavi, Zimek and Sander, "Hierarchical Density Estimates for Data Clustering,
 Visualization, and Outlier Detection" (2015); the exact minimum spanning tree of
-`models.graphs.spanning`. Details that the paper leaves open are those of the library hdbscan.
+`models.graphs.spanning`. Details that the paper leaves open follow the library hdbscan.
 
 Cost: O(N^2 D) time and O(N D) memory; about O(N log N) time with few features, and less than all
 pairs where points lie in groups. For given distances, and for 'braycurtis', which no search tree

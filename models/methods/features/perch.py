@@ -23,8 +23,8 @@ Source: Kobren, Monath, Krishnamurthy and McCallum, "A Hierarchical Algorithm fo
 Clustering" (2017), sections 3 to 5. The paper defines masking by one point of the subtree
 that is nearer to a point of the aunt than to one of the sibling, which makes chains of data without
 such clusters; the authors' program requires it of all points, by bounds, and so does this one, but
-exactly. The program's bounds, from the corners of boxes, do not hold beyond one column; those of
-`boxes.loops.distances` do.
+exactly. The program's bounds, from the corners of boxes, do not hold beyond one column; the bounds
+of `boxes.loops.distances` do.
 
 Cost: a search for the nearest earlier point of each point. Bounding boxes rule out most points
 where clusters are well separated or columns are few; elsewhere all are compared: N^2 D / 2
@@ -144,7 +144,7 @@ class Perch(Method[PerchParams]):
             required=False,
             description=(
                 "An earlier job, run with `growable`, whose points come before these: the tree "
-                "holds all points, those of the earlier job first."
+                "holds all points, the earlier job's first."
             ),
         ),
     }
@@ -208,7 +208,7 @@ class Perch(Method[PerchParams]):
         run.progress(0.95, "building the tree")
         tree = tree_of(boxes, order, _names(data, params, len(features)), params.heights)
         model = {**state.packed(boxes, len(points)), "points": points, "row": order}
-        counts = boxes.told
+        counts = boxes.counts
         return Fitted(
             tree=tree,
             model=Model(arrays=model),
@@ -253,7 +253,7 @@ def _started(
 
 
 def _names(data: Data, params: PerchParams, n_points: int) -> list[str] | None:
-    """Names of all points, those of an earlier job first; None where leaves hold several points."""
+    """Names of all points, an earlier job's first; None where leaves hold several points."""
     if params.max_leaves is not None:
         if "names" in data:
             raise UsageError(

@@ -8,7 +8,7 @@ and another point, so that the first two meet deeper in the tree than with the t
 the expected cost of the tree that these probabilities describe (`ball.expected_cost_torch`). The
 cost of the tree itself, which needs no labels, is measured after every 100 steps
 (`ball.tree_cost`), and the best tree is the result. A leaf holds the points that selected one node,
-which the tree does not tell apart; with 'below': "average" they are joined by average linkage below
+which the tree does not separate; with 'below': "average" they are joined by average linkage below
 it, and each point is a leaf (`ball.leaf_merges`). `ball.extraction` describes the tree's columns.
 
 With the input `base` nodes start from the final nodes of an earlier job, in the same ball. Several
@@ -22,7 +22,7 @@ steps lower the expected cost of eq. 10 itself, not the ranking objective of eq.
 steps rarely lower the cost of the tree (docs/decisions/expected-cost.md). Some defaults differ too,
 since they give trees of lower cost on most data sets: nodes start at midpoints ('placement':
 "order" in the paper), from several draws (`n_init`: 1), the best tree is kept ('keep': "last"), the
-temperature is set by a perplexity (1 throughout), steps are those of Adam, fewer, and fall to 0
+temperature is set by a perplexity (1 throughout), steps are by Adam, fewer, and fall to 0
 ('optimizer': "sgd", `learning_rate` 0.01, `max_iter` 5000), and none is needed that keeps norms
 apart (`structure_every`: 1, 'structure': "distance", `gamma` not stated). The paper's objective is
 'loss': "sigmoid" with these values, 'perplexity': null, 'decay': false and 'temperature' 1. The
@@ -73,7 +73,7 @@ class GHHCParams(BallParams):
         le=64,
         description=(
             "Number of processes that take each step together, each for a part of its triples; "
-            "the result is the same up to rounding. With 'cuda' each has a GPU of its own; "
+            "the result is the same up to rounding. With 'cuda' each has a separate GPU; "
             "otherwise they share the threads of the job."
         ),
     )
@@ -188,14 +188,14 @@ def _check_processes(params: GHHCParams) -> None:
         if params.processes > n_gpus:
             raise UsageError(
                 f"Parameter 'processes' is {params.processes}; with 'device': 'cuda' each needs a "
-                f"GPU of its own, and there are {n_gpus} where the job runs.",
+                f"separate GPU, and there are {n_gpus} where the job runs.",
                 code="no-gpu",
                 parameter="processes",
             )
 
 
 _UNCHANGED = ("n_internal", "scaling", "point_norm")
-"""Parameters that must be equal to those of the job in `base`."""
+"""Parameters that must be equal to the parameters of the job in `base`."""
 
 
 def _check_base(earlier: Earlier, data: Data, params: GHHCParams) -> None:

@@ -12,7 +12,7 @@ points of the ball, `contexts`, `bias`, `context_bias`; and `embedding`, the nod
 
 Source: Monath, Zaheer, Silva, McCallum and Ahmed, "Gradient-based Hierarchical Clustering using
 Continuous Representations of Trees in Hyperbolic Space" (2019), §5; Pennington, Socher and Manning,
-"GloVe: Global Vectors for Word Representation" (2014). Deviations: those of
+"GloVe: Global Vectors for Word Representation" (2014). Deviations: as in
 `models.methods.hyperbolic.ghhc`, vectors that are first learned alone, and `problem_weight`.
 
 The joint steps have not earned their place: on 2,000 words of WordNet's glosses (one seed) vectors

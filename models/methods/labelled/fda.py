@@ -2,9 +2,9 @@
 
 The rows e of the transformation are the generalized eigenvectors S_B e = l S_W e of the largest l,
 with e' S_W e = 1: S_B has the squares of the known clusters' means about the mean of all known
-rows, each as often as it has rows; S_W those of rows about their cluster's mean, plus `gamma` times
-the identity. There are at most one fewer than known clusters. Where all of them are kept, distances
-are those of `tcs-fs`, whatever the clusters' sizes.
+rows, each as often as it has rows; S_W the squares of rows about their cluster's mean, plus `gamma`
+times the identity. There are at most one fewer than known clusters. Where all of them are kept,
+distances are as in `tcs-fs`, whatever the clusters' sizes.
 
 New clusters are then found among the rows that are not labelled, by a mixture in the transformed
 space.

@@ -15,8 +15,9 @@ margin is not free of it. Steps are taken where rows spread evenly, which change
 
 Cost: tens to hundreds of steps of O(P (D + n_neighbors) + D^3), where P pairs of rows are or may
 become too near, and now and then O(N^2 D) to find these; then `n_init` runs of EM. P is at most N^2
-and far less where clusters are apart. Of more than 2,000 known rows some are drawn, with a warning;
-that many, of 16 columns in overlapping clusters, took 53 steps of 0.9 s. Memory: about 60 P bytes.
+and far less where clusters are apart. From more than 2,000 known rows some are drawn, with a
+warning; that many, of 16 columns in overlapping clusters, took 53 steps of 0.9 s. Memory: about 60
+P bytes.
 
 Measured: CPU time as N^1.0 D^0.0 K^0.0, from 2,000 x 16 and 8 classes to four times each,
 iterations bounded (`python -m bench costs`).
@@ -44,7 +45,7 @@ from models.running.progress import Progress
 MOST_ROWS = 2000
 BYTES_OF_PAIR = 60
 LEAST_SHARE = 0.01
-"""Of the mean variance, added to each: directions of less spread are not made even."""
+"""The share of the mean variance added to each: directions of less spread are not made even."""
 
 
 class LMNNParams(DiscoveryParams):
@@ -127,7 +128,7 @@ class LMNN(LabelledMethod[LMNNParams]):
 
 def _even(points: Array) -> tuple[Float, Float]:
     """(D, D) T by which rows spread about evenly in all directions, and the metric of rows times T
-    under which distances are those of the rows as they are.
+    under which distances equal those between the rows themselves.
 
     A metric A' there is T A' T' here. The minimum is the same and takes far fewer steps.
     """

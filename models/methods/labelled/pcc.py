@@ -40,8 +40,8 @@ def pair_scatter(known: KnownClusters, cross_weight: float) -> Float:
     """(D, D) M: the mean of (x - m)(x - m)' over rows x and their cluster's mean m, and of
     (x - y)(x - y)' over pairs in one cluster, less `cross_weight` times that over pairs across.
 
-    Pairs are summed by moments: n times the squares and products about the mean of n rows are those
-    of their pairs. O(N D^2).
+    Pairs are summed by moments: n times the squares and products about the mean of n rows equal the
+    sum over their pairs. O(N D^2).
     """
     points = known.points.astype(np.float64)
     size, n_rows = known.size, known.code.size

@@ -13,7 +13,7 @@ a direction, use 'nuclear' or 'l2'.
 Rows are then multiplied by L, L'L = A, and the rows that are not labelled are clustered by a
 mixture with one spread for all clusters. By default ('auto') regularizer and gamma are chosen by
 validation on known clusters held out (`choosing.validation`), among doing nothing, 'identity',
-'l2', 'nuclear' and Fisher discriminants; the choice is told in the warnings.
+'l2', 'nuclear' and Fisher discriminants; a warning names the choice.
 
 `form` 'low-rank' learns L of `rank` rows itself, which is not convex: the best of several starts.
 With `use_unlabeled` the rows without a label are clustered and learned from by turns
@@ -359,7 +359,8 @@ def _metric(
 
 
 def _most_rank(regularizer: RegularizerName, n_differences: int) -> int | None:
-    """Of the best metric; None: that of any. n_differences : of known means that are independent.
+    """The largest rank of the best metric; None: any. n_differences : how many differences of known
+    means are independent.
 
     What is short of the minimum leaves small eigenvalues beyond, at which clustering would look.
     """

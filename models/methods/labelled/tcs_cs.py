@@ -45,10 +45,10 @@ from models.methods.labelled.supervision.span import Span
 from models.running.progress import Progress, silent, subprogress
 
 MOST_STEPS_ROUGHLY = 300
-"""Of the dual, in validation."""
+"""The most steps of the dual, in validation."""
 
 ACTIVE = 1e-6
-"""Multipliers above this count as those of active constraints."""
+"""Multipliers above this mark active constraints."""
 
 MULTIPLES = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 """What 'auto' tries, in multiples of the gamma up to which nothing changes."""
@@ -134,7 +134,7 @@ def _pairs(known: KnownClusters, span: Span, gamma: float) -> Pairs:
 
 
 def _possible(known: KnownClusters, gammas: Sequence[float]) -> list[float]:
-    """Those of the rising gammas for which A is not 0."""
+    """The rising gammas for which A is not 0."""
     span = Span.of(known)
     possible: list[float] = []
     for gamma in gammas:

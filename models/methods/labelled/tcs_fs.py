@@ -2,7 +2,7 @@
 
 As `fda`, but S_B sums the squares of the differences of all pairs of known clusters' means, so that
 large clusters count no more than small ones. Where all directions are kept, K - 1 for K known
-clusters, distances are those of `fda`, whatever the clusters' sizes.
+clusters, distances are as in `fda`, whatever the clusters' sizes.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), §D.1 (TCS-FS). Rows are put on one scale
 first. Cost: O(N D^2 + D^3), then `n_init` runs of EM.

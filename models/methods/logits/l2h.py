@@ -152,8 +152,8 @@ class L2H(Method[L2HParams]):
     advice = "Fit a sample of the rows; the others can be placed by prediction."
 
     def _memory(self, shapes: Shapes, params: L2HParams) -> int:
-        """The digest, twice: as it is read, and in order of classes for merging; and the table of
-        classes without points against the others.
+        """The digest, twice: as read, and in order of classes for merging; and the table of classes
+        without points against the others.
 
         Only the data decide how many classes have no point: at least those that are more than the
         rows. Up to `TABLE_BYTES` of the table the worst case is taken, beyond it only the certain.
@@ -284,9 +284,9 @@ class L2H(Method[L2HParams]):
         """The expected confusions, by the logits alone: rows whose largest logit is that of class
         a are a's, and the mass of (a, b) is the sum of their softmax probabilities of b.
 
-        Of each row the 8 most probable other classes count one by one, so a mass is a lower bound;
-        `rest` has the others' sum. None for fits that kept no probabilities: those of earlier
-        versions, and those with one class a row.
+        In each row the 8 most probable other classes count one by one, so a mass is a lower bound;
+        `rest` has the others' sum. None for fits that kept no probabilities: fits of earlier
+        versions, and fits with one class a row.
         """
         if "confused.of" not in model.arrays or not model.arrays["confused.total"].any():
             return None
@@ -521,7 +521,7 @@ def _confusion_warnings(facts: Mapping[str, Any], rest: float, listed: float) ->
     if rest > 0:
         which = "given" if facts["best_only"] else "most probable"
         warnings.append(
-            f"Of each row only the {facts['n_listed']} {which} other classes are known one by one, "
+            f"In each row only the {facts['n_listed']} {which} other classes are known one by one, "
             f"so masses are lower bounds; the others have {'at most ' * facts['best_only']}"
             f"{rest / (rest + listed):.2g} of the mass on other classes (`rest`)."
         )

@@ -2,7 +2,7 @@
 
 The best of `n_init` runs of EM by likelihood, each from the clusters of a run of k-means. The
 logits are the log responsibilities log p(k | x); a point lies in the cluster with the largest one.
-Clusters are ordered by size, largest first, those of one size by their means' coordinates.
+Clusters are ordered by size, largest first, and at equal size by their means' coordinates.
 
 The number of clusters is given, or chosen by the lowest BIC or the highest mean silhouette.
 

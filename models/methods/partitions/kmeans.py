@@ -1,7 +1,7 @@
 """k-means: a partition into clusters around centres, and a soft assignment from it.
 
 The best of `n_init` runs of Lloyd's iterations from k-means++ seeds, by inertia. Clusters are
-ordered by size, largest first, those of one size by their centres' coordinates, so their numbers do
+ordered by size, largest first, and at equal size by their centres' coordinates, so their numbers do
 not depend on the order of the rows.
 
 Soft assignment: the clusters are read as a mixture of Gaussians with equal weights and one shared

@@ -2,7 +2,7 @@
 
 The best of `n_init` runs of variational Bayes, in batch or online, by perplexity. The soft
 assignment is the row's mean topic proportions, the logits their logarithms; the partition takes
-each row's largest topic. Clusters are ordered by size, largest first, those of one size by their
+each row's largest topic. Clusters are ordered by size, largest first, and at equal size by their
 topics.
 
 Likelihoods are lower bounds, of a row as a sequence of its counts, in nats. With `held_out` a

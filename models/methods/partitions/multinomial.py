@@ -3,7 +3,7 @@
 Each cluster is one distribution over the columns, smoothed by a Dirichlet prior. EM climbs to a
 mode of the posterior (`mixtures.multinomial`); the best of `n_init` runs from k-means++ seeds is
 kept. The logits are the log responsibilities; a row lies in the cluster with the largest one.
-Clusters are ordered by size, largest first, those of one size by their distributions.
+Clusters are ordered by size, largest first, and at equal size by their distributions.
 
 Likelihoods are of a row as a sequence of its counts, without the multinomial coefficient, in nats.
 With `held_out` a random share of the rows is kept out of the fit, to measure their likelihood; they

@@ -2,7 +2,7 @@
 
 The graph joins each point to its nearest neighbours ('knn': half an edge for each of the two points
 that is among the other's nearest), or all points by exp(-gamma d^2) ('rbf'), or it is a given
-matrix of similarities. Its eigenvectors are those of the normalized cut (`models.graphs.spectra`).
+matrix of similarities. Its eigenvectors solve the relaxed normalized cut (`models.graphs.spectra`).
 The coordinates of a point, fitted or new, are the mean of the eigenvectors over the fitted points
 weighted by its affinity to them (`means.affinity`); with the input 'similarity', a new point comes
 with its similarities to all fitted points. k-means runs on the coordinates and makes the soft

@@ -10,11 +10,11 @@ divides the rows of each node, or in every second run k-means++ seeds instead, a
 The tree has the hierarchy's shape, with rows at the leaves and the posterior mean and 95% interval
 of kappa at every node: for a leaf how close its rows lie to its mean, for an inner node how close
 the means of its children do. Siblings of a complete hierarchy are ordered by size, largest first;
-those of an input tree stay. The logits are log p(leaf | x) by the posterior predictive;
+siblings of an input tree stay. The logits are log p(leaf | x) by the posterior predictive;
 likelihoods, held-out rows and in-sample rows are as in `bvmf`. Where features have names, nodes are
 named by the features that distinguish them from their parents.
 
-Source: Gopal, "Large-scale Structured Learning" (2014), section 5.4. Deviations: those of `bvmf`;
+Source: Gopal, "Large-scale Structured Learning" (2014), section 5.4. Deviations: as in `bvmf`;
 the thesis leaves open the kappa of an inner node, whose log density is (number of children) log
 C_D(k) + k sum_c E[mu_c].E[mu] plus that of its log-normal prior, and the parent term of the root,
 C0 mu0. The prior of the root is not estimated: one root does not show how roots spread. Cost: an

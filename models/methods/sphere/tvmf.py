@@ -19,7 +19,7 @@ mean. New rows belong to the period of their stamp: between two distinct stamps 
 before the first to the first; after the last, and without stamps, means are extrapolated by the
 steps of the walk. Likelihoods, held-out rows, in-sample rows and names are as in `bvmf`.
 
-Source: Gopal, "Large-scale Structured Learning" (2014), section 5.5. Deviations: those of `bvmf`;
+Source: Gopal, "Large-scale Structured Learning" (2014), section 5.5. Deviations: as in `bvmf`;
 z_ti ~ Cat(softmax(eta_t)), since the printed Dirichlet is not indexed by time; the first means have
 their own concentration, which is estimated, where the thesis uses C0, which puts slow clusters all
 in one place. Cost: an iteration takes as long as one of `vmf`, and about ten passes over T K D
@@ -383,7 +383,7 @@ def _fitted(
 
 
 def _arrays(posterior: TemporalPosterior) -> dict[str, Array]:
-    """The arrays of a model, except those of `Periods` and of features."""
+    """The arrays of a model, except the arrays of `Periods` and of features."""
     kappas = posterior.kappas
     return {
         "psi": posterior.psi,

@@ -1,6 +1,6 @@
 """Multi-task gHHC: regressors or classifiers of tasks, learned together with a tree over the tasks.
 
-A task is a point of the Poincaré ball: its weights, intercept included, minus those of one
+A task is a point of the Poincaré ball: its weights, intercept included, minus the weights of one
 regressor for all rows (`regression.points`). Tasks and the nodes of a tree over them move together
 along the gradient of the sum of the tasks' losses and gHHC's losses of triples of tasks, which draw
 a task to the nodes that it shares with similar tasks (`regression.joint`). Features and numeric
@@ -17,7 +17,7 @@ Continuous Representations of Trees in Hyperbolic Space" (2019), §5, eq. 21. De
 at ridge (logistic) regressors around that of all rows, which is the centre of the ball; each step
 uses all rows, or 16,384, instead of one for each task of a triple; `sharing` weighs the tree's
 losses, and it and the number of steps are chosen on folds of rows; tasks move by Riemannian Adam;
-and those of `ghhc`, but for the loss of triples, which is the paper's ranking objective.
+and the deviations of `ghhc`, but for the loss of triples, which is the paper's ranking objective.
 
 Groups of tasks are found as well as the regressors allow. On planted trees (`bench tasks`, 8 seeds,
 'sharing' 30, 100 steps) 22, 86 and 94% of the groups are nodes with 10, 20 and 40 rows a task;

@@ -55,7 +55,7 @@ class Statistics:
 
 
 def statistics(outcome: Outcomes) -> Statistics:
-    """The statistics of rows that the metrics need; those of a class are sparse."""
+    """The statistics of rows that the metrics need; a class's are sparse."""
     true, given = outcome.truth.sets, outcome.given
     n_rows = outcome.n_rows
     class_node = np.union1d(true.node, given.node)

@@ -49,8 +49,9 @@ def by_level(outcome: Outcomes) -> Rows:
     """For each level, F1 over its nodes; the level is the number of edges to the root.
 
     A row counts for every node on the paths to its labels, true or given (table 3.6 of the
-    thesis, whose level 1 is level 0 here). `n_nodes` are those of the tree, `n_occurring` those
-    that the means are over. `support` is the number of pairs of a row and a node on a true path.
+    thesis, whose level 1 is level 0 here). `n_nodes` counts the nodes of the tree, `n_occurring`
+    the nodes that the means are over. `support` is the number of pairs of a row and a node on a
+    true path.
     """
     both, given, true = _through(outcome)
     truth = outcome.truth
@@ -69,7 +70,7 @@ def by_node(outcome: Outcomes) -> Rows:
 
     `support` is the number of rows with a true label at or below the node, `n_given` of those that
     were given one there; so 1 - recall is the share of its rows that went wrong at its level or
-    above. The means of F1 over the nodes of a level are those of `by_level`.
+    above. The means of F1 over the nodes of a level equal `by_level`.
     """
     known = slice(outcome.truth.n_known)
     both, given, true = (counts[known] for counts in _through(outcome))
@@ -92,8 +93,7 @@ def _through(outcome: Outcomes) -> tuple[Int, Int, Int]:
 class ClassCounts:
     """How often each class was right, given and true.
 
-    The classes are those of the classifier, then all other true labels, which have no training
-    examples.
+    The classes are the classifier's, then all other true labels, which have no training examples.
     """
 
     def __init__(self, outcome: Outcomes, training: Int, class_node: Int) -> None:
@@ -177,7 +177,7 @@ def confusions(outcome: Outcomes, most: int = MOST_CONFUSIONS) -> Rows:
 def labels_of(tree: Tree, node: Int) -> list[str]:
     """The names of nodes; the path of names, without the root's, where a name occurs twice.
 
-    Of a path longer than `MOST_PARTS` the end. O(n_nodes + n MOST_PARTS).
+    Only the end of a path longer than `MOST_PARTS` is given. O(n_nodes + n MOST_PARTS).
     """
     names = [name or "" for name in tree.name.tolist()]
     times = Counter(names)

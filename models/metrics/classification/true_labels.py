@@ -98,8 +98,8 @@ class TrueLabels:
 
     row : (n_labelled,) numbers of these rows among all. sets : their labels as nodes.
     tree : the classifier's; each label that is no node of it is a further child of the root, after
-        its own nodes.
-    n_known : number of its own nodes.
+        the classifier's nodes.
+    n_known : number of the classifier's nodes.
     warnings : what is odd about the labels.
     """
 

@@ -1,6 +1,6 @@
 """The loops up the tree that a report on every node needs, compiled by numba; serial.
 
-They are compiled like those of `trees`.
+They are compiled like the loops of `trees`.
 
 The heavy child of a node is the one with most items, and a heavy path goes up from a leaf as long
 as each node is the heavy child of its parent. Along a path, the statistics of the items under a
@@ -10,12 +10,12 @@ node v have numbers `start[v]` to `end[v]` - 1.
 
 The loop that finds the points nearest to the mean of each node, compiled by numba; serial.
 
-It goes up heavy paths like those of `nodes`. A mean moves little from one node to the next, so few
-points must be measured again: for every point under a node the distance to some earlier mean, the
-centre, is known, or known to be at least `radius`. The points closer than that form the pool. The
-nearest points of the pool are the nearest of all if they are closer to the new mean than `radius`
-minus the distance of that mean from the centre; else all points are measured again and the new mean
-becomes the centre.
+It goes up heavy paths like the loops of `nodes`. A mean moves little from one node to the next, so
+few points must be measured again: for every point under a node the distance to some earlier mean,
+the centre, is known, or known to be at least `radius`. The points closer than that form the pool.
+The nearest points of the pool are the nearest of all if they are closer to the new mean than
+`radius` minus the distance of that mean from the centre; else all points are measured again and the
+new mean becomes the centre.
 """
 
 from __future__ import annotations

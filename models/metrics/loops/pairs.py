@@ -1,6 +1,6 @@
 """The loop over pairs of cells that compares two trees, compiled by numba; serial.
 
-It is compiled like those of `trees`.
+It is compiled like the loops of `trees`.
 """
 
 from __future__ import annotations

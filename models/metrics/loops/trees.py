@@ -159,8 +159,7 @@ def distance(class_start, count, place_depth, meet, depth, value):
                 end = first + n
                 top -= 1
             if above >= 0:
-                # A node that was open already opens again with its counts as those of its first
-                # child.
+                # A node that was open already opens again, with its counts as its first child's.
                 top += 1
                 node[top] = above
                 begin[top + 1] = end

@@ -1,4 +1,4 @@
-"""The loops over triples of points, compiled by numba; serial, compiled like those of `trees`."""
+"""The loops over triples of points, compiled by numba; serial, compiled as in `trees`."""
 
 from __future__ import annotations
 

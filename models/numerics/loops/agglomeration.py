@@ -1,8 +1,8 @@
 """Agglomeration of clusters by their distances to all others, compiled by numba.
 
-`chain` and `closest` work on condensed distances, which they overwrite with those of merged
-clusters. Of two clusters that merge, the one with the larger number stays as their union. Of equal
-distances that to the smallest number comes first.
+`chain` and `closest` work on condensed distances, which they overwrite with the distances of merged
+clusters. When two clusters merge, the one with the larger number stays as their union. Among equal
+distances, that to the smallest number comes first.
 
 Source: Müllner, "Modern hierarchical, agglomerative clustering algorithms" (2011): `chain` is
 figure 3 (the nearest-neighbour chain, Murtagh 1983), `closest` and `closest_points` are figure 4
@@ -15,7 +15,7 @@ The least of numbers that change one at a time, by a tournament; compiled by num
 
 `winner` has twice as many places as there are numbers, rounded up to a power of two: the entry at 1
 is where the least number is, the entries at 2 k and 2 k + 1 are those that the entry at k has
-beaten. Of equal numbers the first wins. A number that is out loses to all.
+beaten. Among equal numbers the first wins. A number that is out loses to all.
 
 Cost: O(N) to start, O(log N) for each change.
 

@@ -71,7 +71,7 @@ def test_only_the_clusters_that_are_asked_for_and_those_above() -> None:
     few = evidence(tree, "labels", {"labels": labels}, 3)
     assert len(few.name) < len(evidence(tree, "labels", {"labels": labels}, MANY).name)
     assert few.name[0] == "0 (50%)"
-    assert few.said[0] == "50% 0"
+    assert few.detail[0] == "50% 0"
 
 
 def test_documents_are_counted() -> None:

@@ -361,8 +361,9 @@ class ClassifiersMethods(Generic[R]):
             are.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
-        covariance : Which weights share a precision around their parent: 'M1' those of
-            siblings, 'M2' those of siblings by feature, 'M3' those of a node.
+        covariance : Which weights share a precision around their parent: 'M1' all weights of
+            siblings, 'M2' the weights of siblings for one feature, 'M3' all weights of one
+            node.
         inference : How the posterior is computed: 'map' by the most probable weights, or
             'variational' by a lower bound of the evidence, for up to some hundreds of features.
         likelihood : How scores give classes: 'softmax', one class for each row, or 'logistic',
@@ -727,8 +728,8 @@ class ClassifiersMethods(Generic[R]):
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
     ) -> R:
-        """Orthogonal transfer: SVMs from the root down whose weights differ from those of the
-        nodes above.
+        """Orthogonal transfer: SVMs from the root down whose weights differ from their ancestors'
+        weights.
 
         Leaves: tree, model.
 

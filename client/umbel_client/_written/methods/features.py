@@ -525,7 +525,7 @@ class FeaturesMethods(Generic[R]):
         features : One row per point.
         names : optional. One name per point.
         base : optional. An earlier job, run with `growable`, whose points come before these:
-            the tree holds all points, those of the earlier job first.
+            the tree holds all points, the earlier job's first.
         max_leaves : Largest number of leaves; with more, the node with the smallest bounding
             box among those whose children are leaves becomes a leaf. Default: a leaf for each
             point.

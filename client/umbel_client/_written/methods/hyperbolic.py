@@ -115,14 +115,14 @@ class HyperbolicMethods(Generic[R]):
         gamma : Margin between norms in those steps.
         structure_every : Number of steps on triples for each step on nodes and their parents; 0
             for none of the latter.
-        keep : Nodes of the result: those of the 'best' tree, or the 'last'.
-        below : What is below a node that several points selected: 'none', they are not told
-            apart; 'average', a binary tree by average linkage of hyperbolic distances among
-            these points, so that each point has a leaf of its own.
+        keep : Nodes of the result: from the 'best' tree, or the 'last'.
+        below : What is below a node that several points selected: 'none', they share one leaf;
+            'average', a binary tree by average linkage of hyperbolic distances among these
+            points, so that each point has a separate leaf.
         device : Where the computation runs: on the processor, or on a GPU.
         processes : Number of processes that take each step together, each for a part of its
-            triples; the result is the same up to rounding. With 'cuda' each has a GPU of its
-            own; otherwise they share the threads of the job.
+            triples; the result is the same up to rounding. With 'cuda' each has a separate GPU;
+            otherwise they share the threads of the job.
         seed : Seed of the random generator.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
             wait_s, progress : as of `Umbel.run`.
@@ -297,7 +297,7 @@ class HyperbolicMethods(Generic[R]):
         gamma : Margin between norms in those steps.
         structure_every : Number of steps on triples for each step on nodes and their parents; 0
             for none of the latter.
-        keep : Nodes of the result: those of the 'best' tree, or the 'last'.
+        keep : Nodes of the result: from the 'best' tree, or the 'last'.
         below : What is below a node that several words selected: 'average', a binary tree by
             average linkage of hyperbolic distances among these words; 'none', the words as
             siblings.

@@ -61,9 +61,9 @@ class LabelledMethods(Generic[R]):
         features : One row per point. Sparse matrices are accepted.
         labels : optional. The known cluster of each row; null or -1 where it is not known.
         must_link : optional. Pairs of rows of one cluster, by their numbers from 0: rows that
-            are linked are one known cluster, together with those of their labels.
+            are linked are one known cluster, together with the rows of their labels.
         cannot_link : optional. Pairs of rows of different clusters: each row, with all that it
-            is linked to, is a known cluster of its own.
+            is linked to, is a separate known cluster.
         names : optional. Where labels are the numbers 0, 1, ...: what they are called.
         feature_names : optional. One name per column, for the features that the transformation
             stretches.
@@ -164,9 +164,9 @@ class LabelledMethods(Generic[R]):
         features : One row per point. Sparse matrices are accepted.
         labels : optional. The known cluster of each row; null or -1 where it is not known.
         must_link : optional. Pairs of rows of one cluster, by their numbers from 0: rows that
-            are linked are one known cluster, together with those of their labels.
+            are linked are one known cluster, together with the rows of their labels.
         cannot_link : optional. Pairs of rows of different clusters: each row, with all that it
-            is linked to, is a known cluster of its own.
+            is linked to, is a separate known cluster.
         names : optional. Where labels are the numbers 0, 1, ...: what they are called.
         feature_names : optional. One name per column, for the features that the transformation
             stretches.
@@ -272,9 +272,9 @@ class LabelledMethods(Generic[R]):
         features : One row per point. Sparse matrices are accepted.
         labels : optional. The known cluster of each row; null or -1 where it is not known.
         must_link : optional. Pairs of rows of one cluster, by their numbers from 0: rows that
-            are linked are one known cluster, together with those of their labels.
+            are linked are one known cluster, together with the rows of their labels.
         cannot_link : optional. Pairs of rows of different clusters: each row, with all that it
-            is linked to, is a known cluster of its own.
+            is linked to, is a separate known cluster.
         names : optional. Where labels are the numbers 0, 1, ...: what they are called.
         feature_names : optional. One name per column, for the features that the transformation
             stretches.
@@ -386,9 +386,9 @@ class LabelledMethods(Generic[R]):
         features : One row per point. Sparse matrices are accepted.
         labels : optional. The known cluster of each row; null or -1 where it is not known.
         must_link : optional. Pairs of rows of one cluster, by their numbers from 0: rows that
-            are linked are one known cluster, together with those of their labels.
+            are linked are one known cluster, together with the rows of their labels.
         cannot_link : optional. Pairs of rows of different clusters: each row, with all that it
-            is linked to, is a known cluster of its own.
+            is linked to, is a separate known cluster.
         names : optional. Where labels are the numbers 0, 1, ...: what they are called.
         feature_names : optional. One name per column, for the features that the transformation
             stretches.
@@ -502,9 +502,9 @@ class LabelledMethods(Generic[R]):
         features : One row per point. Sparse matrices are accepted.
         labels : optional. The known cluster of each row; null or -1 where it is not known.
         must_link : optional. Pairs of rows of one cluster, by their numbers from 0: rows that
-            are linked are one known cluster, together with those of their labels.
+            are linked are one known cluster, together with the rows of their labels.
         cannot_link : optional. Pairs of rows of different clusters: each row, with all that it
-            is linked to, is a known cluster of its own.
+            is linked to, is a separate known cluster.
         names : optional. Where labels are the numbers 0, 1, ...: what they are called.
         feature_names : optional. One name per column, for the features that the transformation
             stretches.
@@ -635,9 +635,9 @@ class LabelledMethods(Generic[R]):
         features : One row per point. Sparse matrices are accepted.
         labels : optional. The known cluster of each row; null or -1 where it is not known.
         must_link : optional. Pairs of rows of one cluster, by their numbers from 0: rows that
-            are linked are one known cluster, together with those of their labels.
+            are linked are one known cluster, together with the rows of their labels.
         cannot_link : optional. Pairs of rows of different clusters: each row, with all that it
-            is linked to, is a known cluster of its own.
+            is linked to, is a separate known cluster.
         names : optional. Where labels are the numbers 0, 1, ...: what they are called.
         feature_names : optional. One name per column, for the features that the transformation
             stretches.
@@ -744,9 +744,9 @@ class LabelledMethods(Generic[R]):
         features : One row per point. Sparse matrices are accepted.
         labels : optional. The known cluster of each row; null or -1 where it is not known.
         must_link : optional. Pairs of rows of one cluster, by their numbers from 0: rows that
-            are linked are one known cluster, together with those of their labels.
+            are linked are one known cluster, together with the rows of their labels.
         cannot_link : optional. Pairs of rows of different clusters: each row, with all that it
-            is linked to, is a known cluster of its own.
+            is linked to, is a separate known cluster.
         names : optional. Where labels are the numbers 0, 1, ...: what they are called.
         feature_names : optional. One name per column, for the features that the transformation
             stretches.
@@ -851,9 +851,9 @@ class LabelledMethods(Generic[R]):
         features : One row per point. Sparse matrices are accepted.
         labels : optional. The known cluster of each row; null or -1 where it is not known.
         must_link : optional. Pairs of rows of one cluster, by their numbers from 0: rows that
-            are linked are one known cluster, together with those of their labels.
+            are linked are one known cluster, together with the rows of their labels.
         cannot_link : optional. Pairs of rows of different clusters: each row, with all that it
-            is linked to, is a known cluster of its own.
+            is linked to, is a separate known cluster.
         names : optional. Where labels are the numbers 0, 1, ...: what they are called.
         feature_names : optional. One name per column, for the features that the transformation
             stretches.

@@ -59,7 +59,7 @@ class TasksMethods(Generic[R]):
         Source: Gradient-based Hierarchical Clustering using Continuous Representations of Trees
         in Hyperbolic Space (2019, KDD, section 5).
 
-        features : One row per example, those of all tasks in one matrix.
+        features : One row per example, all tasks in one matrix.
         targets : For each row the number to predict, or its class (an integer or text).
         tasks : For each row the task it belongs to, an integer or text.
         names : optional. One name per task, in the order of the tasks: by number, or by text.
@@ -155,7 +155,7 @@ class TasksMethods(Generic[R]):
         Source: A Convex Formulation for Learning Task Relationships in Multi-Task Learning
         (2010, UAI).
 
-        features : One row per example, those of all tasks in one matrix.
+        features : One row per example, all tasks in one matrix.
         targets : For each row the number to predict, or its class (an integer or text).
         tasks : For each row the task it belongs to, an integer or text.
         names : optional. One name per task, in the order of the tasks: by number, or by text.
@@ -237,7 +237,7 @@ class TasksMethods(Generic[R]):
         Source: A Convex Formulation for Learning Task Relationships in Multi-Task Learning
         (2010, UAI, section 4, the baseline).
 
-        features : One row per example, those of all tasks in one matrix.
+        features : One row per example, all tasks in one matrix.
         targets : For each row the number to predict, or its class (an integer or text).
         tasks : For each row the task it belongs to, an integer or text.
         names : optional. One name per task, in the order of the tasks: by number, or by text.

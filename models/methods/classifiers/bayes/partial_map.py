@@ -6,7 +6,7 @@ have no objective in common, so there is no bound: the curve has the log posteri
 (without constants) for the precisions that they were found with, a value for each sweep.
 
 Variances, equation 2.12 with what its print lacks: 1 / Psi_ii is the precision around the parent,
-plus those of the children around the node, plus at a leaf sum x_i^2 p (1 - p).
+plus the children's precisions around the node, plus at a leaf sum x_i^2 p (1 - p).
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """The precisions of the weights' Gaussian priors: gamma priors from data, gamma posteriors.
 
-The weights of a node are drawn around those of its parent, with the precision of its group: one for
-each family ('M1': siblings share it), one for each family and feature ('M2'), or one for each node
-('M3'). The root's are drawn from a standard normal.
+The weights of a node are drawn around its parent's weights, with the precision of its group: one
+for each family ('M1': siblings share it), one for each family and feature ('M2'), or one for each
+node ('M3'). The root's are drawn from a standard normal.
 
-The priors are those of §2.5. For class k with share p_k of the rows, the observed information of
-feature i is p_k (1 - p_k) sum x_i^2; the gamma density of a leaf has shape 1 and, as rate, the
-inverse of that; an inner node has the sums over its children. Where all features share a precision,
-the product of their densities has the sum of their rates as its rate.
+The priors follow §2.5. For class k with share p_k of the rows, the observed information of feature
+i is p_k (1 - p_k) sum x_i^2; the gamma density of a leaf has shape 1 and, as rate, the inverse of
+that; an inner node has the sums over its children. Where all features share a precision, the
+product of their densities has the sum of their rates as its rate.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Precisions:
     group : (n_nodes - 1,) the precision of each node but the root.
     a, b : (n_groups, 1) and (n_groups, width), shape and rate of the priors; width is the number of
         features in 'M2' and 1 in the others.
-    tau, nu : those of the posteriors, of the same shapes.
+    tau, nu : shape and rate of the posteriors, of the same shapes.
     n_features : number of weights of a node.
     """
 
@@ -94,8 +94,8 @@ class Precisions:
         spread : as of `spread_of`. variance : (n_nodes, n_features) of the weights, found for the
             precisions at hand.
 
-        The equation nu mean = tau is solved for the mean with mean x variance of each node held as
-        it is, instead of the variance (MacKay's update). The fixed points are the same; where the
+        The equation nu mean = tau is solved for the mean with mean x variance of each node held
+        fixed, instead of the variance (MacKay's update). The fixed points are the same; where the
         data tell little of the weights, `updated` approaches them very slowly.
         """
         determined = 1.0 - self.of_nodes * variance
@@ -142,7 +142,7 @@ def spread_of(tree: ClassTree, mean: Float, variance: Float) -> Float:
 
 
 def information_of(tree: ClassTree, precisions: Precisions) -> Float:
-    """(n_nodes, n_features) the expected precision around the parent plus those of the children."""
+    """(n_nodes, n_features) the expected precision around the parent plus the children's."""
     of_nodes = precisions.of_nodes
     information = np.repeat(of_nodes, precisions.n_features // of_nodes.shape[1], axis=1)
     np.add.at(information, tree.parent[1:], of_nodes[1:])

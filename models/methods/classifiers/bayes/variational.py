@@ -2,8 +2,8 @@
 
 The posterior is a product over nodes. A sweep has three half-steps, and the evidence lower bound
 never falls in any; the curve has its value after each.
-1. The covariances of all weights: 1 / Psi_n is the expected precision around the parent, plus those
-   of the children around the node, plus at a leaf sum 2 lambda x x^T.
+1. The covariances of all weights: 1 / Psi_n is the expected precision around the parent, plus the
+   children's around the node, plus at a leaf sum 2 lambda x x^T.
 2. The means of all weights, together with beta and xi of the bound of the likelihood, which are the
    best ones for any means. The bound is then a concave function of the means, and Newton's method
    raises it: updates A.9, A.13 and A.14 in turn approach the same point very slowly, since lambda
@@ -36,7 +36,7 @@ from models.running.progress import Progress
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Covariances:
-    """Of the posteriors of weights.
+    """Covariances of the posteriors of weights.
 
     variance : (n_nodes, n_columns) of single weights.
     of_scores : (n_rows, n_classes) x^T Psi x.

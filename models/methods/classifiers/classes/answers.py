@@ -213,7 +213,7 @@ def best_scores(values: Float, n_best: int) -> Int:
 
 
 def _under(tree: Tree, placed: Float, row: Int, node: Int, one_each: bool) -> Float:
-    """The probability of each (row, node) pair, pairs being those of paths, root first.
+    """The probability of each (row, node) pair along paths, root first.
 
     It is the sum over the leaves under the node, or the largest where a row may have several
     classes, and never rises along a path.

@@ -82,7 +82,7 @@ class PathSums:
 
     @classmethod
     def of_arrays(cls, arrays: Arrays, n_columns: int, prefix: str = "") -> PathSums:
-        """Those of `arrays`, not copied."""
+        """The sums in `arrays`, not copied."""
         own = CompressedRows.of_arrays(arrays, n_columns, prefix)
         parent, node = (np.asarray(arrays[f"{prefix}{name}"]) for name in ("parent", "node"))
         return cls(own, parent, node)
@@ -128,8 +128,7 @@ class ClassTree:
     def below(self) -> tuple[Int, Int, Int]:
         """For each node the classes below it, and the child of the node that leads to each.
 
-        Those of node v are at `start[v]:start[v + 1]`, classes ascending: (start, class, child).
-        O(K x depth).
+        Node v has `start[v]:start[v + 1]`, classes ascending: (start, class, child). O(K x depth).
         """
         nodes, classes, children = [], [], []
         class_, child = np.arange(self.n_classes), self.node

@@ -59,8 +59,8 @@ DEVIATIONS = 1.959963984540054
 def intervals(features: Matrix, weights: Array, covariance: Array, rule: Rule) -> Arrays:
     """Columns of rows: the 95% intervals of the best class's score and probability.
 
-    weights, covariance : as in `Trained`, the columns of both those of the features, with the
-        intercept last where there is one.
+    weights, covariance : as in `Trained`, the columns of both are the features, with the intercept
+        last where there is one.
 
     O(N D K), with full covariances O(N D^2 K).
     """
@@ -125,7 +125,7 @@ VALIDATED = 0.8
 """The part of the progress at which the folds are done."""
 
 BEST_BYTES = 100
-"""Of one of the best classes of a row, from scores to the file of predictions."""
+"""Memory for each of a row's best classes, from scores to the file of predictions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,7 @@ class Trained:
     """A trained classifier.
 
     weights : (n_classes, n_columns), columns as in `Problem.design`; or as in `Scorer`.
-    tree : over the classes, if rows are to be decided down it; weights are then those of its nodes.
+    tree : over the classes, if rows are to be decided down it; weights then belong to its nodes.
     covariance : of the weights' normal posterior, where the method has one: (n_classes, n_columns)
         variances of independent weights, or (n_classes, n_columns, n_columns).
     metrics, curves, warnings : as in `Fitted`.

@@ -36,7 +36,7 @@ class CompressedRows:
 
     @classmethod
     def of(cls, rows: Iterable[Float], n_columns: int) -> CompressedRows:
-        """Those of dense rows, (n_columns,) each."""
+        """Compress dense rows, (n_columns,) each."""
         indices, values, scales = [], [], []
         for row in rows:
             index, value, scale = _compressed(row)
@@ -155,7 +155,7 @@ class CompressedRows:
 
     @classmethod
     def of_arrays(cls, arrays: Arrays, n_columns: int, prefix: str = "") -> CompressedRows:
-        """Those of `arrays`, not copied."""
+        """The rows in `arrays`, not copied."""
         start, index, value, scale = (
             np.asarray(arrays[f"{prefix}{name}"]) for name in ("start", "index", "value", "scale")
         )

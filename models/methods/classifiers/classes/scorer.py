@@ -47,8 +47,8 @@ class Scorer:
         return cls(np.asarray(arrays["weights"]), one_each, tree)
 
     def arrays(self) -> Arrays:
-        """Of the model: `weights`, and of a tree `parent` by node and `leaf` by class; or those of
-        `PathSums`, and `n_columns`."""
+        """The model's arrays: `weights`, and for a tree `parent` by node and `leaf` by class; or
+        the arrays of `PathSums`, and `n_columns`."""
         if isinstance(self.weights, PathSums):
             n_columns = np.array([self.weights.n_columns])
             return {**self.weights.arrays("weights."), "n_columns": n_columns}
@@ -84,12 +84,12 @@ def _mean_over_draws(features: Matrix, draws: Array) -> Float:
     total = np.zeros((features.shape[0], draws.shape[1]))
     for weights in draws:
         total += np.exp(log_softmax(scores(features, weights)))
-    # Of probabilities that underflow the order is that of classes.
+    # Probabilities that underflow are ordered by class.
     return np.log(np.maximum(total / len(draws), np.finfo(np.float64).tiny))
 
 
 def _top_down(values: Float, tree: ClassTree, one_each: bool) -> Scored:
-    """values : (n_rows, n_nodes), those of the root not read."""
+    """values : (n_rows, n_nodes), the root's not read."""
     start, child = tree.children
     n_rows = values.shape[0]
     along = np.empty_like(values)

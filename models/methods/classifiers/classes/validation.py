@@ -4,10 +4,10 @@ probabilities, and where a row's labels end.
 Rows are cut into folds; a classifier is trained without each fold in turn and answers for it. The
 folds' tallies add up, so each pair of a fold and a C is a separate piece of work.
 
-Source: the grid and the five folds are those of Gopal, "Large-scale Structured Learning" (2014),
-§2.6.2 and §3.4.2. A slope of scores before the link is Platt's scaling without an offset, on a
-softmax temperature scaling (Guo et al. 2017). The cut-off of each row by a regression on its best
-scores follows Gopal and Yang, "Multilabel Classification with Meta-level Features" (2010).
+Source: the grid and the five folds follow Gopal, "Large-scale Structured Learning" (2014), §2.6.2
+and §3.4.2. A slope of scores before the link is Platt's scaling without an offset, on a softmax
+temperature scaling (Guo et al. 2017). The cut-off of each row by a regression on its best scores
+follows Gopal and Yang, "Multilabel Classification with Meta-level Features" (2010).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def tally(out: Problem, scorer: Scorer, link: Link, one_each: bool) -> Arrays:
     right, predicted, actual : (n_classes,) rows that got and have the class, got it, have it.
     log_slope : (2,) sum of rows times the logarithm of the slope of least negative log-likelihood,
         and number of rows.
-    products, targets : those of the regression of cut-offs; empty where rows have one class.
+    products, targets : of the regression of cut-offs; empty where rows have one class.
 
     O(N K) and the scores.
     """
@@ -142,7 +142,7 @@ class Tuning:
     """What held-out rows tell.
 
     C : the best value. tallies : whether there were any. metrics, curves, warnings : as in
-    `Fitted`; the curve's places are those of the candidates, from 1.
+    `Fitted`; the curve's places number the candidates, from 1.
     """
 
     C: float | None = None
@@ -158,7 +158,7 @@ def tuning_of(
 ) -> Tuning:
     """The best of the values, of equally good ones the smallest, and its calibration.
 
-    tallies : those of all folds of the first value, then of the second, ...
+    tallies : of all folds of the first value, then of the second, ...
     """
     n_folds = len(tallies) // len(values)
     totals = [added(tallies[n_folds * i : n_folds * (i + 1)]) for i in range(len(values))]
@@ -198,7 +198,7 @@ def best_cuts(values: Float, has: Mask) -> Float:
     ordered = np.take_along_axis(values, order, axis=1)
     own = np.take_along_axis(has, order, axis=1)
     n_rows, n_classes = values.shape
-    # Errors if the labels are the first j classes, for j from 0: those of j = 0, and changes.
+    # Errors if the labels are the first j classes, for j from 0: first for j = 0, then the changes.
     wrong = np.zeros((n_rows, n_classes + 1))
     np.cumsum(np.where(own, -1, 1), axis=1, out=wrong[:, 1:])
     last = wrong.argmin(axis=1)

@@ -1,4 +1,4 @@
-"""Recursive regularization: a class's weights are drawn to those of its parent or neighbours.
+"""Recursive regularization: a class's weights are drawn to its parent's or neighbours' weights.
 
 Start at `penalty`.
 

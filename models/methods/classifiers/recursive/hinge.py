@@ -40,9 +40,9 @@ TIGHTER = 0.1
 class Coupling:
     """The weights while the dual variables of one class change.
 
-    A class's weights are the best for those of its parent or neighbours, which are held meanwhile;
-    those of nodes that are no class are the best for all classes, anew for each sweep. O(degree x
-    D) for each operation.
+    A class's weights are the best for its parent's or neighbours' weights, which are held
+    meanwhile; the weights of nodes that are no class are the best for all classes, anew for each
+    sweep. O(degree x D) for each operation.
 
     kappa : (n_classes,) how much a class's weights change with its own a_k.
     """
@@ -240,7 +240,7 @@ class _State:
 
     @classmethod
     def start(cls, problem: Problem, n_nodes: int, checkpoint: Checkpoint) -> _State:
-        """All variables 0, or those of the checkpoint."""
+        """All variables 0, or as in the checkpoint."""
         weights = np.zeros((n_nodes, problem.n_columns))
         if has_constant(problem.design):
             # Every row lies just outside every class, so that only rows of a class move it.

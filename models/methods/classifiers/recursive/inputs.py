@@ -69,7 +69,7 @@ class SolverParams(ClassifierParams):
 
 
 class HingeParams(SolverParams):
-    """Of `hinge`."""
+    """Parameters of `hinge`."""
 
     tol: GapShare = 1e-3
     max_iter: MaxIter = 1000
@@ -81,14 +81,14 @@ class HingeParams(SolverParams):
 
 
 class LogisticParams(SolverParams):
-    """Of `logistic`."""
+    """Parameters of `logistic`."""
 
     tol: DecreaseShare = 1e-6
     max_iter: MaxIter = 100
 
 
 class RecursiveParams(SolverParams):
-    """Of the two methods of recursive regularization."""
+    """Parameters of the two methods of recursive regularization."""
 
     contract: bool = Field(
         True,

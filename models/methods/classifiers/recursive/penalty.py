@@ -93,7 +93,8 @@ class Penalty:
         return np.setdiff1d(np.arange(self.n_nodes), self.node)
 
     def extended(self, weights: Float) -> Float:
-        """(n_nodes, n_columns) the weights of all nodes, those of classes given, of least penalty.
+        """(n_nodes, n_columns) the weights of all nodes that, given the classes' weights, have the
+        least penalty.
 
         weights : (n_classes, n_columns).
         """
@@ -124,7 +125,7 @@ class Penalty:
 
 
 def _factored(matrix: sp.csr_array) -> Any:
-    """The factors of a symmetric matrix; those of a tree have no fill."""
+    """The factors of a symmetric matrix; for a tree they have no fill."""
     return splu(matrix.tocsc(), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
 
 

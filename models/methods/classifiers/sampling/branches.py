@@ -28,7 +28,7 @@ SCALES = (np.log(0.03), np.log(3.0))
 class Point:
     """Weights of branches, and the logarithm of their posterior density given the precisions.
 
-    weights : (n_nodes, n_columns) rotated; those of the root are 0.
+    weights : (n_nodes, n_columns) rotated; the root's are 0.
     likelihood, gradient : the logarithm of the likelihood, and its gradient.
     """
 

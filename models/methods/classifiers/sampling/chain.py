@@ -2,8 +2,8 @@
 
 An iteration draws the weights of branches along a trajectory given the precisions, then the
 precisions given the weights, from their gamma posteriors, then both together. In the burn-in steps
-are adapted, and masses to the information of the weights. Each iteration has random numbers of its
-own, so that an interrupted chain goes on as it would have.
+are adapted, and masses to the information of the weights. Each iteration has separate random
+numbers, so that an interrupted chain goes on as it would have.
 
 Hamiltonian Monte Carlo: trajectories of a draw that moves with a random momentum.
 
@@ -60,7 +60,7 @@ def effective_sample_size(draws: Float) -> float:
     n_pairs = n_draws // 2
     pairs = correlation[: 2 * n_pairs].reshape(n_pairs, 2).sum(axis=1)
     positive = n_pairs if (pairs > 0.0).all() else int(np.argmax(pairs <= 0.0))
-    # Of a reversible chain sums of pairs never rise; the estimates are held to that.
+    # In a reversible chain sums of pairs never rise; the estimates are held to that.
     time = -1.0 + 2.0 * float(np.minimum.accumulate(pairs[: max(positive, 1)]).sum())
     return float(total / max(time, 1.0 / np.log10(total)))
 

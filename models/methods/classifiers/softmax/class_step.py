@@ -91,7 +91,7 @@ class BlockStep:
     """The weights of a block of classes, and sums over them.
 
     weights : (n_block, n_columns). value : sum of the classes' objectives. slopes : (n_rows,) sums
-        of those of cells.
+        of the cells' slopes.
     """
 
     weights: Float

@@ -24,7 +24,7 @@ majorization also O(N D K). Memory: the weights 16 times, preconditioners twice,
 
 The point that the next step of a fixed-point iteration starts from: Anderson's mixing.
 
-Of the last steps x_j -> g(x_j) it takes the affine combination whose residuals g(x_j) - x_j cancel
+It takes the affine combination of the last steps x_j -> g(x_j) whose residuals g(x_j) - x_j cancel
 best, and mixes the g(x_j) in the same shares. It does not make any objective fall by itself: the
 caller checks the step from the mixed point, and calls `clear` if it undoes the step.
 

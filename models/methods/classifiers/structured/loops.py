@@ -2,9 +2,9 @@
 
 A row's candidates are nodes c with a loss, a scale m and a direction, which is 1 and -1 at some
 nodes: the row's own class is ahead of c by the product of the direction with the row's scores of
-nodes. Of `PATHS` the candidates are the leaves but the row's own, the direction is 1 at the nodes
+nodes. For `PATHS` the candidates are the leaves but the row's own, the direction is 1 at the nodes
 on the path of the row's leaf alone and -1 at those on the path of c alone, and the loss is half the
-number of these nodes. Of `SIBLINGS` they are the siblings of the nodes on the row's path; the
+number of these nodes. For `SIBLINGS` they are the siblings of the nodes on the row's path; the
 direction is 1 at such a node and -1 at c, the loss 1. The scale is the loss where slack is
 rescaled, else 1. Node 0, the root, stands for no candidate.
 """

@@ -25,7 +25,7 @@ MOST_TURN = math.radians(15.0)
 MOST_SHEAR = math.tan(math.radians(15.0))
 MOST_RESIZE = 0.15
 MOST_MOVE = 0.1
-"""Of an image's height and width."""
+"""The largest move, in shares of an image's height and width."""
 
 
 class Augmentation:
@@ -65,7 +65,7 @@ def random_maps(n_images: int, rng: np.random.Generator) -> Float:
 
 
 def warped(rows: Tensor, maps: Tensor, size: ImageSize) -> Tensor:
-    """(n, n_values) images under affine maps (n, 2, 3) as those of `random_maps`."""
+    """(n, n_values) images under affine maps (n, 2, 3), as `random_maps` gives."""
     from torch.nn.functional import affine_grid, grid_sample
 
     height, width, n_channels = size

@@ -61,7 +61,7 @@ class TreeParams(Params):
 
     @property
     def n_epochs(self) -> int:
-        """Of both stages."""
+        """The epochs of both stages."""
         return self.pretrain_epochs + self.epochs
 
     def leaves_at(self, epoch: int) -> int:

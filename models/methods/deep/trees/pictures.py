@@ -26,7 +26,7 @@ def node_pictures(
 
     centres : (n_nodes, E). network : with the decoder's layers. rows : (n_points, n_values) images.
 
-    Values from the least to the largest of all rows become 0 to 255; those of bytes stay.
+    Values from the least to the largest of all rows become 0 to 255; bytes stay.
     """
     decoded = scaling.undo(forward(network, "decoder", centres))
     both = np.stack([decoded, _means(tree, rows)], axis=1)

@@ -96,7 +96,7 @@ class GrowthEffort:
         return math.ceil(self.schedule(kind).n_epochs / PART_OF_START) if several else 0
 
     def work(self, kind: int) -> int:
-        """The passes of a phase of this kind, those of starts that are given up included."""
+        """The passes of a phase of this kind, including starts that are given up."""
         return self.schedule(kind).n_epochs + (self.n_init - 1) * self.start_epochs(kind)
 
 

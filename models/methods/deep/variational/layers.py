@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torch import Generator, Tensor
 
 SLOPE = 0.3
-"""Of the leaky ReLU below 0."""
+"""The slope of the leaky ReLU below 0."""
 
 MOMENTUM, EPSILON = 0.1, 1e-5
 """Share of the batch in a step of the averages, and what is added to variances."""

@@ -1,8 +1,8 @@
 """The networks of a tree: from data up to the root, and from the root down to the leaves.
 
 Up: an encoder of the widths `hidden_sizes` gives the units of the deepest level, a block for each
-level above gives those of the next; units d_h of level h are what the nodes at depth h see of a
-row. Down: the root's embedding is standard normal; a node's transformation gives the mean and the
+level above gives the next level's; units d_h of level h are what the nodes at depth h see of a row.
+Down: the root's embedding is standard normal; a node's transformation gives the mean and the
 variance of its embedding, given its parent's; a leaf's decoder gives the data. A node with two
 children has two routers, the log odds of the first child: of the prior, from the node's embedding,
 and of the posterior, from d_h. A node's 'view' is the Gaussian that d_h alone suggests.

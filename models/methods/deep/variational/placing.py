@@ -1,7 +1,7 @@
 """The trained networks as plain arrays, and rows placed by them in double precision.
 
 A row's place needs the units of the levels and the posterior's routers alone; nothing is drawn. The
-nodes of the result are those of the grown tree without nodes that have an only child.
+result has the nodes of the grown tree, except nodes that have an only child.
 """
 
 from __future__ import annotations

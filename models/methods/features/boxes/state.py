@@ -22,9 +22,9 @@ from models.methods.features.boxes.loops.layout import (
     HOME,
     LEFT,
     N_BOXES,
+    N_COUNTS,
     N_FREE,
     N_HEAP,
-    N_TOLD,
     NONE,
     OWNER,
     PARENT,
@@ -70,23 +70,23 @@ def empty(points: npt.NDArray[Any], most_leaves: int) -> Grown:
         above=np.full((n_boxes + n_points, 3), NONE, dtype=np.int64),
         chain=np.full((n_points, 3), NONE, dtype=np.int64),
         lists=np.full((2, n_boxes), NONE, dtype=np.int64),
-        told=np.zeros(N_TOLD, dtype=np.int64),
+        counts=np.zeros(N_COUNTS, dtype=np.int64),
         key=np.empty(2 * n_boxes + 8),
         room=np.empty((4, max(2 * n_boxes, n_points) + 8), dtype=np.int64),
     )
-    t.told[ROOT] = NONE
-    t.told[BOUNDED] = bounded
+    t.counts[ROOT] = NONE
+    t.counts[BOUNDED] = bounded
     return t
 
 
 def packed(t: Grown, n_inserted: int) -> dict[str, npt.NDArray[Any]]:
     """The tree without its points, for `unpacked`; boxes and the heap can be recomputed."""
     return {
-        "link": t.link[: t.told[N_BOXES]],
+        "link": t.link[: t.counts[N_BOXES]],
         "above": t.above,
         "chain": t.chain,
-        "free": t.lists[FREE, : t.told[N_FREE]],
-        "told": t.told,
+        "free": t.lists[FREE, : t.counts[N_FREE]],
+        "told": t.counts,
         "n_inserted": np.array([n_inserted], dtype=np.int64),
     }
 
@@ -105,15 +105,15 @@ def unpacked(points: npt.NDArray[Any], saved: Arrays, most_leaves: int) -> Grown
     t.above[:used] = above[:used]
     t.above[n_boxes : n_boxes + len(chain)] = above[old_boxes:]
     t.chain[: len(chain)] = chain
-    bounded = t.told[BOUNDED]
-    t.told[:] = saved["told"]
-    t.told[BOUNDED], t.told[N_HEAP] = bounded, 0
+    bounded = t.counts[BOUNDED]
+    t.counts[:] = saved["told"]
+    t.counts[BOUNDED], t.counts[N_HEAP] = bounded, 0
     t.lists[FREE, : saved["free"].size] = saved["free"]
     for ids in (
         t.link[:used, LEFT],
         t.link[:used, RIGHT],
         t.chain[:, HOME],
-        t.told[ROOT : ROOT + 1],
+        t.counts[ROOT : ROOT + 1],
     ):
         ids[ids >= old_boxes] += n_boxes - old_boxes
     t.link[:used, PLACE] = NONE
@@ -125,8 +125,8 @@ def unpacked(points: npt.NDArray[Any], saved: Arrays, most_leaves: int) -> Grown
 def boxes_in_use(t: Grown) -> Int:
     """The boxes of inner and collapsed nodes, children before their parents, which are larger."""
     used = np.zeros(len(t.link), dtype=bool)
-    used[: t.told[N_BOXES]] = True
-    used[t.lists[FREE, : t.told[N_FREE]]] = False
+    used[: t.counts[N_BOXES]] = True
+    used[t.lists[FREE, : t.counts[N_FREE]]] = False
     boxes = np.flatnonzero(used)
     return boxes[np.argsort(t.above[boxes, SIZE], kind="stable")]
 

@@ -7,8 +7,8 @@ large enough for a cluster that begins and ends at this distance. Here the group
 a distance are merged from the largest to the smallest, so that the small ones fall out one by one
 and only those remain that are large enough by themselves.
 
-Details that the paper leaves open are those of the library hdbscan: the sizes and distances that
-limit the choice, what belongs to the root as the only cluster, and strengths.
+Details that the paper leaves open follow the library hdbscan: the sizes and distances that limit
+the choice, what belongs to the root as the only cluster, and strengths.
 
 Source: Campello, Moulavi, Zimek and Sander (2015), sections 4 to 6; Malzer and Baum, "A Hybrid
 Approach To Hierarchical Density-based Cluster Selection" (2020) for `cluster_selection_epsilon`.

@@ -163,7 +163,7 @@ class _Growing:
             self._n_steps += 1
             self.n_leaves += len(division.centre) - 1
             rows = self._rows.pop(node)
-            # Of one or two bytes, which are sorted by radix.
+            # Numbers of one or two bytes are sorted by radix.
             short = division.cluster.astype(np.min_scalar_type(len(division.centre)))
             order = np.argsort(short, kind="stable")
             ends = np.cumsum(np.bincount(division.cluster, minlength=len(division.centre)))

@@ -156,7 +156,7 @@ class Spectral:
         if degree.size <= k:
             return label
         _, vectors = spectrum.leading(k, self._rng)
-        # From the eigenvectors of the random walk to those of the symmetric matrix.
+        # From the eigenvectors of the random walk to the symmetric matrix's.
         vectors *= np.sqrt(np.where(degree > 0, degree, 1.0))[:, None]
         vectors /= np.linalg.norm(vectors, axis=0)
         rows = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), TINY)
@@ -169,7 +169,7 @@ class Spectral:
 
 
 def _affinity(ends: Array, length: Float, width: float, least: float, n_nodes: int) -> sp.csr_array:
-    """Symmetric Gaussian affinities along edges; those of parallel edges are added."""
+    """Symmetric Gaussian affinities along edges; parallel edges' affinities are added."""
     weight = np.exp(-0.5 * (length / width) ** 2)
     strong = weight >= least
     ends, weight = ends[strong], weight[strong]

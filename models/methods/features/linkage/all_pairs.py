@@ -175,9 +175,9 @@ def _scaled(points: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], float]:
 
 
 def keeps_no_distances(linkage: Linkage, role: str, n_points: int, n_columns: int) -> bool:
-    """Whether distances are computed as needed, without storing those of all pairs.
+    """Whether distances are computed as needed, without storing all pairs' distances.
 
-    Of few points with many features they are stored, since each is then computed once.
+    For few points with many features they are stored, since each is then computed once.
     """
     if role != "features":
         return False

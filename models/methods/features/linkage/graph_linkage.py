@@ -3,7 +3,7 @@
 Two clusters may merge only where an edge joins them, so that neither N^2 distances nor N^2 time are
 needed. Distances between clusters follow from the edges between them ('single', 'complete',
 'weighted', the mean over edges) or from the clusters' centres, sizes and variances ('ward',
-'centroid', 'median', the root of the mean squared distance), which are those of all points.
+'centroid', 'median', the root of the mean squared distance), which count all points.
 
 Source: scikit-learn's AgglomerativeClustering with connectivity; Dhulipala et al., "Hierarchical
 Agglomerative Graph Clustering in Nearly-Linear Time" (2021), for edges that become parallel.

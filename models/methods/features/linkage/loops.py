@@ -1,8 +1,8 @@
 """The loop of agglomerative clustering along the edges of a graph, compiled by numba.
 
-Only clusters that an edge joins may merge, those of the shortest edge first. An edge stands for all
-the edges that have fallen together between its two clusters. Of two clusters that merge, the one
-with fewer edges has them moved to the other, which keeps its number: each edge moves O(log N)
+Only clusters that an edge joins may merge, the pair with the shortest edge first. An edge stands
+for all the edges that have fallen together between its two clusters. When two clusters merge, the
+edges of the one with fewer are moved to the other, which keeps its number: each edge moves O(log N)
 times. Edges lie in a heap by length, in lists by cluster, and in an open hash table by the pair of
 clusters.
 
@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 SINGLE, COMPLETE, AVERAGE, WEIGHTED, WARD, CENTROID, MEDIAN, SPREAD = range(8)
-"""How a cluster's distances follow from those of its two parts. `AVERAGE`: mean over the edges
+"""How a cluster's distances follow from its two parts' distances. `AVERAGE`: mean over the edges
 there are. `SPREAD`: root of the mean squared distance between all pairs, by centres and variances.
 """
 

@@ -18,10 +18,10 @@ select the same node: they are in a leaf below it, with no others. The cost is e
 third points, whose paths are taken as independent of that of the pair. As the temperature falls it
 becomes the cost of the tree that nodes and points select (eq. 4).
 
-Of more than `MOST_WHOLE` nodes only those count that a tree of the batch can reach (`reached`): the
-nodes that one of its points selects with a probability above `RARE`, and again those that one of
-these does; probabilities of the others are 0, the rest is scaled to a sum of 1. A batch reaches a
-number of nodes that depends on its points, hardly on M.
+With more than `MOST_WHOLE` nodes only those count that a tree of the batch can reach (`reached`):
+the nodes that one of its points selects with a probability above `RARE`, and again those that one
+of these does; probabilities of the others are 0, the rest is scaled to a sum of 1. A batch reaches
+a number of nodes that depends on its points, hardly on M.
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
 Trees in Hyperbolic Space" (2019), §3.1 and §3.2. Eq. 10 is this expectation, which the paper calls

@@ -38,10 +38,10 @@ MOST = 1 << 13
 
 @dataclass(frozen=True, slots=True)
 class LeafMerges:
-    """The nodes of a tree with a leaf for each of N points; those of the `BallTree` come first.
+    """The nodes of a tree with a leaf for each of N points; the `BallTree`'s come first.
 
     leaf : (N,) the leaf of each point. parent, height : (M',) of each node, parents first.
-    columns : (M',) each, by name; merges have norm and probabilities NaN, leaves those of points.
+    columns : (M',) each, by name; merges have norm and probabilities NaN, leaves the point's.
     n_large : number of groups of more than `MOST` points.
     """
 

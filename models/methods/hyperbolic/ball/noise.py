@@ -38,7 +38,7 @@ class GumbelNoise:
         return GumbelNoise(self._triples[:, part], self._nodes)
 
     def gumbel(self, which: int) -> Tensor:
-        """(B, M) float32 values. which : 0 for scores of pairs, 1 for those of all three."""
+        """(B, M) float32 values. which : 0 for scores of pairs, 1 for scores of all three."""
         import torch
 
         bits = self._triples[which, :, None] + self._nodes

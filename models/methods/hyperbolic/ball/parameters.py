@@ -144,14 +144,14 @@ class BallParams(Params):
         ),
     )
     keep: Literal["best", "last"] = Field(
-        "best", description="Nodes of the result: those of the 'best' tree, or the 'last'."
+        "best", description="Nodes of the result: from the 'best' tree, or the 'last'."
     )
     below: Literal["none", "average"] = Field(
         "none",
         description=(
-            "What is below a node that several points selected: 'none', they are not told apart; "
+            "What is below a node that several points selected: 'none', they share one leaf; "
             "'average', a binary tree by average linkage of hyperbolic distances among these "
-            "points, so that each point has a leaf of its own."
+            "points, so that each point has a separate leaf."
         ),
     )
     device: Device = "cpu"

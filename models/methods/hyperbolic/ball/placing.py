@@ -1,13 +1,14 @@
 """New points in a tree of the ball.
 
 Each goes to its parent by eq. 4 among nodes with points. The probability of such a node is eq. 5
-over them, that of a node above the sum over those below it. Where points that selected one node are
-told apart (`ball.leaf_merges`), a new point then goes to the nearest of them, the first of equally
-near ones; that choice is hard, so nodes down to its leaf have the probability of the node.
+over them, that of a node above the sum over those below it. Where points that selected one node
+have separate leaves (`ball.leaf_merges`), a new point then goes to the nearest of them, the first
+of equally near ones; that choice is hard, so nodes down to its leaf have the probability of the
+node.
 
 Source: Monath et al. (2019), §3.1. Cost: O(n L D) for L nodes with points, O(n) for each node with
-several points or nodes below, and, where points are told apart, O(D) for each point that selected
-the same node; by blocks.
+several points or nodes below, and, where points have separate leaves, O(D) for each point that
+selected the same node; by blocks.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ def model_of(ball_tree: BallTree, scaling: BallScaling) -> Model:
     """The model that `place` uses.
 
     Its arrays: `embedding`, (S, D), the first S nodes of the tree as points of the ball;
-    `leaf_of_node`, (S,), the leaf of points that select the node, -1 if none did; and those of the
-    scaling.
+    `leaf_of_node`, (S,), the leaf of points that select the node, -1 if none did; and the arrays of
+    the scaling.
     """
     return Model(
         arrays={
@@ -47,7 +48,7 @@ def model_of(ball_tree: BallTree, scaling: BallScaling) -> Model:
 
 
 def with_points(model: Model, points: Single, group: Int | Int32) -> Model:
-    """The model of a tree in which points that selected one node are told apart.
+    """The model of a tree in which points that selected one node have separate leaves.
 
     points : (N, D) of the ball. group : (N,) the node of the tree that each point selected, or the
         separate leaf below it: a value of `leaf_of_node`.

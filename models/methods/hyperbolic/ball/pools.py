@@ -89,7 +89,7 @@ class Pools:
         return Pool(torch.from_numpy(points).to(self._device), near, first, recall)
 
     def _read(self, rng: np.random.Generator, progress: Progress) -> Single:
-        """(size, D) points, those of a stretch side by side.
+        """(size, D) points, a stretch's side by side.
 
         There are a few less if the last stretch of the file, which is shorter, is among them.
         """

@@ -101,7 +101,7 @@ class ProcessGroup(DistributedAllReduce):
     ) -> None:
         """Wait until all followers run, and send them their task.
 
-        points : those of a pool. seeds : for triples, and for noise and children.
+        points : the points of a pool. seeds : for triples, and for noise and children.
         RuntimeError if a follower exits, OSError (EIO) if one does not start in time.
         """
         deadline = time.monotonic() + _START_S

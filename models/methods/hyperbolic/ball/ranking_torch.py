@@ -9,7 +9,7 @@ triples at a time stay in the cache of a core. With u = |x - z|^2 / (g h), g = 1
     d_cp            adds d f d|z| / dz where f = 1 + max(|z| - |x| + margin, 0) is above 1,
                     d|z| / dz = 2 z / (|z| h), 0 at the origin
     a score y       of s(d_i more) etc., more = p - q: G_i = s' more, and s' d_i to more
-    more            to the scores of p by softmax: p (v - p.v), to those of q: -q (v - q.v)
+    more            to the scores of p by softmax: p (v - p.v), to q's: -q (v - q.v)
     scores          -1 / temperature to the greatest of the two or three d_cp
 
 Source: `ball.training` has the definition and its source.

@@ -5,7 +5,7 @@ A step lowers the expected cost of the tree (`ball.expected_cost_torch`), or the
 spread over as many nodes as requested (`perplexity`). After every `structure_every` such steps
 another lowers the child-parent objective (eq. 17) on a batch of nodes, each with the parent that it
 then selects (eq. 4). After each round the tree's cost is measured (`ball.tree_cost`); the result is
-the nodes of least cost ('best') or those of the last round.
+the nodes of least cost ('best') or of the last round.
 
 A fit that diverges ends early: after a round in which a number is not finite, or after the third
 round in a row with a cost of `WORSE` times the least or with all nodes at the edge.
@@ -171,7 +171,7 @@ def train(
     progress: Progress,
     all_reduce: AllReduce = SINGLE,
 ) -> TrainedNodes:
-    """The nodes after all rounds, or those of the best one.
+    """The nodes after all rounds, or after the best one.
 
     nodes : (M, D) float32 to start from; not changed. seed : of noise and of children.
     all_reduce : the processes that share each step; `triples` draws this process's part of a batch.

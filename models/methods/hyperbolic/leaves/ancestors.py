@@ -12,7 +12,7 @@ on one sphere of radius r it is the middle of the geodesic, and
     tanh h = tanh r cos(t / 2).
 
 Source: Chami, Gu, Chatziafratis and Ré, "From Trees to Continuous Embeddings and Back: Hyperbolic
-Hierarchical Clustering" (2020); the formulas are those of hyperbolic trigonometry.
+Hierarchical Clustering" (2020); the formulas come from hyperbolic trigonometry.
 
 Cost: O(D) a pair.
 """

@@ -130,7 +130,7 @@ class BestLeaves:
     """The best leaves so far, of one run or of all: (n_points, dimension) directions.
 
     cost, run, step : the cost of their tree, and the run and step that gave it.
-    objectives, costs : those of their run, by number of steps.
+    objectives, costs : of their run, by number of steps.
     """
 
     directions: Float

@@ -46,7 +46,7 @@ from models.tree.tree import Tree
 
 
 def joined_word_tree(merges: LeafMerges, points: Single, names: list[str], place: Int) -> Tree:
-    """The tree whose points and leaves are the words, those of one node joined.
+    """The tree whose points and leaves are the words, the words of one node joined.
 
     points : (V, D), names : (V,) in the order of `merges`. place : (V,) position of each word of
         the result in that order.
@@ -59,7 +59,7 @@ def joined_word_tree(merges: LeafMerges, points: Single, names: list[str], place
 
 
 def word_tree(ball_tree: BallTree, points: Single, names: list[str], place: Int) -> Tree:
-    """The tree whose points and leaves are the words, those of one node as siblings.
+    """The tree whose points and leaves are the words, the words of one node as siblings.
 
     points : (V, D), names : (V,) in the order of `ball_tree`. place : (V,) position of each word of
         the result in that order.

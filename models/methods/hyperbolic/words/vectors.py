@@ -2,9 +2,9 @@
 
     J = sum over pairs with X_ij > 0 of f(X_ij) (w_i.c_j + b_i + a_j - log X_ij)^2
 
-w, b are vectors and biases of words; c, a those of their contexts. AdaGrad visits one pair after
-the other, in a random order for each pass; a step uses half the gradient, and sums of squares start
-at 1, both as in the authors' program.
+w, b are vectors and biases of words; c, a of their contexts. AdaGrad visits one pair after the
+other, in a random order for each pass; a step uses half the gradient, and sums of squares start at
+1, both as in the authors' program.
 
 Two transformations of the vectors leave every product, and so J, unchanged: for any m and s > 0
 

@@ -4,7 +4,7 @@ A word is a point of the Poincaré ball, and that point is its GloVe vector; con
 not in the ball. Triples are a word, one of its nearest words by angle about the mean (searched
 again every `REFRESHED` rounds), and any other. Eq. 21 adds to the tree's loss the mean of f (w.c +
 b + a - log X)^2 over a batch of pairs. Words move by Riemannian Adam; contexts and biases by Adam
-with one length per row, contexts with steps as long relative to them as those of words are in the
+with one length per row, contexts with steps as long relative to them as the words' steps are in the
 ball.
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of

@@ -32,7 +32,7 @@ FEWEST = 4
 """With fewer known clusters, two to learn from and two to compare on cannot be had."""
 
 FEWEST_SPLITS, MOST_SPLITS = 6, 12
-"""Of `MOST_ROWS` rows, and of half as many or fewer: their scores scatter more, and cost less."""
+"""For `MOST_ROWS` rows, and for half as many or fewer, whose scores scatter more and cost less."""
 
 HELD_OUT = 1 / 3
 MOST_ROWS = 4000

@@ -60,7 +60,7 @@ LEAST_DIAGONAL = 1e-3
 
 
 def least_entries(n_columns: int) -> Float:
-    """(D, D) bounds of L: nothing is negative, and each row keeps a share of its own column.
+    """(D, D) lower bounds of L: nothing is negative, and row d keeps a share of column d.
 
     Without the share a row could shrink to 0, where it has no density: no length of it changes the
     likelihood, and a row without its own column is the closer to the identity the shorter it is.
@@ -73,7 +73,7 @@ LEAST_SPREAD = float(np.log(LARGEST_SHAPE) - digamma(LARGEST_SHAPE))
 
 @dataclass(frozen=True, slots=True)
 class Shaped:
-    """Of the objective for given shapes.
+    """The objective for given shapes.
 
     value : minus the log likelihood. of_rows : (N, P) its derivative in each transformed value,
         those through the clusters' means included. of_shapes : (K, P) in each shape.

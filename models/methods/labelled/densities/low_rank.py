@@ -37,11 +37,12 @@ REGULARIZERS: Mapping[str, Loss] = {
     "l2": lambda metric: (float(np.vdot(metric, metric)), 2.0 * metric),
     "nuclear": lambda metric: (float(np.trace(metric)), np.eye(metric.shape[0])),
 }
-"""Of A; 'logdet' is infinite for a singular one."""
+"""The regularizers of A; 'logdet' is infinite for a singular one."""
 
 
 def objective(loss: Loss, regularizer: str, gamma: float) -> Loss:
-    """Of (rank, D) L: the loss of A = L'L and `gamma` times its regularizer, and the gradient."""
+    """A function of (rank, D) L: the loss of A = L'L and `gamma` times its regularizer, and the
+    gradient."""
 
     def of_rows(matrix: Float) -> tuple[float, Float]:
         metric = matrix.T @ matrix

@@ -105,8 +105,8 @@ def climb(
 ) -> PriorFit:
     """EM until the log posterior rises by less than `tol` for each row.
 
-    means : (K, D), those of known clusters first. first : the first cluster that rows may be of
-        that are not labelled.
+    means : (K, D), known clusters first. first : the first cluster that rows may be of that are not
+        labelled.
 
     O(N K D + K D^2 + D^3) each iteration; memory 16 N K bytes.
     """

@@ -23,7 +23,7 @@ from models.errors import UsageError
 from models.numerics import bessel
 
 Clusterer: TypeAlias = Literal["gmm", "vmf", "log-gmm"]
-"""Of rows as they are, of their directions, or of the logarithms of positive rows."""
+"""A mixture of the rows themselves, of their directions, or of the logarithms of positive rows."""
 
 LEAST_VARIANCE = 1e-9
 """The least common variance, in shares of the rows' own."""

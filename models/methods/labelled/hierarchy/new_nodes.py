@@ -18,9 +18,9 @@ leaves borrow their variance from others of as many levels.
 
 Which unlabelled rows are of no known leaf, and near to which known nodes rows lie.
 
-Among the nearest rows of one in a known leaf are about as many labelled ones as among those of a
-labelled row; a row of a new leaf has fewer. It says so whatever the leaf's shape, as long as a fair
-share of the known leaves' rows is labelled.
+A row in a known leaf has about as many labelled rows among its nearest as a labelled row has; a row
+of a new leaf has fewer. This holds whatever the leaf's shape, as long as a fair share of the known
+leaves' rows is labelled.
 
 How large and how wide nodes of each level are, as known ones show.
 
@@ -164,7 +164,7 @@ BORROWED = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Spreads:
-    """Of the inner nodes at or below one node; that node is the first.
+    """Means and variances of the inner nodes at or below one node; that node is the first.
 
     node : (n,). child : (n,) the place of that child of the node which is above or at each, -1 for
         the node itself. mean : (n, r). variance : (n,). n_children : (n,).
@@ -457,7 +457,7 @@ class NewNodes:
             if own.above < 0 and is_kept[number]:
                 n_below[-1 - own.above] += 1
         new_nodes: list[NewNode] = []
-        # Of each place the one among the new nodes that it is.
+        # For each place, its number among the new nodes.
         number_of: list[int] = []
         for number, own in enumerate(places):
             inside = own.above < 0
@@ -471,7 +471,7 @@ class NewNodes:
         return new_nodes
 
     def _taken(self, places: list[_Place]) -> list[Int]:
-        """The rows of each place, without those of new nodes that were claimed from below it."""
+        """The rows of each place, without the rows of new nodes that were claimed from below it."""
         deepest = np.full(self._ward.n_rows, -1, dtype=np.int64)
         for number, own in enumerate(places):
             deepest[self._ward.rows(own.ward)] = number

@@ -18,7 +18,7 @@ from models.tree.walk import paths
 def stored(done: CompletedTree, factors: Sequence[Float]) -> dict[str, Array]:
     """What `place_rows` needs, as arrays of a model.
 
-    Means are in as many columns as the widest space has, those of narrower ones with zeros.
+    Means are in as many columns as the widest space has, filled up with zeros for narrower ones.
     """
     widest = max(factor.shape[0] for factor in factors)
     nodes = sorted(done.parts)
@@ -70,7 +70,7 @@ def place_rows(arrays: Arrays, tree: Tree, points: Array) -> Predictions:
         chance = np.minimum(np.where(same, np.exp(logits), 0.0).sum(axis=1), 1.0)
         chance_of.append((rows, at[rows], chance))
     begin, node_of = paths(tree, at)
-    # The probability of each node on a row's path: those of its steps so far, multiplied.
+    # The probability of each node on a row's path: the product of its steps so far.
     depth = tree.depth
     probability = np.ones(node_of.size)
     for rows, nodes, chance in chance_of:

@@ -1,4 +1,4 @@
-"""One metric for each node whose known children are to be told apart, tied to its parent's.
+"""One metric for each node whose known children are to be separated, tied to its parent's.
 
 With f_v minus the log likelihood of the children of v given the rows below them (`likelihood`),
 the semidefinite matrices A_v minimise

@@ -22,7 +22,7 @@ HELD_OUT = 1 / 5
 UNLABELLED = 1 / 4
 N_SPLITS = 3
 FEWEST_ROWS = 5
-"""Of a leaf that may be held out."""
+"""The fewest rows of a leaf that may be held out."""
 
 FEWEST_LEAVES = 3
 """Leaves that can be held out, for a comparison to mean anything."""

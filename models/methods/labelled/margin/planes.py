@@ -41,7 +41,7 @@ from models.metrics.flat import ari, contingency
 from models.running.progress import Progress
 
 MOST_TURNS = 100
-"""Of a run of k-means."""
+"""The most iterations of a run of k-means."""
 
 
 @dataclass(frozen=True, slots=True)

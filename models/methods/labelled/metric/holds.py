@@ -82,7 +82,7 @@ class Hold(ABC):
 
     @abstractmethod
     def value(self, metric: Float) -> float:
-        """Of a metric in the set."""
+        """The value at a metric in the set."""
 
     @abstractmethod
     def step(self, metric: Float, weight: float) -> tuple[Float, float]:
@@ -91,7 +91,7 @@ class Hold(ABC):
 
 
 class SpectralHold(Hold):
-    """Of a matrix, by its eigenvalues. O(D^3)."""
+    """A function of a matrix, by its eigenvalues. O(D^3)."""
 
     def __init__(self, regularizer: Regularizer) -> None:
         self._regularizer, self.modulus = regularizer, regularizer.modulus
@@ -107,7 +107,7 @@ class SpectralHold(Hold):
 
 
 class DiagonalHold(Hold):
-    """Of a diagonal. O(D)."""
+    """A function of a diagonal. O(D)."""
 
     def __init__(self, regularizer: Regularizer) -> None:
         self._regularizer, self.modulus = regularizer, regularizer.modulus

@@ -34,7 +34,7 @@ SAME = 1.0 - 1e-12
 
 
 class Likelihood(Protocol):
-    """Of a metric: minus a log likelihood."""
+    """Minus a log likelihood of a metric."""
 
     @property
     def n_columns(self) -> int: ...
@@ -91,7 +91,7 @@ Learner = Callable[[Likelihood, Float | None, Progress], MetricFit]
 @dataclass(frozen=True, slots=True)
 class RoundsFit:
     """fit : of the last round. agreements : the adjusted Rand index of each round's clusters with
-    those of the round before, from the second round on. warnings : how it ended."""
+    the round before, from the second round on. warnings : how it ended."""
 
     fit: MetricFit
     agreements: list[float]

@@ -123,11 +123,11 @@ KEPT = 1e-7
 """A constraint counts as kept down to minus this, for G and A of length 1."""
 
 ENOUGH = 1e-4
-"""A bound, in shares of the objective, or a violation above this is told."""
+"""A bound, in shares of the objective, or a violation above this gives a warning."""
 
 MOST_STEPS = 5000
 MEMORY = 30
-"""Of the dual's quasi-Newton steps, in pairs of vectors of multipliers."""
+"""The memory of the dual's quasi-Newton steps, in pairs of vectors of multipliers."""
 
 OPTIONS: dict[str, dict[str, float]] = {
     "clarabel": {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11},
@@ -252,7 +252,7 @@ def _solved(pairs: Pairs, some: Int, solver: Solver) -> tuple[Float, Float, str]
     kept = rows @ cp.vec(metric, order="F") >= 0
     away = cp.sum_squares(metric - np.eye(n_columns))
     problem = cp.Problem(cp.Minimize(away), [kept, metric >> 0])
-    # Of an inaccurate solution it warns by `warnings`; here `Nearest.warnings` says how far it is.
+    # It reports an inaccurate solution by `warnings`; here `Nearest.warnings` says how far it is.
     with contextlib.suppress(cp.error.SolverError), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         problem.solve(solver=solver.upper(), **OPTIONS[solver])

@@ -22,13 +22,13 @@ INPUTS = {
         required=False,
         fit_only=True,
         description="Pairs of rows of one cluster, by their numbers from 0: rows that are linked "
-        "are one known cluster, together with those of their labels.",
+        "are one known cluster, together with the rows of their labels.",
     ),
     "cannot_link": Input(
         required=False,
         fit_only=True,
         description="Pairs of rows of different clusters: each row, with all that it is linked "
-        "to, is a known cluster of its own.",
+        "to, is a separate known cluster.",
     ),
     "names": Input(
         required=False,

@@ -254,7 +254,7 @@ class KnownClusters:
         return np.asarray(away.T @ away, dtype=np.float64)
 
     def some(self, clusters: Int) -> KnownClusters:
-        """Those of the given clusters, in their order."""
+        """Only the given clusters, in their order."""
         place = np.full(self.n_clusters, -1, dtype=np.int64)
         place[clusters] = np.arange(clusters.size)
         rows = np.flatnonzero(place[self.code] >= 0)

@@ -49,7 +49,8 @@ class MergeEffort:
         rows' lists, by bounds from an earlier job, by listing rows again, by reading the group's
         rows in float64.
     guessed : number of decisions that the bounds leave open and whose rows cannot be read.
-    n_read, n_read_old : rows read again, counted each time; those of an earlier job among them.
+    n_read, n_read_old : rows read again, counted each time, and how many of them are an earlier
+    job's.
     """
 
     by_lists: int = 0

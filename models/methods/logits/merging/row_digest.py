@@ -31,8 +31,8 @@ class Digest:
     label : (n,) int32 class of each row.
     listed : (n, M) uint16 or int32 its best classes after its own.
     weight, tail : (n, M), (n,) float32.
-    second : (n,) float32 the probability of the first listed class, so that second * weight are
-        those of the list and second * tail that of all others; NaN where it was not kept.
+    second : (n,) float32 the probability of the first listed class, so that second * weight are the
+        probabilities of the list and second * tail that of all others; NaN where it was not kept.
     open_tail : whether tails are only upper bounds.
     size : (K,) number of rows of each class.
     confidence, slack : (K,) sum of the winning probabilities of a class's rows, and a bound on
@@ -65,7 +65,7 @@ def from_arrays(arrays: Arrays, open_tail: bool = False) -> Digest:
 
 
 def joined(parts: Sequence[Digest]) -> Digest:
-    """The digest of all rows, from those of consecutive ranges of rows."""
+    """The digest of all rows, from the digests of consecutive ranges of rows."""
     if len(parts) == 1:
         return parts[0]
     arrays = [part.arrays() for part in parts]

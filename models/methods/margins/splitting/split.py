@@ -51,7 +51,7 @@ class Search:
     """The effort to find the best split.
 
     starts : the kinds of starts. n_swaps : swaps that may be vain in turn.
-    bounds : bounds on sizes that are tried besides those of the terms.
+    bounds : bounds on sizes that are tried besides the terms' bounds.
     """
 
     starts: tuple[Start, ...]
@@ -145,8 +145,8 @@ def split_all(
 ) -> list[MarginSplit | Obstacle]:
     """The split of each node, or the obstacle to it.
 
-    Of the splits within several bounds on sizes the one with the highest score is kept; ties go to
-    the bounds of the terms.
+    The split with the highest score, within several bounds on sizes, is kept; ties go to the bounds
+    of the terms.
     """
     splits = _split_within(nodes, terms, search, threads, tick)
     for least, most in search.bounds:

@@ -2,8 +2,8 @@
 
 The first two use a sample where there are many points: k-means assigns every point to the nearest
 centre, spectral clustering by the weights that separate the sample. The flow then brings the sizes
-of the clusters within their bounds. Starts in gaps cut along the single features, or those of many
-random directions, along which intervals have the smallest objectives (`loops.screening`).
+of the clusters within their bounds. Starts in gaps cut along whichever of the single features, or
+of many random directions, give intervals the smallest objectives (`loops.screening`).
 
 Random directions lie in the space of the leading principal components, none of them preferred:
 weights cost alike whatever a feature's spread, so a direction in which points spread far is cheap.
@@ -161,7 +161,7 @@ def _selects(problem: Problem) -> bool:
 
 
 def _intervals(problem: Problem, axes: Float) -> list[Int]:
-    """Intervals along those of the axes (n_axes, P) where they have the smallest objectives."""
+    """Intervals along the rows of `axes` (n_axes, P) that give them the smallest objectives."""
     from models.methods.margins.splitting.loops import screening
 
     penalty, k, rows = problem.penalty, problem.terms.n_clusters, _plain(problem)

@@ -1,7 +1,7 @@
 """Temi's heads: students taught by their own moving averages on pairs of neighbours.
 
-Each of H heads gives p(c | x) = softmax((x w + b) / temperature), for the parameters of the student
-and for those of the teacher. On pairs of a point x and one of its neighbours x', head h minimises
+Each of H heads gives p(c | x) = softmax((x w + b) / temperature), for the student's parameters and
+for the teacher's. On pairs of a point x and one of its neighbours x', head h minimises
 
     - w [f(x, x') + f(x', x)] / 2,   f(x, x') = log sum_c (p_s(c|x) p_t(c|x'))^beta / p(c)
 

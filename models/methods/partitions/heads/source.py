@@ -148,7 +148,7 @@ class Source:
             if not differs:
                 raise UsageError(
                     f"{_prefix(number, self._spaces)}Input {ROLE!r} has the same row for all "
-                    "points, so no clusters can be told apart by it. Leave it out.",
+                    "points, so it cannot separate clusters. Leave it out.",
                     code="wrong-input",
                     role=ROLE,
                 )

@@ -92,7 +92,7 @@ def through_gaussian(
 ) -> Float:
     """(n_rows, K) coordinates by Gaussian affinity.
 
-    Far from all points, those of the nearest one.
+    Far from all points, the coordinates of the nearest one.
     """
     out = np.empty((len(features), vectors.shape[1]))
     centers = fitted.astype(np.float64)

@@ -106,7 +106,7 @@ def best_topics(
 def mixtures(features: Matrix, arrays: Arrays, facts: Mapping[str, Any]) -> Float:
     """(n_points, K) Dirichlet parameters of each row's topics, in the order of the clusters.
 
-    Those of a row do not depend on the other rows.
+    A row's parameters do not depend on the other rows.
     """
     from sklearn import config_context
     from sklearn.decomposition import LatentDirichletAllocation

@@ -190,7 +190,7 @@ class Pairs:
 
 
 def _pairs(sums: Sums) -> tuple[Int, Int]:
-    """Each occupied cluster paired with those of the most similar direction."""
+    """Each occupied cluster paired with the clusters of the most similar direction."""
     occupied = np.flatnonzero(sums.size > OCCUPIED)
     occupied = occupied[np.argsort(-sums.size[occupied], kind="stable")]
     total = sums.total[occupied]
@@ -213,7 +213,7 @@ def _weights_value(posterior: Posterior, size: Float) -> float:
 
 
 def _joined(sums: Sums, into: int, gone: int) -> Sums:
-    """The sums with the rows of cluster `gone` added to those of `into`."""
+    """The sums with the rows of cluster `gone` added to the rows of `into`."""
     size, total = sums.size.copy(), sums.total.copy()
     size[into] += size[gone]
     total[into] += total[gone]

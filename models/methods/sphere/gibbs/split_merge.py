@@ -92,7 +92,7 @@ class MoveScores:
 
     def evidence(self, size: Float, total: Float, log_kappa: Float) -> Float:
         """(K,) log p(rows) of clusters; log kappa is integrated out by Laplace's method, or stays
-        as it is where it is shared."""
+        fixed where it is shared."""
         length, along = np.einsum("kd,kd->k", total, total), total @ self.priors.mu0
         return self.evidence_by(size, length, along, log_kappa)
 

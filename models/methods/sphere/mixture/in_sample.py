@@ -1,4 +1,4 @@
-"""In-sample or out-of-sample: a row's log-likelihood against those of rows known to be inside.
+"""In-sample or out-of-sample: a row's log-likelihood compared with known in-sample rows.
 
 The thesis (section 5.7.4) uses an interval of their mean, which shrinks as their number grows; here
 a single row is compared with a quantile of the single likelihoods. The threshold is that of

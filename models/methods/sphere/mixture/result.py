@@ -185,7 +185,7 @@ def tree_result(
 ) -> Fitted:
     """Any tree with its model, and with the metrics and columns derived from likelihoods.
 
-    The arguments are those of `partition_result`.
+    The arguments are as in `partition_result`.
     """
     in_sample = InSample.of(evidence[out] if out.any() else evidence, level)
     measured = {"log_likelihood": float(evidence[~out].sum()), **metrics}
@@ -238,7 +238,7 @@ def bounding_warnings(inference: str, n_features: int) -> tuple[str, ...]:
         return ()
     return (
         f"With {n_features} features the bound of 'variational-bounding' makes concentrations too "
-        f"small by one part in {n_features - 1}, those of wide clusters by up to two in "
+        f"small by one part in {n_features - 1}, in wide clusters by up to two in "
         f"{n_features}; 'variational-sampling' does not.",
     )
 

@@ -303,7 +303,7 @@ class StochasticAscent(Generic[L]):
             unit="epoch",
         )
         estimate, state = run.estimate, run.state
-        # With one batch the running sums are those of the epoch.
+        # With one batch the running sums are the epoch's.
         if len(run.objective) > 1 and state.n_batches > 1:
             estimate = self.update(estimate, state.epoch)
         last = subprogress(progress, self.max_iter / (self.max_iter + 1), 1.0, "all rows")

@@ -1,8 +1,8 @@
 """Variational inference for the hierarchical mixture of vMF distributions.
 
 mu_root ~ vMF(mu0, C0), mu_n ~ vMF(mu_parent, kappa_parent) for every other node n, log kappa_n ~
-N(m, sigma^2) for all; rows belong to leaves, weighted by pi ~ Dirichlet(alpha). The factors are
-those of `bayes.variational`, with q(mu_n) = vMF(psi_n, gamma_n) and q(kappa_n) for every node:
+N(m, sigma^2) for all; rows belong to leaves, weighted by pi ~ Dirichlet(alpha). The factors are as
+in `bayes.variational`, with q(mu_n) = vMF(psi_n, gamma_n) and q(kappa_n) for every node:
 
 gamma_n psi_n = E[kappa_n] S_n + E[kappa_parent] E[mu_parent] (thesis 5.4; C0 mu0 at the root),
 where S_n is the weighted sum of rows at a leaf and the sum of E[mu_c] over the children c
@@ -131,7 +131,7 @@ class HierarchyPosterior:
 
 @dataclass(frozen=True, slots=True)
 class Hierarchical:
-    """How a run starts and climbs (`runs.Algorithm`); the fields are those of `Variational`."""
+    """How a run starts and climbs (`runs.Algorithm`); the fields are as in `Variational`."""
 
     hierarchy: Hierarchy
     passes: Passes

@@ -59,7 +59,7 @@ class TimedRows:
 def log_predictive_in_time(
     timed: TimedRows, arrays: Arrays, c0: float, threads: int = 1
 ) -> tuple[Float, Float]:
-    """As `log_predictive`, each row by the clusters of its own period, in original order.
+    """As `log_predictive`, each row by the clusters of the row's period, in original order.
 
     arrays : `psi` (T, K, D), `gamma` and `weights` (T, K), `log_mean` and `log_sd` (K,). In a
     period h steps after the last one, mu follows the vMF whose mean has the length left by h steps

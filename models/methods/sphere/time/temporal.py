@@ -1,13 +1,13 @@
 """Variational inference for the mixture of vMF distributions whose clusters move with time.
 
 mu_1k ~ vMF(mu0, first C0), mu_tk ~ vMF(mu_{t-1,k}, C0), log kappa_k ~ N(m, sigma^2), weights as
-`weight_paths` says. The factors are those of `bayes.variational`, with q(mu_tk) = vMF(psi_tk,
+`weight_paths` says. The factors are as in `bayes.variational`, with q(mu_tk) = vMF(psi_tk,
 gamma_tk) for every period:
 
 gamma_tk psi_tk = E[kappa_k] S_tk + C0 E[mu_{t-1,k}] + C0 E[mu_{t+1,k}] (thesis 5.5), S_tk being the
 weighted sum of the period's rows. The last period lacks the last term; in the first period, first
 C0 mu0 replaces the term of the previous one. q(kappa_k) follows from all periods: sum_t S_tk .
-E[mu_tk], the product of each row with the mean of its own period (the thesis omits t there and
+E[mu_tk], the product of each row with the mean of the row's period (the thesis omits t there and
 kappa before the sum).
 
 C0 is a parameter of a run: where periods have few rows, the value at which this bound is highest
@@ -301,7 +301,7 @@ class TimedSums:
 
 @dataclass(frozen=True, slots=True)
 class Temporal:
-    """How a run starts and climbs (`runs.Algorithm`); other fields are those of `Variational`.
+    """How a run starts and climbs (`runs.Algorithm`); other fields are as in `Variational`.
 
     passes : over the rows of each period. counted : for each period, 1 for fitted rows.
     sd : s of the weights at the start.

@@ -15,7 +15,7 @@ class JointEffort:
     """How tasks and the nodes of a tree over them are learned.
 
     The fields are the parameters of the method.
-    n_internal : number of nodes, None for the default. seed, threads : those of the fit.
+    n_internal : number of nodes, None for the default. seed, threads : the fit's.
     """
 
     n_internal: int | None

@@ -5,8 +5,8 @@ Each stage is described in its module: `table`, `joint`.
 The tree over tasks described by nodes of the ball: each leaf is a task, with its rows.
 
 Tasks select nodes like points (`hyperbolic.ball.extraction`). A leaf there that several tasks
-selected is a node above them here, in the same place. Columns are those of the extraction: `norm`
-of the only task that selected a node is that of the node, `parent_probability` that of the task's
+selected is a node above them here, in the same place. Columns come from the extraction: `norm` of
+the only task that selected a node is that of the node, `parent_probability` that of the task's
 choice.
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of

@@ -11,7 +11,7 @@ from models.methods.tasks.regression.table import Table
 from models.parameters import Params, Seed
 
 INPUTS: Mapping[str, Input] = {
-    "features": Input(description="One row per example, those of all tasks in one matrix."),
+    "features": Input(description="One row per example, all tasks in one matrix."),
     "targets": Input(
         fit_only=True,
         one_per="row",

@@ -25,8 +25,7 @@ from models.methods.tasks.regression.table import Problem, Table
 class Standardization:
     """Means and deviations over the rows of all tasks.
 
-    mean, scale : (D,) those of the features. center, spread : those of the targets, 0 and 1 for
-        classes.
+    mean, scale : (D,) of the features. center, spread : of the targets, 0 and 1 for classes.
     """
 
     mean: Float

@@ -9,8 +9,7 @@ eq. 21) is the negative log-likelihood of the rows, Gaussian about w_t.x with on
 numbers, of classes otherwise, divided by the number of tasks and by `sharing`: the larger `sharing`
 is, the more the losses of the tree count.
 
-Points move by Riemannian Adam, nodes like those of any tree of the ball
-(`hyperbolic.ball.training`).
+Points move by Riemannian Adam, nodes as in any tree of the ball (`hyperbolic.ball.training`).
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
 Trees in Hyperbolic Space" (2019), §5.

@@ -317,7 +317,7 @@ def held_out(table: Table, share: float, rng: np.random.Generator) -> Mask:
 def folds(table: Table, n_folds: int, rng: np.random.Generator) -> Int:
     """(N,) the fold of each row; -1, no fold, for the only row of a task.
 
-    The rows of a task, and those of each class within it, are spread over all folds as evenly as
+    The rows of a task, and of each class within it, are spread over all folds as evenly as
     possible.
     """
     fold = np.full(len(table.row), -1)

@@ -1,7 +1,7 @@
 """What the vector operations are built of, as LLVM instructions.
 
-LLVM maps vectors of any length to those of the machine. Only products and sums marked `contract`
-may be fused, where the processor can do so.
+LLVM maps vectors of any length to the machine's. Only products and sums marked `contract` may be
+fused, where the processor can do so.
 """
 
 from __future__ import annotations

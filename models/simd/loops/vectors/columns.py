@@ -36,7 +36,7 @@ _KINDS = {
 
 
 class _Columns:
-    """(K, R) numbers as K vectors; those of float16 are given as their bits."""
+    """(K, R) numbers as K vectors; float16 numbers are given as their bits."""
 
     def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
         self.stored, self.real, self.word = _KINDS[kind.dtype]

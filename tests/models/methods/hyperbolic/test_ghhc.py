@@ -443,7 +443,7 @@ def test_an_impossible_number_of_processes_is_refused(monkeypatch: pytest.Monkey
         fit(features, processes=5, batch_size=4)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    with pytest.raises(UsageError, match="GPU of its own, and there are 1 where") as caught:
+    with pytest.raises(UsageError, match="separate GPU, and there are 1 where") as caught:
         fit(features, processes=2, device="cuda")
     assert (caught.value.code, caught.value.where) == ("no-gpu", {"parameter": "processes"})
 

@@ -1,7 +1,8 @@
 """Recursive regularization by blocks of classes, for problems too large for one process.
 
 Classes that are not neighbours are independent given all others, so blocks of them are pieces: on a
-tree all classes, on a graph those of one colour. Then the inner nodes move. Start at `sweeps`.
+tree all classes, on a graph the classes of one colour. Then the inner nodes move. Start at
+`sweeps`.
 
 - `blocked_classes`: the blocks, and the neighbours of a class.
 - `block`: a piece, the classes of one block.

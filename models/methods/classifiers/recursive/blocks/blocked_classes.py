@@ -27,7 +27,7 @@ class BlockedClasses:
 
     @classmethod
     def of(cls, problem: Problem, penalty: Penalty, size: int) -> BlockedClasses:
-        """Those of the problem, whose tree or graph the penalty is over."""
+        """The problem's classes; the penalty is over its tree or graph."""
         color = np.zeros(problem.n_classes, dtype=np.int64)
         if problem.graph is not None:
             color = problem.graph.colors[: problem.n_classes]

@@ -19,7 +19,7 @@ Source: Nocedal and Wright, "Numerical Optimization" (2006), §5.2. The interpol
 
 Values of inner nodes at the columns that tell of them.
 
-In a column where no class below a node has a weight of its own, nor the node, the node only follows
+In a column where neither a node nor any class below it has a separate weight, the node only follows
 its parent, and so does all below it: what it adds there is 0, and its gradient too. So for a tree
 of thousands of nodes over many words only some pairs of node and column are worked with.
 """
@@ -78,7 +78,7 @@ class Pairs:
         return cls(int(closed.shape[1]), start, index, places)
 
     def values(self, matrix: sp.csr_array) -> Array:
-        """Those of a matrix, which has values only at pairs."""
+        """The values of a matrix, which has values only at pairs."""
         values = np.zeros(self.index.size, dtype=np.float32)
         if not matrix.has_sorted_indices:
             matrix = matrix.sorted_indices()
@@ -220,7 +220,7 @@ def moved(
     decrease, step = product(conditioned, slope), 1.0
     direction = -pairs.own(conditioned)
     if way is not None and last is not None:
-        # Of the last direction, by the change of the slope.
+        # The share of the last direction, by the change of the slope.
         turned = length * product(conditioned, change)
         kept = max(0.0, turned / last.decrease) if last.decrease > 0.0 else 0.0
         direction += np.float32(kept / last.step) * way
@@ -265,7 +265,7 @@ class InnerNodes:
         return cls(blocked, weights, search)
 
     def arrays(self) -> Arrays:
-        """Of both."""
+        """The arrays of the weights and of the search."""
         search = {} if self.search is None else self.search.arrays("search.")
         return {**self.weights.arrays("inner."), **search}
 
@@ -330,7 +330,7 @@ class InnerNodes:
         return np.bincount(self.blocked.class_parent, minlength=n_inner).astype(np.float64)
 
     def _by_parent(self, kept: dict[int, tuple[Int, CompressedRows]]) -> sp.csr_array:
-        """(n_inner, n_columns) the sums of what blocks told."""
+        """(n_inner, n_columns) the sums of what blocks reported."""
         parents, sums = zip(*(kept[block] for block in sorted(kept)), strict=True)
         parent = np.concatenate(parents)
         place = sp.csr_array(

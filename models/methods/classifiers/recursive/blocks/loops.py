@@ -1,4 +1,4 @@
-"""The compiled loops of `pairs`: over values of nodes at columns, those of a parent first."""
+"""The compiled loops of `pairs`: over values of nodes at columns, a parent's first."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def find_above(start, index, parent, above):
-    """Of each pair, that of the parent in the same column; -1 at a root."""
+    """For each pair, find the parent's pair in the same column; -1 at a root."""
     for node in range(parent.size):
         if parent[node] < 0:
             above[start[node] : start[node + 1]] = -1

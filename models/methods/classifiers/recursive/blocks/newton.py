@@ -49,8 +49,8 @@ def minimize(
     `ENOUGH` of what it promised.
 
     Cost: for each class a product of O(nnz) or O(N D) and two for each step, of which one to three
-    are usual where few rows matter; else tens of products. Memory 28 N K + 36 D K bytes, and those
-    of the design once, with half its rows' values.
+    are usual where few rows matter; else tens of products. Memory 28 N K + 36 D K bytes, and the
+    design once, with half its rows' values.
     """
     fits = _Fits(problem, stiffness, center, start, C, tol)
     weights, objective = start, np.empty(problem.n_classes)
@@ -154,7 +154,7 @@ class _Fits:
         return np.where(length > 0.0, left, 0.0)
 
     def _rows_that_matter(self, chance: Array) -> Int:
-        """Those of one of the classes, and those whose curvature is large for one."""
+        """The rows of one of the classes, and those whose curvature is large for one."""
         matter = np.zeros(chance.shape[0], dtype=bool)
         for block in row_blocks(*chance.shape):
             some = chance[block]

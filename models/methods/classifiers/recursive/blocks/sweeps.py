@@ -63,9 +63,9 @@ def minimize(
     the classes are trained as exactly as they ever are and inner nodes tried no step, or after
     `max_iter`.
 
-    The pieces are those of `block.piece`. Cost of a sweep: that of the classes, each O(nnz) times a
-    few passes, and on a graph a copy of the compressed weights for each colour; memory a block's,
-    and the weights of inner nodes, with the logistic loss on a tree about eight times.
+    The pieces are `block.piece`. Cost of a sweep: that of the classes, each O(nnz) times a few
+    passes, and on a graph a copy of the compressed weights for each colour; memory a block's, and
+    the weights of inner nodes, with the logistic loss on a tree about eight times.
     """
     state, converged, rise = State.start(problem, blocked, checkpoint), False, 0.0
     while not converged and len(state.objectives) < effort.max_iter:

@@ -53,7 +53,7 @@ def _up(t, at):
 
 @njit(cache=True)
 def _down(t, at):
-    n = t.told[N_HEAP]
+    n = t.counts[N_HEAP]
     v = t.lists[HEAP, at]
     while True:
         below = 2 * at + 1
@@ -73,15 +73,15 @@ def _down(t, at):
 @njit(cache=True)
 def review(t, v):
     """Put v into the heap if its children are leaves, else remove it."""
-    if not t.told[BOUNDED]:
+    if not t.counts[BOUNDED]:
         return
     there = t.link[v, LEFT] >= 0 and is_end(t, t.link[v, LEFT]) and is_end(t, t.link[v, RIGHT])
     at = t.link[v, PLACE]
     if at >= 0:
         # Its box may have changed, so it is removed and inserted again.
         t.link[v, PLACE] = NONE
-        t.told[N_HEAP] -= 1
-        n = t.told[N_HEAP]
+        t.counts[N_HEAP] -= 1
+        n = t.counts[N_HEAP]
         if at < n:
             moved = t.lists[HEAP, n]
             t.lists[HEAP, at] = moved
@@ -89,8 +89,8 @@ def review(t, v):
             _up(t, at)
             _down(t, t.link[moved, PLACE])
     if there:
-        n = t.told[N_HEAP]
-        t.told[N_HEAP] += 1
+        n = t.counts[N_HEAP]
+        t.counts[N_HEAP] += 1
         t.lists[HEAP, n] = v
         _up(t, n)
 
@@ -98,7 +98,7 @@ def review(t, v):
 @njit(cache=True)
 def review_all(t):
     """Build the heap."""
-    for v in range(t.told[N_BOXES]):
+    for v in range(t.counts[N_BOXES]):
         review(t, v)
 
 
@@ -122,9 +122,9 @@ def collapse(t):
     t.link[v, LEFT] = t.link[v, RIGHT] = NONE
     for child in (one, two):
         if child < n_boxes(t):
-            t.lists[FREE, t.told[N_FREE]] = child
-            t.told[N_FREE] += 1
-    t.told[N_LEAVES] -= 1
+            t.lists[FREE, t.counts[N_FREE]] = child
+            t.counts[N_FREE] += 1
+    t.counts[N_LEAVES] -= 1
     review(t, v)
     if t.above[v, PARENT] >= 0:
         review(t, t.above[v, PARENT])

@@ -38,16 +38,16 @@ def _same(t, i, j):
 @njit(cache=True)
 def _split(t, y, new):
     """Insert a boxed node as the parent of the leaf y and the new leaf."""
-    if t.told[N_FREE] > 0:
-        t.told[N_FREE] -= 1
-        v = t.lists[FREE, t.told[N_FREE]]
+    if t.counts[N_FREE] > 0:
+        t.counts[N_FREE] -= 1
+        v = t.lists[FREE, t.counts[N_FREE]]
     else:
-        v = t.told[N_BOXES]
-        t.told[N_BOXES] += 1
+        v = t.counts[N_BOXES]
+        t.counts[N_BOXES] += 1
     above = t.above[y, PARENT]
     t.above[v, PARENT] = above
     if above < 0:
-        t.told[ROOT] = v
+        t.counts[ROOT] = v
     elif t.link[above, LEFT] == y:
         t.link[above, LEFT] = v
     else:
@@ -72,9 +72,9 @@ def _insert(t, i, j, away, rule):
     t.above[new, LAST] = i
     t.chain[i, FOLLOW] = NONE
     t.chain[i, OWNER], t.chain[i, HOME] = i, new
-    if t.told[ROOT] < 0:
-        t.told[ROOT] = new
-        t.told[N_LEAVES] = 1
+    if t.counts[ROOT] < 0:
+        t.counts[ROOT] = new
+        t.counts[N_LEAVES] = 1
         return
     y = t.chain[t.chain[j, OWNER], HOME]
     if away == 0.0 and _same(t, i, j):
@@ -88,11 +88,11 @@ def _insert(t, i, j, away, rule):
         return
     _split(t, y, new)
     _stretch(t, i, t.above[new, PARENT])
-    t.told[N_LEAVES] += 1
+    t.counts[N_LEAVES] += 1
     settle(t, y, new, away, rule)
     if rule.tries > 0:
         level(t, y, rule)
-    if t.told[N_LEAVES] > rule.most_leaves:
+    if t.counts[N_LEAVES] > rule.most_leaves:
         collapse(t)
 
 
@@ -130,7 +130,7 @@ def advance(t, start, stop, seen, near, away, looks, rule):
         j, far = near[i - start], away[i - start]
         begin = seen
         if seen == 0 and i > 0:
-            j, far = nearest(t, t.points[i], t.told[ROOT], looks)
+            j, far = nearest(t, t.points[i], t.counts[ROOT], looks)
             begin = i
             if j < 0:
                 given_up += 1

@@ -25,8 +25,8 @@ HEAP, FREE = range(2)
 """Rows of `Grown.lists`."""
 
 ROOT, N_BOXES, N_FREE, N_HEAP, N_LEAVES, N_MASKED, N_BALANCED, N_PAIRS, N_OPEN, BOUNDED = range(10)
-N_TOLD = 10
-"""Indices of `Grown.told`: the root; boxes ever used; free boxes; nodes in the heap; leaves;
+N_COUNTS = 10
+"""Indices of `Grown.counts`: the root; boxes ever used; free boxes; nodes in the heap; leaves;
 rotations for masking and for balance; pairs of points compared to decide masking; undecided cases;
 and whether the number of leaves is limited, so that the heap is maintained."""
 
@@ -46,7 +46,7 @@ class Grown(NamedTuple):
         represents the chain; and, for an owner, its `HOME`, the node of the chain.
     lists : (2, n_boxes) `HEAP`: nodes whose children are leaves, smallest box first; `FREE` boxes
         for reuse.
-    told : (N_TOLD,) counts and the root.
+    counts : (N_COUNTS,) counts, and the root.
     key, room : workspace of searches.
     """
 
@@ -56,7 +56,7 @@ class Grown(NamedTuple):
     above: Int
     chain: Int
     lists: Int
-    told: Int
+    counts: Int
     key: npt.NDArray[np.float64]
     room: Int
 

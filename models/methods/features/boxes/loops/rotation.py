@@ -65,9 +65,9 @@ class Rule(NamedTuple):
 def _all_pairs(t, v, w, enough, near, most_pairs):
     """As `extreme` for the points under two nodes; NaN if the total would exceed `most_pairs`."""
     pairs = t.above[v, SIZE] * t.above[w, SIZE]
-    if t.told[N_PAIRS] + pairs > most_pairs:
+    if t.counts[N_PAIRS] + pairs > most_pairs:
         return np.nan
-    t.told[N_PAIRS] += pairs
+    t.counts[N_PAIRS] += pairs
     one = t.room[2][: points_under(t, v, t.room[2])]
     two = t.room[3][: points_under(t, w, t.room[3])]
     return extreme(t.points, one, two, enough, near)
@@ -98,7 +98,7 @@ def masked(t, v, known, rule):
         if not sure and near >= over:
             near = _all_pairs(t, v, s, over, True, rule.most_pairs)
     if np.isnan(far) or np.isnan(near):
-        t.told[N_OPEN] += 1
+        t.counts[N_OPEN] += 1
         return False
     return near > far
 
@@ -152,7 +152,7 @@ def drawn(t, v, rule):
 
 @njit(cache=True)
 def wrap(t, v):
-    """Compute the box of v from those of its two children."""
+    """Compute the box of v from its two children's boxes."""
     low, high = box_of(t, t.link[v, LEFT])
     other_low, other_high = box_of(t, t.link[v, RIGHT])
     for d in range(low.size):
@@ -205,7 +205,7 @@ def settle(t, y, new, away, rule):
         # While the new leaf is the sibling, y is its nearest leaf of all.
         if masked(t, v, away if sibling(t, v) == new else -1.0, rule):
             rotate(t, v)
-            t.told[N_MASKED] += 1
+            t.counts[N_MASKED] += 1
         elif not is_end(t, v):
             return
         v = t.above[v, PARENT]
@@ -230,7 +230,7 @@ def level(t, y, rule):
                 if abs(t.above[other, SIZE] - aunt - t.above[w, SIZE]) < before:
                     if drawn(t, w, rule):
                         rotate(t, w)
-                        t.told[N_BALANCED] += 1
+                        t.counts[N_BALANCED] += 1
                         break
                     t.link[above, WAIT] = np.int64(t.above[top, SIZE] * rule.again)
         v = above

@@ -155,7 +155,7 @@ def search(t, rows, looks, near, away):
     """As `scan` of all points, by the tree; NONE where the search gave up. Returns how many did."""
     given_up = 0
     for i in range(rows.shape[0]):
-        near[i], away[i] = nearest(t, rows[i], t.told[ROOT], looks)
+        near[i], away[i] = nearest(t, rows[i], t.counts[ROOT], looks)
         given_up += near[i] < 0
     return given_up
 

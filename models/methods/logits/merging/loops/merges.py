@@ -212,7 +212,7 @@ def host(group, low, high, slot, n_members, n_unknown, tie, candidates):
 
 @njit(cache=True, nogil=True)
 def _host_of_few(group, low, high, slot, n_members, n_unknown, tie, touched):
-    """The group of `host` among those of the classes `touched`; -2 if others may be as good."""
+    """The group of `host` among groups of the classes `touched`; -2 if others may be as good."""
     for i in range(touched[-1]):
         c = touched[i]
         g = slot[c]
@@ -246,7 +246,7 @@ _BLOCK = 64
 
 @njit(cache=True, nogil=True)
 def _update_block(g, low, high, least_low, least_high):
-    """Keep the least of each block up to date, after those of slot g changed."""
+    """Keep the least of each block up to date, after slot g changed."""
     block = g // _BLOCK
     first = block * _BLOCK
     a = b = np.inf
@@ -417,7 +417,7 @@ def advance(step, stop, tie, groups, scores, merges, order, start, sure_of_tail,
 
 @njit(cache=True, nogil=True)
 def by_class(label, start, order):
-    """Fill `order` with the rows of each class, ascending: those of class c begin at start[c]."""
+    """Fill `order` with the rows of each class, ascending; class c begins at start[c]."""
     at = start.copy()
     for row in range(label.size):
         c = label[row]

@@ -166,8 +166,8 @@ def curvature(points, cluster, scores, most, metric):
     """The Hessian of the hinge where it exists, from about `most` of the points.
 
     It is a Laplacian whose weights are matrices: for the clusters k and m the sum of 2 x x' / (N K)
-    over the points of one that lack a margin to the other. `metric` holds those of the pairs (1,
-    0), (2, 0), (2, 1), ..., or their mean if it has room for one.
+    over the points of one that lack a margin to the other. `metric` holds the weights of the pairs
+    (1, 0), (2, 0), (2, 1), ..., or their mean if it has room for one.
     """
     n_clusters, n_points = scores.shape
     n_features = points.shape[1]
@@ -216,9 +216,9 @@ def descend(
 ):  # fmt: skip
     """Steps on `weights`, in place, until the residual is at most `goal`, or `most` steps.
 
-    scores, gradient, loss : those of `weights` by `hinge`, updated.
-    metric, bound, t : those of the model. fresh : steps for which the curvature in `metric` is
-        still used, 0 for a new one from about `most_rows` points.
+    scores, gradient, loss : of `weights` by `hinge`, updated.
+    metric, bound, t : of the model. fresh : steps for which the curvature in `metric` is still
+        used, 0 for a new one from about `most_rows` points.
 
     Returns the hinge, the penalty, the residual, t and fresh. O(N K P) a step, and for a curvature
     O(most_rows P^2 K).

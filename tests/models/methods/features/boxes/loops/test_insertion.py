@@ -68,8 +68,8 @@ def test_the_tree_is_that_of_perch_written_plainly(seed: int, balance: bool) -> 
     points = drawn_points(seed)
     t, naive = grown(points, balance), Naive(points, balance)
     assert clades(tree(t)) == naive.clades()
-    assert t.told[N_MASKED] + t.told[N_BALANCED] == naive.n_rotations
-    assert t.told[N_OPEN] == 0
+    assert t.counts[N_MASKED] + t.counts[N_BALANCED] == naive.n_rotations
+    assert t.counts[N_OPEN] == 0
 
 
 @given(st.integers(0, 10**6), st.booleans(), st.integers(2, 20))
@@ -81,7 +81,7 @@ def test_the_tree_that_collapses_is_that_of_perch_written_plainly(
     points = points + 1e-3 * np.random.default_rng(seed).normal(size=points.shape)
     t, naive = grown(points, balance, max_leaves), Naive(points, balance, max_leaves)
     assert clades(tree(t)) == naive.clades()
-    assert t.told[N_LEAVES] == min(len(points), max_leaves)
+    assert t.counts[N_LEAVES] == min(len(points), max_leaves)
 
 
 @given(st.integers(0, 10**6), st.booleans())
@@ -129,7 +129,7 @@ def test_a_restored_tree_grows_as_if_uninterrupted(balance: bool, max_leaves: in
         resumed = state.unpacked(points, state_then, max_leaves)
         state.grow(resumed, int(state_then["n_inserted"][0]), rule, 1, quiet, lambda n: None)
         assert clades(tree(resumed)) == clades(tree(whole))
-        np.testing.assert_array_equal(resumed.told[:6], whole.told[:6])
+        np.testing.assert_array_equal(resumed.counts[:6], whole.counts[:6])
     # With room for fewer points the numbers of boxes and leaves move.
     first = grown(points[:400], balance, max_leaves)
     more = state.unpacked(points, state.packed(first, 400), max_leaves)
@@ -150,15 +150,15 @@ def test_what_would_take_too_long_is_left_open_and_counted() -> None:
     rng = np.random.default_rng(0)
     # Two groups, in columns enough that boxes say little; the second comes when the first is large.
     points = np.concatenate([rng.normal(size=(200, 60)), 2.5 + rng.normal(size=(5, 60))])
-    assert grown(points).told[N_OPEN] == 0
+    assert grown(points).counts[N_OPEN] == 0
     before = state.PAIRS, state.MORE_PAIRS
     state.PAIRS = state.MORE_PAIRS = 0
     try:
         t = grown(points, rule=WHOLE._replace(bounds=1))
     finally:
         state.PAIRS, state.MORE_PAIRS = before
-    assert t.told[N_OPEN] > 0
-    assert t.above[int(t.told[0]), SIZE] == 205
+    assert t.counts[N_OPEN] > 0
+    assert t.above[int(t.counts[0]), SIZE] == 205
 
 
 def test_a_chain_of_many_nodes() -> None:

@@ -101,7 +101,7 @@ def test_the_nearest_is_that_of_all_points(number: int) -> None:
     by_scan, away = np.full(30, -1), np.full(30, np.inf)
     search.scan(rows, points, 0, 60, by_scan, away)
     for row in range(30):
-        nearest, far = search.nearest(t, rows[row], int(t.told[ROOT]), ALL)
+        nearest, far = search.nearest(t, rows[row], int(t.counts[ROOT]), ALL)
         assert squared[row, nearest] == pytest.approx(squared[row, expected[row]], rel=1e-5)
         assert far == pytest.approx(squared[row, expected[row]], rel=1e-5, abs=1e-12)
         if row < 10:
@@ -114,7 +114,7 @@ def test_the_first_of_points_at_equal_distance_wins() -> None:
     points = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [5.0, 5.0]])
     for order in ([0, 1, 2, 3, 4], [3, 4, 2, 1, 0]):
         t = grown(points[order])
-        nearest, far = search.nearest(t, np.zeros(2), int(t.told[ROOT]), ALL)
+        nearest, far = search.nearest(t, np.zeros(2), int(t.counts[ROOT]), ALL)
         assert (nearest, far) == (0, 1.0)
         near, away = np.full(1, -1), np.full(1, np.inf)
         search.scan(np.zeros((1, 2)), t.points, 0, 5, near, away)
@@ -125,7 +125,7 @@ def test_a_search_gives_up_at_its_limit() -> None:
     points = np.random.default_rng(0).normal(size=(500, 30))
     t = grown(points)
     x = np.zeros(30)
-    assert search.nearest(t, x, int(t.told[ROOT]), 3)[0] == layout.NONE
+    assert search.nearest(t, x, int(t.counts[ROOT]), 3)[0] == layout.NONE
     near, away = np.empty(1, dtype=np.int64), np.empty(1)
     assert search.search(t, x[None], 3, near, away) == 1
     assert (state.find(t, x[None]) == cdist(x[None], points).argmin()).all()
