@@ -23,7 +23,7 @@ import pytest
 from models.running import packages
 
 BROWSERS = ("/usr/bin/chromium-headless-shell", "/usr/bin/chromium")
-"""The shell has no interface of its own; Chromium draws that of every window, unseen as it is,
+"""The shell has no interface; Chromium draws the interface of every window, though nobody sees it,
 which takes as much time as the pages."""
 
 DEV = "pip install 'umbel[dev]'"
@@ -112,7 +112,7 @@ def reason(name: str) -> str:
 
 
 def lacking(names: Iterable[str]) -> list[str]:
-    """Those of some things that are not there."""
+    """The names, among these, of things that are missing."""
     return [name for name in names if _is_missing(name)]
 
 

@@ -1,4 +1,4 @@
-"""What one tenant has, asked for by another, and by whoever has a link to one of its trees: by
+"""What one tenant has, requested by another, and by whoever has a link to one of its trees: by
 every operation of the document."""
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def check_apart(
     before = {path: owner.get(path).status_code for path in paths_of(things)}
     assert set(before.values()) == {200}
     document = owner.get("/openapi.json").json()
-    n_asked = 0
+    n_requests = 0
     for path, operations in document["paths"].items():
         kind = re.match(r"/v1/\w+/\{(\w+)_id\}", path)
         for method in operations if kind and kind[1] != "method" else ():
@@ -43,13 +43,13 @@ def check_apart(
                 body = body_for(method, path)
                 answer = stranger.request(method, address, params=query, **body)
                 assert answer.status_code == 404, f"{method} {address}: {answer.text[:500]}"
-                n_asked += 1
+                n_requests += 1
     own_ids = {own_id for ids in things.values() for own_id in ids}
     for path in ("jobs", *(f"{kind}s" for kind in LISTED)):
         seen = {item["id"] for item in pages(stranger, path)}
         assert not seen & own_ids, path
     assert {path: owner.get(path).status_code for path in before} == before
-    print(f"{n_asked} requests for {len(own_ids)} things of another tenant: each is unknown")
+    print(f"{n_requests} requests for {len(own_ids)} things of another tenant: each is unknown")
 
 
 OPEN = re.compile(

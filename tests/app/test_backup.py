@@ -60,13 +60,13 @@ def answers(valkey: EmbeddedServer, store: Path, prefix: str) -> dict[str, Any]:
             f"/v1/models/{MODEL_TREE.replace('tr_', 'md_')}",
             f"/v1/jobs/{TREE.replace('tr_', 'job_')}",
         )
-        said = {path: client.get(path) for path in paths}
-        assert {path: answer.status_code for path, answer in said.items()} == dict.fromkeys(
+        responses = {path: client.get(path) for path in paths}
+        assert {path: answer.status_code for path, answer in responses.items()} == dict.fromkeys(
             paths, 200
         )
         job = client.get(f"/v1/jobs/{WAITING}").json()
         assert job["status"] == "succeeded"
-        return {path: answer.text for path, answer in said.items()}
+        return {path: answer.text for path, answer in responses.items()}
 
 
 def test_a_store_of_the_version_before_opens_and_its_backup_serves_the_same(
@@ -85,7 +85,7 @@ def test_a_store_of_the_version_before_opens_and_its_backup_serves_the_same(
     second = answers(valkey, tmp_path / "new" / "store", f"{tmp_path.name}-new")
     # The tree of the job that waited has its own times.
     waited = WAITING.replace("job_", "tr_")
-    lists = [json.loads(said.pop("/v1/trees"))["items"] for said in (first, second)]
+    lists = [json.loads(texts.pop("/v1/trees"))["items"] for texts in (first, second)]
     assert [[tree["id"] for tree in trees] for trees in lists] == [
         [waited, MODEL_TREE, TREE],
         [waited, MODEL_TREE, TREE],

@@ -1,4 +1,4 @@
-"""The time and memory measured are those of the call alone; failures are reported."""
+"""Only the time and memory of the call itself are measured; failures are reported."""
 
 from __future__ import annotations
 

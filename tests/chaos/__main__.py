@@ -20,7 +20,7 @@ from tests.e2e.topology_kit import weed
 
 @contextmanager
 def small_disk(megabytes: int) -> Iterator[Path]:
-    """A folder on a file system of its own in memory; without the right to mount, a plain one."""
+    """A folder on a separate file system in memory; without the right to mount, a plain one."""
     with tempfile.TemporaryDirectory(prefix="umbel-chaos-") as name:
         folder = Path(name)
         mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", name]
@@ -75,27 +75,29 @@ def main() -> None:
         "--steady-clock", action="store_true", help="move no clock, so that all is faster"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the first storm")
-    asked = parser.parse_args()
-    moves_clock = not asked.steady_clock
-    began, seed, bad = time.monotonic(), asked.seed, 0
+    arguments = parser.parse_args()
+    moves_clock = not arguments.steady_clock
+    began, seed, bad = time.monotonic(), arguments.seed, 0
     totals = dict.fromkeys(("jobs", "kills", "lost", "doubled"), 0)
-    if asked.rolls:
-        rolled = restarts(asked.rolls)
-        bad += told("rolling restarts", rolled, rolled.failures())
-    if asked.s3_jobs:
-        result = storm(seed, asked.s3_jobs, asked.pause, on_s3=True, moves_clock=moves_clock)
-        bad += told("storm on S3", result, failures(result))
+    if arguments.rolls:
+        rolled = restarts(arguments.rolls)
+        bad += report("rolling restarts", rolled, rolled.failures())
+    if arguments.s3_jobs:
+        result = storm(
+            seed, arguments.s3_jobs, arguments.pause, on_s3=True, moves_clock=moves_clock
+        )
+        bad += report("storm on S3", result, failures(result))
         add(totals, result)
-    while asked.jobs and time.monotonic() - began < asked.seconds:
-        result = storm(seed, asked.jobs, asked.pause, on_s3=False, moves_clock=moves_clock)
-        bad += told(f"seed {seed}", result, failures(result))
+    while arguments.jobs and time.monotonic() - began < arguments.seconds:
+        result = storm(seed, arguments.jobs, arguments.pause, on_s3=False, moves_clock=moves_clock)
+        bad += report(f"seed {seed}", result, failures(result))
         add(totals, result)
         seed += 1
     print(" / ".join(f"{n} {name}" for name, n in totals.items()))
     sys.exit(1 if bad else 0)
 
 
-def told(title: str, result: Reckoning | Rolled, wrong: Sequence[str]) -> int:
+def report(title: str, result: Reckoning | Rolled, wrong: Sequence[str]) -> int:
     """Print what came of it; returns how much was wrong."""
     print(f"{title}\n{result}\n", flush=True)
     for text in wrong[:20]:

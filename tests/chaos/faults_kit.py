@@ -62,7 +62,7 @@ def fill_memory(parts: Parts, dice: random.Random) -> bool:
 
 
 def fill_disk(parts: Parts, dice: random.Random) -> bool:
-    """Only where the store has a small disk of its own."""
+    """Only where the store has its own small disk."""
     disk = parts.folder
     if not disk.is_mount():
         return False

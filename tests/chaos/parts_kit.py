@@ -27,7 +27,7 @@ LEASE_S = float(SHORT["UMBEL_LEASE_S"])
 START_S = 600.0
 """How long a fresh process may take to start, on a machine that has much else to do."""
 FAKETIME = next(iter(Path("/usr/lib").glob("*/faketime/libfaketime.so.1")), None)
-"""Debian's libfaketime, by which a process is told another time."""
+"""Debian's libfaketime, which shows a process another time."""
 CLOCK = Path(__file__).with_name("clock")
 """What Python needs for it."""
 

@@ -21,7 +21,7 @@ PROBLEM = "application/problem+json"
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """A request that arrived."""
 
     method: str
@@ -69,11 +69,11 @@ CUT = Answer(cut_after=0)
 
 
 class FaultServer:
-    """A running server. `answer` decides on each request; `asked` are all that arrived."""
+    """A running server. `answer` decides on each request; `requests` are all that arrived."""
 
     def __init__(self) -> None:
-        self.asked: list[Asked] = []
-        self.answer: Callable[[Asked], Answer] = lambda _: Answer(404)
+        self.requests: list[Request] = []
+        self.answer: Callable[[Request], Answer] = lambda _: Answer(404)
         server = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -88,15 +88,15 @@ class FaultServer:
             def _handle(self) -> None:
                 content = self.rfile.read(int(self.headers.get("content-length") or 0))
                 address = urlsplit(self.path)
-                asked = Asked(
+                request = Request(
                     self.command,
                     address.path,
                     parse_qs(address.query),
                     dict(self.headers.items()),
                     content,
                 )
-                server.asked.append(asked)
-                answer = server.answer(asked)
+                server.requests.append(request)
+                answer = server.answer(request)
                 if answer.before is not None:
                     answer.before()
                 if answer.cut_after == 0:
@@ -133,7 +133,7 @@ class FaultServer:
         self._server.server_close()
 
     def paths(self) -> list[str]:
-        return [f"{asked.method} {asked.path}" for asked in self.asked]
+        return [f"{request.method} {request.path}" for request in self.requests]
 
 
 @contextmanager

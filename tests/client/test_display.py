@@ -35,7 +35,7 @@ def test_a_bar_is_of_a_package_that_is_there(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     need(name)
-    monkeypatch.setattr(progress, "find_spec", lambda asked: asked if asked == name else None)
+    monkeypatch.setattr(progress, "find_spec", lambda module: module if module == name else None)
     monkeypatch.setattr(progress, "_SHOW_AFTER_S", 0.0)
     bar = bar_of(True, "hac")
     bar.update(0.5, "merging")
@@ -47,13 +47,13 @@ def test_a_bar_is_of_a_package_that_is_there(
     assert not shown.out
 
 
-@pytest.mark.parametrize("asked", [False, None])
+@pytest.mark.parametrize("wanted", [False, None])
 def test_no_bar_where_nobody_watches(
-    asked: bool | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    wanted: bool | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress, "_SHOW_AFTER_S", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
-    bar = bar_of(asked, "hac")
+    bar = bar_of(wanted, "hac")
     bar.update(0.5, "merging")
     bar.end()
     assert capsys.readouterr() == ("", "")

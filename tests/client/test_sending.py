@@ -45,10 +45,10 @@ def test_faults_that_pass_are_repeated_with_the_same_key(
     # The first answer, so that a cut is one of a service that is there.
     assert run_both(kind, server, sent(Request("GET", "/v1/jobs"))).status == 200
     assert run_both(kind, server, sent(request)).json() == {"fine": True}
-    posts = server.asked[1:]
+    posts = server.requests[1:]
     assert len(posts) == 3
-    assert len({asked.headers["Idempotency-Key"] for asked in posts}) == 1
-    assert {asked.content for asked in posts} == {b'{"method":"hac"}'}
+    assert len({each.headers["Idempotency-Key"] for each in posts}) == 1
+    assert {each.content for each in posts} == {b'{"method":"hac"}'}
 
 
 def test_two_posts_have_different_keys() -> None:
@@ -68,7 +68,7 @@ def test_a_refusal_is_raised_at_once_with_all_it_says(server: FaultServer, kind:
     )
     assert error.type == "/problems/invalid-request"
     assert "req_1" in str(error)
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def used_up(what: str) -> Answer:
@@ -91,7 +91,7 @@ def test_retries_come_to_an_end(server: FaultServer, kind: str) -> None:
     server.script(problem(503, "unavailable", "The store does not answer."))
     with pytest.raises(problems.Unavailable):
         run_both(kind, server, sent(Request("GET", "/v1/jobs")), retries=2)
-    assert len(server.asked) == 3
+    assert len(server.requests) == 3
     server.script(CUT)
     with pytest.raises(ConnectionFailed, match="was lost during GET /v1/jobs"):
         run_both(kind, server, sent(Request("GET", "/v1/jobs")), retries=1)
@@ -161,7 +161,7 @@ def test_a_service_of_another_version_is_named(server: FaultServer, kind: str) -
         run_both(kind, server, sent(post("/v1/x", {})))
 
 
-def test_nobody_there_is_said_at_once(kind: str) -> None:
+def test_nobody_there_is_reported_at_once(kind: str) -> None:
     server = FaultServer()
     server.stop()
     with pytest.raises(ConnectionFailed, match="umbel serve"):
@@ -171,7 +171,7 @@ def test_nobody_there_is_said_at_once(kind: str) -> None:
 def test_a_repeated_delete_of_what_is_gone_has_succeeded(server: FaultServer, kind: str) -> None:
     server.script(CUT, problem(404, "not-found", "There is no job."))
     run_both(kind, server, sent(Request("DELETE", "/v1/jobs/job_1")))
-    assert len(server.asked) == 2
+    assert len(server.requests) == 2
     server.script(problem(404, "not-found", "There is no job."))
     with pytest.raises(problems.NotFound):
         run_both(kind, server, sent(Request("DELETE", "/v1/jobs/job_1")))
@@ -182,7 +182,7 @@ def test_the_key_goes_with_every_request_and_is_not_shown(server: FaultServer, k
     with pytest.raises(problems.Unauthenticated, match="The key is not known") as caught:
         run_both(kind, server, sent(Request("GET", "/v1/jobs")), key="secret")
     assert "UMBEL_KEY" in caught.value.__notes__[0]
-    assert server.asked[0].headers["Authorization"] == "Bearer secret"
+    assert server.requests[0].headers["Authorization"] == "Bearer secret"
     assert "secret" not in repr(Settings("http://x", "secret"))
 
 

@@ -14,9 +14,9 @@ import pytest
 from tests.client.fault_server_kit import (
     CUT,
     Answer,
-    Asked,
     Call,
     FaultServer,
+    Request,
     operation,
     problem,
     run_both,
@@ -62,24 +62,24 @@ class Store:
         self.deleted: list[str] = []
         self.faults = faults or {}
 
-    def __call__(self, asked: Asked) -> Answer:
-        waiting = self.faults.get(f"{asked.method} {asked.path}")
+    def __call__(self, request: Request) -> Answer:
+        waiting = self.faults.get(f"{request.method} {request.path}")
         if waiting:
             return waiting.pop(0)
-        name = asked.path.rpartition("/")[2]
-        if asked.method == "DELETE":
-            self.deleted.append(asked.path)
+        name = request.path.rpartition("/")[2]
+        if request.method == "DELETE":
+            self.deleted.append(request.path)
             return Answer(204)
-        if asked.method == "PUT":
-            assert asked.query["sha256"] == [hashlib.sha256(asked.content).hexdigest()]
-            self.parts[int(name)] = asked.content
+        if request.method == "PUT":
+            assert request.query["sha256"] == [hashlib.sha256(request.content).hexdigest()]
+            self.parts[int(name)] = request.content
             return Answer(204)
         if name == "complete":
             whole = b"".join(self.parts[number] for number in sorted(self.parts))
-            assert asked.json()["sha256"] == hashlib.sha256(whole).hexdigest()
-            assert [part["number"] for part in asked.json()["parts"]] == sorted(self.parts)
+            assert request.json()["sha256"] == hashlib.sha256(whole).hexdigest()
+            assert [part["number"] for part in request.json()["parts"]] == sorted(self.parts)
             return Answer(201, DATASET)
-        if asked.method == "GET":
+        if request.method == "GET":
             parts = [
                 {"number": number, "sha256": hashlib.sha256(part).hexdigest()}
                 for number, part in self.parts.items()
@@ -106,9 +106,9 @@ def test_small_content_goes_in_one_request(server: FaultServer, kind: str) -> No
     small = payload(10)
     assert run_both(kind, server, uploaded(small)) == DATASET
     assert server.paths() == ["POST /v1/datasets"]
-    assert server.asked[0].content == content(small)
-    assert server.asked[0].headers["Content-Type"] == "application/x-npy"
-    assert server.asked[0].headers["Idempotency-Key"]
+    assert server.requests[0].content == content(small)
+    assert server.requests[0].headers["Content-Type"] == "application/x-npy"
+    assert server.requests[0].headers["Idempotency-Key"]
 
 
 def test_large_content_goes_in_parts_that_survive_cuts(server: FaultServer, kind: str) -> None:
@@ -137,9 +137,9 @@ def test_an_upload_that_was_cut_off_is_resumed(server: FaultServer, kind: str) -
         run_both(kind, server, uploaded(payload()), retries=1)
     assert sorted(store.parts) == [1, 2]
     assert not store.deleted
-    server.asked.clear()
+    server.requests.clear()
     assert run_both(kind, server, uploaded(payload(), resume=caught.value.upload)) == DATASET
-    sent = [asked.path for asked in server.asked if asked.method == "PUT"]
+    sent = [request.path for request in server.requests if request.method == "PUT"]
     assert sent == [f"/v1/uploads/up_1/parts/{number}" for number in (3, 4, 5)]
 
 
@@ -176,8 +176,8 @@ def test_a_file_is_read_part_by_part(server: FaultServer, tmp_path: Path) -> Non
     assert isinstance(described, Payload)
     run_both("sync", server, uploaded(described))
     assert b"".join(store.parts[number] for number in sorted(store.parts)) == path.read_bytes()
-    assert server.asked[0].query["media_type"] == ["text/csv"]
-    assert server.asked[0].query["name"] == ["rows.csv"]
+    assert server.requests[0].query["media_type"] == ["text/csv"]
+    assert server.requests[0].query["name"] == ["rows.csv"]
     path.write_bytes(b"1,2\n")
     with pytest.raises(InputError, match="became shorter"):
         run_both("sync", server, uploaded(described))

@@ -12,8 +12,8 @@ import pytest
 from tests.client.fault_server_kit import (
     CUT,
     Answer,
-    Asked,
     FaultServer,
+    Request,
     operation,
     problem,
     run_both,
@@ -57,13 +57,13 @@ class Service:
         self.posted = [posted or Answer(202, job("queued"))]
         self.cancelled = 0
 
-    def __call__(self, asked: Asked) -> Answer:
-        if asked.path.endswith("/cancel"):
+    def __call__(self, request: Request) -> Answer:
+        if request.path.endswith("/cancel"):
             self.cancelled += 1
             return Answer(200, job("cancelled"))
-        if asked.method == "POST":
+        if request.method == "POST":
             return self.posted.pop(0) if len(self.posted) > 1 else self.posted[0]
-        if asked.path == EVENTS:
+        if request.path == EVENTS:
             return self.streams.pop(0) if self.streams else problem(503, "unavailable")
         return Answer(200, job(self.state))
 
@@ -72,8 +72,8 @@ def test_an_answer_within_the_first_wait_is_taken_as_it_is(server: FaultServer, 
     server.answer = Service(posted=Answer(201, job("succeeded")))
     reply = run_both(kind, server, awaited("/v1/jobs", {"method": "hac"}, Waiting()))
     assert isinstance(reply, Reply)
-    assert server.asked[0].headers["Prefer"] == "wait=2"
-    assert len(server.asked) == 1
+    assert server.requests[0].headers["Prefer"] == "wait=2"
+    assert len(server.requests) == 1
 
 
 def test_a_longer_job_is_followed_to_its_end_over_cuts(server: FaultServer, kind: str) -> None:
@@ -88,7 +88,11 @@ def test_a_longer_job_is_followed_to_its_end_over_cuts(server: FaultServer, kind
     assert isinstance(ended, Ended)
     assert ended.job["result"] == 7
     assert seen == [(0.1, "merging"), (0.4, "merging"), (0.6, "merging")]
-    resumed = [asked.headers.get("Last-Event-ID") for asked in server.asked if asked.path == EVENTS]
+    resumed = [
+        request.headers.get("Last-Event-ID")
+        for request in server.requests
+        if request.path == EVENTS
+    ]
     assert resumed == [None, "1-2", "1-2"]
 
 
@@ -96,10 +100,10 @@ def test_a_service_without_events_is_polled(server: FaultServer, kind: str) -> N
     service = Service(*[problem(503, "unavailable")] * 3)
     server.answer = service
 
-    def answer(asked: Asked) -> Answer:
+    def answer(request: Request) -> Answer:
         if not service.streams:
             service.state = "succeeded"
-        return service(asked)
+        return service(request)
 
     server.answer = answer
     assert run_both(kind, server, followed("job_1", Waiting()))["status"] == "succeeded"
@@ -126,7 +130,7 @@ def test_a_wait_that_is_over_leaves_the_job_alone(server: FaultServer, kind: str
     with pytest.raises(WaitTimeout, match=r"job_1 has not ended within 0\.05 s"):
         run_both(kind, server, awaited("/v1/jobs", {}, Waiting(wait_s=0.05)))
     assert service.cancelled == 0
-    assert server.asked[0].headers["Prefer"] == "wait=0"
+    assert server.requests[0].headers["Prefer"] == "wait=0"
 
 
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, asyncio.CancelledError])
@@ -155,22 +159,22 @@ def test_a_job_whose_id_has_not_arrived_is_cancelled_too(server: FaultServer) ->
         connection = AsyncConnection(Settings(server.url))
         awaiting = twin(waiting.awaited)(connection, "/v1/jobs", {"a": 1}, Waiting())
         task = asyncio.ensure_future(awaiting)
-        while not server.asked:
+        while not server.requests:
             await asyncio.sleep(0.005)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         await connection.aclose()
 
-    def answer(asked: Asked) -> Answer:
-        reply = service(asked)
-        if "Prefer" in asked.headers:
+    def answer(request: Request) -> Answer:
+        reply = service(request)
+        if "Prefer" in request.headers:
             return Answer(reply.status, reply.body, before=lambda: time.sleep(0.3))
         return reply
 
     server.answer = answer
     asyncio.run(cancelled_early())
-    posts = [asked for asked in server.asked if asked.path == "/v1/jobs"]
+    posts = [request for request in server.requests if request.path == "/v1/jobs"]
     assert len(posts) == 2
     assert posts[0].headers["Idempotency-Key"] == posts[1].headers["Idempotency-Key"]
     assert posts[0].content == posts[1].content

@@ -1,4 +1,4 @@
-"""What is said of work, who hears of its end, and when it may be removed: every call that asks for
+"""What describes work, who hears of its end, and when it may be removed: every call that requests
 work passes it on, and so does every command."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.client.fault_server_kit import Answer, Asked, FaultServer, problem
+from tests.client.fault_server_kit import Answer, FaultServer, Request, problem
 from tests.conftest import ROOT
 from umbel_client import Model, Tree, Umbel
 from umbel_client.commands import main
@@ -66,13 +66,13 @@ CALLS: dict[str, Callable[..., object]] = {
 }
 
 
-def said(asked: Asked) -> dict[str, Any]:
+def fields_of(request: Request) -> dict[str, Any]:
     """The fields of WORK as a request has them, in its body or, beside a file, in its query."""
-    if asked.headers["Content-Type"] == "application/json" and not asked.query:
-        body = asked.json()
+    if request.headers["Content-Type"] == "application/json" and not request.query:
+        body = request.json()
         return {name: body.get(name) for name in WORK}
-    found: dict[str, Any] = {name: asked.query.get(name, [None])[0] for name in WORK}
-    return {**found, "tags": asked.query.get("tag")}
+    found: dict[str, Any] = {name: request.query.get(name, [None])[0] for name in WORK}
+    return {**found, "tags": request.query.get("tag")}
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -80,8 +80,8 @@ def test_work_is_sent_with_it(server: FaultServer, name: str) -> None:
     server.script(problem(422, "invalid-request"))
     with Umbel(server.url) as umbel, pytest.raises(InvalidRequest):
         CALLS[name](umbel, **WORK)
-    (asked,) = server.asked
-    assert said(asked) == {**WORK, "expires_at": SENT}
+    (request,) = server.requests
+    assert fields_of(request) == {**WORK, "expires_at": SENT}
 
 
 def test_every_request_for_work_has_a_call(server: FaultServer) -> None:
@@ -91,8 +91,8 @@ def test_every_request_for_work_has_a_call(server: FaultServer) -> None:
         for call in calls.values():
             with pytest.raises(InvalidRequest):
                 call(umbel, **WORK)
-    asked = {re.sub(r"/(tr|md)_1/", "/{}/", each.path) for each in server.asked}
-    assert asked == {re.sub(r"/\{\w+\}/", "/{}/", path) for path in _paths_for_work()}
+    requested = {re.sub(r"/(tr|md)_1/", "/{}/", each.path) for each in server.requests}
+    assert requested == {re.sub(r"/\{\w+\}/", "/{}/", path) for path in _paths_for_work()}
 
 
 def _paths_for_work() -> set[str]:
@@ -109,7 +109,7 @@ def test_an_imported_tree_is_sent_with_it(server: FaultServer) -> None:
     server.script(problem(422, "invalid-request"))
     with Umbel(server.url) as umbel, pytest.raises(InvalidRequest):
         umbel.import_tree("(a,b);", **WORK)
-    assert said(server.asked[0]) == {**WORK, "expires_at": SENT}
+    assert fields_of(server.requests[0]) == {**WORK, "expires_at": SENT}
 
 
 def test_an_upload_is_sent_with_it(server: FaultServer) -> None:
@@ -118,8 +118,8 @@ def test_an_upload_is_sent_with_it(server: FaultServer) -> None:
         for when in (WHEN, SENT):
             with pytest.raises(InvalidRequest):
                 umbel.upload(ROWS, name="rows", expires_at=when)
-            assert server.asked[-1].query["expires_at"] == [SENT]
-            assert server.asked[-1].query["name"] == ["rows"]
+            assert server.requests[-1].query["expires_at"] == [SENT]
+            assert server.requests[-1].query["name"] == ["rows"]
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -127,7 +127,7 @@ def test_none_is_sent_where_none_is_given(server: FaultServer, name: str) -> Non
     server.script(problem(422, "invalid-request"))
     with Umbel(server.url) as umbel, pytest.raises(InvalidRequest):
         CALLS[name](umbel)
-    assert not WORK.keys() & server.asked[-1].json().keys()
+    assert not WORK.keys() & server.requests[-1].json().keys()
 
 
 @pytest.mark.parametrize("when", [None, "2099-01-31T00:00:00Z"])
@@ -141,13 +141,13 @@ def test_a_time_needs_its_offset() -> None:
         expiry(datetime(2099, 1, 31))
 
 
-def service(asked: Asked) -> Answer:
+def service(request: Request) -> Answer:
     """Has one tree and one model, and refuses all work."""
-    if asked.method != "GET":
+    if request.method != "GET":
         return problem(422, "invalid-request")
-    if asked.path.endswith("/view"):
+    if request.path.endswith("/view"):
         return Answer(200, {"nodes": [{"size": 3, "n_leaves": 3}]})
-    if asked.path.startswith("/v1/models/"):
+    if request.path.startswith("/v1/models/"):
         return Answer(200, {"id": "md_1", "inputs": ["features"]})
     names = {"name": None, "method": "hac", "kind": "hierarchy", "created_at": "", "job": None}
     return Answer(200, {"id": "tr_1", **names})
@@ -184,12 +184,12 @@ def test_a_command_passes_it_on(
     Path("y.txt").write_text("0\n0\n1\n")
     Path("t.nwk").write_text("(a,b);")
 
-    def answer(asked: Asked) -> Answer:
-        if asked.path == "/v1/datasets":
+    def answer(request: Request) -> Answer:
+        if request.path == "/v1/datasets":
             return Answer(201, {"id": "ds_1", "status": "ready"})
-        if name == "consensus" and asked.path == "/v1/trees":
+        if name == "consensus" and request.path == "/v1/trees":
             return Answer(201, {"id": "tr_1"})
-        return service(asked)
+        return service(request)
 
     server.answer = answer
     words = [TREE if word == "TREE" else word for word in COMMANDS[name].split()]
@@ -197,12 +197,12 @@ def test_a_command_passes_it_on(
         main([*words, *OPTIONS, "--url", server.url])
     assert ended.value.code == 1
     work = [
-        asked
-        for asked in server.asked
-        if asked.method == "POST" and asked.path not in ("/v1/datasets", "/v1/trees")
+        request
+        for request in server.requests
+        if request.method == "POST" and request.path not in ("/v1/datasets", "/v1/trees")
     ]
-    (asked,) = work or [asked for asked in server.asked if asked.path == "/v1/trees"]
-    assert said(asked) == {**WORK, "expires_at": SENT}
+    (request,) = work or [request for request in server.requests if request.path == "/v1/trees"]
+    assert fields_of(request) == {**WORK, "expires_at": SENT}
 
 
 TREE = "tr_00000000000000000000000000"

@@ -7,4 +7,4 @@ from umbel.testing import Checkpoints
 
 
 class TestCheckpoints(House, Checkpoints):
-    """Of every method."""
+    """Checkpoints of every method."""

@@ -11,7 +11,7 @@ from umbel.testing import Results
 
 
 class TestResults(House, Results):
-    """Of every method."""
+    """Results of every method."""
 
 
 @every_method

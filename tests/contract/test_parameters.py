@@ -9,7 +9,7 @@ from umbel.testing import Parameters
 
 
 class TestParameters(House, Parameters):
-    """Of every method; the extremes of all of them take minutes."""
+    """Parameters of every method; the extremes of all of them take minutes."""
 
     test_every_extreme_gives_a_tree_or_is_refused = pytest.mark.slow(
         Parameters.test_every_extreme_gives_a_tree_or_is_refused

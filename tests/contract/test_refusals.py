@@ -7,4 +7,4 @@ from umbel.testing import Refusals
 
 
 class TestRefusals(House, Refusals):
-    """Of every method."""
+    """Refusals of every method."""

@@ -78,7 +78,7 @@ def fonts_of(page: Page) -> str:
 
 
 def taken(place: Locator) -> Image.Image:
-    """The picture of an element as it is compared."""
+    """The picture of an element, reduced for comparison."""
     return reduced(place.screenshot(animations="disabled", caret="hide"))
 
 

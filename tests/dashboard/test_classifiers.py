@@ -226,7 +226,7 @@ def test_errors_on_the_tree(
     assert f"recall {recall:.2f}" in node.inner_text()
     node.get_by_role("button", name=confusion["predicted"]).first.click()
     until(page, lambda: hash_of(page).get("node") == str(confusion["predicted_node"]))
-    # The colours are offered on the tree's page as well, and those of another tree are refused.
+    # The tree's page offers the colours as well, and refuses the colours of another tree.
     page = look(f"/trees/{job['result']['tree']}")
     page.locator(f"option[value={job['id']}]").wait_for(state="attached")
     page = look(f"/trees/{trained['flat']['result']['tree']}?color={job['id']}")

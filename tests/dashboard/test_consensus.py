@@ -18,12 +18,15 @@ def test_chosen_trees_become_one_that_tells_which_agree(
     trees: list[Any] = []
     for linkage in ("average", "complete", "single"):
         job = api.run(
-            "hac", {"features": rows.tolist()}, params={"linkage": linkage}, name=f"Of {linkage}"
+            "hac",
+            {"features": rows.tolist()},
+            params={"linkage": linkage},
+            name=f"Linkage {linkage}",
         )
         trees.append(job["result"]["tree"])
-    page = open_page("/trees?q=Of")
+    page = open_page("/trees?q=Linkage")
     for linkage in ("average", "complete", "single"):
-        page.get_by_role("checkbox", name=f"Choose Of {linkage}").check()
+        page.get_by_role("checkbox", name=f"Choose Linkage {linkage}").check()
     page.get_by_label("Clusters").select_option(label="that all have")
     axe(page)
     page.get_by_role("button", name="Consensus").click()

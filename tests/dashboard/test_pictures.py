@@ -109,7 +109,7 @@ def test_a_state_at_three_sizes(
                     different.append(f"{own}: {alike:.3f}")
     assert not different, f"less alike than {kit.LEAST}: {', '.join(different)}"
     if not is_same:
-        pytest.skip("the fonts differ from those of the committed pictures")
+        pytest.skip("the fonts differ from the fonts of the committed pictures")
 
 
 def test_pictures_of_other_states_are_not_alike() -> None:

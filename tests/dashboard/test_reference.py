@@ -17,7 +17,7 @@ KEY = "umbel_of_this_tab"
 
 @pytest.fixture
 def reference(open_page: Open, service: Service) -> Page:
-    """The reference, in a tab whose key the page at `/` has asked for."""
+    """The reference, in a tab that has a key, as after the page at `/`."""
     page = open_page("/jobs")
     page.evaluate("key => sessionStorage.setItem('umbel.key', key)", KEY)
     page.goto(f"{service.url}/docs")

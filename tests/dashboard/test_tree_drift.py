@@ -19,7 +19,7 @@ NAMES = ["cat", "<b>dog</b>", "oak", "rose"]
 
 
 def logits(own: npt.NDArray[np.int64], seed: int) -> npt.NDArray[np.float64]:
-    """Of animals (classes 0, 1) and plants (2, 3)."""
+    """Logits of animals (classes 0, 1) and plants (2, 3)."""
     rows = np.random.default_rng(seed).normal(size=(own.size, 4)) + 6.0 * np.eye(4)[own]
     rows[:, :2] += 2.0 * (own < 2)[:, None]
     rows[:, 2:] += 2.0 * (own > 1)[:, None]

@@ -156,7 +156,7 @@ def test_a_link_is_made_shown_and_revoked(
     )
     axe(page)
 
-    # Whoever has it sees the edition, without a key, and in a window of its own.
+    # Whoever has it sees the edition, without a key, and in a separate window.
     kind = ("light", 1440, 900)
     shown = pages.take(kind, service.url, True)
     try:

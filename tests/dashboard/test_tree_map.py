@@ -176,9 +176,9 @@ def test_it_is_drawn_with_and_without_webgl(open_page: Open, tree: str, by: str)
             if (kind !== "webgl2") return own.call(this, kind, options);
             return isWanted ? own.call(this, kind, {antialias: false, alpha: false}) : null;
           };
-          const told = WebGL2RenderingContext.prototype.getParameter;
+          const getParameter = WebGL2RenderingContext.prototype.getParameter;
           WebGL2RenderingContext.prototype.getParameter = function (name) {
-            return name === 0x9246 ? "a graphics card" : told.call(this, name);
+            return name === 0x9246 ? "a graphics card" : getParameter.call(this, name);
           };
         }""",
         by == "webgl",
@@ -262,7 +262,7 @@ def test_a_link_shows_the_map_and_no_more_of_it(
         x, y = pointed(page, region, 0)
         shown.mouse.click(x, y)
         shown.locator(".tree-node .node-name, .tree-node h2").first.wait_for()
-        # Points are outlined, and no node is asked for.
+        # Points are outlined, and no node is requested.
         shown.keyboard.down("Shift")
         outline(shown, np.array([[x, y]]))
         shown.keyboard.up("Shift")

@@ -65,9 +65,9 @@ WANTED = """isWanted => {
     if (kind !== "webgl2") return own.call(this, kind, options);
     return isWanted ? own.call(this, kind, {antialias: false, alpha: false}) : null;
   };
-  const told = WebGL2RenderingContext.prototype.getParameter;
+  const getParameter = WebGL2RenderingContext.prototype.getParameter;
   WebGL2RenderingContext.prototype.getParameter = function (name) {
-    return name === 0x9246 ? "a graphics card" : told.call(this, name);
+    return name === 0x9246 ? "a graphics card" : getParameter.call(this, name);
   };
 }"""
 

@@ -135,7 +135,7 @@ def test_fields_added_by_a_method_are_shown(look: Open, api: Api) -> None:
          "parent_probability": 0.4, "confidence": 0.5,
          "features": [], "terms": [], "mean": [], "notes": {}},
     ]  # fmt: skip
-    tree = imported(api, json.dumps({"nodes": nodes}), "Told", "application/json")
+    tree = imported(api, json.dumps({"nodes": nodes}), "Described", "application/json")
     page = look(f"/trees/{tree}?node=0")
     page.locator(".node-facts").wait_for()
     node_facts = facts(page)

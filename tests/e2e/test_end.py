@@ -15,7 +15,7 @@ N_CLIENTS = 8
 
 
 class Client(threading.Thread):
-    """Requests over a kept connection; a new one where the service asked for it.
+    """Requests over a kept connection; a new one where the service requested it.
 
     `n_done` responses; `broken` are the errors of requests that had been sent. A connection that is
     refused sends no request: it is tried again.

@@ -106,7 +106,7 @@ class Deployment:
         }
 
     def started(self, name: str, *command: str, volume: Path | None = None) -> Container:
-        """A container of the image with a volume of its own, new where none is given."""
+        """A container of the image with its own volume, new where none is given."""
         if volume is None:
             volume = self.folder / f"{name}-volume"
             volume.mkdir()

@@ -1,6 +1,6 @@
 """Damaged files against every reader: each is read, or refused as the user's error.
 
-`python -m tests.fuzz` (`make fuzz`) runs as long as it is told; start with `trial_kit`.
+`python -m tests.fuzz` (`make fuzz`) runs for the given seconds; start with `trial_kit`.
 
 - `corpus_kit`: valid files of every format, from which damaged ones are made.
 - `mutation_kit`: the damages.

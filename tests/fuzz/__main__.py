@@ -20,23 +20,23 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--seed", type=int, default=0, help="of the first turn")
     parser.add_argument("--keep", type=Path, help="folder for the files that broke a reader")
-    asked = parser.parse_args()
-    began, seed = time.monotonic(), asked.seed
+    arguments = parser.parse_args()
+    began, seed = time.monotonic(), arguments.seed
     n_files: Counter[str] = Counter()
     findings: dict[str, Finding] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         valid = corpus(folder)
-        while time.monotonic() - began < asked.seconds:
+        while time.monotonic() - began < arguments.seconds:
             for format, files in valid.items():
                 for finding in trials(format, files, seed, PER_TURN, folder):
                     last_lines = "\n".join(finding.what.strip().splitlines()[-3:])
                     if last_lines not in findings:
                         print(f"{format}: {finding.what}\n{finding.content[:200]!r}\n", flush=True)
-                        if asked.keep is not None:
-                            asked.keep.mkdir(parents=True, exist_ok=True)
+                        if arguments.keep is not None:
+                            arguments.keep.mkdir(parents=True, exist_ok=True)
                             name = f"{format.replace(' ', '-')}-{len(findings)}"
-                            (asked.keep / name).write_bytes(finding.content)
+                            (arguments.keep / name).write_bytes(finding.content)
                     findings.setdefault(last_lines, finding)
                 n_files[format] += PER_TURN
             seed += 1

@@ -1,8 +1,8 @@
 """`python -m tests.fuzz.guided FORMAT ...`: files led by the code that they reach.
 
 Atheris (libFuzzer) instruments the readers and what they call of the project, and keeps a file that
-reaches something new; it begins with the valid files and those of earlier runs. Libraries are not
-instrumented. What counts as a finding is that of `trial_kit`; its file is left beside the corpus.
+reaches something new; it begins with the valid files and the files of earlier runs. Libraries are
+not instrumented. `trial_kit` decides what is a finding; its file is left beside the corpus.
 Needs the package atheris, which has wheels for Linux on x86 and Python before 3.14: there
 `make fuzz-guided` installs it.
 """
@@ -27,23 +27,23 @@ def main() -> int:
     parser.add_argument("formats", nargs="*", help="default: all")
     parser.add_argument("--seconds", type=int, default=60, help="for each format")
     parser.add_argument("--corpus", type=Path, default=Path("build/fuzz"), help="kept between runs")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     if find_spec("atheris") is None:
         parser.error("atheris is not installed; it has wheels for Linux on x86 before Python 3.14")
     with tempfile.TemporaryDirectory() as name:
         valid = corpus(Path(name))
-    if unknown := set(asked.formats) - set(valid):
+    if unknown := set(arguments.formats) - set(valid):
         parser.error(f"there is no format {min(unknown)!r}; there are {', '.join(valid)}")
     failed = []
-    for format in asked.formats or valid:
-        folder = asked.corpus / format.replace(" ", "-")
+    for format in arguments.formats or valid:
+        folder = arguments.corpus / format.replace(" ", "-")
         folder.mkdir(parents=True, exist_ok=True)
         for number, content in enumerate(valid[format]):
             (folder / f"valid-{number}").write_bytes(content)
         # libFuzzer ends its process.
         command = [sys.executable, "-c", "from tests.fuzz.guided import follow; follow()"]
         with tempfile.TemporaryDirectory() as name:
-            command += [format, str(asked.seconds), str(folder), f"{name}/file"]
+            command += [format, str(arguments.seconds), str(folder), f"{name}/file"]
             done = subprocess.run(command, capture_output=True, text=True)
         lines = [line for line in done.stderr.splitlines() if line.startswith(("#", "Done"))]
         print(f"{format}: {' | '.join(lines[-2:])}", flush=True)
@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def follow() -> None:
-    """Fuzz one format in this process; the arguments are those of `main`'s command."""
+    """Fuzz one format in this process; `main`'s command gives its arguments."""
     import atheris
 
     with atheris.instrument_imports(include=["workers", "models"]):

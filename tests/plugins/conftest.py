@@ -1,4 +1,4 @@
-"""A distribution with a method, installed into a folder of its own."""
+"""A distribution with a method, installed into its own folder."""
 
 from __future__ import annotations
 

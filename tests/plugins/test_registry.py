@@ -51,7 +51,7 @@ def test_what_cannot_be_used_is_left_out_and_named(caplog: pytest.LogCaptureFixt
 
 
 @pytest.mark.usefixtures("installed")
-def test_one_is_imported_when_it_is_asked_for() -> None:
+def test_one_is_imported_when_it_is_requested() -> None:
     assert registry.known("no-such") is None
     assert registry.known("hac") is not None
     assert not [name for name in sys.modules if name.startswith("toy_methods")]

@@ -118,7 +118,7 @@ def command(path: str, folder: Path, *words: str, **env: str) -> str:
 def test_the_command_runs_it_on_a_file(service: Service, path: str, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.array(ROWS))
     run = ("run", "median-split", "x.npy", "--feature", "0", "--out", "rows.npy", "--cut", "k=2")
-    # By a service that has it, from an environment that does not; then by one of its own.
+    # First by a service that has it, from an environment that does not; then in one that has it.
     alone = os.pathsep.join(map(str, (ROOT, ROOT / "client")))
     command(alone, tmp_path, *run, UMBEL_URL=service.url)
     assert sides(np.load(tmp_path / "rows.npy")) == SIDES

@@ -1,6 +1,6 @@
 """The installation: which PyTorch is taken, and what a user reads where it cannot go on.
 
-Wheels of a few bytes stand for PyTorch's; pip itself is the real one, in an environment of its own.
+Wheels of a few bytes stand for PyTorch's; pip itself is the real one, in its own environment.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def test_a_cpu_build_need_not_be_named_so(environment: Path, own: Path) -> None:
     assert chosen(environment) == (True, "", VERSION)
 
 
-def test_where_pip_has_it_for_cuda_alone_the_next_index_is_asked(
+def test_where_pip_has_it_for_cuda_alone_the_next_index_is_tried(
     environment: Path, own: Path, index: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, address = index
@@ -133,7 +133,7 @@ def test_torch_index_replaces_pytorchs_own(
 ) -> None:
     folder, address = index
     cpu_wheel(folder)
-    monkeypatch.setattr(install, "TORCH_INDEX", "http://127.0.0.1:9/not-asked")
+    monkeypatch.setattr(install, "TORCH_INDEX", "http://127.0.0.1:9/not-requested")
     assert chosen(environment, torch_index=address) == (True, "", f"{VERSION}+cpu")
 
 
@@ -247,7 +247,7 @@ def test_tests_of_packages_and_pips_bytecode_are_removed(tmp_path: Path) -> None
     assert sorted(left) == sorted(kept)
 
 
-def test_too_little_room_is_told_before_anything_is_fetched(
+def test_too_little_room_is_reported_before_anything_is_fetched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tmp_path.joinpath("venv").mkdir()

@@ -52,7 +52,7 @@ def test_it_is_used_like_every_other(working):
     problem_of(client.get(f"/v1/counts/{count['id']}"), 404, "not-found")
 
 
-def test_it_is_refused_cancelled_and_told_of_like_every_other(api):
+def test_it_is_refused_cancelled_and_reported_like_every_other(api):
     made = api.client.post("/v1/jobs", json={"method": "l2h", "inputs": {"logits": LOGITS}})
     tree = made.json()["id"].replace("job_", "tr_")
     problem_of(api.client.post(f"/v1/trees/{tree}/counts", json={}), 404, "not-found")

@@ -1,4 +1,4 @@
-"""The API on a server of its own, in a thread of the test, and connections byte by byte."""
+"""The API on its own server, in a thread of the test, and connections byte by byte."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ MANY: list[tuple[str, dict[str, Any]]] = [
 def test_very_many_wrong_values_are_refused_quickly(
     api: Api, path: str, body: dict[str, Any]
 ) -> None:
-    """Of each wrong value the answer would say what is accepted: 1.2 s for 0.5 MB."""
+    """The answer would say of each wrong value what is accepted: 1.2 s for 0.5 MB."""
     content = json.dumps(body)
     assert len(content) > bodies.INLINE_BYTES
     answer = api.client.request(

@@ -151,7 +151,7 @@ def test_a_trailer_is_no_header(patient: Running) -> None:
     """The id of a request is read when its response is made, after the body and its trailers."""
     trailer = b"2\r\n{}\r\n0\r\nIdempotency-Key: \x01\r\n\r\n".replace(b"\x01", b"a b")
     with patient.connect(POST + trailer) as connection:
-        # A key with a space would be an error of its own, with the header's name.
+        # A key with a space would be a separate error, with the header's name.
         assert b"Idempotency-Key" not in answer_of_one(connection)
 
 
@@ -278,7 +278,7 @@ def test_a_refused_body_is_not_read_for_ever(hasty: Running) -> None:
 
 
 def test_a_response_that_is_not_read_has_a_deadline(hasty: Running) -> None:
-    """More is asked for, in whole requests, than the buffers of both ends hold."""
+    """More is requested, in whole requests, than the buffers of both ends hold."""
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.connect(("127.0.0.1", hasty.port))

@@ -84,7 +84,7 @@ def apis(valkey: EmbeddedServer) -> Iterator[Apis]:
             processes.stop(started.process, 5.0)
 
 
-def test_a_process_that_is_told_to_end_has_not_failed() -> None:
+def test_a_process_that_is_signalled_to_end_has_not_failed() -> None:
     """Rolling restarts may be quick; a process that ends by itself soon after its start is not
     started again and again."""
     waits, exits = ["sleep", "60"], ["false"]

@@ -255,7 +255,7 @@ def imported_by(*steps: str, of: tuple[str, ...]) -> list[list[str]]:
 
 
 def test_the_start_of_the_app_is_light_and_loads_no_method() -> None:
-    """One that is asked for is loaded alone."""
+    """A method that is requested is loaded alone."""
     started, documented, known = imported_by(
         "import app.main; api = app.main.create_app()",
         "api.openapi()",

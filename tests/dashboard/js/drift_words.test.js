@@ -47,7 +47,7 @@ test("a move says what changed, and what its shares are of", () => {
   assert.deepEqual([2.14e-8, 0.00312, 0.5].map(words.pText), ["2.1e-8", "0.0031", "0.5"]);
 });
 
-test("drifts are told apart by what they found", () => {
+test("drifts are distinguished by what they found", () => {
   const drift = { id: "dr_1", name: null, result };
   assert.equal(words.labelOf(drift), "2 changes, 1 row against 2,000");
   const none = { ...drift, name: "May", result: { ...result, n_moves: 0 } };

@@ -32,7 +32,7 @@ test("a view is laid out so that its labels have their size on paper", () => {
   close(small.height / small.width, 60 / 85);
 });
 
-test("presets are sizes that the service takes, and others are told so", () => {
+test("presets are sizes that the service takes, and others give a message", () => {
   for (const {
     size: { width, height },
   } of PAPERS) {

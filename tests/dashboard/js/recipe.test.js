@@ -62,7 +62,7 @@ test("a shell script takes ids from answers", () => {
   assert.ok(!text.includes(DS) && !text.includes(TREE));
 });
 
-test("the shell reads a hostile text as it is", () => {
+test("the shell reads a hostile text unchanged", () => {
   const script = curl([run], OPTIONS);
   // curl prints the body that it is given.
   const fake = `curl() { while [ $# -gt 0 ]; do [ "$1" = -d ] && printf '%s' "$2" >&2; shift; done; echo "{}"; }

@@ -66,7 +66,7 @@ test("a schema within itself ends", () => {
   assert.equal(subtree(document, ["paths", "/none"]), undefined);
 });
 
-test("examples of optional parameters are told, not filled in; problems are sentences", () => {
+test("examples of optional parameters are described, not filled in; problems are sentences", () => {
   const operation = short.paths["/v1/jobs"].post;
   const idempotency = operation.parameters.find(({ name }) => name === "Idempotency-Key");
   assert.equal(idempotency.example, undefined);

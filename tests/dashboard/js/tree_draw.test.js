@@ -65,7 +65,7 @@ test("a camera never loses the picture, nor comes nearer than it may", () => {
   assert.equal(cameras.zoomed(frame, cameras.home(), 1e-12, 0, 0).k, 0.5);
 });
 
-test("a zoom ends where leaves can be told apart, and not before", () => {
+test("a zoom ends where leaves can be distinguished, and not before", () => {
   const scene = build(storeOf(LIFE), WHOLE);
   const [few, many] = [
     { ...scene, leaves: [4] },

@@ -190,7 +190,7 @@ test("conditions as the service takes them, and in words", () => {
   assert.equal(conditionWords(GROUP, { column: 0, equals: "plant" }), "group is plant");
 });
 
-test("the strips of a picture by the service are those of the page, as many as it takes", async () => {
+test("a picture by the service has the strips of the page, as many as it takes", async () => {
   const attachment = { id: "at_x" };
   assert.equal(pictureStrips({ attachment, strips: [3, 0] }), "at_x.3,at_x.0");
   assert.equal(pictureStrips({ attachment, strips: [] }), null);

@@ -13,7 +13,7 @@ test("only nodes with support have one, and each has a category", () => {
   assert.equal(support.categoryOf(known.get(0)), -1);
 });
 
-test("categories and nodes are told in percent", () => {
+test("the support of categories and nodes is in percent", () => {
   const names = Array.from({ length: support.N_CATEGORIES }, (_, at) => support.categoryName(at));
   assert.deepEqual([names[0], names[4], names[5]], ["0–50 %", "90–95 %", "95–100 %"]);
   assert.equal(support.supportText(0.875), "support 87.5 %");

@@ -21,7 +21,7 @@ export function viewOf(nested, { fold = [] } = {}) {
     return node;
   };
   add(nested, null);
-  // Leaves of one point each, from left to right: those of a node come after those of the nodes before.
+  // Each leaf has one point. From left to right, a node's leaves come after the leaves of the nodes before.
   let before = 0;
   for (const node of nodes) {
     node.points_before = before;

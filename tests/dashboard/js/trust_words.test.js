@@ -46,7 +46,7 @@ test("curves run from little to much", () => {
   ]);
 });
 
-test("calibrations and pairs are told apart, merges that lose nothing come first", () => {
+test("calibrations and pairs are distinguished, merges that lose nothing come first", () => {
   const own = { id: "cal_1", name: null, result };
   assert.equal(words.labelOf(own), "alpha 0.05, all rows, 800 rows");
   const named = { ...own, name: "mine", result: { ...result, per: "class", answer: "set" } };

@@ -264,13 +264,13 @@ def test_what_the_points_are(points: Tree, umbel: Umbel) -> None:
     central, unsure = points.examples(0), points.examples(0, by="unsure", attachment=attachment)
     assert central[0]["score"] < unsure[0]["score"]
     assert central[0]["values"]["class"] == NAMES[TRUE[central[0]["item"]]]
-    for items, said in (
+    for items, sentence in (
         ({"a": [1], "b": [1, 2]}, "different lengths"),
         ({"a": []}, "no rows"),
         ({"a": [object()]}, "type object at row 0"),
         ([[1, 2], [3, 4]], "named columns"),
     ):
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=sentence):
             points.attach(items)
 
 
@@ -286,7 +286,7 @@ def test_names_of_nodes(points: Tree, umbel: Umbel) -> None:
     again = umbel.naming(naming.id)
     assert (again.body, again.names) == (naming.body, naming.names)
     assert [each.id for each in umbel.namings(name="true")] == [naming.id]
-    # The features are those of the fit.
+    # The features of the fit are used.
     assert points.name_nodes("features").names
 
 
@@ -296,8 +296,8 @@ def test_editions_and_links(umbel: Umbel, service: Service) -> None:
     edition.rename(1, "in bloom")
     garden = edition.merge([2, 4], "garden")
     assert edition.apply({"op": "colour", "node": 1, "colour": "#d55e00"}) == []
-    said = "'in bloom'[&!color=#d55e00]"
-    merged = f"(((rose:0.5,lily:0.5)garden:0.5,tulip:1.0){said}:1.0,oak:2.0)plant;"
+    label = "'in bloom'[&!color=#d55e00]"
+    merged = f"(((rose:0.5,lily:0.5)garden:0.5,tulip:1.0){label}:1.0,oak:2.0)plant;"
     assert tree.newick(edition=edition).strip() == merged
     assert {each["id"]: each["name"] for each in tree.nodes(edition=edition.id)}[garden] == "garden"
     edition.undo()
@@ -567,15 +567,15 @@ def test_confusions_of_classes(service: Service) -> None:
 
 
 def test_things_are_made_with_description_and_tags(umbel: Umbel) -> None:
-    said = {"description": "of petals", "tags": ["sepals", "caf\u00e9 & co"]}
-    dataset = umbel.upload(FEATURES, **said)
-    tree = umbel.run("kmeans", features=dataset, n_clusters=3, **said)
-    imported = umbel.import_tree("((a:1,b:1):1,c:2);", **said)
+    notes = {"description": "of petals", "tags": ["sepals", "caf\u00e9 & co"]}
+    dataset = umbel.upload(FEATURES, **notes)
+    tree = umbel.run("kmeans", features=dataset, n_clusters=3, **notes)
+    imported = umbel.import_tree("((a:1,b:1):1,c:2);", **notes)
     assert tree.job is not None
     for body in (dataset.body, umbel.job(tree.job).body, tree.model().body):
-        assert {name: body[name] for name in said} == said
+        assert {name: body[name] for name in notes} == notes
     for facts in (tree.facts, imported.facts):
-        assert (facts.description, list(facts.tags)) == ("of petals", said["tags"])
+        assert (facts.description, list(facts.tags)) == ("of petals", notes["tags"])
     assert {each["id"] for each in umbel.trees(tags=["sepals"])} == {tree.id, imported.id}
     assert [each.id for each in umbel.datasets(tags=["sepals"])] == [dataset.id]
     assert [each.id for each in umbel.jobs(tags="sepals")] == [tree.job]

@@ -166,7 +166,7 @@ def test_a_tree_from_a_file_is_evaluated(capsys: pytest.CaptureFixture[str]) -> 
         ("jobs --url http://127.0.0.1:9", 3, "127.0.0.1:9"),
     ],
 )
-def test_what_is_wrong_is_said(
+def test_what_is_wrong_is_reported(
     capsys: pytest.CaptureFixture[str], command: str, status: int, sentence: str
 ) -> None:
     output, error = umbel(capsys, *command.split(), status=status)

@@ -101,13 +101,13 @@ def test_editions_from_the_first_change_to_the_last(call: Call, plants: str) -> 
 def test_an_edit_that_does_not_fit_leaves_nothing(call: Call, plants: str) -> None:
     assert "99" in call("edit", plants, "--rename", "1=a", "--rename", "99=b", status=1)
     assert call("list", "editions", "--tree", plants) == "No editions."
-    for wrong, said in (
+    for wrong, sentence in (
         (("--rename", "one=two"), "'one' is no node"),
         (("--reorder", "1"), "NODE=NODE"),
         ((), "at least one operation"),
         (("--from", "ed_1"), "of a new edition"),
     ):
-        assert said in call("edit", "ed_00000000000000000000000000", *wrong, status=2)
+        assert sentence in call("edit", "ed_00000000000000000000000000", *wrong, status=2)
     assert "neither ed_" in call("edit", "x", "--undo", status=2)
 
 
@@ -164,12 +164,12 @@ def test_matrices_maps_and_labels(call: Call) -> None:
     assert Path("matrix.png").read_bytes().startswith(b"\x89PNG")
     assert ".svg" in call("heatmap", tree, "--out", "matrix.xlsx", status=2)
     call("update", made["id"], "--description", "for the paper", "--tag", "paper", "--tag", "a")
-    told = body_of(call("show", made["id"], "--json"))
-    assert (told["description"], sorted(told["tags"])) == ("for the paper", ["a", "paper"])
+    shown = body_of(call("show", made["id"], "--json"))
+    assert (shown["description"], sorted(shown["tags"])) == ("for the paper", ["a", "paper"])
     assert made["id"] in call("list", "heatmaps", "--tag", "paper", "--words", "three")
     call("update", made["id"], "--tag", "", "--description", "")
-    told = body_of(call("show", made["id"], "--json"))
-    assert (told["description"], told["tags"], told["name"]) == (None, [], "three")
+    shown = body_of(call("show", made["id"], "--json"))
+    assert (shown["description"], shown["tags"], shown["name"]) == (None, [], "three")
 
     plane = body_of(call("map", tree, "--out", "plane.npy", "--title", "plane", "--json"))
     assert np.load("plane.npy").shape == (30, 2)
@@ -183,9 +183,9 @@ def test_matrices_maps_and_labels(call: Call) -> None:
         *("label", tree, "--known", f"{nodes[0]}=first", "--known", f"{nodes[1]}=second"),
         *("--together", f"{nodes[1]},{nodes[2]}", "--title", "known"),
     )
-    told = body_of(call("show", labels, "statements", "--json"))
-    assert told["tree"] == tree
-    assert len(told["statements"]) == 3
+    shown = body_of(call("show", labels, "statements", "--json"))
+    assert shown["tree"] == tree
+    assert len(shown["statements"]) == 3
     assert "give --known" in call("label", tree, status=2)
     assert "is not NODE=NAME" in call("label", tree, "--known", "1", status=2)
     call("delete", made["id"], plane["id"], labels)
@@ -238,7 +238,7 @@ def test_what_is_kept_is_listed_shown_and_saved(call: Call, plants: str) -> None
         ("import x.csv", "neither the id of a tree"),
     ],
 )
-def test_what_is_wrong_is_said(call: Call, plants: str, command: str, sentence: str) -> None:
+def test_what_is_wrong_is_reported(call: Call, plants: str, command: str, sentence: str) -> None:
     arguments = command.replace("tr_1", plants).split()
     assert sentence in call(*arguments, status=2)
     assert not list(Path().glob("t.*"))

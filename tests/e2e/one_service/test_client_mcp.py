@@ -1,4 +1,4 @@
-"""`umbel mcp` over standard input and output, asked by the client of the protocol's own SDK."""
+"""`umbel mcp` over standard input and output, called by the client of the protocol's own SDK."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Call = Callable[..., Awaitable[Any]]
 
 
 def served(service: Service, steps: Callable[[Any, Call], Awaitable[None]]) -> None:
-    """Run `steps(client, call)` on a server of its own process; `call` gives a tool's answer."""
+    """Run `steps(client, call)` on a server in its own process; `call` gives a tool's answer."""
     parameters = mcp.StdioServerParameters(
         command=sys.executable,
         args=["-c", "from app.cli import main; main()", "mcp", "--url", service.url],

@@ -175,7 +175,7 @@ def test_too_few_rows_say_how_many_are_needed() -> None:
         fitted(classes, probability, np.full(n_rows, -1))
 
 
-def test_classes_and_subtrees_without_enough_rows_are_told() -> None:
+def test_classes_and_subtrees_without_enough_rows_are_reported() -> None:
     #      0
     #    /   \
     #   1     2 = c

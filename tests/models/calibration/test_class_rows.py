@@ -75,7 +75,7 @@ def test_the_masses_of_a_path_are_its_probabilities(seed: int) -> None:
         path = range(predictions.start[row], predictions.start[row + 1])
         single = [len(under(classes, int(predictions.node[at]))) for at in path]
         if len(set(single)) < len(single):
-            continue  # a node with an only child can have no mass of its own
+            continue  # a node with an only child can have no mass beyond its child's
         for at in path:
             node = int(predictions.node[at])
             np.testing.assert_allclose(

@@ -123,7 +123,7 @@ def test_coverage_follows_the_beta_law() -> None:
         assert (score > LEAF).all()
         shares.append(int((score[n:] <= quantile(score[:n], alpha)).sum()))
     assert abs(np.mean(shares) - law.mean()) < 4 * law.std() / np.sqrt(n_splits)
-    # Of discrete counts, the test of Kolmogorov is conservative.
+    # Kolmogorov's test is conservative for discrete counts.
     assert stats.kstest(shares, law.cdf).pvalue > 1e-4
 
 

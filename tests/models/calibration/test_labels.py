@@ -79,7 +79,7 @@ def test_flipped_labels_are_found() -> None:
     scores = ClassScores(classes.node, 400, lambda start, stop: logits[start:stop])
     found = label_errors(classes.tree, scores, label, 1.0)
     right = flipped[found.row]
-    # Of rows of a class about half are surer than their mean.
+    # About half of the rows of a class are surer than their mean.
     assert right.sum() > 0.5 * flipped.sum()
     assert right.mean() > 0.6
 

@@ -65,7 +65,7 @@ def test_counts_are_the_definition(seed: int) -> None:
     for one in range(n):
         for other in range(one):
             ends = frozenset((int(classes.node[one]), int(classes.node[other])))
-            # Two classes at one node are told apart by no node.
+            # No node separates two classes at one node.
             pairs[True, ends] = pairs.get((True, ends), [])
             pairs[True, ends].append(counted({one}, {other}))
     for node in range(1, tree.n_nodes):

@@ -22,9 +22,9 @@ def test_every_point_is_what_its_threshold_answers(seed: int) -> None:
     for place, threshold in enumerate(curve.threshold.tolist()):
         nodes = [climbed(classes, each, threshold) for each in probability]
         wrong = [each not in under(classes, node) for each, node in zip(label, nodes, strict=True)]
-        told = [1 - log(len(under(classes, node))) / log(classes.n_classes) for node in nodes]
+        covered = [1 - log(len(under(classes, node))) / log(classes.n_classes) for node in nodes]
         assert curve.error[place] == sum(wrong) / n
-        np.testing.assert_allclose(curve.coverage[place], sum(told) / n, atol=1e-12)
+        np.testing.assert_allclose(curve.coverage[place], sum(covered) / n, atol=1e-12)
         depths = [int(classes.tree.depth[node]) for node in nodes]
         np.testing.assert_allclose(curve.depth[place], sum(depths) / n, atol=1e-12)
     assert curve.error[-1] == 0

@@ -1,6 +1,6 @@
 """What moved between two samples: naive counts and tests, planted changes, and no change.
 
-TreeBH against its definition, told literally, and against Benjamini and Hochberg's procedure.
+TreeBH against its definition, computed literally, and against Benjamini and Hochberg's procedure.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ LEVEL = 0.05
 def drawn(
     tree: Tree, rng: np.random.Generator, n_rows: int, weight: Float | None = None, lower: int = -1
 ) -> Sample:
-    """Rows at leaves by weight, each leaf with labels and a confidence of its own; the confidence
+    """Rows at leaves by weight, each leaf with its own labels and confidence; the confidence
     under node `lower` is less."""
     share = np.arange(1.0, tree.n_leaves + 1) if weight is None else weight
     code = rng.choice(tree.n_leaves, n_rows, p=share / share.sum())
@@ -305,7 +305,7 @@ def test_nodes_with_too_few_rows_are_not_tested() -> None:
     assert found.nodes["mass"].n_tested == 0
     assert found.moved == {}
     assert "not even a total change" in found.warnings[0]
-    # Of 1 and 2 children each, with 6 rows a total change can be told: 2 of 924 ways.
+    # At nodes with 1 and 2 children, 6 rows each show a total change: 2 of 924 ways.
     leaf = np.array([NODE["a"]] * 6)
     other = np.array([NODE["d"]] * 6)
     found = drift(PLANTED, Sample(leaf, np.ones(6)), Sample(other, np.ones(6)), LEVEL)

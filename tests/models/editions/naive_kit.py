@@ -77,7 +77,7 @@ class Nested:
 
 
 def outline_of(nested: Nested) -> list[tuple[object, ...]]:
-    """Each node in preorder with everything said of it, and the points under it."""
+    """Each node in preorder with its annotation, and the points under it."""
     rows = []
     for node, parent in nested.all():
         below, waiting = list[int](), [node]
@@ -85,9 +85,9 @@ def outline_of(nested: Nested) -> list[tuple[object, ...]]:
             at = waiting.pop()
             below += at.points
             waiting += at.children
-        said = (node.note, node.colour, node.collapsed)
+        annotation = (node.note, node.colour, node.collapsed)
         above = None if parent is None else parent.id
-        rows.append((node.id, above, node.name, node.height, *said, sorted(below)))
+        rows.append((node.id, above, node.name, node.height, *annotation, sorted(below)))
     return rows
 
 
@@ -104,8 +104,8 @@ def outline(shown: EditedTree) -> list[tuple[object, ...]]:
             at = inner.pop()
             inner += child[start[at] : start[at + 1]].tolist()
             below += [p for p, leaf in enumerate(tree.leaf_of_point.tolist()) if leaf == at]
-        said = (shown.note(row), shown.colours.get(row), shown.collapsed(row))
+        annotation = (shown.note(row), shown.colours.get(row), shown.collapsed(row))
         above = shown.id(int(tree.parent[row])) if row else None
         own = (shown.id(row), above, tree.name[row], float(tree.height[row]))
-        rows.append((*own, *said, sorted(below)))
+        rows.append((*own, *annotation, sorted(below)))
     return rows

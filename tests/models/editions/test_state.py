@@ -133,11 +133,11 @@ def test_text_forms_have_names_order_notes_and_colours(tree: Tree) -> None:
         )
     )
     text = "".join(newick.write(shown.tree, ids=shown.ids, comments=comments(shown.tree)))
-    said = '[&!color=#d55e00,!collapsed=true,note="see %5B3%5D, %225%25%22%0Aor not"]'
-    assert text == f"((lily:2.0,rose:2.0,tulip:1.0)flowers{said}:2.0,oak:4.0);\n"
+    comment = '[&!color=#d55e00,!collapsed=true,note="see %5B3%5D, %225%25%22%0Aor not"]'
+    assert text == f"((lily:2.0,rose:2.0,tulip:1.0)flowers{comment}:2.0,oak:4.0);\n"
     back = newick.read(text)
     assert back.name.tolist() == [None, "flowers", "lily", "rose", "tulip", "oak"]
-    assert said in "".join(nexus.write(shown.tree, comments=comments(shown.tree)))
+    assert comment in "".join(nexus.write(shown.tree, comments=comments(shown.tree)))
     assert comments(tree) is None
 
 

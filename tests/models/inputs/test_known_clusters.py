@@ -82,12 +82,12 @@ def test_clusters_and_contradictions_are_those_of_the_closure(drawn) -> None:
         check_chain(groups, apart, each)
     if not number:
         clusters = known(groups_of(n_rows, groups, apart))
-        said = {row for rows, _ in groups for row in rows}
-        assert {row for row in range(n_rows) if clusters.code[row] >= 0} == said
+        listed = {row for rows, _ in groups for row in rows}
+        assert {row for row in range(n_rows) if clusters.code[row] >= 0} == listed
         assert (
             len(set(clusters.names))
             == len(clusters.names)
-            == np.unique(clusters.code[sorted(said)]).size
+            == np.unique(clusters.code[sorted(listed)]).size
         )
         for a, b in product(range(len(groups)), repeat=2):
             row, other = groups[a][0][0], groups[b][0][0]

@@ -152,7 +152,7 @@ def test_conditions() -> None:
 
 
 @st.composite
-def asked(draw: st.DrawFn) -> tuple[list[ItemColumn], list[tuple[int, Condition]]]:
+def columns_and_conditions(draw: st.DrawFn) -> tuple[list[ItemColumn], list[tuple[int, Condition]]]:
     """Columns of each kind with missing values, and conditions on them."""
     n = draw(st.integers(0, 12))
 
@@ -186,7 +186,7 @@ def holds(value: Any, condition: Condition) -> bool:
     return is_one and (condition.contains or "").lower() in value.lower()
 
 
-@given(asked())
+@given(columns_and_conditions())
 @settings(deadline=None)
 def test_all_of_several_conditions_hold(
     drawn: tuple[list[ItemColumn], list[tuple[int, Condition]]],

@@ -31,7 +31,7 @@ from models.tree.tree import Tree
 
 
 def p_values(spacing: list[float]) -> list[float]:
-    """Of heights whose spacings are these, for k = 2, 3, ..."""
+    """The p values of heights with these spacings, for k = 2, 3, ..."""
     k = np.arange(2, 2 + len(spacing))
     height = np.exp(-np.cumsum(np.r_[0.0, spacing / (k + OFFSET)]))
     return gap_p_values(k, height[1:], height[:-1]).tolist()
@@ -174,7 +174,7 @@ def test_points_without_structure_rarely_have_a_gap() -> None:
 
 
 def test_a_gap_of_a_small_tree_is_not_held_against_chance() -> None:
-    # Three groups of 12; with as few gaps chance cannot be told, and 32 clusters are no level.
+    # Three groups of 12; so few gaps cannot be compared with chance, and 32 clusters are no level.
     for seed in range(5):
         suggested = levels(clustered(points(3, seed)[np.r_[0:12, 25:37, 50:61]]))
         assert {level.p_value for level in suggested} == {None}

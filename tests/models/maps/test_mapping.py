@@ -70,7 +70,7 @@ def test_a_seed_gives_one_map() -> None:
 
 
 @pytest.mark.needs("umap-learn", "openTSNE")
-def test_fewer_neighbours_than_asked_for_are_said() -> None:
+def test_fewer_neighbours_than_requested_are_a_warning() -> None:
     rows, _ = groups(3)
     assert map_of(rows, "umap").warnings == (
         "`n_neighbors` is 11 and not 15: there are no more distinct points.",

@@ -46,7 +46,7 @@ def test_they_are_those_of_the_whole_matrix(
     assert found.explained == pytest.approx(explained, abs=1e-4)
 
 
-def test_where_there_are_fewer_than_asked_for_the_others_are_zero() -> None:
+def test_where_there_are_fewer_than_requested_the_others_are_zero() -> None:
     assert components(np.ones((1, 5)), 2, 0, silent).points.tolist() == [[0.0, 0.0]]
     line = components(np.arange(4.0)[:, None], 2, 0, silent)
     assert line.points[:, 0].tolist() == [-1.5, -0.5, 0.5, 1.5]

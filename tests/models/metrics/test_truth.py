@@ -126,7 +126,7 @@ def test_evaluated_against_classes_in_a_hierarchy() -> None:
     assert evaluation.standard_errors == {}
     names = ["path_sharing_similarity"]
     alone = evaluate(tree, hierarchy=ANIMALS, labels=labels, metrics=names)
-    # Of three nodes the tree's paths share 2, 1, 1, 1, 1, 3 (root 0, leaf 2 is 2 long); the
+    # The tree's paths, of three nodes, share 2, 1, 1, 1, 1, 3 (root 0, leaf 2 is 2 long); the
     # hierarchy's, of 4 (machine: 3): 3, 1, 2, 1, 2, 1.
     own = [2 / 3, 1 / 3, 1 / 3, 1 / 3, 1 / 3, 1]
     true = [3 / 4, 1 / 4, 2 / 4, 1 / 4, 2 / 4, 1 / 4]

@@ -43,9 +43,9 @@ def test_features_that_tell_a_node_from_its_siblings(kind: Any) -> None:
             assert found.name.get(node, "").split(", ") == (expected or [""])
 
 
-def test_what_differs_by_nothing_much_is_not_told() -> None:
+def test_what_differs_by_nothing_much_is_not_named() -> None:
     tree = from_merges([0, 3], [1, 2], [1.0, 2.0])
-    # Of rows 0 and 1 the first and the last feature differ, the last by little in all.
+    # Rows 0 and 1 differ in the last two features, in the last one by little in all.
     features = np.array([[1.0, 3.0, 5.0], [1.0, 8.0, 5.1], [1.0, 3.0, 90.0]])
     found = evidence(
         tree, "features", {"features": features, "feature_names": ["x", "y", "z"]}, MANY
@@ -61,11 +61,11 @@ def test_items_are_those_nearest_to_the_mean() -> None:
         rows = sorted(own)
         apart = ((features[rows] - features[rows].mean(0)) ** 2).sum(1)
         named = [rows.index(names.index(name)) for name in found.name[node].split(", ")]
-        # Of two, both are as far from their mean.
+        # If there are two rows, both are as far from their mean.
         np.testing.assert_allclose(apart[named], np.sort(apart)[:3], atol=1e-12)
 
 
-def test_only_the_clusters_that_are_asked_for_and_those_above() -> None:
+def test_only_the_requested_clusters_and_those_above() -> None:
     tree, _ = drawn(1)
     labels = np.arange(24) % 2
     few = evidence(tree, "labels", {"labels": labels}, 3)

@@ -1,4 +1,4 @@
-"""Clusters without their points are those of `cut`."""
+"""Clusters without their points equal the clusters of `cut`."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from tests.models.tree.strategies_kit import random_tree
 
 
 def dendextend(left: list[int], right: list[int], power: float = 1.5) -> float:
-    """entanglement(dend1, dend2, L) of dendextend 1.17, as it is written in R.
+    """entanglement(dend1, dend2, L) of dendextend 1.17, by its formula in R.
 
     left, right : labels from left to right.
     """
@@ -163,7 +163,7 @@ def test_points_of_one_leaf_stand_as_in_the_other_tree() -> None:
 
 
 def test_a_root_may_be_an_end() -> None:
-    # Of both, nodes 1 and 2 are shown, the left ones with rows 0 and 1, the right ones with row 1
+    # Both show nodes 1 and 2, the left ones with rows 0 and 1, the right ones with row 1
     # and rows 0 and 2; all other rows are seen at the roots.
     star = from_partition(range(6), 6)
     right = from_partition([1, 0, 1, 2, 3, 4], 5)

@@ -125,7 +125,7 @@ def test_what_is_not_cached_is_left_to_the_jobs(tmp_path: Path) -> None:
         check=True,
     )
     assert "int32" in done.stdout
-    # None of l2h, which comes first; those of `nodes` are compiled by its import.
+    # No file of l2h, which comes first; the import of `nodes` compiles its own.
     assert {path.name.split(".")[0] for path in tmp_path.rglob("*.nbi")} == {"nodes"}
 
 

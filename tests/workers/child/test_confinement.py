@@ -1,4 +1,4 @@
-"""What the kernel refuses to the process of a job, asked by a method in a real child."""
+"""What the kernel refuses to the process of a job, attempted by a method in a real child."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_job_opens_no_socket_and_no_other_process(pool: ChildPool, tmp_path: P
 def test_the_same_attempts_succeed_where_sockets_are_allowed(
     pool: ChildPool, tmp_path: Path
 ) -> None:
-    """So the refusals are those of the filter."""
+    """So it is the filter that refuses."""
     with socket.create_server(("127.0.0.1", 0)) as internet:
         tried = attempts(pool, tmp_path, port=internet.getsockname()[1], opens=True)
     assert tried["internet"] == 1.0

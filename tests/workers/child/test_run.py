@@ -98,7 +98,7 @@ def test_fit_and_then(jobs: JobsInFolder) -> None:
     assert outcome.tree is not None
     assert (outcome.tree["kind"], outcome.tree["n_leaves"]) == ("hierarchy", 3)
     tree = loaded(folder)
-    # Names are those of the last step's leaves: the clusters.
+    # The leaves of the last step, which are the clusters, have the names.
     assert sorted(tree.name[tree.leaves]) == sorted(names)
     pairs = tree.leaf_of_point.reshape(3, 2)
     assert (pairs[:, 0] == pairs[:, 1]).all()

@@ -60,7 +60,7 @@ def test_cells_stand_for_numbers_dates_categories_and_texts(tmp_path: Path) -> N
         "code": "text",
     }
     by_name = {column.name: column for column in table.columns}
-    # Text is kept as it is, whatever it spells.
+    # Text is kept unchanged, whatever it spells.
     assert by_name["name"].values.to_pylist()[::6] == ['=0, "x"', "\u202ea\x07"]
     assert by_name["rate"].values.to_pylist() == [None, None, 1.5, 2000.0, 0.5, 7.0, None]
     assert by_name["rate"].n_not_finite == 2
@@ -121,7 +121,7 @@ def parquet(path: Path, **columns: Any) -> None:
 
 def test_columns_that_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x"
-    for columns, code, said in (
+    for columns, code, sentence in (
         ({"a": [[1, 2]]}, "unsupported-format", "'a' has type"),
         ({"a": [image_bytes(), b"<svg/>"]}, "unsupported-format", "column 'a', row 1"),
         ({"a": pa.array([2**60], pa.timestamp("ms"))}, "wrong-input", "years 1 to 9999"),
@@ -131,7 +131,7 @@ def test_columns_that_are_refused(tmp_path: Path) -> None:
         ({"a": [{"x": 1}]}, "unsupported-format", "'a'"),
     ):
         parquet(path, **columns)
-        assert said in refused("parquet", path, code).detail
+        assert sentence in refused("parquet", path, code).detail
     writer: list[tuple[str, str, str]] = [
         ("a,a\n1,2", "wrong-input", "two columns of the name 'a'"),
         ("a,1\nx,2", "wrong-input", "must name the columns"),
@@ -139,10 +139,10 @@ def test_columns_that_are_refused(tmp_path: Path) -> None:
         ("a,b\n", "empty", "no rows"),
         (",".join(f"c{at}" for at in range(99_999)) + "\n1", "too-large", "99,999 columns"),
     ]
-    for text, code, said in writer:
+    for text, code, sentence in writer:
         path.write_text(text)
-        assert said in refused("csv", path, code).detail
-    for value, code, said in (
+        assert sentence in refused("csv", path, code).detail
+    for value, code, sentence in (
         ([1, 2], "wrong-input", "list of objects"),
         ([{"a": [1]}], "wrong-input", "a list in column 'a' at row 0"),
         ([{"a": "\ud800"}], "wrong-input", "surrogate"),
@@ -150,7 +150,7 @@ def test_columns_that_are_refused(tmp_path: Path) -> None:
         ([], "empty", "no"),
     ):
         path.write_text(json.dumps(value))
-        assert said in refused("json", path, code).detail
+        assert sentence in refused("json", path, code).detail
 
 
 def test_an_archive_of_images_is_in_natural_order(tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ def test_strings_and_objects_are_texts(tmp_path: Path) -> None:
 
 
 def test_the_text_field_can_be_chosen(tmp_path: Path) -> None:
-    path = put(tmp_path / "x", '{"text": "no", "body": "yes"}\n"as it is"')
-    assert load(path, "body", "documents") == ["yes", "as it is"]
+    path = put(tmp_path / "x", '{"text": "no", "body": "yes"}\n"a whole line"')
+    assert load(path, "body", "documents") == ["yes", "a whole line"]
     error = refused(load, path, "title", "documents")
     assert (error.where, "'title'" in error.detail) == ({"line": 1}, True)
 

@@ -194,7 +194,7 @@ def test_hostile_sparse_matrices(changed: dict[str, Any], code: str, tmp_path: P
 def test_hostile_sparse_matrices_of_other_forms(
     form: str, changed: dict[str, Any], tmp_path: Path
 ) -> None:
-    """Of 2 rows and 3 columns."""
+    """The matrices have 2 rows and 3 columns."""
     arrays = {
         "format": np.array(form.encode()),
         "shape": np.array([2, 3]),

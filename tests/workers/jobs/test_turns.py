@@ -1,4 +1,4 @@
-"""Which queued job is taken next: tenants take turns, and quick work has lanes of its own."""
+"""Which queued job is taken next: tenants take turns, and quick work has its own lanes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every kind of work owes, asked of all of them."""
+"""What every kind of work owes, checked for all of them."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ class ChatServer:
         receiver.answers = [self._answer] * 100
 
     @property
-    def asked(self) -> list[dict[str, Any]]:
-        """What each question told of its nodes."""
+    def questions(self) -> list[dict[str, Any]]:
+        """The nodes of each question, with their evidence and siblings."""
         return [
             json.loads(request.content["messages"][1]["content"])
             for request in self.receiver.requests
@@ -37,7 +37,7 @@ class ChatServer:
         ]
 
     def _answer(self, request: BaseHTTPRequestHandler) -> None:
-        named = {node: self._name(about["evidence"]) for node, about in self.asked[-1].items()}
+        named = {node: self._name(about["evidence"]) for node, about in self.questions[-1].items()}
         given = {node: name for node, name in named.items() if name is not None}
         # As models do, with something around the object.
         _saying(completion(f"Here are the names:\n```json\n{json.dumps(given)}\n```"))(request)

@@ -104,24 +104,24 @@ def sent(found: Outcome) -> dict[str, Any]:
     return dict(found.result["naming"]["sent"])
 
 
-def test_every_node_is_asked_about_with_its_siblings(chat: ChatServer, tmp_path: Path) -> None:
+def test_every_node_is_in_a_question_with_its_siblings(chat: ChatServer, tmp_path: Path) -> None:
     found, rows = run(chat, tmp_path)
     assert [(row["name"], row["by"]) for row in rows] == [
         (f"TERM {node}", "model") for node in range(4)
     ]
     assert found.warnings == ("before",)
-    (asked,) = chat.asked
-    assert list(asked) == ["0", "1", "2", "3"]
-    assert asked["0"] == {"evidence": "term 0", "siblings": []}
-    assert asked["2"] == {"evidence": "term 2", "siblings": ["term 1", "term 3"]}
+    (question,) = chat.questions
+    assert list(question) == ["0", "1", "2", "3"]
+    assert question["0"] == {"evidence": "term 0", "siblings": []}
+    assert question["2"] == {"evidence": "term 2", "siblings": ["term 1", "term 3"]}
     (received,) = chat.receiver.requests
     assert received.path == "/v1/chat/completions"
     assert received.headers["authorization"] == "Bearer k3y"
     assert (received.content["model"], received.content["temperature"]) == ("small", 0)
-    told = sent(found)
-    assert told["to"] == f"127.0.0.1:{chat.receiver.port}"
-    assert (told["model"], told["n_nodes"], told["n_kept"]) == ("small", 4, 0)
-    assert 0 < told["n_tokens"] < 1000
+    report = sent(found)
+    assert report["to"] == f"127.0.0.1:{chat.receiver.port}"
+    assert (report["model"], report["n_nodes"], report["n_kept"]) == ("small", 4, 0)
+    assert 0 < report["n_tokens"] < 1000
 
 
 def test_answers_are_kept_for_the_same_tenant_model_and_evidence(
@@ -133,11 +133,11 @@ def test_answers_are_kept_for_the_same_tenant_model_and_evidence(
     found, rows = run(chat, tmp_path, kept=kept)
     assert (sent(found)["n_nodes"], sent(found)["n_kept"], sent(found)["n_tokens"]) == (0, 4, 0)
     assert {row["by"] for row in rows} == {"model"}
-    assert len(chat.asked) == 1
+    assert len(chat.questions) == 1
     for changes in ({"tenant": "bob"}, {"naming_model": "large"}):
         found, _ = run(chat, tmp_path, kept=kept, **changes)
         assert sent(found)["n_nodes"] == 4
-    # Of four siblings each has another one, so that all are asked about anew, but the root.
+    # Each of four siblings has another one, so that questions are sent for all, but the root.
     found, _ = run(chat, tmp_path, n_nodes=4, kept=kept)
     assert sent(found)["n_kept"] == 1
     kept.fails = True
@@ -147,13 +147,13 @@ def test_answers_are_kept_for_the_same_tenant_model_and_evidence(
 
 def test_bounds_of_nodes_and_tokens(chat: ChatServer, tmp_path: Path) -> None:
     found, rows = run(chat, tmp_path, n_nodes=49, naming_nodes=25)
-    assert [len(asked) for asked in chat.asked] == [module.TOGETHER, 5]
+    assert [len(question) for question in chat.questions] == [module.TOGETHER, 5]
     assert sum(row["by"] == "model" for row in rows) == 25
     assert rows[49] == {**rows[49], "by": "terms", "name": "by terms 49"}
     assert "named 25 of 50 nodes; the others are named by terms. 25 nodes" in found.warnings[-1]
-    (asked, _) = chat.receiver.requests
+    (first, _) = chat.receiver.requests
     n_tokens = sent(found)["n_tokens"]
-    assert len(asked.body) / 4 < n_tokens
+    assert len(first.body) / 4 < n_tokens
     found, rows = run(chat, tmp_path, n_nodes=49, naming_tokens=n_tokens // 2)
     assert sent(found)["n_nodes"] <= module.TOGETHER
     assert f"{n_tokens // 2} tokens are the most" in found.warnings[-1]
@@ -201,7 +201,7 @@ def test_names_are_short_lines_of_text(chat: ChatServer, tmp_path: Path) -> None
     assert "named 3 of 4" in found.warnings[-1]
 
 
-def test_who_is_asked() -> None:
+def test_where_a_model_is_used() -> None:
     assert Chat.of(WorkerSettings()) is None
     assert asks_model(request(), Outcome())
     assert not asks_model(request(by="terms"), Outcome())

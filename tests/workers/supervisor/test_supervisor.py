@@ -127,7 +127,7 @@ def test_names_are_phrased_outside_the_child(
         record = bench.record(request)
         assert record.status == "succeeded", record.error
         assert record.result is not None
-        assert record.result["naming"]["sent"]["n_nodes"] == len(chat.asked[0]) == 5
+        assert record.result["naming"]["sent"]["n_nodes"] == len(chat.questions[0]) == 5
         # One that waits for an answer can be cancelled.
         chat.receiver.answers[:0] = [chat.receiver.hang]
         slow = submit(b'["a", "c", "b"]')

@@ -204,7 +204,7 @@ def test_samples_that_cannot_be_compared(working: Working, tree: dict[str, Any])
             assert code == "invalid-request" or error["pointer"][0] in ("reference", "batch")
 
 
-def test_too_few_rows_are_told(working: Working, tree: dict[str, Any]) -> None:
+def test_too_few_rows_are_a_warning(working: Working, tree: dict[str, Any]) -> None:
     body = drift(working, tree, FEW, FEW).json()
     assert body["status"] == "succeeded"
     assert "not even a total change of mass" in " ".join(body["warnings"])
@@ -223,7 +223,7 @@ def test_levels_and_trees_that_cannot_be(working: Working, tree: dict[str, Any])
             problem_of(working.client.get(f"/v1/drifts/{unknown}{rest}"), 404, "not-found")
 
 
-def test_a_long_drift_is_followed_and_told_to_a_webhook(
+def test_a_long_drift_is_followed_and_sent_to_a_webhook(
     working: Working, tree: dict[str, Any]
 ) -> None:
     working.work.held = True

@@ -77,7 +77,7 @@ def test_features_of_clusters(working: Working, tree: dict[str, Any]) -> None:
     assert len(axes["columns"]["merges"]) == 2
     cut = get(working, tree, "/cut?k=2").json()["clusters"]
     assert sorted(axes["rows"]["node"]) == sorted(cluster["node"] for cluster in cut)
-    # Of the features as the fit prepared them.
+    # The values are means of the features as the fit prepared them.
     standard = (np.array(ROWS) - np.mean(ROWS, axis=0)) / np.std(ROWS, axis=0)
     assigned = np.array(get(working, tree, "/assignments?k=2").json()["assignments"])
     node_of = {cluster["id"]: cluster["node"] for cluster in cut}

@@ -221,7 +221,7 @@ def test_the_ball_of_ghhc_is_projected(working: Working) -> None:
     )
 
 
-def test_a_deleted_input_is_said(working: Working) -> None:
+def test_a_deleted_input_is_reported(working: Working) -> None:
     features = uploaded(working)
     tree = fit(working, "hac", {"features": features})
     assert working.client.delete(f"/v1/datasets/{features}").status_code == 204

@@ -62,7 +62,7 @@ def test_names_by_terms_items_features_and_labels(working: Working, tree: dict[s
     job = working.client.get(f"/v1/jobs/{body['job']}").json()
     assert job["result"] == {"tree": tree["id"], "naming": body["id"]}
 
-    # The features are those of the fit.
+    # The features of the fit are used.
     body = name(working, tree, by="items", inputs={"names": ITEMS}).json()
     found = halves(working, tree, body)
     assert {frozenset(text.split(", ")) for text in found.values()} == {
@@ -160,10 +160,10 @@ def test_names_by_a_language_model(working: Working, tree: dict[str, Any]) -> No
         assert result["sent"]["to"] == f"127.0.0.1:{chat.receiver.port}"
         assert "terms" in result["sent"]["what"]
         assert halves(working, tree, made.json()) == {0: "about goal", 3: "about atom"}
-        # What was asked before is not sent again.
+        # Questions answered before are not sent again.
         again = name(working, tree, **body).json()["result"]["sent"]
         assert (again["n_nodes"], again["n_kept"]) == (0, result["sent"]["n_nodes"])
-        assert len(chat.asked) == 1
+        assert len(chat.questions) == 1
         # A question that is not answered leaves the names that there are.
         chat.next(500)
         labels = {"by": "model", "evidence": "labels", "inputs": {"labels": ITEMS}}

@@ -45,8 +45,8 @@ def test_a_link_opens_no_more_than_it_says(working: Working, tree: dict[str, Any
     edited = share(working.client, tree["id"], edition=edition_id)
 
     def status(link: dict[str, Any], path: str, method: str = "GET", **query: Any) -> int:
-        asked = with_token(link["token"])
-        return working.client.request(method, place + path, params=query, **asked).status_code
+        headers = with_token(link["token"])
+        return working.client.request(method, place + path, params=query, **headers).status_code
 
     assert status(plain, "/view") == 200
     assert status(plain, "/view", method="HEAD") == 200

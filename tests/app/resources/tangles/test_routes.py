@@ -61,7 +61,7 @@ def test_siblings_are_reordered(working: Working) -> None:
     ]
     for end, other_end, points in body["links"]:
         assert (names["left"][end], points) == (names["right"][other_end], 1)
-    # The left tree stays as it is where only the right one is reordered.
+    # The left tree is unchanged where only the right one is reordered.
     body = get(working, left, f"/tangle?other={right['id']}&rotate=other").json()
     assert leaves(body["left"]) == orders[0]
     assert body["entanglement"] == 0.0

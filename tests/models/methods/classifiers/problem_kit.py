@@ -66,7 +66,7 @@ def graph_penalty(graph: ClassGraph, weights: np.ndarray) -> float:
 
 
 def margins(problem: Problem, weights: np.ndarray) -> list[float]:
-    """y w.x of each row and class, weights those of classes."""
+    """y w.x of each row and class, with the weights of classes."""
     design = problem.design.toarray() if sp.issparse(problem.design) else problem.design
     values = []
     for row in range(problem.n_rows):

@@ -131,9 +131,9 @@ def test_rows_with_several_labels_need_the_logistic_likelihood() -> None:
         assert times.max() >= 2
         has = np.zeros((120, 6), dtype=bool)
         has[np.repeat(np.arange(120), np.diff(start)), labels.code] = True
-        said = np.zeros((120, 6), dtype=bool)
-        said[np.repeat(np.arange(120), times), answers.code] = True
-        assert (has == said).mean() > 0.8
+        answered = np.zeros((120, 6), dtype=bool)
+        answered[np.repeat(np.arange(120), times), answers.code] = True
+        assert (has == answered).mean() > 0.8
 
 
 @pytest.mark.parametrize("inference", ["map", "variational"])

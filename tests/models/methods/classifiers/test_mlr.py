@@ -47,7 +47,7 @@ def test_it_reaches_the_minimum_of_its_objective(n_classes: int) -> None:
 def test_a_class_without_an_example_in_some_rows_still_has_weights(
     n_classes: int, absent: int, sparse: bool
 ) -> None:
-    """As in a fold of a cross-validation, whose classes are those of all rows."""
+    """As in a fold of a cross-validation, which has the classes of all rows."""
     rng = np.random.default_rng(7)
     code = np.arange(40) % n_classes
     design = np.column_stack([rng.normal(size=(40, 2)) + code[:, None], np.ones(40)])

@@ -12,7 +12,7 @@ from tests.models.methods.classifiers.tree_kit import UNDER, fit, rows
 
 
 def products(orthogonality: float) -> list[float]:
-    """Products of the weights of classes with those of their groups, as cosines."""
+    """Products of the weights of classes with the weights of their groups, as cosines."""
     features, has = rows()
     fitted = fit("ot", features, has, C=0.05, tol=1e-6, orthogonality=orthogonality)
     assert fitted.metrics["gap"] <= 1e-6 * fitted.metrics["objective"]

@@ -206,7 +206,7 @@ def test_passes_by_default_give_a_number_of_steps() -> None:
     assert effort_of(TreeVAEParams(growth_epochs=3), 100).growth_epochs == 3
 
 
-def test_fewer_leaves_than_asked_for_are_warned_of(images: tuple[np.ndarray, np.ndarray]) -> None:
+def test_fewer_leaves_than_requested_are_a_warning(images: tuple[np.ndarray, np.ndarray]) -> None:
     shallow = fit(images[0], ["a", "b", "c"], **{**BRIEF, "max_depth": 1})
     assert shallow.tree.n_leaves == 2
     assert "The tree has 2 leaves, not n_clusters = 3" in shallow.warnings[0]

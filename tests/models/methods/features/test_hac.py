@@ -432,7 +432,7 @@ def test_more_points_than_can_be_compared_are_refused(role: str) -> None:
 
 
 def test_the_estimate_is_what_a_fit_takes() -> None:
-    """Measured in a process of its own: the peak memory above that before the fit."""
+    """Measured in a separate process: the peak memory above that before the fit."""
     code = """
 import sys, numpy as np
 from models.registry import method

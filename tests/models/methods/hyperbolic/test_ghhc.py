@@ -104,7 +104,7 @@ def test_random_nodes_learn() -> None:
 
 
 def test_steps_lower_the_cost_of_groups_that_overlap() -> None:
-    """More than those of the ranking objective do, each from its own start."""
+    """They lower it more than steps of the ranking objective do, each from its own start."""
     rng = np.random.default_rng(0)
     group = rng.integers(12, size=300)
     features = rng.normal(size=(12, 8))[group] + 0.7 * rng.normal(size=(300, 8))
@@ -139,7 +139,7 @@ def test_new_points_go_to_their_group_with_its_ancestors() -> None:
     assert (few.leaf.size, few.start.tolist()) == (0, [0])
 
 
-def test_points_within_a_leaf_are_told_apart_and_found_again() -> None:
+def test_points_within_a_leaf_are_separated_and_found_again() -> None:
     features, group = branches()
     fitted = fit(features, below="average")
     shared = fit(features)
@@ -332,7 +332,7 @@ def test_features_of_zeros_only(scaling: str) -> None:
 
 
 def test_a_file_is_never_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a file of 102 MB only blocks, a pool and a few numbers per point are in memory."""
+    """Only blocks, a pool and a few numbers per point of a file of 102 MB are in memory."""
     fit(branches()[0])  # Modules that are imported late are loaded now.
     monkeypatch.setattr(pools, "MOST_POINTS", 1000)
     for module in (pools, scaling, extraction):

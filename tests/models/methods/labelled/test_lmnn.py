@@ -102,7 +102,7 @@ def test_a_metric_of_zeros_is_refused() -> None:
         fitted(half_known(0)[0], mu=1e-9, n_neighbors=3)
 
 
-def test_steps_that_do_not_reach_the_end_are_told() -> None:
+def test_steps_that_do_not_reach_the_end_are_a_warning() -> None:
     fit = fitted(half_known(0)[0], max_iter=2, tol=1e-8, n_neighbors=3)
     assert any("Not converged after 2 steps" in note for note in fit.warnings)
 

@@ -204,8 +204,8 @@ def test_rows_without_labels_and_a_choice_that_cannot_use_them() -> None:
     points, code = bimodal(0, n_clusters=7, n_rows=10)
     labels = np.where(code < 4, code, -1)
     fitted = fit(points, labels, use_unlabeled=True, n_init=2)
-    told = [w for w in fitted.warnings if "Chosen by validation" in w]
-    assert len(told) == 1
+    choices = [w for w in fitted.warnings if "Chosen by validation" in w]
+    assert len(choices) == 1
     no_effect = any("'use_unlabeled' has no effect" in w for w in fitted.warnings)
     learned = any("Rows without labels were clustered" in w for w in fitted.warnings)
     assert no_effect != learned
@@ -218,8 +218,8 @@ def test_auto_chooses_the_weight_of_identity_for_other_densities(density: str) -
     points = np.exp(rng.normal(size=(7, 3))[code] + 0.2 * rng.normal(size=(70, 3)))
     labels = np.where(code < 4, code, -1)
     fitted = fit(points, labels, density=density, n_init=2)
-    (told,) = (w for w in fitted.warnings if "Chosen by validation" in w)
-    assert "identity" in told or "nothing" in told
+    (choice,) = (w for w in fitted.warnings if "Chosen by validation" in w)
+    assert "identity" in choice or "nothing" in choice
     assert len(fitted.curves["validation_nmi"]) == 5
 
 

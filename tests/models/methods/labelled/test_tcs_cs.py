@@ -73,7 +73,7 @@ def test_a_gamma_that_no_metric_keeps_is_refused() -> None:
     assert caught.value.where == {"parameter": "gamma"}
 
 
-def test_known_clusters_are_as_separable_as_asked() -> None:
+def test_known_clusters_are_as_separable_as_requested() -> None:
     data = scattered()
     result = fitted(data, n_clusters=2, gamma=1.0)
     metric, points, labels = metric_of(result), data.values["features"], data.values["labels"]
@@ -90,7 +90,7 @@ def test_known_clusters_are_as_separable_as_asked() -> None:
 def test_gamma_is_chosen_by_validation_where_four_clusters_are_known() -> None:
     result = fitted(scattered(), n_clusters=2)
     assert "Chosen by validation" in result.warnings[0]
-    # Doing nothing, and those of the seven multiples for which A is not 0.
+    # Doing nothing, and each of the seven multiples for which A is not 0.
     assert len(result.curves["validation_nmi"]) == 4
     least = result.metrics["least_separation"]
     assert result.metrics["gamma"] / least in (0.0, *(2.0**power for power in range(1, 8)))

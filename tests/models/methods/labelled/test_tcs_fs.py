@@ -1,4 +1,4 @@
-"""Discriminants of pairs as a method: its distances are those of Fisher discriminants."""
+"""Discriminants of pairs as a method: its distances are the distances of Fisher discriminants."""
 
 from __future__ import annotations
 

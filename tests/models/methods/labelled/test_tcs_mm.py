@@ -74,9 +74,9 @@ def test_its_objective_never_falls_and_bounds_what_was_found() -> None:
     assert result.metrics["bound"] == pytest.approx(result.metrics["objective"], abs=1e-5)
 
 
-def test_too_few_rounds_are_told() -> None:
+def test_too_few_rounds_are_a_warning() -> None:
     result = fitted(overlapping(), n_clusters=2, gamma=0.1, max_iter=1)
-    assert any("Not converged after 1 rounds" in told for told in result.warnings)
+    assert any("Not converged after 1 rounds" in warning for warning in result.warnings)
 
 
 def test_the_number_of_rows_does_not_matter() -> None:

@@ -5,7 +5,7 @@ r"""tcs-tree on trees whose hidden nodes are known.
      a    b         e     f      six tops, 12 apart in columns 0 and 1
     /|\   ...                    four leaves each, 5 apart in columns 2 and 3
 
-Of a the last leaf is hidden, and all of f. Columns 4 and 5 may have far modes that say nothing.
+The last leaf of a is hidden, and all of f. Columns 4 and 5 may have far modes that say nothing.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def test_rows_with_an_inner_nodes_label_stop_there() -> None:
     assert tree.name[tree.parent[leaf]] == "b"
 
 
-def test_known_nodes_without_rows_are_told_and_left_out() -> None:
+def test_known_nodes_without_rows_are_reported_and_left_out() -> None:
     data, path_of = puzzle(0)
     hierarchy = paths.read("\n".join(sorted(set(path_of))))
     result = fitted(Data({**data.values, "hierarchy": hierarchy}))
@@ -186,7 +186,7 @@ def test_known_nodes_without_rows_are_told_and_left_out() -> None:
     assert shape(result, path_of) == answer(path_of)
 
 
-def test_too_little_to_validate_on_is_told() -> None:
+def test_too_little_to_validate_on_is_a_warning() -> None:
     rng = np.random.default_rng(0)
     code = np.arange(60) % 3
     points = 5.0 * np.eye(3)[code] + rng.normal(size=(60, 3))

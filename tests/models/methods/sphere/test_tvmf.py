@@ -131,7 +131,7 @@ def test_the_next_period_is_predicted() -> None:
     evidence = logsumexp(joint, axis=1)
     ours = METHOD.in_sample(fitted.model, later)["log_likelihood"]
     assert ours[:40].mean() == pytest.approx(evidence.mean(), abs=0.3)
-    # And it is likelier than by clusters that stand still, or by those of long ago.
+    # And it is likelier than by clusters that stand still, or by clusters of long ago.
     flat = registry.method("bvmf")
     still = flat.fit(Data({"features": features[before]}), flat.Params(n_clusters=3, n_init=1))
     flat_verdicts = registry.method("bvmf").in_sample

@@ -49,7 +49,7 @@ def test_labels_that_the_model_cannot_predict_are_errors_with_a_warning() -> Non
     ]
     # Edges: none; dog, animal, root, cat; x, plant; x, plant, rose.
     assert evaluation.metrics["hierarchical_loss"] == (0 + 3 + 1 + 2) / 4
-    # At level 1 the row of dog is right, and those of plant and rose.
+    # At level 1 the rows of dog, plant and rose are right.
     assert evaluation.tables["level"][1]["micro_f1"] == 6 / 8
     shown = {row["label"]: row for row in evaluation.tables["class"]}
     assert list(shown) == ["animal/x", "dog", "plant/x", "plant", "rose", "cat"]
@@ -141,8 +141,8 @@ def evaluated(labels: LabelSets, n_trained: int, **options: object) -> Classifie
     model = fitted.model
     assert model is not None
 
-    def predict(rows: np.ndarray, asked: PredictionOptions) -> Predictions:
-        return mlr.predict(model, fitted.tree, Data({"features": features[rows]}), asked)
+    def predict(rows: np.ndarray, wanted: PredictionOptions) -> Predictions:
+        return mlr.predict(model, fitted.tree, Data({"features": features[rows]}), wanted)
 
     return evaluate_classifier(fitted.tree, labels, predict, bootstrap=100)
 

@@ -36,9 +36,9 @@ def test_multiclass_logistic_regression(real_data: Callable[[str], Path]) -> Non
     model = fitted.model
     assert model is not None
 
-    def predict(numbers: np.ndarray, asked: PredictionOptions) -> Predictions:
+    def predict(numbers: np.ndarray, wanted: PredictionOptions) -> Predictions:
         new = Data({"features": (rows[numbers] - mean) / scale})
-        return mlr.predict(model, fitted.tree, new, asked)
+        return mlr.predict(model, fitted.tree, new, wanted)
 
     evaluation = evaluate_classifier(fitted.tree, LabelSets.of(true), predict)
     metrics, errors = evaluation.metrics, evaluation.standard_errors

@@ -29,7 +29,7 @@ class IntruderParams(Params):
 
 
 class Intruder(Method[IntruderParams]):
-    """Opens sockets, looks into its parent, makes a namespace of its own."""
+    """Opens sockets, looks into its parent, makes its own namespace."""
 
     id: ClassVar = "intruder"
     title: ClassVar = "Intruder"

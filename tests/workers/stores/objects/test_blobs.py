@@ -149,7 +149,7 @@ def test_s3_objects_sent_twice_are_there_once(s3: S3Blobs) -> None:
 
 
 def test_a_failed_sync_is_not_lost_among_others(tmp_path: Path) -> None:
-    """Of syncs that wait together every one ends before the error of one is raised."""
+    """Syncs that wait together all end before the error of one is raised."""
     ended: list[int] = []
     failing: set[int]
 
@@ -281,7 +281,7 @@ def test_a_listing_of_many_folders_takes_little_memory(tmp_path: Path) -> None:
     n_jobs = 2000
     for number in range(n_jobs):
         (tmp_path / f"jobs/tenant/job_{number:026}").mkdir(parents=True)
-    # In a process of its own: threads that other tests have left allocate as well.
+    # In a separate process: threads that other tests have left allocate as well.
     measure = """
 import sys, tracemalloc
 from pathlib import Path

@@ -95,8 +95,8 @@ class Book(Uses):
             for ref in json.loads(refs):
                 if self.is_going(ref):
                     return ["gone", ref]
-            asked = {"bytes": n_bytes, "datasets": datasets, "queued": int(listed)}
-            why = self.exceeded(limits, tenant, owner, asked, True, "")
+            requested = {"bytes": n_bytes, "datasets": datasets, "queued": int(listed)}
+            why = self.exceeded(limits, tenant, owner, requested, True, "")
             if why:
                 return why
         if once:

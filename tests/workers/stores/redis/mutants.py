@@ -94,7 +94,7 @@ def without_operand(line: str, match: re.Match[str]) -> Iterator[str]:
 
 
 def without_statement(lines: list[str], number: int) -> Iterator[str]:
-    """The line as a comment, if it is a statement of its own; else without the one that it ends
+    """The line as a comment, if it is a whole statement; else without the one that it ends
     with. A statement of several lines loses its effect instead: its call becomes a PING."""
     line = lines[number]
     stripped = line.strip()
@@ -156,22 +156,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sequences", type=int, default=200)
     parser.add_argument("--of", nargs="*", choices=NAMES, default=NAMES, help="of these scripts")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="umbel-"))
     valkey = Server(folder)
     try:
         valkey.start()
         valkey.client().config_set("appendonly", "no")
         recorder = TimedScripts(valkey.client())
-        follow(recorder, asked.sequences)
+        follow(recorder, arguments.sequences)
         n_mutants = n_survivors = 0
         for mutant in mutants():
-            if mutant.script in asked.of and compiles(valkey.client(), mutant):
+            if mutant.script in arguments.of and compiles(valkey.client(), mutant):
                 n_mutants += 1
                 if not is_noticed(valkey, mutant, calling(mutant.script, recorder.sequences)):
                     n_survivors += 1
                     print(f"survives: {mutant}", flush=True)
-        print(f"{n_mutants} mutants, {n_survivors} survive {asked.sequences} sequences")
+        print(f"{n_mutants} mutants, {n_survivors} survive {arguments.sequences} sequences")
     finally:
         valkey.stop()
         shutil.rmtree(folder, ignore_errors=True)

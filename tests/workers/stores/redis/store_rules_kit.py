@@ -55,8 +55,8 @@ class StoreRules(Calls):
             self.book.reserved[tenant].pop(token, None)
             self.scripts.command("HDEL", f"{PREFIX}reserved:{tenant}", token)
         elif what == "room":
-            asked = (tenant, owner, n_bytes, datasets, 1, limits)
-            self.call("room", self.book.room(*asked), *asked)
+            request = (tenant, owner, n_bytes, datasets, 1, limits)
+            self.call("room", self.book.room(*request), *request)
         else:
             row = (tenant, owner, token, n_bytes, datasets, hold, limits, int(what == "more"))
             self.call("reserve", self.book.reserve(*row), *row)
@@ -150,7 +150,7 @@ class StoreRules(Calls):
         there=usual,
     )
     def annotate(self, data: st.DataObject, revision: int, tags: list[str], there: bool) -> None:
-        """Of something that there is, mostly; with a revision that may have been overtaken."""
+        """Mostly annotates something that exists; the revision may have been overtaken."""
         own = [("job", id) for id in self.book.jobs] + list(self.book.index)
         anything = [("job", JOBS[-1]), ("dataset", DATASETS[-1]), ("tree", "tr_0")]
         name, id = data.draw(st.sampled_from(own if there and own else anything))

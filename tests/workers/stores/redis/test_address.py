@@ -149,7 +149,7 @@ def test_tls(started: Started, tmp_path: Path) -> None:
     try:
         bare = f"rediss://:secret@127.0.0.1:{front.port}/0"
         url = f"{bare}?ssl_ca_certs={front.certificate}"
-        # A certificate that nobody vouches for is refused, unless that is asked for. The pools of
+        # A certificate that nobody vouches for is refused, unless the URL allows it. The pools of
         # kombu, by host and port, are emptied: a process has one address.
         with pytest.raises(StoreUnavailable), translated():
             connect(bare).get("key")

@@ -40,7 +40,7 @@ class Uses:
         self.full_at: dict[str, float] = {}
 
     def uses(self) -> dict[str, dict[str, int]]:
-        """Of each tenant, and `<tenant>:<key>`, what it uses; no zeros."""
+        """What each tenant, and each `<tenant>:<key>`, uses; no zeros."""
         totals: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
 
         def add(tenant: str, key: str, what: str, n: int) -> None:
@@ -78,7 +78,7 @@ class Uses:
         return self.used(job.tenant, job.key, "running") >= int(job.key_running)
 
     def exceeded(
-        self, limits: str, tenant: str, key: str, asked: dict[str, int], more: bool, token: str
+        self, limits: str, tenant: str, key: str, requested: dict[str, int], more: bool, token: str
     ) -> list[Any]:
         """The first limit that would be exceeded; [] if none would."""
         for whose, own in (("tenant", ""), ("key", key)):
@@ -96,15 +96,15 @@ class Uses:
                 if what not in most:
                     continue
                 full = what == "bytes" and more and n >= most[what]
-                if full or (asked.get(what, 0) > 0 and n + asked[what] > most[what]):
+                if full or (requested.get(what, 0) > 0 and n + requested[what] > most[what]):
                     return ["limited", whose, what, str(n), str(most[what])]
         return []
 
     def room(
         self, tenant: str, key: str, n_bytes: int, datasets: int, queued: int, limits: str
     ) -> Reply:
-        asked = {"bytes": n_bytes, "datasets": datasets, "queued": queued}
-        return self.exceeded(limits, tenant, key, asked, True, "")
+        requested = {"bytes": n_bytes, "datasets": datasets, "queued": queued}
+        return self.exceeded(limits, tenant, key, requested, True, "")
 
     def reserve(
         self,
@@ -117,8 +117,8 @@ class Uses:
         limits: str,
         more: int,
     ) -> Reply:
-        asked = {"bytes": n_bytes, "datasets": datasets}
-        why = self.exceeded(limits, tenant, key, asked, more == 1, token)
+        requested = {"bytes": n_bytes, "datasets": datasets}
+        why = self.exceeded(limits, tenant, key, requested, more == 1, token)
         if not why:
             self.reserved[tenant][token] = Reserved(n_bytes, datasets, self.now + hold, key)
         return why
@@ -255,7 +255,7 @@ class Uses:
         return 1
 
     def annotations(self) -> Iterator[tuple[str, str, str]]:
-        """Of each thing that is listed: the key of its list, its id, its annotation."""
+        """Each thing that is listed: the key of its list, its id, its annotation."""
         for id, job in self.jobs.items():
             if job.listed == "1" and job.annotation is not None:
                 yield f"jobs:{job.tenant}", id, job.annotation

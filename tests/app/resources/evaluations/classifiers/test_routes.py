@@ -64,7 +64,7 @@ def test_metrics_intervals_and_tables(working: Working, tree: dict[str, Any]) ->
     ]
 
 
-def test_only_what_was_asked_for(working: Working, tree: dict[str, Any]) -> None:
+def test_only_what_was_requested(working: Working, tree: dict[str, Any]) -> None:
     criteria = {
         "inputs": INPUTS,
         "labels": CLASS_LABELS,

@@ -177,7 +177,7 @@ def test_invalid_names_are_refused(working: Working, changes: dict[str, Any], co
     problem_of(answer, 422, code)
 
 
-def test_replicates_that_failed_are_told_with_a_reason(working: Working) -> None:
+def test_replicates_that_failed_are_reported_with_a_reason(working: Working) -> None:
     job = fit(
         working,
         method="kmeans",
@@ -189,9 +189,9 @@ def test_replicates_that_failed_are_told_with_a_reason(working: Working) -> None
     facts = job["result"]["support"]
     assert facts["failed"] > 0
     assert facts["replicates"] + facts["failed"] == 4
-    (told,) = (each for each in job["warnings"] if "could not be fitted" in each)
-    assert told.startswith(f"{facts['failed']} of 4 replicates")
-    assert "6" in told.partition(": ")[2]
+    (warning,) = (each for each in job["warnings"] if "could not be fitted" in each)
+    assert warning.startswith(f"{facts['failed']} of 4 replicates")
+    assert "6" in warning.partition(": ")[2]
 
 
 def test_support_of_a_job_that_grows_is_that_of_all_rows(working: Working) -> None:

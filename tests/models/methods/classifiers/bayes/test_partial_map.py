@@ -76,7 +76,7 @@ def test_sparse_rows_give_the_same() -> None:
 
 
 def test_near_families_get_higher_precisions() -> None:
-    """Classes 3 and 4 are alike but for one feature; those of the other family are far apart."""
+    """Classes 3 and 4 are alike but for one feature; the other family's classes are far apart."""
     rng = np.random.default_rng(8)
     rows = np.column_stack([rng.normal(size=(800, 4)), np.ones(800)])
     weights = rng.normal(size=(5, 5), scale=4.0)

@@ -95,7 +95,7 @@ def test_a_heavy_loss_settles_near_the_minimum() -> None:
     assert fit.objectives[-1] == pytest.approx(together(some, "hinge", C=100.0)[1], rel=5e-3)
 
 
-def test_it_is_said_if_blocks_are_not_exact_enough_to_settle() -> None:
+def test_blocks_that_are_not_exact_enough_to_settle_are_a_warning() -> None:
     used, data = method("rr-svm"), graph_data(wide(7))
     params = used.Params(block_size=5, C=100.0, tol=1e-9)
     fit = used.fit(data, params)

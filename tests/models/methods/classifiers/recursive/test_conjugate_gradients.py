@@ -26,7 +26,7 @@ class Family:
             self.below
         ]  # fmt: skip
 
-    def told(self, inner: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    def solved(self, inner: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """The objective with the best classes, their sums, and how stiffly they hold, by parent."""
         sums, held = np.zeros((2, 6, N_COLUMNS))
         own = inner - np.where(PARENT[:, None] >= 0, inner[PARENT], 0.0)
@@ -43,10 +43,10 @@ class Family:
     def least(self) -> float:
         """The minimum over the inner nodes, of a quadratic function."""
         size = 6 * N_COLUMNS
-        start = self.told(np.zeros((6, N_COLUMNS)))[0]
+        start = self.solved(np.zeros((6, N_COLUMNS)))[0]
 
         def value(x: np.ndarray) -> float:
-            return self.told(x.reshape(6, N_COLUMNS))[0]
+            return self.solved(x.reshape(6, N_COLUMNS))[0]
 
         one = np.eye(size)
         ahead = np.array([value(e) for e in one])
@@ -62,7 +62,7 @@ def sweeps(family: Family, n_sweeps: int, keep_search: bool) -> list[float]:
     search: Search | None = None
     values = []
     for _ in range(n_sweeps):
-        value, sums, held = family.told(PathSums(own, PARENT, np.arange(6)).columns(slice(None)))
+        value, sums, held = family.solved(PathSums(own, PARENT, np.arange(6)).columns(slice(None)))
         values.append(value)
         own, search = moved(
             PARENT, own, sp.csr_array(sums), sp.csr_array(held), search if keep_search else None
@@ -99,7 +99,7 @@ def test_moves_are_the_literal_ones() -> None:
     search, step, direction, before, kept = None, 1.0, None, None, 0.0
     base = inner
     for _ in range(4):
-        _, sums, held = family.told(inner)
+        _, sums, held = family.solved(inner)
         slope = tie @ inner - sums
         if direction is not None and before is not None:
             curvature = ((slope - before) * direction).sum() / step

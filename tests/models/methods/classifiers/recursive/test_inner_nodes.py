@@ -41,8 +41,8 @@ def blocks(some: Problem) -> BlockedClasses:
     return BlockedClasses.of(some, Penalty.of_tree(some.tree), 8)
 
 
-def told(added: np.ndarray, held: np.ndarray) -> dict[str, Any]:
-    """What one block of all classes tells by parent."""
+def block_sums(added: np.ndarray, held: np.ndarray) -> dict[str, Any]:
+    """What one block of all classes reports, by parent."""
     parent = np.array([1, 2])
     sums = np.stack([added[:12].sum(axis=0), added[12:].sum(axis=0)])
     by_parent = np.stack([held[:12].sum(axis=0), held[12:].sum(axis=0)])
@@ -64,7 +64,7 @@ def test_they_go_where_classes_with_these_curvatures_would_follow_to() -> None:
     before = nodes.weights.columns(slice(None))
     np.testing.assert_allclose(before, np.tile(row, (3, 1)), atol=2e-3)
     held = curvature / (1.0 + curvature)
-    nodes.keep(0, told(added, held))
+    nodes.keep(0, block_sums(added, held))
     nodes.move(None)
     # The minimum of penalty + sum of curvature (w - classes)^2 / 2 + loss's slope, column by
     # column, where classes are best for what was before: their slope is that of the penalty.
@@ -88,7 +88,7 @@ def test_they_go_where_classes_with_these_curvatures_would_follow_to() -> None:
 def test_a_search_is_restored() -> None:
     blocked = blocks(families())
     rng = np.random.default_rng(2)
-    given = told(rng.normal(size=(24, 13)), np.full((24, 13), 0.5))
+    given = block_sums(rng.normal(size=(24, 13)), np.full((24, 13), 0.5))
     nodes = InnerNodes.equal(blocked, np.ones(13))
     nodes.keep(0, given)
     nodes.move(None)

@@ -56,7 +56,7 @@ def compared(some: Problem, C: float, tol: float = TOL) -> tuple[np.ndarray, np.
     center[-1] = np.log(some.code.size / 4 / some.n_rows)
     start = center + 0.1 * rng.normal(size=center.shape).astype(np.float32)
     stiffness = STIFFNESS[: some.n_classes].astype(np.float32)
-    weights, told, scores = newton.minimize(some, stiffness, center, start.copy(), C, tol)
+    weights, objectives, scores = newton.minimize(some, stiffness, center, start.copy(), C, tol)
     np.testing.assert_allclose(scores, some.design @ weights, atol=1e-4)
     reached, best = np.empty((2, some.n_classes))
     for class_ in range(some.n_classes):
@@ -64,7 +64,7 @@ def compared(some: Problem, C: float, tol: float = TOL) -> tuple[np.ndarray, np.
         reached[class_] = value(weights[:, class_].astype(np.float64))[0]
         options = {"gtol": 1e-6, "maxiter": 2000}
         best[class_] = minimize(value, start[:, class_], jac=True, options=options).fun
-    np.testing.assert_allclose(told, reached, rtol=1e-5)
+    np.testing.assert_allclose(objectives, reached, rtol=1e-5)
     return reached, best
 
 

@@ -55,7 +55,7 @@ def test_the_information_is_the_expected_curvature() -> None:
     weights = np.random.default_rng(3).normal(size=branches.shape)
     weights[0] = 0.0
     information = branches.information(weights)
-    # Of a softmax the curvature does not depend on the labels, so it is its own expectation.
+    # A softmax's curvature does not depend on the labels, so it is its own expectation.
     for node in range(1, TREE.n_nodes):
         step = np.zeros_like(weights)
         step[node, 1] = 1e-4

@@ -76,7 +76,7 @@ class Literal:
         return self.gaussian(self.linear(f"node.{node}.move.1", hidden))
 
     def posterior(self, node: int, level_units: Float, embedding: Float) -> tuple[Float, Float]:
-        """Of a node's embedding, given its parent's."""
+        """The mean and variance of a node's embedding, given its parent's."""
         (mean, variance), (prior_mean, prior_variance) = (
             self.view(node, level_units), self.prior(node, embedding),
         )  # fmt: skip

@@ -37,7 +37,7 @@ def rows_for(likelihood: Likelihood, n_rows: int, seed: int = 5) -> Tensor:
 
 
 class RecordedNoise:
-    """Draws, and remembers them in order: those of the root first, then by child."""
+    """Draws, and remembers them in order: the root's first, then by child."""
 
     def __init__(self, seed: int = 0) -> None:
         self._generator = torch.Generator().manual_seed(seed)

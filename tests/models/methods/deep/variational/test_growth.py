@@ -103,12 +103,12 @@ def test_the_start_least_in_doubt_goes_on(monkeypatch: pytest.MonkeyPatch) -> No
     grown = grow(rows, n_clusters=3, n_init=3, least_share=0.0, **passes)
     n_splits = len(compared) // 3
     assert grown.network is compared[-2]
-    # Starts share all weights but those of the split.
+    # Starts share all weights but the split's.
     first, _, last = (network.weights.learned for network in compared[-3:])
     own = {name for name in first if first[name] is not last[name]}
     assert own == {name for name in first if name.startswith(compared[-1].prefixes(tops[-1]))}
     assert all(not first[name].equal(last[name]) for name in own if name.endswith(".weight"))
-    # Two passes a start, of which only those of the best are in the curve.
+    # Two passes a start, of which only the best start's are in the curve.
     assert [at for at, _ in grown.split_losses] == [*range(21, 21 + 8 * n_splits)]
 
 

@@ -17,8 +17,8 @@ def scaled(rows: np.ndarray, scaling: Scaling) -> np.ndarray:
     return whole
 
 
-def of(rows: np.ndarray, images: bool = False, **asked: str) -> Scaling:
-    likelihood = asked.get("likelihood")
+def of(rows: np.ndarray, images: bool = False, **options: str) -> Scaling:
+    likelihood = options.get("likelihood")
     return Scaling.of(rows, np.arange(len(rows)), likelihood, images)  # type: ignore[arg-type]
 
 

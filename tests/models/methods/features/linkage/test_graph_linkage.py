@@ -47,7 +47,7 @@ def test_the_whole_graph_gives_the_tree_of_all_pairs(rule: GraphRule) -> None:
 
 
 def naive(graph: Graph, rule: GraphRule, points: np.ndarray) -> list[tuple[frozenset[int], float]]:
-    """Each merge as it is defined: the nearest pair of all groups with an edge."""
+    """Each merge by its definition: the nearest pair of all groups with an edge."""
     edges = {(int(a), int(b)): float(d) for (a, b), d in zip(graph.ends, graph.length, strict=True)}
     length = {frozenset([frozenset([a]), frozenset([b])]): d for (a, b), d in edges.items()}
     middle = {frozenset([i]): point for i, point in enumerate(points)}

@@ -1,6 +1,6 @@
 """Trees of nodes of the ball: the nodes that stay, their points, and their columns.
 
-A leaf of its own for each point of a shared leaf.
+Each point of a shared leaf gets its own leaf.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def test_a_row_comes_to_the_word_that_explains_it_best() -> None:
     model, tree, _ = fitted_model()
     words, contexts = model.arrays["words"], model.arrays["contexts"]
     expected = words @ contexts.T + model.arrays["context_bias"]
-    # What word u expects, with a bias of its own and a little noise.
+    # What word u expects, with its own bias and a little noise.
     rows = np.exp(
         expected + np.arange(6)[:, None] + 0.01 * np.random.default_rng(0).normal(size=(6, 6))
     )

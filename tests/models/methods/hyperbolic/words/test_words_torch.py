@@ -50,7 +50,7 @@ def test_the_problem_is_the_loss_of_a_batch_of_pairs() -> None:
 
 
 def test_gradients_are_those_of_both_losses() -> None:
-    """Of eq. 21, by finite differences in float64."""
+    """The gradients of eq. 21, by finite differences in float64."""
     words, _, _ = some_words()
     words.points = words.points.detach().double().requires_grad_()
     words.contexts = words.contexts.detach().double().requires_grad_()

@@ -35,7 +35,7 @@ def known(n_clusters: int) -> KnownClusters:
     return KnownClusters(points, code, n_clusters)
 
 
-def test_the_best_candidate_is_chosen_and_told() -> None:
+def test_the_best_candidate_is_chosen_and_reported() -> None:
     # Clusters are apart in the first column; the second has two modes of each.
     choice = choose(known(6), CANDIDATES, 1, "gmm", np.random.default_rng(0), silent)
     assert choice.number == 2

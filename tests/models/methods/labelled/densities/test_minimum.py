@@ -53,7 +53,7 @@ START = np.array([[-1.2, 1.0], [-1.0, 2.0]])
 
 
 def rosenbrock(point: Float) -> tuple[float, Float]:
-    """Of each row; the minimum is at ones."""
+    """Values and gradients by row; the minimum is at ones."""
     x, y = point.T
     steep = y - x * x
     gradient = np.stack([-400.0 * x * steep - 2.0 * (1.0 - x), 200.0 * steep], axis=1)
@@ -80,7 +80,7 @@ def test_bounds_hold() -> None:
     np.testing.assert_allclose(minimum.point[1], 1.0, atol=1e-4)
 
 
-def test_an_end_before_the_minimum_is_told() -> None:
+def test_an_end_before_the_minimum_is_a_warning() -> None:
     minimum = local_minimum(rosenbrock, START, effort=Effort(1e-12, 3), progress=silent)
     assert not minimum.converged
     (warning,) = minimum.warnings

@@ -94,7 +94,7 @@ def test_votes_are_shares_of_the_nearest_labelled_rows_below_each_node() -> None
 
 
 MEANS = np.array([[0.0, 0], [2, 0], [1, 1], [20, 0], [22, 0], [0, 20]])
-"""Of the leaves 0, 1, 2 below a, 3 and 4 below b, 5 below c."""
+"""Means of the leaves 0, 1, 2 below a, 3 and 4 below b, 5 below c."""
 
 
 def spreads() -> tuple[KnownTree, Spreads]:

@@ -112,7 +112,7 @@ def test_a_lost_fit_resumes_and_ends_the_same(name: RegularizerName) -> None:
         assert len(again.states) <= n_states - n_saved + 1
 
 
-def test_an_end_before_the_minimum_is_told() -> None:
+def test_an_end_before_the_minimum_is_a_warning() -> None:
     stopped = fit("nuclear", near_start(False), max_iter=2)
     assert not stopped.converged
     (warning,) = stopped.warnings

@@ -18,7 +18,7 @@ def drawn(seed: int, n_clusters: int = 5, n_columns: int = 4, apart: float = 1.0
 
 
 def literal(known: KnownClusters, gamma: float) -> np.ndarray:
-    """(n_pairs, D, D) G of each pair, as it is written."""
+    """(n_pairs, D, D) G of each pair, by its formula."""
     moments = Moments.of(known)
     means, covariances = moments.means, moments.covariances
     return np.array(

@@ -169,16 +169,16 @@ def test_a_solver_that_was_stopped_says_how_far_it_is() -> None:
     pairs, _ = problem(1, 2.0)
     best = nearest(pairs, "dual", silent)
     stopped = nearest(pairs, "dual", silent, most_steps=1)
-    (told,) = stopped.warnings
-    assert "did not converge" in told
+    (warning,) = stopped.warnings
+    assert "did not converge" in warning
     assert stopped.objective - stopped.bound <= best.objective
 
 
 @pytest.mark.needs("cvxpy")
 def test_a_cone_solver_that_was_stopped_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(module.OPTIONS, "scs", {"max_iters": 3})
-    (told,) = nearest(problem(1, 2.0)[0], "scs", silent).warnings
-    assert "did not converge" in told
+    (warning,) = nearest(problem(1, 2.0)[0], "scs", silent).warnings
+    assert "did not converge" in warning
 
 
 @pytest.mark.needs("cvxpy")

@@ -24,7 +24,7 @@ from tests.models.methods.logits.merging.cases import SHAPES, probabilities, sto
 
 METHOD = registry.method("l2h")
 RELATIVE, ABSOLUTE = 1e-5, 1e-30
-"""Of a listed class and of the sum of the others; float32 has no smaller probabilities."""
+"""For a listed class and for the sum of the others; float32 has no smaller probabilities."""
 
 
 def softmax(values: Float, scale: float = 1.0) -> Float:
@@ -166,7 +166,7 @@ def test_a_job_that_grows_adds_its_rows_to_the_earlier_ones() -> None:
     confusions, tree = grown(first.state)
     same = METHOD.confusions(whole.model, whole.tree)
     assert (confusions.matrix(tree.leaves) == same.matrix(whole.tree.leaves)).all()
-    # A job of an earlier version kept no probabilities: its rows are left out, and that is said.
+    # A job of an earlier version kept no probabilities: its rows are left out, with a warning.
     old = {name: array for name, array in first.state.items() if name != "digest.second"}
     confusions, tree = grown(old)
     assert confusions.n_rows == 150

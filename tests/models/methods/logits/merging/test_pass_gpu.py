@@ -332,7 +332,7 @@ def fused() -> ModuleType:
 
 
 def assert_same_lists(fused: ModuleType, source: Source, m: int = row_digest.LISTED) -> None:
-    """The kernel's lists are those of `block_lists.listed`, its numbers within their bounds."""
+    """The kernel's lists equal `block_lists.listed`, its numbers are within their bounds."""
     n, k = source.shape
     x = torch.from_numpy(np.ascontiguousarray(source.rows.read(0, n)))
     x = x.view(torch.bfloat16) if source.rows.bfloat16 else x

@@ -79,7 +79,7 @@ def test_old_rows_are_not_read_where_the_kept_state_decides() -> None:
     assert not any("base" in warning for warning in fitted.warnings)
 
 
-def test_reading_old_rows_again_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_old_rows_again_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("models.methods.logits.merging.row_digest.LISTED", 1)
     logits = logits_of(3000, 64, seed=2)
     fitted = grown([logits[:2500], logits[2500:]])
@@ -87,7 +87,7 @@ def test_reading_old_rows_again_is_said(monkeypatch: pytest.MonkeyPatch) -> None
     assert any("had to be read again" in warning for warning in fitted.warnings)
 
 
-def test_open_decisions_are_said_where_old_rows_are_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_decisions_without_old_rows_are_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("models.methods.logits.merging.row_digest.LISTED", 1)
     logits = logits_of(3000, 64, seed=2)
     fitted = grown([logits[:2500], logits[2500:]], gone=1)

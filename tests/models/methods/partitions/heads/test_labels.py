@@ -36,7 +36,7 @@ def test_logits_are_the_logarithm_of_the_labelling() -> None:
     result = labelled([ArrayRows(space) for space in SPACES], WEIGHTS, BIAS)
     expected = literal(SPACES, WEIGHTS, BIAS)
     own = expected.argmax(axis=1)
-    # Larger clusters first, those of one size by their weights in the first space.
+    # Larger clusters first, clusters of one size by their weights in the first space.
     order = sorted(range(5), key=lambda c: (-(own == c).sum(), *WEIGHTS[0][:, c]))
     assert np.exp(result.logits) == pytest.approx(expected[:, order], rel=1e-9)
     assert (result.cluster == result.logits.argmax(axis=1)).all()

@@ -43,7 +43,7 @@ def run(
 @pytest.mark.parametrize("form", ["grid", "bound"])
 @pytest.mark.parametrize("most", [1, 2, 5])
 def test_the_bound_by_its_definition(form: Any, most: int) -> None:
-    """E[log p(X, Z, mu, kappa, v)] - E[log q], every term as it is written."""
+    """E[log p(X, Z, mu, kappa, v)] - E[log q], every term by its formula."""
     features = mixture((20, 15), 6, 15.0)[0]
     result = run(features, most, form, True, max_iter=5)
     q = result.estimate

@@ -1,4 +1,4 @@
-"""Passes by torch against those of the processor."""
+"""Passes by torch against passes by the processor."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def grown(points: np.ndarray, max_leaves: int = 1 << 40) -> Grown:
 
 
 def points_of(t: Grown, node: int) -> list[int]:
-    """All points under a node, with those of chains."""
+    """All points under a node, with the points of chains."""
     points, waiting = [], [node]
     while waiting:
         v = waiting.pop()

@@ -78,7 +78,7 @@ def test_penalty_and_residual_are_those_of_the_definition(seed: int) -> None:
 
 @pytest.mark.parametrize("k", [2, 3, 4])
 def test_the_curvature_is_the_hessian(k: int) -> None:
-    """Of points away from their margins: by differences of the gradient along a direction."""
+    """At points away from their margins, by differences of the gradient along a direction."""
     rng = np.random.default_rng(k)
     points, weights = rng.normal(size=(30, 4)), rng.normal(size=(k, 4))
     cluster, direction = rng.integers(0, k, size=30), rng.normal(size=(k, 4))
