@@ -35,6 +35,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Array, Float, Int
+from models.inputs.checks import for_loops
+from models.methods.labelled.discovery.finding import distant
 from models.methods.labelled.metric.cone import on_cone
 from models.methods.labelled.supervision.known import KnownClusters
 from models.metrics.flat import ari, contingency
@@ -102,33 +104,13 @@ def k_means(points: Array, n_clusters: int, rng: np.random.Generator) -> Int:
     Rounds call this hundreds of times on few rows, where what scikit-learn does around a run would
     take most of the time. O(N K r) a step.
     """
-    centers = _seeds(points, n_clusters, rng)
-    rows = np.arange(points.shape[0])
-    before = np.full(points.shape[0], -1)
-    for _ in range(MOST_TURNS):
-        closeness = points @ centers.T - 0.5 * np.einsum("kr,kr->k", centers, centers)
-        cluster = closeness.argmax(axis=1)
-        if (cluster == before).all():
-            break
-        before = cluster
-        indicator = np.zeros((n_clusters, points.shape[0]), dtype=points.dtype)
-        indicator[cluster, rows] = 1.0
-        size = indicator.sum(axis=1)
-        filled = size > 0.0
-        centers[filled] = (indicator @ points)[filled] / size[filled, None]
-    return before
+    from models.clusters import loops
 
-
-def _seeds(points: Array, n_clusters: int, rng: np.random.Generator) -> Array:
-    seeds = np.empty((n_clusters, points.shape[1]), dtype=points.dtype)
-    nearest = np.full(points.shape[0], np.inf)
-    chance = None
-    for place in range(n_clusters):
-        seeds[place] = points[rng.choice(points.shape[0], p=chance)]
-        np.minimum(nearest, ((points - seeds[place]) ** 2).sum(axis=1), out=nearest)
-        total = float(nearest.sum())
-        chance = nearest / total if total > 0.0 else None
-    return seeds
+    seeds, _ = distant(points, points[:0], n_clusters, rng)
+    rows = for_loops(points)
+    centers = rows[seeds].astype(np.float64)
+    cluster: Int = loops.settle(rows, centers, MOST_TURNS, 0.0, loops.variance(rows))[0]
+    return cluster
 
 
 PRECISE = 1e-15
