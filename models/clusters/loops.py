@@ -132,7 +132,7 @@ def variance(points):
     total = 0.0
     for d in range(n_columns):
         total += max(squared[d] - moved[d] * moved[d] / n_points, 0.0)
-    return total / n_points / max(n_columns, 1)
+    return total / n_points / n_columns
 
 
 @njit(cache=True, nogil=True, fastmath=LOOSE)

@@ -35,7 +35,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Array, Float, Int
-from models.inputs.checks import for_loops
 from models.methods.labelled.discovery.finding import distant
 from models.methods.labelled.metric.cone import on_cone
 from models.methods.labelled.supervision.known import KnownClusters
@@ -102,15 +101,25 @@ def k_means(points: Array, n_clusters: int, rng: np.random.Generator) -> Int:
     """(N,) clusters by Lloyd's iterations from k-means++ seeds; some may be empty.
 
     Rounds call this hundreds of times on few rows, where what scikit-learn does around a run would
-    take most of the time. O(N K r) a step.
+    take most of the time. The loops of `models.clusters` sum in another order, by which rows on a
+    grid, as near to one centre as to another, would go elsewhere. O(N K r) a step.
     """
-    from models.clusters import loops
-
     seeds, _ = distant(points, points[:0], n_clusters, rng)
-    rows = for_loops(points)
-    centers = rows[seeds].astype(np.float64)
-    cluster: Int = loops.settle(rows, centers, MOST_TURNS, 0.0, loops.variance(rows))[0]
-    return cluster
+    centers = points[seeds]
+    rows = np.arange(points.shape[0])
+    before = np.full(points.shape[0], -1)
+    for _ in range(MOST_TURNS):
+        closeness = points @ centers.T - 0.5 * np.einsum("kr,kr->k", centers, centers)
+        cluster = closeness.argmax(axis=1)
+        if (cluster == before).all():
+            break
+        before = cluster
+        indicator = np.zeros((n_clusters, points.shape[0]), dtype=points.dtype)
+        indicator[cluster, rows] = 1.0
+        size = indicator.sum(axis=1)
+        filled = size > 0.0
+        centers[filled] = (indicator @ points)[filled] / size[filled, None]
+    return before
 
 
 PRECISE = 1e-15
