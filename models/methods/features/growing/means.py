@@ -19,7 +19,7 @@ import numpy as np
 
 from models.arrays import Array, Float, Int, row_blocks
 from models.clusters import lloyd
-from models.clusters.kmeans import KMeansEffort
+from models.clusters.kmeans import SMALLEST_VARIANCE, KMeansEffort
 from models.clusters.seeding import seeds
 from models.inputs.checks import for_loops, require_width
 from models.inputs.data import Data
@@ -30,9 +30,6 @@ from models.numerics.softmax import log_softmax
 from models.running.progress import Progress, held_progress, subprogress
 from models.tree.tree import Tree
 from models.tree.walk import paths
-
-SMALLEST_VARIANCE = 1e-12
-"""Smallest variance of a split, relative to that of its centres: for points that lie on them."""
 
 NO_SQUARES = np.empty((0, 0))
 
