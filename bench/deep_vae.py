@@ -15,7 +15,7 @@ def latent_means(images: Array, seed: int) -> Float:
     """(n_points, latent_size) mean embeddings of images, by TreeVAE's default widths and passes."""
     import torch
 
-    from models.methods.deep.treevae import TreeVAEParams, effort_of
+    from models.methods.deep.treevae import TreeVAEParams
     from models.methods.deep.variational.bound import drawn
     from models.methods.deep.variational.densities import (
         gaussian,
@@ -31,7 +31,7 @@ def latent_means(images: Array, seed: int) -> Float:
     chosen = TreeVAEParams()
     rows = images.reshape(len(images), -1)
     scaling = Scaling.of(rows, np.arange(len(rows)), None, True)
-    effort = effort_of(chosen, len(rows))
+    passes = chosen.passes(len(rows))
     widths, n_latent = (rows.shape[1], *chosen.hidden_sizes), chosen.latent_size
     n_layers = len(chosen.hidden_sizes)
     generator = torch.Generator().manual_seed(seed)
@@ -66,7 +66,7 @@ def latent_means(images: Array, seed: int) -> Float:
     with computing(1):
         scaled = torch.from_numpy(scaling.singles(rows, np.arange(len(rows))))
         adam = Adam(flat, chosen.learning_rate)
-        n_passes = effort.epochs + effort.tuning_epochs
+        n_passes = passes.root + passes.tuning
         schedule = Schedule(n_passes, 0.0, 1.0, n_passes // 2)
         for epoch in range(n_passes):
             order = torch.randperm(len(scaled), generator=generator)

@@ -1,7 +1,7 @@
 """What methods that partition points share; start with `choosing`.
 
 - `kmeans`: the best of several runs of k-means, and the soft assignment around centres.
-- `loops`: the compiled seeds of k-means.
+- `seeding`: the seeds of k-means; `loops`: compiled k-means over dense points.
 - `lloyd`: k-means over rows that are too many to be held.
 - `choosing`: parameters of the number of clusters, candidates, and the choice by a criterion.
 - `criteria`: the mean silhouette and the gap statistic.

@@ -1,6 +1,7 @@
-"""k-means by scikit-learn from compiled seeds, and its centres read as a mixture of Gaussians.
+"""k-means by scikit-learn, and its centres read as a mixture of Gaussians.
 
-`best_run` gives the best of several runs of Lloyd's iterations from k-means++ seeds. `spherical`
+`best_run` gives the best of several runs of Lloyd's iterations from compiled k-means++ seeds,
+`scikit_run` that from other seeds; trees of many small nodes have `clusters.loops`. `spherical`
 gives the soft assignment of points to centres: the clusters get equal weights and one shared
 spherical variance s^2 = inertia / (N D), its maximum-likelihood value under the hard assignment.
 The logits are the mixture's log posterior, -d(x, centre)^2 / (2 s^2) up to a constant of the row,
@@ -11,14 +12,17 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Array, Float, Int, Matrix
 from models.clusters.placing import by_size, normalize, permute, reorder
-from models.inputs.checks import Points, as_floats, blocks, for_loops, require_usable
+from models.clusters.seeding import seeds
+from models.inputs.checks import Points, as_floats, blocks, require_usable
 from models.method import Model
 from models.running.progress import Progress
 
@@ -56,49 +60,6 @@ class KMeansRun:
         return np.bincount(self.cluster, minlength=len(self.centers))
 
 
-def seeds(points: Matrix, n_clusters: int, rng: np.random.Generator) -> Float:
-    """(n_clusters, D) points drawn by greedy k-means++ (`clusters.loops`).
-
-    points : (N, D) float32 or float64. Sparse and dense ones give the same seeds, unless a draw
-        falls between two points to the last digit.
-    """
-    from models.clusters import loops
-
-    n_trials = 2 + int(math.log(n_clusters))
-    draws = rng.random(1 + (n_clusters - 1) * n_trials)
-    if isinstance(points, sp.csr_array):
-        return _sparse_seeds(points, n_clusters, draws[0], draws[1:].reshape(-1, n_trials))
-    drawn: Float = loops.seeds(for_loops(points), draws, n_clusters)
-    return drawn
-
-
-def _sparse_seeds(points: sp.csr_array, n_clusters: int, first: float, draws: Float) -> Float:
-    """As `loops.seeds`. draws : (n_clusters - 1, n_trials)."""
-    n_points = points.shape[0]
-    wide = points.astype(np.float64)
-    own: Float = np.asarray(wide.multiply(wide).sum(axis=1)).ravel()
-
-    def squared(chosen: Int) -> Float:
-        apart: Float = (wide @ wide[chosen].T).toarray()
-        apart *= -2.0
-        apart += own[:, None] + own[chosen]
-        # What cancels would make a chance of a point that is drawn already.
-        apart[apart <= 1e-12 * (own[:, None] + own[chosen])] = 0.0
-        return apart
-
-    seed = [min(int(first * n_points), n_points - 1)]
-    weight = squared(np.array(seed))[:, 0]
-    for drawn in draws:
-        reached = np.cumsum(weight)
-        at = np.minimum(np.searchsorted(reached, drawn * reached[-1], side="right"), n_points - 1)
-        left = np.minimum(squared(at), weight[:, None])
-        best = int(left.sum(axis=0).argmin())
-        seed.append(int(at[best]))
-        weight = left[:, best]
-    dense: Float = wide[np.array(seed)].toarray()
-    return dense
-
-
 def best_run(
     features: Matrix,
     n_clusters: int,
@@ -112,9 +73,6 @@ def best_run(
 
     O(N K D) for each iteration; one copy of the features.
     """
-    from sklearn import config_context
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
     n_begun = 0
@@ -126,17 +84,33 @@ def best_run(
         n_begun += 1
         return seeds(values, n_clusters, rng)
 
+    # With more threads the order of the sums, and so the last digits, would vary from run to run.
+    with threadpool_limits(1):
+        return scikit_run(features, n_clusters, begin, effort)
+
+
+Init: TypeAlias = Literal["k-means++"] | Float | Callable[[Matrix, int, object], Array]
+"""scikit-learn's seeds, or given ones (K, D), or what draws them for a run."""
+
+
+def scikit_run(
+    features: Matrix, n_clusters: int, init: Init, effort: KMeansEffort, seed: int = 0
+) -> KMeansRun:
+    """As `best_run`, from seeds of any kind; with several threads the last digits may vary."""
+    from sklearn import config_context
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
     # All runs in one call, which checks, moves and measures the features once.
     best = KMeans(
         n_clusters=n_clusters,
-        init=begin,
+        init=init,
         n_init=effort.n_init,
         max_iter=effort.max_iter,
         tol=effort.tol,
-        random_state=0,
+        random_state=seed,
     )
-    # With more threads the order of the sums, and so the last digits, would vary from run to run.
-    with threadpool_limits(1), config_context(assume_finite=True), warnings.catch_warnings():
+    with config_context(assume_finite=True), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         best.fit(as_floats(features))
     return KMeansRun(

@@ -224,7 +224,7 @@ def _silhouettes(points: Float, ks: Sequence[int]) -> list[float]:
 
 
 def _moved(points: Float, cluster: Int) -> npt.NDArray[Any]:
-    """The clusters after some rounds of k-means."""
+    """The clusters after some rounds of k-means, without those that lose all their points."""
     for _ in range(_MOVES):
         cluster = np.unique(cluster, return_inverse=True)[1]
         member = np.zeros((cluster.max() + 1, len(points)))

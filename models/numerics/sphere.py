@@ -1,4 +1,4 @@
-"""The unit sphere: draws from it and from von Mises-Fisher distributions, and seeds of clusters."""
+"""The unit sphere: draws from it and from von Mises-Fisher distributions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
-from models.arrays import Float, Matrix
+from models.arrays import Float
 
 
 def uniform(n_points: int, n_features: int, rng: np.random.Generator) -> Float:
@@ -70,19 +69,3 @@ def draw_cosines(
         left = left[~taken]
     cosine[:] = 1.0 - gap
     return cosine, np.sqrt(gap * (2.0 - gap))
-
-
-def seed_rows(features: Matrix, n_clusters: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """(n_clusters,) numbers of rows to start clusters from: k-means++ by cosine.
-
-    features : unit rows, dense or sparse, at least `n_clusters` of them; their squared distances
-    are 2 - 2 cosine, so scikit-learn's k-means++ is that of the sphere. O(N K D log K).
-    """
-    from sklearn.cluster import kmeans_plusplus
-    from threadpoolctl import threadpool_limits
-
-    if isinstance(features, sp.csr_array) and features.indices.dtype != np.int32:
-        raise ValueError("scikit-learn takes sparse rows with 32-bit indices")
-    with threadpool_limits(1):
-        _, rows = kmeans_plusplus(features, n_clusters, random_state=int(rng.integers(2**31)))
-    return np.asarray(rows, dtype=np.int64)

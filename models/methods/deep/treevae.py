@@ -64,9 +64,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Literal
-
-from pydantic import Field
+from typing import TYPE_CHECKING
 
 from models.answers.beside_tree import NodePictures
 from models.arrays import Array, Float, Int
@@ -75,24 +73,17 @@ from models.inputs.checks import require_distinct, require_squares, require_widt
 from models.inputs.data import Data, require_finite
 from models.inputs.images import ImageSize, image_rows
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.methods.deep.variational.parameters import VariationalParams
 from models.methods.deep.variational.scaling import Scaling
 from models.numerics.row_order import canonical
-from models.parameters import Device, HiddenSizes, ImageShape, Params, Seed
+from models.parameters import Seed
 from models.running import device
 from models.running.progress import subprogress
 from models.tree.tree import Tree
 
 if TYPE_CHECKING:
-    from models.methods.deep.variational.growth import GrownNetwork, GrowthEffort
+    from models.methods.deep.variational.growth import GrownNetwork
     from models.methods.deep.variational.placing import Placed
-
-Passes = Annotated[int, Field(ge=0, le=100_000)] | Literal["auto"]
-
-STEPS = 850
-"""Steps over all rows that 'auto' makes in a phase, if that takes so many passes as `LIMITS`."""
-
-LIMITS = 10, 60
-"""Fewest and most passes of 'auto'."""
 
 COLLAPSED = 0.1
 """Nats of KL_root + KL_nodes below which embeddings say nothing of a row."""
@@ -104,79 +95,7 @@ MOST_LATE_FALL = 0.05
 """Largest share of the loss's fall in the last fifth of the last phase that is not warned of."""
 
 
-class TreeVAEParams(Params):
-    n_clusters: int = Field(8, ge=2, le=1000, description="Number of leaves.")
-    n_init: int = Field(
-        4,
-        ge=1,
-        le=100,
-        description=(
-            "Random starts of the split of a leaf; after a quarter of its passes the one whose "
-            "decisions are least in doubt goes on."
-        ),
-    )
-    hidden_sizes: HiddenSizes = [256, 128]
-    latent_size: int = Field(8, ge=1, le=4096, description="Length of the embeddings of all nodes.")
-    max_depth: int = Field(
-        6, ge=1, le=64, description="Most edges from the root to a leaf; deeper leaves are kept."
-    )
-    epochs: Passes = Field(
-        "auto",
-        description=(
-            "Passes over the rows that train the root with two leaves; auto: about 850 steps, in "
-            "10 to 60 passes."
-        ),
-    )
-    growth_epochs: Passes = Field(
-        "auto", description="Passes over a leaf's rows that train its split; auto: as 'epochs'."
-    )
-    tuning_epochs: Passes = Field(
-        "auto", description="Passes that train all networks at the end; auto: as 'epochs'."
-    )
-    batch_size: int = Field(128, ge=2, le=1_000_000, description="Rows of a step.")
-    learning_rate: float = Field(
-        1e-3,
-        gt=0,
-        le=1,
-        description="Step length (Adam) of a phase's first pass; it falls to 0 by half a cosine.",
-    )
-    kl_growth: float = Field(
-        0.1,
-        ge=0,
-        le=1,
-        description=(
-            "Weight that the divergences reach while the tree grows; in the last phase they go on "
-            "to 1, that of the evidence lower bound."
-        ),
-    )
-    kl_warm_up: float = Field(
-        1.0, ge=0, le=1, description="Share of a phase's passes over which that weight rises."
-    )
-    likelihood: Literal["auto", "bernoulli", "gaussian"] = Field(
-        "auto",
-        description=(
-            "Distribution of the data given a leaf; auto: 'bernoulli' where all values lie in "
-            "[0, 1], images scaled, else 'gaussian'."
-        ),
-    )
-    split_by: Literal["points", "reconstruction"] = Field(
-        "points",
-        description=(
-            "Which leaf is split next: that with the most points, or with the largest sum of "
-            "reconstruction losses."
-        ),
-    )
-    least_share: float = Field(
-        0.1,
-        ge=0,
-        le=1,
-        description=(
-            "A split is undone if one of its leaves has fewer points than this times the number "
-            "of points / 'n_clusters'."
-        ),
-    )
-    image_shape: ImageShape = None
-    device: Device = "cpu"
+class TreeVAEParams(VariationalParams):
     seed: Seed = 0
 
 
@@ -271,31 +190,6 @@ class TreeVAE(Method[TreeVAEParams]):
         return None if pixels is None else NodePictures(pixels, CAPTION)
 
 
-def effort_of(params: TreeVAEParams, n_points: int) -> GrowthEffort:
-    """The requested training as plain values."""
-    from models.methods.deep.variational.growth import GrowthEffort
-
-    per_pass = max(1, n_points // params.batch_size)
-    auto = min(max(math.ceil(STEPS / per_pass), LIMITS[0]), LIMITS[1])
-    epochs, growth_epochs, tuning_epochs = (
-        auto if requested == "auto" else requested
-        for requested in (params.epochs, params.growth_epochs, params.tuning_epochs)
-    )
-    return GrowthEffort(
-        n_clusters=params.n_clusters,
-        n_init=params.n_init,
-        epochs=epochs,
-        growth_epochs=growth_epochs,
-        tuning_epochs=tuning_epochs,
-        kl_growth=params.kl_growth,
-        kl_warm_up=params.kl_warm_up,
-        split_by=params.split_by,
-        least_share=params.least_share,
-        batch_size=params.batch_size,
-        learning_rate=params.learning_rate,
-    )
-
-
 def _fitted(
     rows: Array,
     order: Int,
@@ -322,9 +216,8 @@ def _fitted(
         params.max_depth,
         scaling.likelihood,
     )
-    effort = effort_of(params, len(rows))
     training = subprogress(run.progress, 0.01, 0.95)
-    grown = grow(scaled, architecture, effort, run.rng, training, run.checkpoint)
+    grown = grow(scaled, architecture, params, run.rng, training, run.checkpoint)
     run.progress(0.95, "assigning points")
     generator = torch.Generator(params.device).manual_seed(int(run.rng.integers(2**62)))
     metrics = mean_terms(grown.network, scaled, generator)
@@ -353,7 +246,7 @@ def _fitted(
         warnings=(
             *_leaf_warnings(n_leaves, grown, data, params),
             *_collapse_warnings(metrics, points),
-            *_loss_warnings(grown, effort),
+            *_loss_warnings(grown, params.passes(len(rows)).tuning),
         ),
     )
 
@@ -414,9 +307,9 @@ def _collapse_warnings(metrics: dict[str, float], points: Placed) -> tuple[str, 
     return tuple(warnings)
 
 
-def _loss_warnings(grown: GrownNetwork, effort: GrowthEffort) -> tuple[str, ...]:
-    """A warning if the loss was still falling in the last phase."""
-    n_late = effort.tuning_epochs // 5
+def _loss_warnings(grown: GrownNetwork, n_epochs: int) -> tuple[str, ...]:
+    """A warning if the loss was still falling in the last phase, of `n_epochs` passes."""
+    n_late = n_epochs // 5
     losses = [loss for _, loss in grown.losses]
     if not n_late:
         return ()
@@ -427,5 +320,5 @@ def _loss_warnings(grown: GrownNetwork, effort: GrowthEffort) -> tuple[str, ...]
         return ()
     return (
         f"The loss was still falling: {share:.0%} of its fall came in the last fifth of the last "
-        f"phase. Raise 'tuning_epochs' (now {effort.tuning_epochs}) or 'learning_rate'.",
+        f"phase. Raise 'tuning_epochs' (now {n_epochs}) or 'learning_rate'.",
     )

@@ -42,7 +42,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from models.arrays import Array, Float, Int, row_blocks
-from models.clusters.kmeans import squared_distances
+from models.clusters.kmeans import SMALLEST_VARIANCE, squared_distances
 from models.errors import UsageError
 from models.inputs.checks import refuse_clusters, require_points, require_squares, require_width
 from models.inputs.data import Data, require_finite
@@ -56,9 +56,6 @@ from models.tree.build import from_parents, levels_below
 from models.tree.parents import places
 from models.tree.tree import Tree
 from models.tree.walk import contract_unary, paths
-
-SMALLEST_VARIANCE = 1e-12
-"""Smallest shared variance, relative to that of the centres: for points that lie on centres."""
 
 
 def nearest_centre(points: Array, centres: Float) -> tuple[Int, float]:

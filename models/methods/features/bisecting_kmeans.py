@@ -6,7 +6,7 @@ k clusters.
 
 Source: Steinbach, Karypis and Kumar, "A Comparison of Document Clustering Techniques" (2000);
 scikit-learn's BisectingKMeans, which does not expose its tree. k-means at each node is compiled
-here (`growing.loops`), from greedy k-means++ seeds as in scikit-learn; a seed fixes all bits.
+here (`clusters.loops`), from greedy k-means++ seeds as in scikit-learn; a seed fixes all bits.
 
 Cost: O(N D) time for each iteration of k-means at the root, less below. Memory: one copy of a
 node's features, two where they are no floats.

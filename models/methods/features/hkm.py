@@ -6,7 +6,7 @@ its centre ('scattered', HKM-D); `growing.frontier` has the rules. The tree has 
 leaves; with as many as there are points it goes down to single points.
 
 Source: Zhou et al., "Hierarchical Maximum-Margin Clustering" (2015), section 5, baselines HKM and
-HKM-D. k-means is compiled here (`growing.loops`), from greedy k-means++ seeds as in scikit-learn;
+HKM-D. k-means is compiled here (`clusters.loops`), from greedy k-means++ seeds as in scikit-learn;
 a seed fixes all bits. Deviation: 'max_leaves' is never exceeded, whereas the paper stops once it
 is.
 

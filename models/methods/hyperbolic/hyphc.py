@@ -28,112 +28,21 @@ bench costs`).
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
-from pydantic import Field
 
 from models.arrays import Array
 from models.errors import UsageError
 from models.inputs.checks import require_points, require_squares, require_symmetric
 from models.inputs.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.methods.hyperbolic.leaves.effort import LeafEffort, steps_of_round, triples_of_step
-from models.parameters import Device, Params, Seed
+from models.methods.hyperbolic.leaves.parameters import LeafParams
+from models.parameters import Seed
 from models.running.device import computing, require
 from models.tree.tree import Tree
 
 
-class HypHCParams(Params):
-    affinity: Literal["cosine", "rbf"] = Field(
-        "cosine",
-        description=(
-            "Similarity of rows of features: 'cosine' is (1 + cos) / 2, 'rbf' exp(-gamma d^2). "
-            "Applies to the input 'features' only."
-        ),
-    )
-    gamma: float | None = Field(
-        None,
-        gt=0,
-        le=1e12,
-        description=(
-            "Gamma of 'rbf'; default: 1 / (2 s^2), with s^2 the mean of d^2 over all pairs."
-        ),
-    )
-    dimension: int = Field(
-        2,
-        ge=2,
-        le=64,
-        description=(
-            "Dimensions of the ball; with 2, decoding is fastest and the ball can be drawn."
-        ),
-    )
-    n_init: int = Field(
-        8,
-        ge=1,
-        le=1000,
-        description="Number of runs from random leaves; the best tree is the result.",
-    )
-    max_iter: int = Field(
-        1500, ge=0, le=10_000_000, description="Largest number of steps of a run."
-    )
-    patience: int = Field(
-        75,
-        ge=1,
-        le=1_000_000,
-        description=(
-            "A run ends after this number of rounds without a better tree. A round is 10 steps, "
-            "for more than 500 points one step for each 50 of them, and at most 'max_iter' / 20."
-        ),
-    )
-    batch_size: int | None = Field(
-        None,
-        ge=1,
-        le=1_000_000,
-        description=(
-            "Number of triples in a step; default: four for each point, between 1,024 and 65,536."
-        ),
-    )
-    learning_rate: float = Field(
-        0.2, gt=0, le=1e3, description="Length of a step, in the distance of the ball."
-    )
-    temperature: float = Field(
-        0.05,
-        ge=1e-4,
-        le=1e3,
-        description="Divisor of depths in the choice of the two of three leaves that merge first.",
-    )
-    final_temperature: float = Field(
-        0.05,
-        ge=1e-4,
-        le=1e3,
-        description="Temperature at the end; it changes by the same factor in each step.",
-    )
-    max_norm: float = Field(
-        0.999,
-        ge=0.1,
-        le=0.999999,
-        description="Norm of the leaves at the end; higher for more points.",
-    )
-    device: Device = "cpu"
+class HypHCParams(LeafParams):
     seed: Seed = 0
-
-
-def effort_of(params: HypHCParams, n_points: int) -> LeafEffort:
-    """The values that control how the leaves of this many points move."""
-    return LeafEffort(
-        dimension=params.dimension,
-        n_init=params.n_init,
-        max_iter=params.max_iter,
-        round_size=steps_of_round(params.max_iter, n_points),
-        patience=params.patience,
-        batch_size=triples_of_step(params.batch_size, n_points),
-        learning_rate=params.learning_rate,
-        temperature=params.temperature,
-        final_temperature=params.final_temperature,
-        max_norm=params.max_norm,
-        device=params.device,
-    )
 
 
 class HypHC(Method[HypHCParams]):
@@ -174,7 +83,7 @@ class HypHC(Method[HypHCParams]):
         n_points, n_columns = shapes[role]
         width = 8 if role == "similarity" else 8 + n_columns
         held = 0 if role == "similarity" else 20 * n_points * n_columns
-        batch = triples_of_step(params.batch_size, n_points)
+        batch = params.triples_of_step(n_points)
         steps = 0 if params.device == "cuda" else 40 * batch * width
         return held + steps + n_points * (100 * params.dimension + 400)
 
@@ -230,9 +139,8 @@ class HypHC(Method[HypHCParams]):
             else:
                 matrix = np.asarray(data.dense("similarity"))
                 similarity = MatrixSimilarity(matrix, params.device)
-            n_points = len(similarity.order)
-            names = data.leaf_names(n_points, "point")
-            return fit(similarity, names, effort_of(params, n_points), run)
+            names = data.leaf_names(len(similarity.order), "point")
+            return fit(similarity, names, params, run)
 
     def ball(self, model: Model, data: Data) -> Array:
         """Where the leaves ended."""

@@ -29,6 +29,7 @@ from models.arrays import Float, Int, Matrix
 from models.clusters.choosing import Choice, Count, check_count
 from models.clusters.kmeans import KMeansEffort, nearest, spherical, total_inertia
 from models.clusters.placing import bytes_of_logits, empty_cluster_warnings, placed
+from models.clusters.seeding import seed_rows
 from models.inputs.checks import (
     Points,
     as_floats,
@@ -204,15 +205,12 @@ class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
 
 def _seeds(drawn: Matrix, params: MiniBatchKMeansParams, rng: np.random.Generator) -> Float:
     """The seeding of the sample with the least inertia, of `n_init`."""
-    from sklearn.cluster import kmeans_plusplus
     from threadpoolctl import threadpool_limits
 
     best, least = None, np.inf
     with threadpool_limits(1):
         for _ in range(params.n_init):
-            seed = int(rng.integers(2**31))
-            _, rows = kmeans_plusplus(drawn, params.n_clusters, random_state=seed)
-            seeds = drawn[rows]
+            seeds = drawn[seed_rows(drawn, params.n_clusters, rng)]
             dense = seeds.toarray() if isinstance(seeds, sp.csr_array) else seeds
             centers: Float = dense.astype(np.float64)
             inertia = total_inertia(drawn, centers)

@@ -36,86 +36,14 @@ bounded (`python -m bench costs`).
 
 from __future__ import annotations
 
-from typing import Literal
-
-from pydantic import Field
-
 from models.inputs.data import Data
 from models.method import Fitted, Method, Model, Paper, Predictions, Run, Shapes
-from models.methods.tasks.regression.effort import GHHCMTLEffort, JointEffort
-from models.methods.tasks.regression.inputs import INPUTS, TaskParams, bytes_of_table
+from models.methods.tasks.regression.inputs import INPUTS, bytes_of_table
+from models.methods.tasks.regression.parameters import GHHCMTLParams
 from models.methods.tasks.regression.result import place
 from models.methods.tasks.regression.table import check
 from models.running.device import computing
 from models.tree.tree import Tree
-
-
-class GHHCMTLParams(TaskParams):
-    problem: Literal["regression", "classification"] = Field(
-        "regression", description="Whether targets are numbers or classes."
-    )
-    sharing: float | None = Field(
-        None,
-        ge=1e-3,
-        le=1e6,
-        description=(
-            "Weight of the tree's losses against the rows' negative log-likelihood per task: the "
-            "larger, the more alike are tasks under one node. None: 10, 30 or 100, chosen with the "
-            "number of steps up to 'max_iter' by the loss on folds of rows."
-        ),
-    )
-    n_folds: int = Field(3, ge=2, le=20, description="Number of folds of rows to choose by.")
-    n_internal: int | None = Field(
-        None,
-        ge=3,
-        le=200_000,
-        description=(
-            "Number of nodes that are moved. The tree leaves out those that no task needs. None: "
-            "one more than half the number of tasks, at most 500."
-        ),
-    )
-    n_init: int = Field(
-        8,
-        ge=0,
-        le=1000,
-        description="Number of new draws of nodes for the tree, after the tasks have stopped.",
-    )
-    max_iter: int = Field(200, ge=0, le=1_000_000, description="Largest number of steps.")
-    batch_size: int = Field(100, ge=1, le=100_000, description="Number of triples in a step.")
-    learning_rate: float = Field(0.01, gt=0, le=1e6, description="Step length.")
-    n_neighbors: int = Field(
-        3, ge=1, le=1000, description="Nearest tasks that a task forms triples with."
-    )
-    point_norm: float = Field(
-        0.7, ge=0.01, le=0.99, description="Norm at the start of the point of the farthest task."
-    )
-    max_norm: float = Field(
-        0.95,
-        ge=0.01,
-        le=0.99999,
-        description="Largest norm of a point; a point beyond it is brought back to it.",
-    )
-
-
-def effort_of(params: GHHCMTLParams) -> GHHCMTLEffort:
-    """The requested fit as plain values."""
-    joint = JointEffort(
-        n_internal=params.n_internal,
-        n_init=params.n_init,
-        point_norm=params.point_norm,
-        max_norm=params.max_norm,
-        max_iter=params.max_iter,
-        batch_size=params.batch_size,
-        learning_rate=params.learning_rate,
-        n_neighbors=params.n_neighbors,
-    )
-    return GHHCMTLEffort(
-        problem=params.problem,
-        held_out=params.held_out,
-        n_folds=params.n_folds,
-        sharing=params.sharing,
-        joint=joint,
-    )
 
 
 class GHHCMTL(Method[GHHCMTLParams]):
@@ -151,7 +79,7 @@ class GHHCMTL(Method[GHHCMTLParams]):
         from models.methods.tasks.regression.fit import fit
 
         with threadpool_limits(run.threads), computing(run.threads):
-            return fit(data, effort_of(params), run)
+            return fit(data, params, run)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """The leaf of each row's task, and the prediction of its regressor."""

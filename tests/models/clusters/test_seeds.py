@@ -1,4 +1,4 @@
-"""The seeds of k-means from sparse points beside those from dense ones."""
+"""The seeds of k-means: from sparse points beside dense ones, and by cosine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from models.clusters.kmeans import seeds
+from models.clusters.seeding import seed_rows, seeds
+from models.numerics import sphere
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
@@ -25,3 +26,15 @@ def test_seeds_are_distinct_where_points_coincide() -> None:
     for seed in range(20):
         found = seeds(points, 5, np.random.default_rng(seed))
         assert len(np.unique(found, axis=0)) == 5
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_seeds_come_from_different_clusters(sparse: bool) -> None:
+    rng = np.random.default_rng(4)
+    means = np.eye(6)
+    which = np.repeat(np.arange(6), 30)
+    rows = sphere.draw_vmf(means[which], 500.0, rng)
+    features = sp.csr_array(rows) if sparse else rows
+    for seed in range(5):
+        seeds = seed_rows(features, 6, np.random.default_rng(seed))
+        assert sorted(which[seeds].tolist()) == [0, 1, 2, 3, 4, 5]

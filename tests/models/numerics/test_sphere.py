@@ -1,10 +1,9 @@
-"""Draws from von Mises-Fisher distributions: moments and whole distributions, seeds by cosine."""
+"""Draws from von Mises-Fisher distributions: moments and whole distributions."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy import integrate, stats
 
 from models.numerics import bessel, sphere
@@ -74,15 +73,3 @@ def test_uniform_directions_have_no_mean() -> None:
     directions = sphere.uniform(N, 4, np.random.default_rng(2))
     assert np.linalg.norm(directions.mean(axis=0)) < 4 / np.sqrt(N)
     assert (directions.T @ directions / N) == pytest.approx(np.eye(4) / 4, abs=0.02)
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-def test_seeds_come_from_different_clusters(sparse: bool) -> None:
-    rng = np.random.default_rng(4)
-    means = np.eye(6)
-    which = np.repeat(np.arange(6), 30)
-    rows = sphere.draw_vmf(means[which], 500.0, rng)
-    features = sp.csr_array(rows) if sparse else rows
-    for seed in range(5):
-        seeds = sphere.seed_rows(features, 6, np.random.default_rng(seed))
-        assert sorted(which[seeds].tolist()) == [0, 1, 2, 3, 4, 5]

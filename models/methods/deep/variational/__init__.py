@@ -8,7 +8,7 @@ Start with `growth`, the phases in which a tree is trained and grown.
 - `densities`: closed forms for Gaussians, decisions, and data.
 - `bound`: the evidence lower bound over all paths.
 - `phases`: the training of all networks, or of those that a split adds.
-- `growth`: a tree grown leaf by leaf, with checkpoints.
+- `growth`: a tree grown leaf by leaf, with checkpoints; `parameters`.
 - `scaling`: rows as the networks take them.
 - `placing`: the networks as arrays, and rows placed by them.
 - `drawing`: images of nodes.

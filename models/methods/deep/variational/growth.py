@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from models.methods.deep.variational.network import (
     decoded,
     units,
 )
+from models.methods.deep.variational.parameters import VariationalParams
 from models.methods.deep.variational.phases import (
     Phase,
     Schedule,
@@ -50,8 +51,6 @@ if TYPE_CHECKING:
 
 Curve = list[tuple[int, float]]
 
-SplitBy = Literal["points", "reconstruction"]
-
 FEWEST = 4
 """Points of a leaf that may be split."""
 
@@ -66,38 +65,6 @@ _STREAMS = 1 << 20
 
 _REPORTED = 10
 """Steps between two progress reports."""
-
-
-@dataclass(frozen=True, slots=True)
-class GrowthEffort:
-    """The effort of growing a tree. The fields are parameters of `treevae`."""
-
-    n_clusters: int
-    n_init: int
-    epochs: int
-    growth_epochs: int
-    tuning_epochs: int
-    kl_growth: float
-    kl_warm_up: float
-    split_by: SplitBy
-    least_share: float
-    batch_size: int
-    learning_rate: float
-
-    def schedule(self, kind: int) -> Schedule:
-        """The passes of a phase of this kind."""
-        n_epochs = (self.epochs, self.growth_epochs, self.tuning_epochs)[kind]
-        start, end = (0.0, self.kl_growth) if kind != _TUNE else (self.kl_growth, 1.0)
-        return Schedule(n_epochs, start, end, int(self.kl_warm_up * n_epochs))
-
-    def start_epochs(self, kind: int) -> int:
-        """The passes of each start of a phase of this kind; 0 where it has only one."""
-        several = kind == _SPLIT and self.n_init > 1
-        return math.ceil(self.schedule(kind).n_epochs / PART_OF_START) if several else 0
-
-    def work(self, kind: int) -> int:
-        """The passes of a phase of this kind, including starts that are given up."""
-        return self.schedule(kind).n_epochs + (self.n_init - 1) * self.start_epochs(kind)
 
 
 _STUMP, _SPLIT, _TUNE, _END = range(4)
@@ -124,7 +91,7 @@ class GrownNetwork:
 def grow(
     rows: Tensor,
     architecture: Architecture,
-    effort: GrowthEffort,
+    params: VariationalParams,
     rng: np.random.Generator,
     progress: Progress,
     checkpoint: Checkpoint,
@@ -135,7 +102,7 @@ def grow(
 
     Raises UsageError where training diverges.
     """
-    growing = _Growing(rows, architecture, effort, int(rng.integers(2**63)), progress)
+    growing = _Growing(rows, architecture, params, int(rng.integers(2**63)), progress)
     state = checkpoint.load()
     growing.start() if state is None else growing.resume(state)
     while growing.kind != _END:
@@ -151,11 +118,12 @@ class _Growing:
         self,
         rows: Tensor,
         architecture: Architecture,
-        effort: GrowthEffort,
+        params: VariationalParams,
         seed: int,
         progress: Progress,
     ) -> None:
-        self._rows, self._architecture, self._effort = rows, architecture, effort
+        self._rows, self._architecture, self._params = rows, architecture, params
+        self._passes = params.passes(len(rows))
         self._seed, self._progress = seed, progress
         self._fraction = 0.0
         self.kind, self._top = _STUMP, NONE
@@ -169,14 +137,14 @@ class _Growing:
 
     def train(self, checkpoint: Checkpoint) -> None:
         """The passes of the current phase that are left, a checkpoint after each."""
-        effort, grown = self._effort, self._grown
+        grown = self._grown
         top = self._top if self.kind == _SPLIT else None
-        schedule = effort.schedule(self.kind)
+        schedule = self._schedule(self.kind)
         optimizer, self._optimizer = self._optimizer, None
         if self._epoch >= schedule.n_epochs:
             return
         curve = grown.losses if top is None else grown.split_losses
-        if top is not None and self._epoch == 0 and effort.start_epochs(self.kind):
+        if top is not None and self._epoch == 0 and self._start_epochs(self.kind):
             phase = self._best_start(top, schedule, curve)
             checkpoint.save(self._state(phase))
         else:
@@ -190,11 +158,11 @@ class _Growing:
 
     def _best_start(self, top: int, schedule: Schedule, curve: Curve) -> Phase:
         """A split after its first passes, from the random weights that leave least in doubt."""
-        grown, effort = self._grown, self._effort
-        n_epochs = effort.start_epochs(self.kind)
+        grown = self._grown
+        n_epochs = self._start_epochs(self.kind)
         least_doubt, kept, first = math.inf, None, grown.network
         losses: list[float] = []
-        for start in range(effort.n_init):
+        for start in range(self._params.n_init):
             streams = start * _STREAMS
             network = first.with_new_split(top, self._generator(streams)) if start else first
             phase = self._phase(network, top, schedule)
@@ -214,9 +182,32 @@ class _Growing:
         assert kept is not None
         return kept
 
+    def _schedule(self, kind: int) -> Schedule:
+        """The passes of a phase of this kind."""
+        params, n_epochs = self._params, self._passes[kind]
+        start, end = (0.0, params.kl_growth) if kind != _TUNE else (params.kl_growth, 1.0)
+        return Schedule(n_epochs, start, end, int(params.kl_warm_up * n_epochs))
+
+    def _start_epochs(self, kind: int) -> int:
+        """The passes of each start of a phase of this kind; 0 where it has only one."""
+        several = kind == _SPLIT and self._params.n_init > 1
+        return math.ceil(self._passes[kind] / PART_OF_START) if several else 0
+
+    def _work(self, kind: int) -> int:
+        """The passes of a phase of this kind, those of starts that are given up included."""
+        return self._passes[kind] + (self._params.n_init - 1) * self._start_epochs(kind)
+
+    def _shares(self) -> Float:
+        """About the share of the work of each phase: the first, each split, the last."""
+        n_clusters = self._params.n_clusters
+        each_split = self._work(_SPLIT) * np.ones(n_clusters - 2)
+        last = (1.0 + n_clusters) * self._work(_TUNE)
+        work = np.array([3.0 * self._work(_STUMP), *each_split, last])
+        return np.asarray(work / max(work.sum(), 1.0))
+
     def _phase(self, network: TreeNetwork, top: int | None, schedule: Schedule) -> Phase:
-        effort = self._effort
-        return Phase(network, self._rows, top, schedule, effort.batch_size, effort.learning_rate)
+        params = self._params
+        return Phase(network, self._rows, top, schedule, params.batch_size, params.learning_rate)
 
     def _record(self, curve: Curve, loss: float) -> None:
         """One more pass of the current phase."""
@@ -226,7 +217,7 @@ class _Growing:
 
     def _fewest_points(self) -> float:
         """The points that a leaf needs for its split to be kept."""
-        return max(1.0, self._effort.least_share * len(self._rows) / self._effort.n_clusters)
+        return max(1.0, self._params.least_share * len(self._rows) / self._params.n_clusters)
 
     def next_phase(self) -> None:
         """Judge the phase that has ended, and choose the next."""
@@ -278,13 +269,13 @@ class _Growing:
 
     def _leaf_to_split(self) -> int | None:
         """The leaf that is split next; None where none can be or enough leaves are there."""
-        network, effort = self._grown.network, self._effort
+        network, params = self._grown.network, self._params
         leaves, depth = network.topology.leaves(), network.topology.depth()
-        if len(leaves) >= effort.n_clusters:
+        if len(leaves) >= params.n_clusters:
             return None
         sizes = leaf_sizes(network, self._rows)
         worth = sizes.astype(np.float64)
-        if effort.split_by == "reconstruction":
+        if params.split_by == "reconstruction":
             worth = reconstruction_losses(network, self._rows)
         for place in np.argsort(-worth, kind="stable"):
             leaf = leaves[int(place)]
@@ -307,14 +298,14 @@ class _Growing:
 
         n_done : the passes of starts before this one; None after the starts.
         """
-        effort, n_leaves = self._effort, len(self._grown.network.topology.leaves())
-        n_epochs = effort.work(self.kind)
+        n_leaves = len(self._grown.network.topology.leaves())
+        n_epochs = self._work(self.kind)
         stage = ("training the root", "splitting a leaf", "training all")[self.kind]
         if n_done is None:
-            n_done = self._epoch + n_epochs - effort.schedule(self.kind).n_epochs
+            n_done = self._epoch + n_epochs - self._passes[self.kind]
         else:
             stage += ", several starts"
-        parts = np.cumsum([0.0, *_shares(effort)])
+        parts = np.cumsum([0.0, *self._shares()])
         place = {_STUMP: 0, _SPLIT: max(0, n_leaves - 2), _TUNE: len(parts) - 2}[self.kind]
         leaves = n_leaves - (self.kind == _SPLIT)
         loss = f", loss {curve[-1][1]:.5g}" if curve else ""
@@ -378,15 +369,6 @@ class _Growing:
             for name, array in state.items()
             if name.startswith(f"{kind}/")
         }
-
-
-def _shares(effort: GrowthEffort) -> Float:
-    """About the share of the work of each phase: the first, each split, the last."""
-    n_splits = effort.n_clusters - 2
-    each_split = effort.work(_SPLIT) * np.ones(n_splits)
-    last = (1.0 + effort.n_clusters) * effort.work(_TUNE)
-    work = np.array([3.0 * effort.work(_STUMP), *each_split, last])
-    return np.asarray(work / max(work.sum(), 1.0))
 
 
 def _forget_idle_routers(network: TreeNetwork) -> None:

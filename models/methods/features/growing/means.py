@@ -4,7 +4,7 @@ At each split a point goes to the nearest centre. The probability of that step i
 mixture of Gaussians around the split's centres, with equal weights and one spherical variance, the
 mean squared distance to the centres divided by D; the probability of a path is the product.
 
-k-means is `growing.loops`: the best of some runs by the sum of squared distances. New points are
+k-means is `clusters.loops`: the best of some runs by the sum of squared distances. New points are
 assigned by the same loop as the fitted ones, so these go where they were.
 
 A node of more than `lloyd.WHOLE` values is split by the best run on a sample of its points, whose
@@ -19,7 +19,8 @@ import numpy as np
 
 from models.arrays import Array, Float, Int, row_blocks
 from models.clusters import lloyd
-from models.clusters.kmeans import KMeansEffort, seeds
+from models.clusters.kmeans import SMALLEST_VARIANCE, KMeansEffort
+from models.clusters.seeding import seeds
 from models.inputs.checks import for_loops, require_width
 from models.inputs.data import Data
 from models.inputs.rows import ChosenRows, Rows
@@ -29,9 +30,6 @@ from models.numerics.softmax import log_softmax
 from models.running.progress import Progress, held_progress, subprogress
 from models.tree.tree import Tree
 from models.tree.walk import paths
-
-SMALLEST_VARIANCE = 1e-12
-"""Smallest variance of a split, relative to that of its centres: for points that lie on them."""
 
 NO_SQUARES = np.empty((0, 0))
 
@@ -99,7 +97,7 @@ class _Means:
 
     def _best(self, points: Array) -> _End:
         """The run with the least inertia of `n_init`."""
-        from models.methods.features.growing import loops
+        from models.clusters import loops
 
         n_init, k = self._effort.n_init, self._branching
         until = self._effort.max_iter, self._effort.tol, loops.variance(points)
@@ -141,7 +139,7 @@ class _End:
 
 def _places(points: Array, most: int) -> tuple[int, Int, Int]:
     """As `loops.places`: the number, and for each point and for each place."""
-    from models.methods.features.growing import loops
+    from models.clusters import loops
 
     cluster, first = np.empty(len(points), np.int64), np.empty(most, np.int64)
     n_places = loops.places(points, most, cluster, first)
@@ -155,7 +153,7 @@ def _assigned(
 
     squares : (N, K), filled in, or empty.
     """
-    from models.methods.features.growing import loops
+    from models.clusters import loops
 
     cluster, size = np.zeros(points.shape[0], np.int64), np.zeros(len(centre), np.int64)
     distance, inertia = np.zeros(len(centre)), np.zeros(len(centre))

@@ -29,6 +29,8 @@ from __future__ import annotations
 import numpy as np
 
 from models.arrays import Float, Int, Single, row_blocks
+from models.clusters.kmeans import KMeansEffort, scikit_run
+from models.clusters.seeding import seed_rows
 from models.methods.hyperbolic.ball.effort import SeedingEffort
 from models.numerics.agglomeration import merged
 from models.numerics.distances import pairwise
@@ -37,8 +39,8 @@ from models.running.progress import Progress
 CHAIN = 200
 """Steps of a chain of 'afk-mc2'."""
 
-MOST_MOVES = 20
-"""Iterations of k-means."""
+MOVES = KMeansEffort(n_init=1, max_iter=20)
+"""Of k-means."""
 
 _MOST_PER_SEED = 32
 """Points of the sample that seeds are drawn from, for each node; at least `_LEAST_SAMPLE`."""
@@ -86,7 +88,7 @@ def start_nodes(
         number = _draw_far_apart(candidates, n_drawn, rng)
     seeds = candidates[number]
     if effort.draw == "k-means":
-        seeds = _kmeans_centres(candidates, seeds)
+        seeds = scikit_run(candidates, len(seeds), seeds, MOVES).centers
     progress(0.5, "joining seeds")
     merges = seed_merges(seeds[:n_joined])
     if effort.placement == "order":
@@ -166,28 +168,10 @@ def _within(nodes: Float, max_norm: float) -> Single:
 
 def _draw_far_apart(points: Float, n_drawn: int, rng: np.random.Generator) -> Int:
     """(n_drawn,) numbers of different points, drawn by k-means++."""
-    from sklearn.cluster import kmeans_plusplus
-
-    seed = int(rng.integers(2**31))
-    _, number = kmeans_plusplus(points, n_drawn, random_state=seed)
-    chosen = np.unique(number)
+    chosen = np.unique(seed_rows(points, n_drawn, rng))
     # It may draw a point twice if rounding makes several points coincide.
     others = np.setdiff1d(np.arange(len(points)), chosen)
     return np.concatenate([chosen, rng.permutation(others)[: n_drawn - len(chosen)]])
-
-
-def _kmeans_centres(points: Float, seeds: Float) -> Float:
-    """(S, D) centres that Lloyd's iterations reach from the seeds."""
-    import warnings
-
-    from sklearn import config_context
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
-
-    with config_context(assume_finite=True), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        kmeans = KMeans(len(seeds), init=seeds, n_init=1, max_iter=MOST_MOVES).fit(points)
-    return np.asarray(kmeans.cluster_centers_, dtype=np.float64)
 
 
 def _draw_by_chains(points: Float, n_drawn: int, rng: np.random.Generator) -> Int:

@@ -1,6 +1,6 @@
 """Leaves of a tree as points of the Poincaré ball. Start at `fit`.
 
-- `effort`: the plain values derived from the parameters.
+- `parameters`: the parameters, and the values that follow from them.
 - `similarity`: similarities of points, from features or a matrix.
 - `training`, `ancestors`: runs of steps on triples, and the relaxed cost that these lower.
 - `tree_cost`: the cost by which their trees are compared.

@@ -12,7 +12,7 @@ import numpy as np
 from models.arrays import Array
 from models.method import Fitted, Model, Run
 from models.methods.hyperbolic.leaves.decoding import decode
-from models.methods.hyperbolic.leaves.effort import LeafEffort
+from models.methods.hyperbolic.leaves.parameters import LeafParams
 from models.methods.hyperbolic.leaves.similarity import (
     FeatureSimilarity,
     MatrixSimilarity,
@@ -27,7 +27,7 @@ FEW_TIMES = 3_000
 """A warning is given below this many triples of a point in a run."""
 
 
-def fit(similarity: Similarity, names: list[str], effort: LeafEffort, run: Run) -> Fitted:
+def fit(similarity: Similarity, names: list[str], params: LeafParams, run: Run) -> Fitted:
     """The fit, once similarities are known. To be called within `models.running.device.computing`.
 
     names : names of the points, in the order of the input.
@@ -36,9 +36,9 @@ def fit(similarity: Similarity, names: list[str], effort: LeafEffort, run: Run) 
     n_points = len(similarity.order)
     run.progress(0.08, "preparing similarities")
     tree_cost = DasguptaCost(similarity, np.random.default_rng(pair_seed))
-    best = train(similarity, tree_cost, effort, seed, run)
+    best = train(similarity, tree_cost, params, seed, run)
     run.progress(0.96, "building the tree")
-    sphere = effort.sphere(best.step)
+    sphere = params.sphere(best.step)
     decoded = decode(best.directions, run.threads)
     merges = np.where(
         decoded.merges < n_points, similarity.order[decoded.merges % n_points], decoded.merges
@@ -57,11 +57,11 @@ def fit(similarity: Similarity, names: list[str], effort: LeafEffort, run: Run) 
         tree=tree,
         model=Model(
             arrays=_arrays(similarity, best, sphere.norm),
-            facts=_facts(similarity, effort.temperature),
+            facts=_facts(similarity, params.temperature),
         ),
         metrics=metrics,
         curves={name: curve for name, curve in curves.items() if curve},
-        warnings=(*decoded.warnings, *tree_cost.warnings, *_effort_warnings(effort, n_points)),
+        warnings=(*decoded.warnings, *tree_cost.warnings, *_effort_warnings(params, n_points)),
     )
 
 
@@ -86,8 +86,8 @@ def _facts(similarity: Similarity, temperature: float) -> dict[str, Any]:
     return {**facts_of(similarity), "scale": scale, "temperature": temperature}
 
 
-def _effort_warnings(effort: LeafEffort, n_points: int) -> tuple[str, ...]:
-    times = 3 * effort.max_iter * effort.batch_size / n_points
+def _effort_warnings(params: LeafParams, n_points: int) -> tuple[str, ...]:
+    times = 3 * params.max_iter * params.triples_of_step(n_points) / n_points
     if n_points < 3 or times >= FEW_TIMES:
         return ()
     return (

@@ -58,7 +58,7 @@ from models.arrays import Arrays, Float
 from models.method import Run
 from models.methods.hyperbolic.leaves.ancestors import Sphere
 from models.methods.hyperbolic.leaves.decoding import DecodedTree, decode
-from models.methods.hyperbolic.leaves.effort import LeafEffort
+from models.methods.hyperbolic.leaves.parameters import LeafParams
 from models.methods.hyperbolic.leaves.similarity import Similarity
 from models.methods.hyperbolic.leaves.tree_cost import DasguptaCost
 from models.running.progress import Progress, subprogress
@@ -147,46 +147,48 @@ class LeafRun:
     seed : the seed of the fit. number : the number of the run.
     """
 
-    def __init__(self, n_points: int, effort: LeafEffort, seed: int, number: int) -> None:
+    def __init__(self, n_points: int, params: LeafParams, seed: int, number: int) -> None:
         import torch
 
         rng = np.random.default_rng([seed, number])
-        start = rng.normal(size=(n_points, effort.dimension))
+        start = rng.normal(size=(n_points, params.dimension))
         start /= np.linalg.norm(start, axis=1, keepdims=True)
-        self._effort, self._seed, self.number = effort, seed, number
-        self.directions = torch.from_numpy(start).to(effort.device)
+        self._params, self._seed, self.number = params, seed, number
+        self.round_size = params.steps_of_round(n_points)
+        self._batch_size = params.triples_of_step(n_points)
+        self.directions = torch.from_numpy(start).to(params.device)
         self._mean = torch.zeros_like(self.directions)
         self._square = self.directions.new_zeros(n_points, 1)
         self.n_rounds = 0
 
     @property
     def n_steps(self) -> int:
-        return min(self.n_rounds * self._effort.round_size, self._effort.max_iter)
+        return min(self.n_rounds * self.round_size, self._params.max_iter)
 
     def round(self, similarity: Similarity, progress: Progress) -> float:
         """Take one round of steps; returns their mean objective."""
         import torch
 
-        effort, begin = self._effort, self.n_steps
-        end = min(begin + effort.round_size, effort.max_iter)
+        params, begin = self._params, self.n_steps
+        end = min(begin + self.round_size, params.max_iter)
         draws = np.random.default_rng([self._seed, self.number, self.n_rounds])
-        generator = torch.Generator(effort.device).manual_seed(int(draws.integers(2**63)))
+        generator = torch.Generator(params.device).manual_seed(int(draws.integers(2**63)))
         total = self.directions.new_zeros(())
         for step in range(begin, end):
-            progress(step / effort.max_iter, "moving leaves")
+            progress(step / params.max_iter, "moving leaves")
             triples = draw_triples(
-                len(self.directions), effort.batch_size, step * effort.batch_size, generator
+                len(self.directions), self._batch_size, step * self._batch_size, generator
             )
-            sphere = effort.sphere(step)
+            sphere = params.sphere(step)
             value, gradient = relaxed_cost(
                 self.directions,
                 triples,
                 similarity.of(triples),
                 sphere,
-                effort.temperature_at(step),
+                params.temperature_at(step),
             )
             total += value
-            turn = min(MOST_TURN, effort.learning_rate / math.sinh(sphere.radius))
+            turn = min(MOST_TURN, params.learning_rate / math.sinh(sphere.radius))
             self._step(gradient, step + 1, turn)
         self.n_rounds += 1
         return float(total) / (end - begin)
@@ -216,12 +218,12 @@ class LeafRun:
         }
 
     @classmethod
-    def restored(cls, saved: Arrays, effort: LeafEffort, seed: int) -> LeafRun:
+    def restored(cls, saved: Arrays, params: LeafParams, seed: int) -> LeafRun:
         """The run described by a checkpoint."""
         import torch
 
         number, n_rounds = (int(value) for value in saved["moving.at"])
-        leaf_run = cls(len(saved["moving.directions"]), effort, seed, number)
+        leaf_run = cls(len(saved["moving.directions"]), params, seed, number)
         tensors = {
             "directions": leaf_run.directions,
             "mean": leaf_run._mean,
@@ -234,30 +236,30 @@ class LeafRun:
 
 
 def train(
-    similarity: Similarity, tree_cost: DasguptaCost, effort: LeafEffort, seed: int, run: Run
+    similarity: Similarity, tree_cost: DasguptaCost, params: LeafParams, seed: int, run: Run
 ) -> BestLeaves:
     """The best leaves of all runs, in canonical order.
 
     To be called within `models.running.device.computing`.
     """
     n_points = len(similarity.order)
-    leaf_run = LeafRun(n_points, effort, seed, 0)
+    leaf_run = LeafRun(n_points, params, seed, 0)
     best = BestLeaves(leaf_run.directions.cpu().numpy().copy())
-    if n_points < 3 or not effort.max_iter:
+    if n_points < 3 or not params.max_iter:
         best.cost = tree_cost.of(tree_of(decode(best.directions, run.threads)))
         return best
     own = BestLeaves(best.directions)
     saved = run.checkpoint.load()
     if saved is not None:
-        leaf_run = LeafRun.restored(saved, effort, seed)
+        leaf_run = LeafRun.restored(saved, params, seed)
         best, own = _unpacked(saved, "kept."), _unpacked(saved, "own.")
-    while leaf_run.number < effort.n_init:
-        n_idle = 0 if not own.costs else (leaf_run.n_steps - own.step) // effort.round_size
-        if leaf_run.n_rounds == effort.n_rounds or (own.costs and n_idle >= effort.patience):
-            leaf_run = LeafRun(n_points, effort, seed, leaf_run.number + 1)
+    while leaf_run.number < params.n_init:
+        n_idle = 0 if not own.costs else (leaf_run.n_steps - own.step) // leaf_run.round_size
+        if leaf_run.n_steps == params.max_iter or (own.costs and n_idle >= params.patience):
+            leaf_run = LeafRun(n_points, params, seed, leaf_run.number + 1)
             own = BestLeaves(best.directions, run=leaf_run.number)
             continue
-        objective = leaf_run.round(similarity, _round_progress(run.progress, best, own, effort))
+        objective = leaf_run.round(similarity, _round_progress(run.progress, best, own, params))
         own.objectives.append((leaf_run.n_steps, objective))
         directions = leaf_run.directions.cpu().numpy()
         cost = tree_cost.of(tree_of(decode(directions, run.threads)))
@@ -280,12 +282,12 @@ def tree_of(decoded: DecodedTree) -> Tree:
 
 
 def _round_progress(
-    progress: Progress, best: BestLeaves, own: BestLeaves, effort: LeafEffort
+    progress: Progress, best: BestLeaves, own: BestLeaves, params: LeafParams
 ) -> Progress:
     """The progress of a round, from that of its run, with the best cost of all runs."""
     number = own.run
     within = subprogress(progress, 0.1, 0.95)
-    prefix = f"run {number + 1} of {effort.n_init}, " if effort.n_init > 1 else ""
+    prefix = f"run {number + 1} of {params.n_init}, " if params.n_init > 1 else ""
     measured = ""
     if own.costs:
         measured = (
@@ -294,11 +296,11 @@ def _round_progress(
         )
 
     def report(fraction: float, stage: str, message: str = "") -> None:
-        step = round(fraction * effort.max_iter)
+        step = round(fraction * params.max_iter)
         within(
-            (number + fraction) / effort.n_init,
+            (number + fraction) / params.n_init,
             stage,
-            f"{prefix}step {step:,} of {effort.max_iter:,}{measured}",
+            f"{prefix}step {step:,} of {params.max_iter:,}{measured}",
         )
 
     return report

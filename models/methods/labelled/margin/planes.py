@@ -35,6 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Array, Float, Int
+from models.methods.labelled.discovery.finding import distant
 from models.methods.labelled.metric.cone import on_cone
 from models.methods.labelled.supervision.known import KnownClusters
 from models.metrics.flat import ari, contingency
@@ -100,9 +101,11 @@ def k_means(points: Array, n_clusters: int, rng: np.random.Generator) -> Int:
     """(N,) clusters by Lloyd's iterations from k-means++ seeds; some may be empty.
 
     Rounds call this hundreds of times on few rows, where what scikit-learn does around a run would
-    take most of the time. O(N K r) a step.
+    take most of the time. The loops of `models.clusters` sum in another order, by which rows on a
+    grid, as near to one centre as to another, would go elsewhere. O(N K r) a step.
     """
-    centers = _seeds(points, n_clusters, rng)
+    seeds, _ = distant(points, points[:0], n_clusters, rng)
+    centers = points[seeds]
     rows = np.arange(points.shape[0])
     before = np.full(points.shape[0], -1)
     for _ in range(MOST_TURNS):
@@ -117,18 +120,6 @@ def k_means(points: Array, n_clusters: int, rng: np.random.Generator) -> Int:
         filled = size > 0.0
         centers[filled] = (indicator @ points)[filled] / size[filled, None]
     return before
-
-
-def _seeds(points: Array, n_clusters: int, rng: np.random.Generator) -> Array:
-    seeds = np.empty((n_clusters, points.shape[1]), dtype=points.dtype)
-    nearest = np.full(points.shape[0], np.inf)
-    chance = None
-    for place in range(n_clusters):
-        seeds[place] = points[rng.choice(points.shape[0], p=chance)]
-        np.minimum(nearest, ((points - seeds[place]) ** 2).sum(axis=1), out=nearest)
-        total = float(nearest.sum())
-        chance = nearest / total if total > 0.0 else None
-    return seeds
 
 
 PRECISE = 1e-15

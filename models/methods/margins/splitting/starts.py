@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from models.arrays import Float, Int
-from models.clusters.kmeans import KMeansEffort, squared_distances
+from models.clusters.kmeans import KMeansEffort, scikit_run, squared_distances
 from models.inputs.checks import count_distinct
 from models.methods.features.growing.spectral import Spectral
 from models.methods.margins.splitting.alternating import Problem, Weights
@@ -33,6 +33,9 @@ EXACT: frozenset[Start] = frozenset({"features", "gaps"})
 FOR_MEANS = 4096
 FOR_SPECTRA = 512
 """Largest samples for k-means and spectral clustering."""
+
+EFFORT = KMeansEffort(n_init=3, max_iter=100)
+"""Of k-means in both."""
 
 N_LEADING = 20
 """Number of principal components among which random directions are drawn."""
@@ -86,16 +89,12 @@ def sample(n_points: int, most: int, rng: np.random.Generator) -> Int:
 
 
 def _means(problem: Problem, rng: np.random.Generator) -> Float | None:
-    from sklearn.cluster import KMeans
-
     k, rows = problem.terms.n_clusters, _plain(problem)
     few = rows[sample(len(rows), FOR_MEANS, rng)]
     if count_distinct(few, k) < k:
         return None
-    # All runs in one call: with thousands of small nodes, calls dominate.
-    run = KMeans(n_clusters=k, n_init=3, max_iter=100, random_state=int(rng.integers(2**31)))
-    centres = run.fit(few).cluster_centers_
-    return squared_distances(rows, centres).T
+    run = scikit_run(few, k, "k-means++", EFFORT, int(rng.integers(2**31)))
+    return squared_distances(rows, run.centers).T
 
 
 def _spectra(problem: Problem, rng: np.random.Generator) -> Float | None:
@@ -103,7 +102,7 @@ def _spectra(problem: Problem, rng: np.random.Generator) -> Float | None:
 
     k = problem.terms.n_clusters
     few = sample(len(problem.points), FOR_SPECTRA, rng)
-    spectral = Spectral(k, 5, KMeansEffort(n_init=3, max_iter=100), rng, 1, silent)
+    spectral = Spectral(k, 5, EFFORT, rng, 1, silent)
     split = spectral.split(_plain(problem)[few])
     if split is None:
         return None

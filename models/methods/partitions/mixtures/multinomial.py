@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from models.arrays import Float, Int, Matrix
 from models.clusters.counts import totals
 from models.clusters.placing import normalize
+from models.clusters.seeding import seed_rows
 from models.inputs.checks import blocks
 from models.running.progress import Progress, subprogress
 
@@ -159,18 +160,12 @@ def seeds(
 
     Rows are compared by the Hellinger distance of their shares of terms. One copy of the features.
     """
-    from sklearn.cluster import kmeans_plusplus
-    from threadpoolctl import threadpool_limits
-
     roots = _roots(features)
     weight = counted * (totals(features) > 0)
     if not weight.any():
         weight = counted
     while True:
-        seed = int(rng.integers(2**31))
-        with threadpool_limits(1):
-            _, rows = kmeans_plusplus(roots, n_clusters, sample_weight=weight, random_state=seed)
-        chosen = roots[rows]
+        chosen = roots[seed_rows(roots, n_clusters, rng, weight)]
         centers = chosen.toarray() if isinstance(chosen, sp.csr_array) else chosen
         cluster = np.empty(features.shape[0], dtype=np.int64)
         for block, part in blocks(roots, n_clusters):

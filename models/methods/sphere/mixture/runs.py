@@ -15,10 +15,11 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from models.arrays import Arrays, Float, Int, Matrix
+from models.clusters.seeding import seed_rows
 from models.errors import Cancelled
 from models.method import Checkpoint
 from models.methods.sphere.mixture.passes import Passes, Sums
-from models.numerics.sphere import seed_rows, unit
+from models.numerics.sphere import unit
 from models.running.progress import Progress, silent, subprogress
 
 SEEDING_ROWS = 20_000

@@ -22,9 +22,10 @@ import scipy.sparse as sp
 from models.arrays import Array, Float, Int, Matrix
 from models.clusters.choosing import MOST_CLUSTERS
 from models.clusters.placing import by_size
+from models.clusters.seeding import seed_rows
 from models.errors import UsageError
 from models.inputs.data import Data
-from models.numerics.sphere import seed_rows, unit
+from models.numerics.sphere import unit
 from models.tree.build import levels_below
 from models.tree.parents import along, under
 from models.tree.tree import Tree

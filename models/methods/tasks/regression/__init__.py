@@ -4,7 +4,7 @@
 - `linear`: weights, scores and losses.
 - `single`: each task by itself.
 - `relationship`: weights with the covariance of tasks.
-- `points`, `joint`, `effort`: tasks as points of the ball, learned with the nodes of a tree.
+- `points`, `joint`, `parameters`: tasks as points of the ball, learned with the nodes of a tree.
 - `result`: model, metrics and predictions of all methods.
 - `fit`: a whole fit of `ghhc-mtl`, with the tree of its nodes.
 """

@@ -17,7 +17,6 @@ Cost: that of the extraction, and O(N + T).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,8 +29,8 @@ from models.methods.hyperbolic.ball.extraction import BallTree, extract, point_l
 from models.methods.hyperbolic.ball.scaling import BallScaling
 from models.methods.hyperbolic.ball.training import TrainedNodes
 from models.methods.tasks.regression import joint
-from models.methods.tasks.regression.effort import GHHCMTLEffort
 from models.methods.tasks.regression.linear import Standardization
+from models.methods.tasks.regression.parameters import GHHCMTLParams
 from models.methods.tasks.regression.result import result
 from models.methods.tasks.regression.table import Table, folds, held_out, table_of
 from models.numerics import poincare
@@ -86,41 +85,41 @@ SHARINGS = [10.0, 30.0, 100.0]
 """Values of `sharing` to choose from."""
 
 
-def fit(data: Data, effort: GHHCMTLEffort, run: Run) -> Fitted:
+def fit(data: Data, params: GHHCMTLParams, run: Run) -> Fitted:
     """The whole fit. To be called within `models.running.device.computing`."""
     run.progress(0.02, "ordering rows")
-    table = table_of(data, effort.problem)
-    out = held_out(table, effort.held_out, run.rng)
+    table = table_of(data, params.problem)
+    out = held_out(table, params.held_out, run.rng)
     fitted = table.part(~out)
     scaling = Standardization.of(fitted)
     columns, targets = scaling.columns(fitted), scaling.targets(fitted)
-    fold = folds(fitted, effort.n_folds, run.rng)
+    fold = folds(fitted, params.n_folds, run.rng)
     seed = int(run.rng.integers(2**63))
-    joint_effort = replace(effort.joint, seed=seed, threads=run.threads)
+    effort = joint.JointEffort(params, seed, run.threads)
     checkpoint = _FoldCheckpoint(run.checkpoint)
     warnings: tuple[str, ...] = ()
     curve: list[tuple[int, float]] = []
-    sharing, n_steps = effort.sharing or SHARINGS[1], joint_effort.max_iter
-    if effort.sharing is None and (fold >= 0).any():
+    sharing, n_steps = params.sharing or SHARINGS[1], params.max_iter
+    if params.sharing is None and (fold >= 0).any():
         if checkpoint.losses is None:
             progress = subprogress(run.progress, 0.05, 0.75)
             checkpoint.losses = joint.losses_on_folds(
-                columns, targets, fitted, fold, SHARINGS, joint_effort, progress
+                columns, targets, fitted, fold, SHARINGS, effort, progress
             )
         losses = checkpoint.losses
         best, n_rounds = (int(index) for index in np.unravel_index(losses.argmin(), losses.shape))
-        sharing, n_steps = SHARINGS[best], min(n_rounds * joint.ROUND, joint_effort.max_iter)
+        sharing, n_steps = SHARINGS[best], min(n_rounds * joint.ROUND, params.max_iter)
         curve = [(number * joint.ROUND, float(loss)) for number, loss in enumerate(losses[best])]
-    elif effort.sharing is None:
+    elif params.sharing is None:
         warnings = (
             "No task has two rows, so the rows do not determine how much tasks share; 'sharing' is "
             f"{sharing:g}.",
         )
     start = joint.start_regressors(
-        columns, targets, fitted, fold, joint_effort, subprogress(run.progress, 0.75, 0.8)
+        columns, targets, fitted, fold, params.point_norm, subprogress(run.progress, 0.75, 0.8)
     )
     progress = subprogress(run.progress, 0.8, 0.9)
-    learned = joint.learn(start, sharing, n_steps, joint_effort, checkpoint, progress)
+    learned = joint.learn(start, sharing, n_steps, effort, checkpoint, progress)
     weights = start.chart.weights(learned.points[-1])
     metrics = {"sharing": sharing, "n_steps": float(n_steps)}
     if learned.trained is None:
@@ -130,10 +129,10 @@ def fit(data: Data, effort: GHHCMTLEffort, run: Run) -> Fitted:
         )
     else:
         progress = subprogress(run.progress, 0.9, 0.99)
-        settled = joint.settle_nodes(learned, learned.trained.nodes, start, joint_effort, progress)
+        settled = joint.settle_nodes(learned, learned.trained.nodes, start, effort, progress)
         tree = over_tasks(learned.points[-1], settled.nodes, table)
         metrics["cost"] = settled.best_cost
-        no_steps_chosen = n_steps < min(1, joint_effort.max_iter)
+        no_steps_chosen = n_steps < min(1, params.max_iter)
         warnings += _training_warnings(learned.trained, no_steps_chosen)
     return result(
         tree,
@@ -142,7 +141,7 @@ def fit(data: Data, effort: GHHCMTLEffort, run: Run) -> Fitted:
         table,
         fitted,
         table.part(out),
-        effort.problem,
+        params.problem,
         metrics,
         warnings,
         {"loss_on_folds": curve} if curve else {},

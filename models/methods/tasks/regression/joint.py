@@ -29,11 +29,10 @@ from models.methods.hyperbolic.ball.effort import BallEffort, BallObjective, See
 from models.methods.hyperbolic.ball.seeding import start_nodes
 from models.methods.hyperbolic.ball.training import TrainedNodes, train
 from models.methods.tasks.regression import linear, single
-from models.methods.tasks.regression.effort import JointEffort
 from models.methods.tasks.regression.linear import n_outputs
+from models.methods.tasks.regression.parameters import GHHCMTLParams
 from models.methods.tasks.regression.points import (
     Chart,
-    PointEffort,
     TaskPoints,
     TaskRows,
     TaskTreeCost,
@@ -52,6 +51,15 @@ MOST_DEFAULT_NODES = 500
 
 SHARED_PENALTY = 1.0
 """Penalty of the regressor of all rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class JointEffort:
+    """The parameters of a fit, its seed and its threads."""
+
+    params: GHHCMTLParams
+    seed: int
+    threads: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +87,12 @@ class JointFit:
 
 
 def start_regressors(
-    columns: Float, targets: Float, table: Table, fold: Int, effort: JointEffort, progress: Progress
+    columns: Float, targets: Float, table: Table, fold: Int, point_norm: float, progress: Progress
 ) -> JointStart:
     """The regressors to start from.
 
     columns : (N, Q). fold : (N,) fold of each row, for choosing the penalty if targets are classes.
+    point_norm : of the farthest point.
     """
     problem: Problem = "classification" if table.classes else "regression"
     outputs, n_rows = n_outputs(table.classes), len(targets)
@@ -102,7 +111,7 @@ def start_regressors(
         )
         variance = 1.0
     length = np.sqrt((own.weights**2).sum(axis=(1, 2))).max()
-    chart = Chart(shared, effort.point_norm / length if length > 0 else 1.0)
+    chart = Chart(shared, point_norm / length if length > 0 else 1.0)
     # Exactly fitted targets leave no variance.
     rows = TaskRows(columns, targets, table.task, table.n_tasks, problem, max(variance, 1e-6))
     return JointStart(shared + own.weights, chart, rows)
@@ -123,15 +132,15 @@ def learn(
     first, _ = distinct(points)
     if len(first) < 3:
         return JointFit([points], None)
-    nodes = _draw_nodes(points, first, effort, np.random.default_rng(start_seed))
+    nodes = _draw_nodes(points, first, effort.params, np.random.default_rng(start_seed))
     tasks = TaskPoints(
-        points, start.chart, start.rows, _point_effort(sharing, effort), point_seed, effort.threads
+        points, start.chart, start.rows, effort.params, sharing, point_seed, effort.threads
     )
     trained = train(
         tasks,
         nodes,
         TaskTreeCost(tasks),
-        _node_effort(n_steps, "last", effort),
+        _node_effort(n_steps, "last", effort.params),
         noise_seed,
         checkpoint,
         progress,
@@ -143,23 +152,15 @@ def settle_nodes(
     learned: JointFit, nodes: Tensor, start: JointStart, effort: JointEffort, progress: Progress
 ) -> TrainedNodes:
     """The nodes of the best tree over the last points, from `nodes` or from new draws."""
-    rng = np.random.default_rng([effort.seed, 1])
+    params, rng = effort.params, np.random.default_rng([effort.seed, 1])
     point_seed, noise_seed = (int(value) for value in rng.integers(2**63, size=2))
     points = learned.points[-1]
-    tasks = TaskPoints(
-        points,
-        start.chart,
-        start.rows,
-        _point_effort(1.0, effort),
-        point_seed,
-        effort.threads,
-        fixed=True,
-    )
+    tasks = TaskPoints(points, start.chart, start.rows, params, None, point_seed, effort.threads)
     tree_cost, (first, _) = TaskTreeCost(tasks), distinct(points)
     best_nodes, least_cost = nodes, tree_cost.of(nodes)
-    for number in range(effort.n_init if len(first) > 2 else 0):
-        progress(0.3 * number / effort.n_init, "seeding nodes")
-        drawn = _draw_nodes(points, first, effort, rng)
+    for number in range(params.n_init if len(first) > 2 else 0):
+        progress(0.3 * number / params.n_init, "seeding nodes")
+        drawn = _draw_nodes(points, first, params, rng)
         cost = tree_cost.of(drawn)
         if cost < least_cost:
             best_nodes, least_cost = drawn, cost
@@ -167,7 +168,7 @@ def settle_nodes(
         tasks,
         best_nodes,
         tree_cost,
-        _node_effort(effort.max_iter, "best", effort),
+        _node_effort(params.max_iter, "best", params),
         noise_seed,
         Checkpoint(),
         subprogress(progress, 0.3, 1.0),
@@ -175,38 +176,32 @@ def settle_nodes(
 
 
 def _draw_nodes(
-    points: Single, first: Int, effort: JointEffort, rng: np.random.Generator
+    points: Single, first: Int, params: GHHCMTLParams, rng: np.random.Generator
 ) -> Tensor:
     """Nodes (M, O Q) of one draw. first : (U,) the first task of each place."""
     import torch
 
     default = min(max(3, len(points) // 2 + 1), MOST_DEFAULT_NODES)
-    n_nodes = min(effort.n_internal or default, 2 * len(first) - 1)
+    n_nodes = min(params.n_internal or default, 2 * len(first) - 1)
     seeding = SeedingEffort(
         n_nodes=n_nodes,
         n_init=1,
         draw="k-means",
         placement="midpoint",
-        point_norm=effort.point_norm,
-        max_norm=effort.max_norm,
+        point_norm=params.point_norm,
+        max_norm=params.max_norm,
     )
     return torch.from_numpy(start_nodes(points, first, n_nodes, seeding, rng, silent))
 
 
-def _point_effort(sharing: float, effort: JointEffort) -> PointEffort:
-    return PointEffort(
-        sharing, effort.learning_rate, effort.batch_size, effort.n_neighbors, effort.max_norm
-    )
-
-
-def _node_effort(n_steps: int, keep: Literal["best", "last"], effort: JointEffort) -> BallEffort:
+def _node_effort(n_steps: int, keep: Literal["best", "last"], params: GHHCMTLParams) -> BallEffort:
     return BallEffort(
         max_iter=n_steps,
         round_size=ROUND,
-        batch_size=effort.batch_size,
-        learning_rate=effort.learning_rate,
+        batch_size=params.batch_size,
+        learning_rate=params.learning_rate,
         optimizer="sgd",
-        max_norm=effort.max_norm,
+        max_norm=params.max_norm,
         structure_every=1,
         keep=keep,
         objective=BallObjective(temperature=0.1, mask="nearest"),
@@ -227,7 +222,7 @@ def losses_on_folds(
     If fewer than three tasks differ, nothing moves and all columns are equal.
     """
     problem: Problem = "classification" if table.classes else "regression"
-    n_rounds = -(-effort.max_iter // ROUND)
+    n_rounds = -(-effort.params.max_iter // ROUND)
     total, n_out = np.zeros((len(sharings), n_rounds + 1)), 0
     n_folds = int(fold.max()) + 1
     for number in range(n_folds):
@@ -241,13 +236,13 @@ def losses_on_folds(
             targets[~out],
             table.part(~out),
             fold[~out],
-            effort,
+            effort.params.point_norm,
             subprogress(within, 0.0, 0.1),
         )
         for row, sharing in enumerate(sharings):
             begin = 0.1 + 0.9 * row / len(sharings)
             part = subprogress(within, begin, begin + 0.9 / len(sharings), f"sharing {sharing:g}")
-            learned = learn(start, sharing, effort.max_iter, effort, Checkpoint(), part)
+            learned = learn(start, sharing, effort.params.max_iter, effort, Checkpoint(), part)
             for n_done in range(n_rounds + 1):
                 # A fit that diverged keeps its last points.
                 points = learned.points[min(n_done, len(learned.points) - 1)]

@@ -33,6 +33,7 @@ from models.methods.hyperbolic.ball import decoding
 from models.methods.hyperbolic.ball.descent import Descent, prefixed, unprefixed
 from models.methods.hyperbolic.ball.tree_cost import cost_of_choices
 from models.methods.hyperbolic.ball.triples import draw_triples
+from models.methods.tasks.regression.parameters import GHHCMTLParams
 from models.methods.tasks.regression.table import Problem
 from models.running.progress import Progress, silent
 
@@ -89,22 +90,11 @@ class Chart:
         return weights
 
 
-@dataclass(frozen=True, slots=True)
-class PointEffort:
-    """How points move, in the terms of `hyperbolic.ball.effort.BallEffort`."""
-
-    sharing: float
-    learning_rate: float
-    batch_size: int
-    n_neighbors: int
-    max_norm: float
-
-
 class TaskPoints:
     """The tasks as a `TripleSource` (`hyperbolic.ball.triples`).
 
     start : (T, O Q) points, T > 2. history : the points at the start and after each round.
-    fixed : whether the points stay, and only nodes move.
+    sharing : the weight of the tree; None: the points stay, and only nodes move.
     """
 
     def __init__(
@@ -112,19 +102,19 @@ class TaskPoints:
         start: Single,
         chart: Chart,
         rows: TaskRows,
-        effort: PointEffort,
+        params: GHHCMTLParams,
+        sharing: float | None,
         seed: int,
         threads: int,
-        *,
-        fixed: bool = False,
     ) -> None:
         import torch
 
         self._moving = torch.from_numpy(start.copy())
         self._at = self._moving.detach().requires_grad_()
-        self.learned: Sequence[Tensor] = () if fixed else (self._at,)
-        self._mover = Descent(self._moving, "adam", effort.learning_rate, effort.max_norm)
-        self._rows, self._effort, self._seed, self._threads = rows, effort, seed, threads
+        self.learned: Sequence[Tensor] = () if sharing is None else (self._at,)
+        self._mover = Descent(self._moving, "adam", params.learning_rate, params.max_norm)
+        self._rows, self._params, self._sharing = rows, params, sharing
+        self._seed, self._threads = seed, threads
         self._radius, self._shape = chart.radius, chart.shared.shape
         self._columns = torch.from_numpy(rows.columns.astype(np.float32))
         self._offset = torch.from_numpy((rows.columns @ chart.shared.T).astype(np.float32))
@@ -147,7 +137,7 @@ class TaskPoints:
         self._rng = np.random.default_rng([self._seed, number])
         points = self._moving.numpy()
         first, place = distinct(points)
-        k = min(self._effort.n_neighbors, len(first) - 1)
+        k = min(self._params.n_neighbors, len(first) - 1)
         if k < 1:
             # All tasks coincide: any other one is as near.
             self._near = np.roll(np.arange(len(points), dtype=np.int32), 1)[:, None]
@@ -158,7 +148,7 @@ class TaskPoints:
     def draw(self) -> Tensor:
         import torch
 
-        number = draw_triples(self._near, self._effort.batch_size, self._rng)
+        number = draw_triples(self._near, self._params.batch_size, self._rng)
         places = self._at if self.learned else self._moving
         return places[torch.from_numpy(number)]
 
@@ -166,7 +156,7 @@ class TaskPoints:
         import torch
         from torch.nn import functional as F
 
-        if not self.learned:
+        if self._sharing is None:
             return None
         columns, offset, task, targets = self._columns, self._offset, self._task, self._targets
         factor = 1.0
@@ -186,7 +176,7 @@ class TaskPoints:
             loss = F.softplus(sign * scores[:, 0]).sum()
         else:
             loss = F.cross_entropy(scores, targets, reduction="sum")
-        return loss * (factor / (self._rows.n_tasks * self._effort.sharing))
+        return loss * (factor / (self._rows.n_tasks * self._sharing))
 
     def learn(self, gradients: Sequence[Tensor]) -> None:
         self._mover.step(gradients[0])

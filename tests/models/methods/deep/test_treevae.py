@@ -14,7 +14,8 @@ from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.deep import treevae
-from models.methods.deep.treevae import TreeVAEParams, effort_of
+from models.methods.deep.treevae import TreeVAEParams
+from models.methods.deep.variational import parameters
 
 pytestmark = pytest.mark.needs("torch")
 
@@ -199,11 +200,11 @@ def test_gaussian_rows_of_any_place_and_scale_are_taken() -> None:
 
 
 def test_passes_by_default_give_a_number_of_steps() -> None:
-    few, many, most = (effort_of(TreeVAEParams(), n) for n in (100, 5_620, 1_000_000))
-    assert (few.epochs, few.growth_epochs, few.tuning_epochs) == (60, 60, 60)
-    assert many.epochs * (5_620 // 128) >= treevae.STEPS > (many.epochs - 1) * (5_620 // 128)
-    assert most.tuning_epochs == 10
-    assert effort_of(TreeVAEParams(growth_epochs=3), 100).growth_epochs == 3
+    few, many, most = (TreeVAEParams().passes(n) for n in (100, 5_620, 1_000_000))
+    assert few == (60, 60, 60)
+    assert many.root * (5_620 // 128) >= parameters.STEPS > (many.root - 1) * (5_620 // 128)
+    assert most.tuning == 10
+    assert TreeVAEParams(growth_epochs=3).passes(100).split == 3
 
 
 def test_fewer_leaves_than_requested_are_a_warning(images: tuple[np.ndarray, np.ndarray]) -> None:

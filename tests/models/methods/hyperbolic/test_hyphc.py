@@ -14,7 +14,7 @@ from models import registry
 from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Fitted
-from models.methods.hyperbolic.hyphc import HypHCParams, effort_of
+from models.methods.hyperbolic.hyphc import HypHCParams
 from models.methods.hyperbolic.leaves import decoding, tree_cost
 from models.metrics.costs import dasgupta_cost
 from models.metrics.hierarchical import dendrogram_purity
@@ -293,9 +293,9 @@ def test_unusable_input_is_named(
 
 
 def test_steps_have_four_triples_a_point_by_default() -> None:
-    sizes = [effort_of(HypHCParams(), n_points).batch_size for n_points in (9, 999, 10**6)]
+    sizes = [HypHCParams().triples_of_step(n_points) for n_points in (9, 999, 10**6)]
     assert sizes == [1024, 3996, 65_536]
-    assert effort_of(HypHCParams(batch_size=7), 999).batch_size == 7
+    assert HypHCParams(batch_size=7).triples_of_step(999) == 7
 
 
 def test_inputs_too_large_for_memory_are_refused() -> None:

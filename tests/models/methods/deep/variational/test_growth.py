@@ -13,11 +13,11 @@ from models.method import Checkpoint
 from models.methods.deep.variational import growth
 from models.methods.deep.variational.growth import (
     GrownNetwork,
-    GrowthEffort,
     leaf_sizes,
     reconstruction_losses,
 )
 from models.methods.deep.variational.network import Architecture, TreeNetwork
+from models.methods.deep.variational.parameters import VariationalParams
 from models.running.progress import silent
 from tests.models.methods.deep.variational.literal_kit import Literal, small_network
 
@@ -40,7 +40,7 @@ def planted(seed: int = 0, n_rows: int = 200) -> tuple[Tensor, np.ndarray]:
 
 
 def grow(rows: Tensor, seed: int = 0, max_depth: int = 3, **changes: object) -> GrownNetwork:
-    effort = {
+    params = {
         "n_clusters": 4,
         "n_init": 2,
         "epochs": 40,
@@ -58,7 +58,7 @@ def grow(rows: Tensor, seed: int = 0, max_depth: int = 3, **changes: object) -> 
         return growth.grow(
             rows,
             Architecture(24, (32, 16), 2, max_depth, "bernoulli"),
-            GrowthEffort(**effort),  # type: ignore[arg-type]
+            VariationalParams.model_validate(params),
             np.random.default_rng(seed),
             silent,
             Checkpoint(),

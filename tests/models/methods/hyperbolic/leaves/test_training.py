@@ -8,17 +8,15 @@ Triples: three different leaves, each first equally often, every third equally l
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from models.method import Checkpoint, Run
-from models.methods.hyperbolic.leaves import effort as effort_module
-from models.methods.hyperbolic.leaves import training
+from models.methods.hyperbolic.leaves import parameters, training
 from models.methods.hyperbolic.leaves.ancestors import Sphere, depth
-from models.methods.hyperbolic.leaves.effort import LeafEffort
+from models.methods.hyperbolic.leaves.parameters import LeafParams
 from models.methods.hyperbolic.leaves.similarity import FeatureSimilarity
 from models.methods.hyperbolic.leaves.training import (
     BestLeaves,
@@ -146,11 +144,10 @@ def test_leaves_at_one_place_and_opposite_have_finite_gradients() -> None:
 
 pytestmark = pytest.mark.needs("torch")
 
-EFFORT = LeafEffort(
+PARAMS = LeafParams(
     dimension=2,
     n_init=2,
     max_iter=60,
-    round_size=10,
     patience=100,
     batch_size=64,
     learning_rate=0.02,
@@ -165,26 +162,31 @@ SIMILARITY = FeatureSimilarity(
 TREE_COST = DasguptaCost(SIMILARITY, _rng)
 
 
-def trained(effort: LeafEffort = EFFORT, checkpoint: Checkpoint | None = None) -> BestLeaves:
+@pytest.fixture(autouse=True)
+def rounds_of_ten_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parameters, "FEWEST_ROUNDS", 6)
+
+
+def trained(params: LeafParams = PARAMS, checkpoint: Checkpoint | None = None) -> BestLeaves:
     run = Run(_rng, silent, 1, Alone(lambda piece, progress: {}), checkpoint or Checkpoint())
     with computing(1):
-        return train(SIMILARITY, TREE_COST, effort, 7, run)
+        return train(SIMILARITY, TREE_COST, params, 7, run)
 
 
 def test_the_sphere_grows_and_the_temperature_falls() -> None:
-    norms = [EFFORT.sphere(step).norm for step in range(61)]
+    norms = [PARAMS.sphere(step).norm for step in range(61)]
     assert (np.diff(norms[:43]) > 0).all()
-    assert norms[0] == pytest.approx(np.tanh(effort_module.START / 2))
+    assert norms[0] == pytest.approx(np.tanh(parameters.START / 2))
     assert norms[42:] == pytest.approx([0.99] * 19)
-    heats = [EFFORT.temperature_at(step) for step in range(61)]
+    heats = [PARAMS.temperature_at(step) for step in range(61)]
     assert (heats[0], heats[60]) == pytest.approx((0.05, 0.01))
     assert np.diff(np.log(heats)) == pytest.approx(np.log(0.2) / 60)
-    assert replace(EFFORT, max_norm=0.02).sphere(0).norm == pytest.approx(0.02)
+    assert PARAMS.model_copy(update={"max_norm": 0.02}).sphere(0).norm == pytest.approx(0.02)
 
 
 def test_a_round_keeps_leaves_on_the_sphere_and_lowers_the_objective() -> None:
     with computing(1):
-        moving = LeafRun(40, replace(EFFORT, max_iter=200), 7, 0)
+        moving = LeafRun(40, PARAMS.model_copy(update={"max_iter": 200}), 7, 0)
         objectives = [moving.round(SIMILARITY, silent) for _ in range(12)]
     assert moving.n_steps == 120
     assert moving.directions.norm(dim=1).numpy() == pytest.approx(1.0)
@@ -194,7 +196,7 @@ def test_a_round_keeps_leaves_on_the_sphere_and_lowers_the_objective() -> None:
 def test_a_step_has_the_requested_length() -> None:
     """The first step of Adam is of length one in every leaf, whatever the gradient's."""
     with computing(1):
-        moving = LeafRun(5, EFFORT, 7, 0)
+        moving = LeafRun(5, PARAMS, 7, 0)
         before = moving.directions.clone()
         gradient = torch.from_numpy(np.random.default_rng(1).normal(size=(5, 2)))
         moving._step(1e-9 * gradient, 1, 1e-3)
@@ -207,7 +209,7 @@ def test_a_step_has_the_requested_length() -> None:
 
 def test_the_best_tree_of_all_runs_is_kept() -> None:
     kept = trained()
-    runs = [trained(replace(EFFORT, n_init=n)) for n in (1, 2)]
+    runs = [trained(PARAMS.model_copy(update={"n_init": n})) for n in (1, 2)]
     assert kept.cost == min(cost for _, cost in kept.costs) == runs[1].cost
     assert kept.cost <= runs[0].cost
     assert dict(kept.costs)[kept.step] == kept.cost
@@ -218,8 +220,8 @@ def test_the_best_tree_of_all_runs_is_kept() -> None:
 
 def test_a_run_that_gets_no_better_ends_early() -> None:
     whole, early = (
-        trained(replace(EFFORT, n_init=1)),
-        trained(replace(EFFORT, n_init=1, patience=1)),
+        trained(PARAMS.model_copy(update={"n_init": 1})),
+        trained(PARAMS.model_copy(update={"n_init": 1, "patience": 1})),
     )
     steps = [step for step, _ in early.costs]
     costs = [cost for _, cost in whole.costs]
@@ -242,7 +244,7 @@ def test_a_lost_fit_resumes_and_ends_the_same(at: int) -> None:
 
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_without_steps_the_result_is_random_leaves(dimension: int) -> None:
-    kept = trained(replace(EFFORT, max_iter=0, dimension=dimension))
+    kept = trained(PARAMS.model_copy(update={"max_iter": 0, "dimension": dimension}))
     assert kept.directions.shape == (40, dimension)
     assert kept.cost > 0
     assert kept.costs == []

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from models.methods.tasks.regression import points as module
+from models.methods.tasks.regression.parameters import GHHCMTLParams
 from models.methods.tasks.regression.points import (
     Chart,
-    PointEffort,
     TaskPoints,
     TaskRows,
     TaskTreeCost,
@@ -20,7 +20,8 @@ pytestmark = pytest.mark.needs("torch")
 
 RNG = np.random.default_rng(0)
 N_TASKS, N_ROWS, N_COLUMNS = 5, 40, 3
-MOVES = PointEffort(sharing=4.0, learning_rate=0.01, batch_size=20, n_neighbors=2, max_norm=0.95)
+PARAMS = GHHCMTLParams(batch_size=20, n_neighbors=2)
+SHARING = 4.0
 
 
 def task_points(outputs: int = 1, problem: str = "regression", fixed: bool = False) -> TaskPoints:
@@ -35,7 +36,7 @@ def task_points(outputs: int = 1, problem: str = "regression", fixed: bool = Fal
     columns = rng.normal(size=(N_ROWS, N_COLUMNS))
     kind = "regression" if problem == "regression" else "classification"
     rows = TaskRows(columns, targets, task, N_TASKS, kind, 0.3)  # type: ignore[arg-type]
-    leaves = TaskPoints(start, chart, rows, MOVES, 7, 1, fixed=fixed)
+    leaves = TaskPoints(start, chart, rows, PARAMS, None if fixed else SHARING, 7, 1)
     leaves.chart, leaves.rows = chart, rows  # type: ignore[attr-defined]
     return leaves
 
@@ -53,7 +54,7 @@ def literal(leaves: TaskPoints, points: np.ndarray) -> float:
             total -= np.log(p if y == 1 else 1 - p)
         else:
             total -= np.log(np.exp(scores[int(y)]) / np.exp(scores).sum())
-    return total / (N_TASKS * MOVES.sharing)
+    return total / (N_TASKS * SHARING)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_points_are_weights_and_back() -> None:
 def test_triples_are_of_neighbours_and_follow_the_points() -> None:
     leaves = task_points()
     triple = leaves.draw()
-    assert triple.shape == (3, MOVES.batch_size, N_COLUMNS)
+    assert triple.shape == (3, PARAMS.batch_size, N_COLUMNS)
     assert triple.requires_grad
     assert leaves.near.shape == (N_TASKS, 2)
     with torch.no_grad():

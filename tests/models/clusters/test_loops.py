@@ -1,23 +1,13 @@
-"""k-means at a node: the compiled loops beside their literal definitions, and on hostile points."""
+"""Compiled k-means beside its literal definition."""
 
 from __future__ import annotations
-
-from itertools import product
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models import registry
-from models.clusters import loops as seeding
-from models.errors import Cancelled
-from models.inputs.data import Data
-from models.inputs.rows import ArrayRows
-from models.method import Fitted
-from models.methods.features.growing import loops, means
+from models.clusters import loops
 
 NO_SQUARES, NO_SUMS = np.empty((0, 0)), np.empty(0)
 KINDS = ("float32", "float64")
@@ -32,7 +22,7 @@ def n_draws(k: int) -> int:
 
 
 def seeds(points: np.ndarray, k: int, seed: int = 0) -> np.ndarray:
-    return seeding.seeds(points, np.random.default_rng(seed).random(n_draws(k)), k)
+    return loops.seeds(points, np.random.default_rng(seed).random(n_draws(k)), k)
 
 
 def settled(
@@ -84,7 +74,7 @@ def literal_lloyd(points: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, n
 def test_seeds_are_those_of_the_definition(kind: str, seed: int, k: int) -> None:
     points = cloud(seed, 60, 3, kind)
     draws = np.random.default_rng(seed).random(n_draws(k))
-    assert (seeding.seeds(points, draws, k) == literal_seeds(points, draws, k)).all()
+    assert (loops.seeds(points, draws, k) == literal_seeds(points, draws, k)).all()
 
 
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 9))
@@ -97,7 +87,7 @@ def test_seeds_are_distinct_while_points_are(seed: int, k: int) -> None:
 @pytest.mark.parametrize("draw", [0.0, np.nextafter(1.0, 0.0)])
 def test_seeds_of_the_first_and_the_last_draw(draw: float) -> None:
     points = np.repeat([[0.1], [5.0], [5.3], [0.1]], [3, 1, 1, 3], axis=0)
-    found = seeding.seeds(points, np.full(n_draws(3), draw), 3)
+    found = loops.seeds(points, np.full(n_draws(3), draw), 3)
     assert sorted(found.ravel().tolist()) == [0.1, 5.0, 5.3]
 
 
@@ -202,91 +192,6 @@ def test_the_variance_is_the_mean_over_the_columns(kind: str) -> None:
     assert loops.variance(np.full((5, 2), 0.1)) == 0.0
 
 
-def hostile(name: str) -> np.ndarray:
-    rng = np.random.default_rng(1)
-    points = rng.normal(size=(400, 4))
-    if name == "equal but two":
-        points[:] = 0.1
-        points[17], points[300] = 0.2, 5.0
-    elif name == "duplicates":
-        points = np.repeat(points[:13], 31, axis=0)
-    elif name == "constant columns":
-        points[:, 1:] = 7.7
-    elif name == "far":
-        points = 1e6 + points
-    elif name == "one huge":
-        points[5] = 1e15
-    elif name == "grid":
-        points = rng.integers(0, 4, size=(400, 4)).astype(float)
-    elif name == "tiny":
-        points *= 1e-25
-    return points
-
-
-def fit(name: str, features: Any, **params: Any) -> Fitted:
-    method = registry.method(name)
-    return method.fit(Data({"features": features}), method.Params.model_validate(params))
-
-
-NOT_IN_TYPE = {("one huge", "int32"), ("one huge", "float16"), ("far", "float16")}
-"""Points and types that cannot hold them."""
-HOSTILE = ("equal but two", "duplicates", "constant columns", "far", "one huge", "grid", "tiny")
-
-
-@pytest.mark.parametrize("branching", [2, 3, 7])
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    sorted(set(product(HOSTILE, [*KINDS, "float16", "int32"])) - NOT_IN_TYPE),
-)
-def test_trees_of_hostile_points(name: str, branching: int, kind: str) -> None:
-    points = hostile(name).astype(kind)
-    fitted = fit("hkm", points, branching=branching, max_leaves=1000, n_init=2)
-    tree = fitted.tree
-    n_distinct = len(np.unique(points, axis=0))
-    assert tree.n_leaves == n_distinct
-    assert not any("before it converged" in warning for warning in fitted.warnings)
-    # Each leaf is one place, at its centre.
-    centre, leaf = fitted.model.arrays["centers"], tree.leaf_of_point
-    assert centre[leaf] == pytest.approx(points.astype(np.float64), rel=1e-12, abs=0)
-    method = registry.method("hkm")
-    placed = method.predict(fitted.model, tree, Data({"features": points}))
-    assert (placed.leaf == leaf).all()
-
-
-@pytest.mark.parametrize("kind", [*KINDS, "float16", "int32"])
-@pytest.mark.parametrize("name", ["duplicates", "constant columns", "grid"])
-def test_fitted_points_go_where_they_were(name: str, kind: str) -> None:
-    points = hostile(name).astype(kind)
-    for method, params in (
-        ("hkm", {"branching": 3, "max_leaves": 9, "n_init": 1}),
-        ("bisecting-kmeans", {"n_clusters": 5 if len(np.unique(points, axis=0)) > 5 else 2}),
-    ):
-        fitted = fit(method, points, **params)
-        used = registry.method(method)
-        placed = used.predict(fitted.model, fitted.tree, Data({"features": points}))
-        assert (placed.leaf == fitted.tree.leaf_of_point).all()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("branching", [2, 5])
-def test_a_seed_fixes_all_bits(tmp_path: Path, kind: str, branching: int) -> None:
-    points = cloud(3, 900, 6, kind)
-    np.save(tmp_path / "points.npy", points)
-    mapped = ArrayRows(np.load(tmp_path / "points.npy", mmap_mode="r"))
-    params = {"branching": branching, "max_leaves": 60, "n_init": 2, "seed": 4}
-    one, *others = (
-        fit("hkm", features, **params)
-        for features in (points, points.copy(), mapped, np.asfortranarray(points))
-    )
-    for other in others:
-        assert (other.tree.leaf_of_point == one.tree.leaf_of_point).all()
-        assert (other.tree.parent == one.tree.parent).all()
-        assert other.metrics == one.metrics
-        for name, values in one.model.arrays.items():
-            assert (other.model.arrays[name] == values).all()
-    assert fit("hkm", points, **{**params, "seed": 5}).metrics != one.metrics
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("k", [2, 9])
 def test_inertia_is_on_average_as_scikit_learns(kind: str, k: int) -> None:
@@ -300,20 +205,3 @@ def test_inertia_is_on_average_as_scikit_learns(kind: str, k: int) -> None:
         KMeans(k, n_init=1, tol=tol, random_state=seed).fit(points).inertia_ for seed in range(40)
     ]
     assert np.mean(ours) <= 1.01 * np.mean(known)
-
-
-def test_cancel_is_obeyed_between_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(means, "LARGE", 100)
-    stages = []
-
-    def progress(fraction: float, stage: str, message: str = "") -> None:
-        stages.append((stage, message))
-        if message == "run 3 of 5":
-            raise Cancelled
-
-    method = registry.method("hkm")
-    with pytest.raises(Cancelled):
-        method.fit(
-            Data({"features": cloud(0)}), method.Params.model_validate({"n_init": 5}), progress
-        )
-    assert ("fitting", "run 2 of 5") in stages
