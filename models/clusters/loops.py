@@ -9,8 +9,8 @@ Each of Lloyd's iterations reads the points once, for their nearest centres and 
 move these. A cluster that loses all its points gets the one farthest from its centre.
 
 Points are float32 or float64, in C order. Distances are sums of squared differences, in which
-nothing cancels. Those of the last pass, and the sums of points, are in double precision, so a split
-has the sums of its own centres, and new points go by the same numbers.
+nothing cancels. In the last pass they, and the sums of points, are in double precision, so a split
+has the sums of exactly its centres, and new points go by the same numbers.
 
 scikit-learn's KMeans (`clusters.kmeans`) does the same for one matrix. Its checks, its copy of the
 points and its products of matrices take up to 5 times as long as these loops for two centres, 20

@@ -194,7 +194,7 @@ class _Growing:
         return math.ceil(self._passes[kind] / PART_OF_START) if several else 0
 
     def _work(self, kind: int) -> int:
-        """The passes of a phase of this kind, those of starts that are given up included."""
+        """The passes of a phase of this kind, including starts that are given up."""
         return self._passes[kind] + (self._params.n_init - 1) * self._start_epochs(kind)
 
     def _shares(self) -> Float:

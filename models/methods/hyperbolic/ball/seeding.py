@@ -40,7 +40,7 @@ CHAIN = 200
 """Steps of a chain of 'afk-mc2'."""
 
 MOVES = KMeansEffort(n_init=1, max_iter=20)
-"""Of k-means."""
+"""The effort of k-means."""
 
 _MOST_PER_SEED = 32
 """Points of the sample that seeds are drawn from, for each node; at least `_LEAST_SAMPLE`."""

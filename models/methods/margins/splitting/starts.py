@@ -35,7 +35,7 @@ FOR_SPECTRA = 512
 """Largest samples for k-means and spectral clustering."""
 
 EFFORT = KMeansEffort(n_init=3, max_iter=100)
-"""Of k-means in both."""
+"""The effort of k-means in both."""
 
 N_LEADING = 20
 """Number of principal components among which random directions are drawn."""
