@@ -20,7 +20,7 @@ from scipy.special import softmax
 
 from bench import OUT, Size, logits_kinds, real_data, synthetic
 from bench.baselines import as_printed, exact, hoisted, trimmed
-from bench.measure import Measured, measured
+from bench.measure import Measured, measured, read_once
 from bench.report import Report
 from models.arrays import Array, Int
 from models.inputs.data import Data
@@ -31,7 +31,6 @@ from models.tree.tree import Tree, sizes
 
 READ, SINGLE, DOUBLE = "one read", "umbel", "umbel, 2 threads"
 RUNS = 5
-READ_BLOCK = 1 << 20
 LEGEND = """\
 One read: NumPy's maximum over the bytes of the file in blocks of 1 MiB, one thread.
 extra: anonymous memory over what was there before, and as a share of the logits.
@@ -157,14 +156,6 @@ def table(report: Report, size: Size) -> None:
         _goals(report, headline, HEADLINE[size])
     report.heading("l2h: every kind of logits")
     logits_kinds.table(report, size)
-
-
-def read_once(logits: Array) -> int:
-    """The largest byte of an array without gaps."""
-    flat = np.asarray(logits).ravel(order="K").view(np.uint8)
-    return max(
-        int(flat[start : start + READ_BLOCK].max()) for start in range(0, flat.size, READ_BLOCK)
-    )
 
 
 def _wide(logits: Array) -> Array:

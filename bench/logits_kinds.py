@@ -19,7 +19,7 @@ import numpy as np
 
 from bench import OUT, ROOT, Size, real_data, synthetic
 from bench.baselines import hoisted
-from bench.measure import measured
+from bench.measure import measured, read_once
 from bench.report import Report
 from bench.synthetic import Kind
 from models.arrays import Array
@@ -182,8 +182,6 @@ def _row(
     compared: bool = True,
     **about: Any,
 ) -> None:
-    from bench.l2h import read_once
-
     # Compiled code is loaded before processes are forked.
     fit(logits)
     read = measured(lambda: read_once(logits), RUNS)

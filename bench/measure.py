@@ -17,13 +17,17 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 from threadpoolctl import threadpool_limits
+
+from models.arrays import Array
 
 T = TypeVar("T")
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 EVERY_S = 0.001
 """The interval between samples of memory."""
+READ_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,3 +162,11 @@ def _anonymous(statm: int) -> int:
     """Bytes of resident memory that no file backs; `statm` is an open /proc/<pid>/statm."""
     _, resident, shared, *_ = os.pread(statm, 256, 0).split()
     return (int(resident) - int(shared)) * PAGE
+
+
+def read_once(logits: Array) -> int:
+    """The largest byte of an array without gaps."""
+    flat = np.asarray(logits).ravel(order="K").view(np.uint8)
+    return max(
+        int(flat[start : start + READ_BLOCK].max()) for start in range(0, flat.size, READ_BLOCK)
+    )
