@@ -31,6 +31,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
@@ -51,7 +52,15 @@ def main() -> None:
 
 
 def build() -> None:
-    """Build the four files. Where the work tree is not clean it says so."""
+    """Build the four files. Where the work tree is not clean it says so.
+
+    A final version needs `[project.urls]`, which name the repository; a candidate does not.
+    """
+    if nowhere := [name for name, project in _metadata().items() if not project.get("urls")]:
+        missing = f"without [project.urls] in pyproject.toml: {', '.join(nowhere)}"
+        if not re.search(r"rc\d+$", version()):
+            sys.exit(missing)
+        print(missing, file=sys.stderr)
     if _output("git", "status", "--porcelain"):
         print("the work tree has changes that no commit holds", file=sys.stderr)
     shutil.rmtree(DIST, ignore_errors=True)
@@ -231,12 +240,17 @@ def provenance() -> None:
     print(f"provenance.json: {len(subjects)} files of commit {commit[:12]}")
 
 
-def version() -> str:
-    """The version of both projects. Exits where they differ."""
-    versions = {
-        name: tomllib.loads((folder / "pyproject.toml").read_text())["project"]["version"]
+def _metadata() -> dict[str, dict[str, Any]]:
+    """The table `project` of each project."""
+    return {
+        name: tomllib.loads((folder / "pyproject.toml").read_text())["project"]
         for name, folder in PROJECTS.items()
     }
+
+
+def version() -> str:
+    """The version of both projects. Exits where they differ."""
+    versions = {name: project["version"] for name, project in _metadata().items()}
     text = (ROOT / "client" / "umbel_client" / "version.py").read_text()
     stated = re.search(r'^VERSION = "(.*)"$', text, flags=re.MULTILINE)
     if len({*versions.values(), stated and stated[1]}) != 1:

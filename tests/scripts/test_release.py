@@ -28,6 +28,16 @@ def test_there_is_one_version() -> None:
     assert f"## {version} " in (ROOT / "CHANGELOG.md").read_text()
 
 
+def test_a_final_version_needs_the_address_of_the_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "umbel"\nversion = "1.0.0"\n')
+    monkeypatch.setattr(release, "PROJECTS", {"umbel": tmp_path})
+    monkeypatch.setattr(release, "version", lambda: "1.0.0")
+    with pytest.raises(SystemExit, match=r"without \[project\.urls\] in pyproject\.toml: umbel"):
+        release.build()
+
+
 def test_all_has_every_extra_of_users() -> None:
     named = re.fullmatch(r"umbel\[(.*)\]", *EXTRAS["all"])
     assert named
