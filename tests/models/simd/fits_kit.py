@@ -41,12 +41,11 @@ def fit(method: str, params: dict[str, Any], **inputs: Any) -> Fitted:
 
 
 def fits() -> Iterator[tuple[str, Fitted]]:
-    for n_classes in (7, 100, 300):
-        for dtype in ("float16", "float32", "float64"):
-            yield f"l2h-{n_classes}-{dtype}", fit("l2h", {}, logits=logits(n_classes, dtype))
+    # Each type is compiled once; the operations themselves are tested on all types and lengths.
+    for n_classes, dtype in ((7, "float32"), (100, "float16"), (300, "float64")):
+        yield f"l2h-{n_classes}-{dtype}", fit("l2h", {}, logits=logits(n_classes, dtype))
     features, _, _ = mixture((90, 60, 50), 12, 20.0)
-    for dtype in ("float32", "float64"):
-        yield f"vmf-{dtype}", fit("vmf", {"n_clusters": 3}, features=features.astype(dtype))
+    yield "vmf", fit("vmf", {"n_clusters": 3}, features=features)
     for linkage in ("ward", "single", "average"):
         yield f"hac-{linkage}", fit("hac", {"linkage": linkage}, features=features)
     yield "hdbscan", fit("hdbscan", {}, features=features)
