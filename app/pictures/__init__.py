@@ -3,7 +3,8 @@
 Start with `svg`, the picture of a tree, or `stream`, that of clusters over time.
 
 - `svg`: the page of a tree. `circular`, `rectangular`, `icicle`: its shapes.
-- `scene`: the folded part of a tree with places, labels and colours; `strips`: items beside it.
+- `pictured_tree`: the folded part of a tree with places, labels and colours; `strips`: items
+  beside it.
 - `stream`, `panels`, `moving`, `timeline`: the picture of clusters over time.
 - `mosaic`: images in a grid.
 - `marks`, `lettering`, `palette`, `legend`, `raster`: what every picture uses.

@@ -11,8 +11,8 @@ from app.http.forms import Chunks, Form, npy_chunks
 from app.http.json_parts import IDS, json_object, slices
 from app.http.picture_forms import picture_forms
 from app.pictures.palette import Style, style
+from app.pictures.pictured_tree import hues
 from app.pictures.raster import MOST_MARKS
-from app.pictures.scene import hues
 from app.pictures.sheet import Sheet
 from app.resources.maps.schemas import MapResult, PositionsQuery
 from models.arrays import Int, Mask, Single
