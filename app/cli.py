@@ -243,9 +243,9 @@ def _health(_: argparse.Namespace) -> int:
 
 
 def _compile(arguments: argparse.Namespace) -> int:
-    from app.commands.compiling import compile_parts
+    from app.commands.compiling import compile_all
 
-    return compile_parts(everything=arguments.all)
+    return compile_all(everything=arguments.all)
 
 
 def _demo(arguments: argparse.Namespace) -> int:

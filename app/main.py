@@ -173,7 +173,9 @@ async def _lifespan(
         await keyring.load(stored_keys)
     except TransientError as error:
         _log.warning("the keys are read later: %s", error)
-    metrics.show(ServiceMetrics(parts.ledger, parts.blobs, parts.figures, settings.metrics_tenants))
+    metrics.show(
+        ServiceMetrics(parts.ledger, parts.blobs, parts.job_counts, settings.metrics_tenants)
+    )
     sender = Sender(parts.ledger.webhooks, settings)
     sender.start()
     await to_thread.run_sync(_warn_of_redis, parts)

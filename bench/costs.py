@@ -22,7 +22,7 @@ from models.arrays import Array
 from models.inputs.data import Data
 from models.inputs.label_sets import LabelSets
 from models.registry import method
-from models.tree import paths
+from models.tree import class_paths
 
 STEPS = (1, 2, 4)
 Make = Callable[[int, int, int], dict[str, Any]]
@@ -67,7 +67,7 @@ def _labelled(n: int, d: int, k: int) -> dict[str, Any]:
 
 def _in_hierarchy(n: int, d: int, k: int) -> dict[str, Any]:
     values = _labelled(n, d, k)
-    return {**values, "hierarchy": paths.read("\n".join(np.unique(values["labels"])))}
+    return {**values, "hierarchy": class_paths.read("\n".join(np.unique(values["labels"])))}
 
 
 def _some_labelled(n: int, d: int, k: int) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from scipy.stats import false_discovery_control
 
 from bench import Size
 from bench.report import Report
-from bench.trust import SETS, Known
+from bench.trust import SETS, LabelledLogits
 from models.arrays import Float, Int, Mask
 from models.drift.drift import Drift, Sample, drift, selected
 from models.drift.options import ASPECTS
@@ -89,7 +89,7 @@ def table(report: Report, size: Size) -> None:
                     _unsure(report, name, placed, n_rows, times, _RUNS[size])
 
 
-def _placed(known: Known) -> Placed:
+def _placed(known: LabelledLogits) -> Placed:
     order = np.random.default_rng(0).permutation(len(known.label))
     first, rest = np.split(order, [len(order) // 5])
     l2h = method("l2h")

@@ -22,8 +22,8 @@ from bench.l2h import Case
 from bench.report import Report
 from models.inputs.rows import ArrayRows
 from models.methods.logits.merging import block_lists, pass_gpu, row_digest
+from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.row_digest import Digest
-from models.methods.logits.merging.source import Source
 from models.registry import method, methods
 from models.running.progress import silent
 
@@ -73,9 +73,9 @@ def table(report: Report, size: Size) -> None:
         for case in CASES[size]:
             path = Path(folder) / "logits.npy"
             synthetic.write(path, case.n_points, case.n_classes, case.dtype)
-            source = Source(ArrayRows(np.load(path, mmap_mode="r")))
-            reads.append(_on_device(report, case, source))
-            _whole(report, case, source)
+            matrix = LogitMatrix(ArrayRows(np.load(path, mmap_mode="r")))
+            reads.append(_on_device(report, case, matrix))
+            _whole(report, case, matrix)
             path.unlink()
     report.heading(f"gpu: goals, on {CASES[size][0]}")
     report.row(
@@ -96,11 +96,11 @@ def _served(report: Report) -> None:
     report.note("gpu_methods", f"Without a device: {', '.join(lacking) or 'none'}.")
 
 
-def _on_device(report: Report, case: Case, source: Source) -> float:
+def _on_device(report: Report, case: Case, matrix: LogitMatrix) -> float:
     """The time of the fastest listing of the rows, in reads of the array."""
-    x = torch.from_numpy(np.array(source.rows.read(0, case.n_points))).to("cuda")
-    n_rows = pass_gpu.block_rows(source, "cuda")
-    arguments = min(row_digest.LISTED, case.n_classes - 1), source.scale, *pass_gpu.bounds(source)
+    x = torch.from_numpy(np.array(matrix.rows.read(0, case.n_points))).to("cuda")
+    n_rows = pass_gpu.block_rows(matrix, "cuda")
+    arguments = min(row_digest.LISTED, case.n_classes - 1), matrix.scale, *pass_gpu.bounds(matrix)
 
     def all_of_it(listed: Callable[..., block_lists.BlockLists]) -> None:
         for block in x.split(n_rows):
@@ -129,11 +129,11 @@ def _on_device(report: Report, case: Case, source: Source) -> float:
     return took / read_ms
 
 
-def _whole(report: Report, case: Case, source: Source) -> None:
+def _whole(report: Report, case: Case, matrix: LogitMatrix) -> None:
     n = case.n_points
-    transfer_s, _ = _wall_s(lambda: _transfer(case, pass_gpu.block_rows(source, "cuda")))
-    gpu_s, gpu = _wall_s(lambda: pass_gpu.scan(source, 0, n, "cuda", silent, THREADS))
-    cpu_s, cpu = _wall_s(lambda: row_digest.scan(source, 0, n, THREADS, silent))
+    transfer_s, _ = _wall_s(lambda: _transfer(case, pass_gpu.block_rows(matrix, "cuda")))
+    gpu_s, gpu = _wall_s(lambda: pass_gpu.scan(matrix, 0, n, "cuda", silent, THREADS))
+    cpu_s, cpu = _wall_s(lambda: row_digest.scan(matrix, 0, n, THREADS, silent))
     for what, wall_s, digest in (
         ("transfer", transfer_s, None),
         ("scan, GPU", gpu_s, gpu),

@@ -42,7 +42,7 @@ import numpy.typing as npt
 from bench import Chosen, Size
 from bench.measure import measured
 from bench.report import Report
-from bench.semantic import parts
+from bench.semantic import similarity_terms
 from bench.truths import TrueSet, loaded
 from models.inputs.data import Data
 from models.metrics.catalogue import evaluate
@@ -117,7 +117,7 @@ def table(report: Report, size: Size, chosen: Chosen) -> None:
 def _quality(report: Report, name: str, truth: TrueSet, size: Size, seeds: range) -> None:
     k = truth.n_classes
     none = from_partition(np.zeros(len(truth.points), dtype=np.int64), 1)
-    alike = f"{100.0 * parts(none, truth).alike:.2f}"
+    alike = f"{100.0 * similarity_terms(none, truth).alike:.2f}"
     _line(report, f"{name}: (all alike)", truth, {}, SP=alike, shuffled=alike, r="0.000")
     chosen = {}
     values = _RANGE[size]
@@ -218,7 +218,7 @@ def _measured(contender: Contender, truth: TrueSet, seed: int) -> dict[str, floa
         tree, labels=truth.label, hierarchy=truth.hierarchy, metrics=list(METRICS.values())
     ).metrics
     values = {short: 100.0 * (scores[id] or 0.0) for short, id in METRICS.items()}
-    of_form = parts(tree, truth)
+    of_form = similarity_terms(tree, truth)
     values |= {"shuffled": 100.0 * of_form.shuffled, "r": of_form.correlation}
     own = {name: fitted.metrics.get(name, np.nan) for name in _OWN}
     return {**values, **own, "cpu_s": cpu_s}

@@ -22,7 +22,7 @@ from models.tree.tree import Tree
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class SimilarityTerms:
     """The parts of SP of a tree and a hierarchy, over pairs of points.
 
     level, true_level : mean similarity in each. correlation : between the two, 0 for a flat tree of
@@ -37,7 +37,7 @@ class Parts:
     alike: float
 
 
-def parts(tree: Tree, true_set: TrueSet) -> Parts:
+def similarity_terms(tree: Tree, true_set: TrueSet) -> SimilarityTerms:
     """O(n_nodes^2) time and memory: for trees of clusters. Two points or more."""
     own, true = _similarity(tree), _similarity(true_set.hierarchy)
     count = np.zeros((len(own), len(true)))
@@ -53,7 +53,7 @@ def parts(tree: Tree, true_set: TrueSet) -> Parts:
     product_mean = (float(((count.T @ own @ count) * true).sum()) - len(leaf)) / n_pairs
     product = product_mean - level * true_level
     scale = np.sqrt(variance * true_variance)
-    return Parts(
+    return SimilarityTerms(
         level,
         true_level,
         product / scale if scale > 0 else 0.0,

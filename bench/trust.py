@@ -33,7 +33,7 @@ from models.arrays import Float, Int, Mask
 from models.calibration.calibration import probabilities
 from models.calibration.climbing import (
     ClassTree,
-    Rows,
+    TreeProbabilities,
     answers,
     answers_by_class,
     groups_at,
@@ -60,7 +60,7 @@ FEWEST_SPLITS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class LabelledLogits:
     """Logits with labels; truth : (n, n_classes) conditional probabilities where they are known."""
 
     logits: Float
@@ -90,22 +90,22 @@ def table(report: Report, size: Size) -> None:
     pairs_table(report, size)
 
 
-def _languages(_: Size) -> Known | None:
+def _languages(_: Size) -> LabelledLogits | None:
     return _read("lang_py3langid_udhr")
 
 
-def _tinyimagenet(_: Size) -> Known | None:
+def _tinyimagenet(_: Size) -> LabelledLogits | None:
     return _read("tinyimagenet_efflite0")
 
 
-def _read(name: str) -> Known | None:
+def _read(name: str) -> LabelledLogits | None:
     logits, labels = real_data(f"{name}_logits.npy"), real_data(f"{name}_labels.npy")
     if logits is None or labels is None:
         return None
-    return Known(np.load(logits).astype(np.float64), np.load(labels).astype(np.int64))
+    return LabelledLogits(np.load(logits).astype(np.float64), np.load(labels).astype(np.int64))
 
 
-def generated(size: Size, n_classes: int = 64) -> Known:
+def generated(size: Size, n_classes: int = 64) -> LabelledLogits:
     """Classes in four levels of groups of four or two, more alike the deeper they part; the logits
     given are three times those by which labels are drawn."""
     rng = np.random.default_rng(0)
@@ -118,17 +118,17 @@ def generated(size: Size, n_classes: int = 64) -> Known:
     logits = -0.35 * ((place[:, None] - centre) ** 2).sum(axis=2)
     truth = probabilities(logits, 1.0)
     drawn = (rng.random((n_rows, 1)) < np.cumsum(truth, axis=1)).argmax(axis=1)
-    return Known(3.0 * logits, drawn.astype(np.int64), truth)
+    return LabelledLogits(3.0 * logits, drawn.astype(np.int64), truth)
 
 
-SETS: dict[str, Callable[[Size], Known | None]] = {
+SETS: dict[str, Callable[[Size], LabelledLogits | None]] = {
     "languages": _languages,
     "tinyimagenet": _tinyimagenet,
     "generated": generated,
 }
 
 
-def _measure(report: Report, name: str, known: Known, n_splits: int) -> None:
+def _measure(report: Report, name: str, known: LabelledLogits, n_splits: int) -> None:
     rng = np.random.default_rng(0)
     order = rng.permutation(len(known.label))
     first, rest = np.split(order, [len(order) // 5])
@@ -167,8 +167,8 @@ class Trial:
 
     classes: ClassTree
     probability: Float
-    raw: Rows
-    rows: Rows
+    raw: TreeProbabilities
+    rows: TreeProbabilities
     label: Int
     truth: Float | None
     cut: Int
@@ -187,14 +187,14 @@ class Trial:
         truth: Float | None,
         cut: Int,
     ) -> Trial:
-        rows = Rows.of(classes, probability)
+        rows = TreeProbabilities.of(classes, probability)
         place = np.empty(classes.n_classes, dtype=np.int64)
         place[classes.order] = np.arange(classes.n_classes)
         under = (place >= classes.start[:, None]) & (place < classes.end[:, None])
         return cls(
             classes,
             probability,
-            Rows.of(classes, raw),
+            TreeProbabilities.of(classes, raw),
             rows,
             label,
             truth,
@@ -304,8 +304,8 @@ def _climbed(
     return trial.of_nodes(node, some), group, n_groups
 
 
-def _part(rows: Rows, some: Int) -> Rows:
-    return Rows(rows.classes, rows.total[some], rows.leaf[some])
+def _part(rows: TreeProbabilities, some: Int) -> TreeProbabilities:
+    return TreeProbabilities(rows.classes, rows.total[some], rows.leaf[some])
 
 
 def _row(

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench import real_data
-from models.tree import paths
+from models.tree import class_paths
 from models.tree.tree import Tree
 
 COMPONENTS = 100
@@ -57,7 +57,7 @@ def loaded(name: str) -> TrueSet | None:
     path_of = _without_single_children(path_of)
     classes = sorted(set(path_of))
     number = {path: at for at, path in enumerate(classes)}
-    hierarchy = paths.read("\n".join("/".join(path) for path in classes))
+    hierarchy = class_paths.read("\n".join("/".join(path) for path in classes))
     label = np.array([number[path] for path in path_of])
     return TrueSet(_projected(points), hierarchy, label)
 

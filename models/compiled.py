@@ -1,5 +1,5 @@
 """What numba compiles, and when: what a first job needs at the start of a service, the rest when a
-job first uses it, or all of it before (`parts`, which `umbel compile` goes through).
+job first uses it, or all of it before (`compilations`, which `umbel compile` goes through).
 
 Numba keeps compiled code beside the source, or in the user's cache where that cannot be written.
 """
@@ -18,9 +18,9 @@ from models.inputs.data import Data
 from models.maps.options import NEEDS
 from models.registry import method
 from models.running import packages
-from models.tree import paths
+from models.tree import class_paths
 
-Part = tuple[str, Callable[[], object]]
+Compilation = tuple[str, Callable[[], object]]
 """Compiled functions: what they are for, and what loads them from the cache or compiles them."""
 
 
@@ -42,7 +42,7 @@ def load_cached() -> None:
                 load()
 
 
-def parts(*, everything: bool) -> Iterator[Part]:
+def compilations(*, everything: bool) -> Iterator[Compilation]:
     """What there is to compile for common methods, first what the first jobs need.
 
     everything : for all methods, which takes a few minutes. Libraries that are not installed have
@@ -56,7 +56,7 @@ def parts(*, everything: bool) -> Iterator[Part]:
         yield from _single()
 
 
-def _l2h() -> Iterator[Part]:
+def _l2h() -> Iterator[Compilation]:
     # Noise makes l2h read the logits again, equal scores make it decide in float64.
     # Few classes and many take different loops. Without its column a class has no points.
     noise, equal = np.random.default_rng(0).normal(size=(400, 200)), np.eye(8)
@@ -74,7 +74,7 @@ def _load_metrics() -> None:
     from models.metrics import catalogue, nodes  # noqa: F401
 
 
-_METRICS: Part = ("metrics of trees", _load_metrics)
+_METRICS: Compilation = ("metrics of trees", _load_metrics)
 
 
 def _merge() -> None:
@@ -87,12 +87,12 @@ def _merge() -> None:
     merged_points(points, "ward")
 
 
-_MERGES: Part = ("agglomeration", _merge)
+_MERGES: Compilation = ("agglomeration", _merge)
 
 _LINKED: tuple[tuple[str, dict[str, Any]], ...] = (("hdbscan", {}), ("hac", {"linkage": "single"}))
 
 
-def _common() -> Iterator[Part]:
+def _common() -> Iterator[Compilation]:
     """Common methods on points, and maps."""
     for kind in (np.float32, np.float64):
         few = np.random.default_rng(0).normal(size=(400, 3)).astype(kind)
@@ -120,7 +120,7 @@ def _map() -> None:
     mapped(points, MapTerms(by="umap"), 1, silent)
 
 
-def _single() -> Iterator[Part]:
+def _single() -> Iterator[Compilation]:
     """Methods that compile functions of their own."""
     for name, inputs, params in (*_clusterings(), *_classifiers()):
         if not packages.missing(method(name).needs):
@@ -151,7 +151,7 @@ def _classifiers() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     """Classifiers that are fitted by compiled loops: their id, inputs and parameters."""
     rng = np.random.default_rng(0)
     points, labels = rng.normal(size=(60, 4)), np.arange(60) % 3
-    hierarchy = paths.read("near/0\nnear/1\n2")
+    hierarchy = class_paths.read("near/0\nnear/1\n2")
     graph = np.array([["0", "1"], ["1", "2"]], dtype=object)
     for features in (points, csr_array(points)):
         inputs = {"features": features, "labels": labels}

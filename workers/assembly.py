@@ -19,7 +19,7 @@ from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records
 from workers.stores.redis.removal import Removal
 from workers.stores.redis.usage import Usage
-from workers.telemetry.figures import Figures
+from workers.telemetry.job_counts import JobCounts
 from workers.webhooks.addresses import place_of
 
 
@@ -34,7 +34,7 @@ class Assembly:
     trees: Trees
     annotations: Annotations
     usage: Usage
-    figures: Figures
+    job_counts: JobCounts
 
 
 def assemble(settings: WorkerSettings, send: Send, message: Message | None = None) -> Assembly:
@@ -77,5 +77,5 @@ def assemble(settings: WorkerSettings, send: Send, message: Message | None = Non
         trees=trees,
         annotations=annotations,
         usage=usage,
-        figures=Figures(client, settings),
+        job_counts=JobCounts(client, settings),
     )

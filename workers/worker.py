@@ -24,7 +24,7 @@ from workers.broker import WakingPool, make_app, register
 from workers.child import template
 from workers.child.compiling import COMPILING
 from workers.child.pool import ChildPool
-from workers.child.process import Limits
+from workers.child.process import ProcessLimits
 from workers.child.run import trial
 from workers.errors import TransientError
 from workers.jobs.hints import message, sender
@@ -67,7 +67,7 @@ class Worker:
         self._consuming = threading.Event()
         threads = settings.threads_per_job
         self._pool = ChildPool(
-            Limits(
+            ProcessLimits(
                 memory_bytes=settings.job_memory_bytes,
                 threads=threads,
                 jobs=settings.jobs_per_process,

@@ -7,21 +7,21 @@ import sys
 import time
 from collections.abc import Iterable
 
-from models.compiled import Part, parts
+from models.compiled import Compilation, compilations
 from workers.child.compiling import alone, keep_in
 from workers.settings import WorkerSettings
 
 
-def compile_parts(*, everything: bool) -> int:
+def compile_all(*, everything: bool) -> int:
     """Compile for common methods or for all, or find that the cache holds it; the exit status."""
     if (kept := keep_in(os.environ, WorkerSettings().scratch_dir)) is not None:
         print(kept)
     with alone():
-        return compile_each(parts(everything=everything))
+        return compile_each(compilations(everything=everything))
 
 
-def compile_each(named: Iterable[Part]) -> int:
-    """Load or compile each part, with a line of what it is for and the seconds that it took.
+def compile_each(named: Iterable[Compilation]) -> int:
+    """Load or compile each, with a line of what it is for and the seconds that it took.
 
     The exit status is 1 where one failed, and 0 otherwise.
     """

@@ -50,7 +50,7 @@ _log = logging.getLogger("umbel")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ConnectionLimits:
     """What one connection may do, and how many there may be. Times are in seconds."""
 
     connections: int
@@ -61,7 +61,7 @@ class Limits:
     keep_alive_s: float
 
     @classmethod
-    def of(cls, settings: Settings, connections: int) -> Limits:
+    def of(cls, settings: Settings, connections: int) -> ConnectionLimits:
         return cls(
             connections=connections,
             header_bytes=settings.max_header_bytes,
@@ -75,7 +75,7 @@ class Limits:
 class State(ServerState):
     """What the connections of one server share."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ConnectionLimits) -> None:
         super().__init__()
         self.limits = limits
         self.draining = False

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 from app.http.forms import Chunks, Form, Warned
-from app.pictures.paper import Paper
 from app.pictures.renderer import PDF_NEEDS
+from app.pictures.sheet import Sheet
 
 
 class Drawable(Protocol):
-    """What can be drawn, with the paper that it is drawn on."""
+    """What can be drawn, with the sheet that it is drawn on."""
 
     @property
-    def paper(self) -> Paper: ...
+    def sheet(self) -> Sheet: ...
 
 
 T = TypeVar("T", bound=Drawable)
@@ -30,13 +30,13 @@ def picture_forms(draw: Callable[[T], str]) -> tuple[Form[T], Form[T], Form[T]]:
     """The three forms of what `draw` draws as SVG in pixels, as `app.pictures` does."""
 
     def svg(export: T) -> Chunks:
-        return _chunks(*export.paper.svg(draw(export)))
+        return _chunks(*export.sheet.svg(draw(export)))
 
     def png(export: T) -> Chunks:
-        return _chunks(*export.paper.png(draw(export)))
+        return _chunks(*export.sheet.png(draw(export)))
 
     def pdf(export: T) -> Chunks:
-        return _chunks(*export.paper.pdf(draw(export)))
+        return _chunks(*export.sheet.pdf(draw(export)))
 
     return (
         Form("svg", "image/svg+xml", svg, drawn=True),

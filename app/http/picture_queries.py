@@ -12,7 +12,7 @@ from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.pictures.palette import Palette, Theme
-from app.pictures.paper import DPI, FONT_PT, MM, PT, Paper
+from app.pictures.sheet import DPI, FONT_PT, MM, PT, Sheet
 from app.pictures.strips import MOST_STRIPS
 from app.pictures.typefaces import typefaces
 from models.errors import UsageError
@@ -85,12 +85,12 @@ class PictureQuery(BaseModel):
             raise ValueError(f"{min(others)!r} needs 'width_mm'")
         return self
 
-    def paper(self, folders: Sequence[Path]) -> Paper:
-        """The requested paper. folders : of fonts, the operator's."""
+    def sheet(self, folders: Sequence[Path]) -> Sheet:
+        """The requested sheet. folders : of fonts, the operator's."""
         faces = typefaces(tuple(folders))
         if self.width_mm is None:
-            return Paper(self.px, embeds=self.fonts == "embed", typefaces=faces)
-        return Paper(
+            return Sheet(self.px, embeds=self.fonts == "embed", typefaces=faces)
+        return Sheet(
             width=self.width_mm * MM,
             font=(self.font_pt or FONT_PT) * PT,
             physical=True,
@@ -118,10 +118,10 @@ class SizedPictureQuery(PictureQuery):
         "what is drawn.",
     )
 
-    def paper(self, folders: Sequence[Path]) -> Paper:
-        """The requested paper. folders : of fonts, the operator's."""
+    def sheet(self, folders: Sequence[Path]) -> Sheet:
+        """The requested sheet. folders : of fonts, the operator's."""
         height = self.height if self.height_mm is None else self.height_mm * MM
-        return replace(super().paper(folders), height=height)
+        return replace(super().sheet(folders), height=height)
 
 
 class FormQuery(SizedPictureQuery):

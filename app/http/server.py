@@ -17,7 +17,7 @@ from typing import cast
 import uvicorn
 from fastapi import FastAPI
 
-from app.http.connections import Connection, Limits, State
+from app.http.connections import Connection, ConnectionLimits, State
 from app.settings import Settings
 
 CHECK_TICKS = 5
@@ -68,7 +68,9 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._shutdown_s = settings.shutdown_s
         self._on_drain = on_drain
-        self.state = State(Limits.of(settings, connections_allowed(settings.max_connections)))
+        self.state = State(
+            ConnectionLimits.of(settings, connections_allowed(settings.max_connections))
+        )
         self.server_state = self.state
         self._checked_at = 0.0
 

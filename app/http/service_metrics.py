@@ -18,11 +18,11 @@ from workers.errors import TransientError
 from workers.jobs.hints import QUEUES
 from workers.jobs.ledger import Ledger
 from workers.stores.objects.blobs import Blobs
-from workers.telemetry.figures import (
+from workers.telemetry.job_counts import (
     BYTES,
     DURATIONS_MS,
-    Figures,
     Histogram,
+    JobCounts,
     counters,
     histograms,
 )
@@ -31,10 +31,12 @@ from workers.telemetry.figures import (
 class ServiceMetrics(Collector):
     """most_tenants : how many tenants have a label of their own."""
 
-    def __init__(self, ledger: Ledger, blobs: Blobs, figures: Figures, most_tenants: int) -> None:
+    def __init__(
+        self, ledger: Ledger, blobs: Blobs, job_counts: JobCounts, most_tenants: int
+    ) -> None:
         self._ledger = ledger
         self._blobs = blobs
-        self._figures = figures
+        self._job_counts = job_counts
         self._most_tenants = most_tenants
 
     def collect(self) -> Iterable[Metric]:
@@ -58,7 +60,7 @@ class ServiceMetrics(Collector):
         yield _gauge("umbel_jobs", "Jobs by status.", ["status"], jobs)
         queued = {(queue,): count for queue, count in self._ledger.queued().items()}
         yield _gauge("umbel_queued", "Jobs that wait, by queue.", ["queue"], queued)
-        lanes = self._figures.lanes(QUEUES)
+        lanes = self._job_counts.lanes(QUEUES)
         yield _gauge(
             "umbel_lane_jobs",
             "Jobs that a worker may take, by queue and kind of work.",
@@ -80,7 +82,7 @@ class ServiceMetrics(Collector):
 
     def _attempts(self) -> Iterable[Metric]:
         """What has happened since Redis was empty."""
-        fields = self._figures.fields()
+        fields = self._job_counts.fields()
         yield _counter(
             "umbel_jobs_ended",
             "Jobs that have ended.",
@@ -138,9 +140,9 @@ class ServiceMetrics(Collector):
             "umbel_tenant_jobs",
             "Jobs kept, by tenant and status.",
             ["tenant", "status"],
-            self._figures.tenants(self._most_tenants),
+            self._job_counts.tenants(self._most_tenants),
         )
-        kept, measured_at = self._figures.kept(self._most_tenants)
+        kept, measured_at = self._job_counts.kept(self._most_tenants)
         if measured_at is not None:
             yield _gauge(
                 "umbel_tenant_store_bytes",

@@ -3,11 +3,12 @@
 Start with `svg`, the picture of a tree, or `stream`, that of clusters over time.
 
 - `svg`: the page of a tree. `circular`, `rectangular`, `icicle`: its shapes.
-- `part`: the folded part of a tree with places, labels and colours; `strips`: items beside it.
+- `pictured_tree`: the folded part of a tree with places, labels and colours; `strips`: items
+  beside it.
 - `stream`, `panels`, `moving`, `timeline`: the picture of clusters over time.
 - `mosaic`: images in a grid.
 - `marks`, `lettering`, `palette`, `legend`, `raster`: what every picture uses.
-- `paper`: sizes, and a drawn picture as a file.
+- `sheet`: sizes, and a drawn picture as a file.
 - `typefaces`, `typesetting`: fonts of this machine; texts cut by font.
 - `renderer`, `render`: SVG to PNG and PDF, in a separate process.
 - `outline`: a tree as lines of text.

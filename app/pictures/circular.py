@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from app.pictures.lettering import clip, unit_of, width
 from app.pictures.marks import Marks, number, points, stroke_widths
-from app.pictures.part import Part
+from app.pictures.pictured_tree import PicturedTree
 from app.pictures.strips import PITCH, WIDTH, runs
 
 SMALLEST_FONT = 5.0
@@ -31,7 +31,7 @@ def capacity(px: float, room: float | None = None) -> tuple[int, int]:
 
 
 def draw(
-    part: Part, px: float, room: float | None = None, font: float | None = None
+    pictured: PicturedTree, px: float, room: float | None = None, font: float | None = None
 ) -> tuple[Marks, float]:
     """Draw into a square of `px`, or one that fits into a page of `px` by `room`.
 
@@ -39,66 +39,66 @@ def draw(
 
     font : the largest size of labels; None: in proportion to the side.
     """
-    marks = Marks(part.style)
+    marks = Marks(pictured.style)
     wide, px = px, px if room is None else min(px, room)
     unit = unit_of(px, font)
-    if len(part.parent) == 1:
-        return _alone(marks, part, wide, room, unit), room or 0.2 * px
+    if len(pictured.parent) == 1:
+        return _alone(marks, pictured, wide, room, unit), room or 0.2 * px
     across, down = wide / 2, (room or px) / 2
-    margin, strip = 15 * unit, (9 * bool(part.legend) + PITCH * len(part.strips)) * unit
-    tips = np.flatnonzero(part.tip)
-    span = (part.place.right - part.place.left)[tips] * (2 * math.pi - _GAP)
-    most = (16.5 if part.plain else 11) * unit if font is None else font
-    radius, font = _fit(part, tips, span, px, unit, margin + strip, most)
+    margin, strip = 15 * unit, (9 * bool(pictured.legend) + PITCH * len(pictured.strips)) * unit
+    tips = np.flatnonzero(pictured.tip)
+    span = (pictured.place.right - pictured.place.left)[tips] * (2 * math.pi - _GAP)
+    most = (16.5 if pictured.plain else 11) * unit if font is None else font
+    radius, font = _fit(pictured, tips, span, px, unit, margin + strip, most)
     thin = min(max(0.35, 0.32 * radius * float(span.min())), 1.4 * unit + 0.1)
 
-    angle = -math.pi / 2 + _GAP / 2 + part.place.x * (2 * math.pi - _GAP)
-    reach = radius * (_HOLE + (1 - _HOLE) * _outward(part))
+    angle = -math.pi / 2 + _GAP / 2 + pictured.place.x * (2 * math.pi - _GAP)
+    reach = radius * (_HOLE + (1 - _HOLE) * _outward(pictured))
     # A folded wedge needs some length to be visible, however low its node is.
-    reach = np.where(part.folded, np.minimum(reach, 0.93 * radius), reach)
+    reach = np.where(pictured.folded, np.minimum(reach, 0.93 * radius), reach)
     cos, sin = np.cos(angle), np.sin(angle)
-    widths = stroke_widths(part.n_leaves, thin)
+    widths = stroke_widths(pictured.n_leaves, thin)
 
     def at(r: float, theta: float) -> str:
         return points(across + r * math.cos(theta), down + r * math.sin(theta))
 
     first, last = angle.copy(), angle.copy()
-    for row in range(len(part.parent) - 1, 0, -1):
-        up = part.parent[row]
+    for row in range(len(pictured.parent) - 1, 0, -1):
+        up = pictured.parent[row]
         first[up] = angle[row]
-    for row in range(1, len(part.parent)):
-        last[part.parent[row]] = angle[row]
-    for row, up in enumerate(part.parent.tolist()):
+    for row in range(1, len(pictured.parent)):
+        last[pictured.parent[row]] = angle[row]
+    for row, up in enumerate(pictured.parent.tolist()):
         if up >= 0:
             begin, end = at(reach[up], angle[row]), at(reach[row], angle[row])
-            marks.stroke(f"M{begin}L{end}", part.colour[row], widths[row])
-        if not part.tip[row] and last[row] > first[row]:
+            marks.stroke(f"M{begin}L{end}", pictured.colour[row], widths[row])
+        if not pictured.tip[row] and last[row] > first[row]:
             arc = _arc(float(reach[row]), float(last[row] - first[row]))
             marks.stroke(
                 f"M{at(reach[row], first[row])}{arc}{at(reach[row], last[row])}",
-                part.colour[row],
+                pictured.colour[row],
                 widths[row],
             )
-    _support(marks, part, at, reach, angle, unit)
+    _support(marks, pictured, at, reach, angle, unit)
     outer = radius + (min(4 * unit, 0.5 * font) if font else 4 * unit)
     for row in tips.tolist():
-        half = (part.place.right[row] - part.place.left[row]) * (math.pi - _GAP / 2)
-        if part.folded[row]:
-            _wedge(marks, part, row, at, float(reach[row]), radius, float(angle[row]), half)
+        half = (pictured.place.right[row] - pictured.place.left[row]) * (math.pi - _GAP / 2)
+        if pictured.folded[row]:
+            _wedge(marks, pictured, row, at, float(reach[row]), radius, float(angle[row]), half)
         elif reach[row] < 0.985 * radius:
             marks.stroke(
                 f"M{at(reach[row], angle[row])}L{at(radius, angle[row])}",
-                part.style.guide,
+                pictured.style.guide,
                 0.6 * thin,
             )
     ring = outer
-    if part.legend:
-        colours = [part.colour[row] for row in tips.tolist()]
-        _ring(marks, part, tips, at, (ring, ring + 9 * unit), angle, colours)
+    if pictured.legend:
+        colours = [pictured.colour[row] for row in tips.tolist()]
+        _ring(marks, pictured, tips, at, (ring, ring + 9 * unit), angle, colours)
         ring += 11 * unit
-    for number_, each in enumerate(part.strips):
-        _ring(marks, part, tips, at, (ring, ring + WIDTH * unit), angle, each.colour)
-        if len(part.strips) > 1:
+    for number_, each in enumerate(pictured.strips):
+        _ring(marks, pictured, tips, at, (ring, ring + WIDTH * unit), angle, each.colour)
+        if len(pictured.strips) > 1:
             # In the gap above, between the last leaf and the first.
             middle = down - ring - WIDTH * unit / 2
             marks.text(across, middle, str(number_ + 1), 10 * unit, anchor="middle")
@@ -108,7 +108,7 @@ def draw(
         space = px / 2 - margin - start
         free = -math.inf
         for row in tips.tolist():
-            if not part.label[row] or angle[row] < free:
+            if not pictured.label[row] or angle[row] < free:
                 continue
             free = angle[row] + 0.98 * font / radius
             degrees = math.degrees(angle[row])
@@ -116,17 +116,19 @@ def draw(
             marks.text(
                 across + start * cos[row],
                 down + start * sin[row],
-                clip(part.label[row], font, space),
+                clip(pictured.label[row], font, space),
                 font,
-                colour=part.text_colour(row),
+                colour=pictured.text_colour(row),
                 anchor="end" if left else "start",
                 turn=degrees + 180 if left else degrees,
-                whole=part.label[row],
+                whole=pictured.label[row],
             )
     return marks, room or px
 
 
-def _alone(marks: Marks, part: Part, px: float, room: float | None, unit: float) -> Marks:
+def _alone(
+    marks: Marks, pictured: PicturedTree, px: float, room: float | None, unit: float
+) -> Marks:
     """A single node: a dot with its label under it."""
     size = 16.5 * unit if room is None else min(16.5 * unit, 0.12 * room)
     x, dot = px / 2, 0.5 * size
@@ -134,38 +136,38 @@ def _alone(marks: Marks, part: Part, px: float, room: float | None, unit: float)
     marks.area(
         f"M{points(x - dot, y)}{_arc(dot, 1)}{points(x + dot, y)}"
         f"{_arc(dot, 1)}{points(x - dot, y)}Z",
-        part.colour[0],
+        pictured.colour[0],
     )
-    text = clip(part.label[0], size, 0.9 * px)
-    marks.text(x, y + 1.8 * size, text, size, anchor="middle", whole=part.label[0])
+    text = clip(pictured.label[0], size, 0.9 * px)
+    marks.text(x, y + 1.8 * size, text, size, anchor="middle", whole=pictured.label[0])
     return marks
 
 
 def _support(
     marks: Marks,
-    part: Part,
+    pictured: PicturedTree,
     at: Callable[[float, float], str],
     reach: npt.NDArray[np.float64],
     angle: npt.NDArray[np.float64],
     unit: float,
 ) -> None:
     """A dot at each inner node, its area in proportion to the node's support."""
-    if part.support is None:
+    if pictured.support is None:
         return
-    rows = np.flatnonzero(part.support > 0)
+    rows = np.flatnonzero(pictured.support > 0)
     if len(rows) > _MOST_DOTS:
         return
     for row in rows.tolist():
-        dot = _DOT * unit * math.sqrt(part.support[row])
+        dot = _DOT * unit * math.sqrt(pictured.support[row])
         # A line of two half circles, around the node along its radius.
         near, far = at(reach[row] - dot, angle[row]), at(reach[row] + dot, angle[row])
         arc = f"A{number(dot)} {number(dot)} 0 1 1 "
-        marks.area(f"M{near}{arc}{far}{arc}{near}Z", part.colour[row])
+        marks.area(f"M{near}{arc}{far}{arc}{near}Z", pictured.colour[row])
 
 
 def _ring(
     marks: Marks,
-    part: Part,
+    pictured: PicturedTree,
     tips: npt.NDArray[np.int64],
     at: Callable[[float, float], str],
     between: tuple[float, float],
@@ -175,7 +177,7 @@ def _ring(
     """A ring of the colours of tips between two radii; neighbours of the same colour share one
     area."""
     inner, outer = between
-    half = ((part.place.right - part.place.left) * (math.pi - _GAP / 2))[tips]
+    half = ((pictured.place.right - pictured.place.left) * (math.pi - _GAP / 2))[tips]
     lows, highs = angle[tips] - half, angle[tips] + half
     for colour, first, last in runs(colours):
         low, high = float(lows[first]), float(highs[last])
@@ -187,15 +189,15 @@ def _ring(
         )
 
 
-def _outward(part: Part) -> npt.NDArray[np.float64]:
+def _outward(pictured: PicturedTree) -> npt.NDArray[np.float64]:
     """(n_shown,) distance from the middle, 0 to 1: y, spread out if many nodes crowd the middle."""
-    inner = part.place.y[~part.tip]
+    inner = pictured.place.y[~pictured.tip]
     crowded = inner.size > 8 and float(np.mean(inner < 0.1)) > 0.05
-    return part.place.y**0.75 if crowded else part.place.y
+    return pictured.place.y**0.75 if crowded else pictured.place.y
 
 
 def _fit(
-    part: Part,
+    pictured: PicturedTree,
     tips: npt.NDArray[np.int64],
     span: npt.NDArray[np.float64],
     px: float,
@@ -207,11 +209,11 @@ def _fit(
 
     If there is no room for every label, some are written, at a readable size.
     """
-    labels = [part.label[row] for row in tips.tolist()]
+    labels = [pictured.label[row] for row in tips.tolist()]
     bare = px / 2 - margin - 8 * unit
     if not any(labels):
         return bare, 0.0
-    spacing = float(np.median(span)) if not part.plain else float(span.min())
+    spacing = float(np.median(span)) if not pictured.plain else float(span.min())
     radius, font = _around(labels, bare, px, lambda radius: min(0.9 * radius * spacing, most))
     if font >= SMALLEST_FONT:
         return radius, font
@@ -240,7 +242,7 @@ def _arc(radius: float, angle: float, *, back: bool = False) -> str:
 
 def _wedge(
     marks: Marks,
-    part: Part,
+    pictured: PicturedTree,
     row: int,
     at: Callable[[float, float], str],
     inner: float,
@@ -252,6 +254,6 @@ def _wedge(
     marks.area(
         f"M{at(inner, angle)}L{at(radius, angle - half)}"
         f"{_arc(radius, 2 * half)}{at(radius, angle + half)}Z",
-        part.style.tint(part.colour[row]),
-        part.colour[row],
+        pictured.style.tint(pictured.colour[row]),
+        pictured.colour[row],
     )

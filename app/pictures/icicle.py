@@ -7,7 +7,7 @@ import numpy as np
 from app.pictures.lettering import clip, unit_of, width
 from app.pictures.marks import Marks, number, points
 from app.pictures.palette import mix
-from app.pictures.part import Part
+from app.pictures.pictured_tree import PicturedTree
 from app.pictures.rectangular import SMALLEST_FONT, row_height, strip_bars
 from app.pictures.strips import PITCH
 
@@ -22,71 +22,71 @@ def capacity(px: float, room: float | None = None) -> tuple[int, int]:
 
 
 def draw(
-    part: Part, px: float, room: float | None = None, font: float | None = None
+    pictured: PicturedTree, px: float, room: float | None = None, font: float | None = None
 ) -> tuple[Marks, float]:
     """Draw at a width of `px`; returns the marks and the height: `room`, else by the tips.
 
     font : the largest size of labels; None: in proportion to the width.
     """
-    marks, style = Marks(part.style), part.style
+    marks, style = Marks(pictured.style), pictured.style
     unit = unit_of(px, font)
     margin = 22 * unit
-    depth = np.zeros(len(part.parent), dtype=np.int64)
-    for row in range(1, len(part.parent)):
-        depth[row] = depth[part.parent[row]] + 1
+    depth = np.zeros(len(pictured.parent), dtype=np.int64)
+    for row in range(1, len(pictured.parent)):
+        depth[row] = depth[pictured.parent[row]] + 1
     levels = int(depth.max()) + 1
-    tips = np.flatnonzero(part.tip)
+    tips = np.flatnonzero(pictured.tip)
     if room is None:
         usual = unit * row_height(len(tips))
-        body = max(usual * len(tips), 90 * unit) if part.plain else 1.1 * px
+        body = max(usual * len(tips), 90 * unit) if pictured.plain else 1.1 * px
     else:
         margin = min(margin, 0.08 * room)
         body = room - 2 * margin
         usual = body / len(tips)
-    top = margin + part.place.left * body
-    bottom = margin + part.place.right * body
+    top = margin + pictured.place.left * body
+    bottom = margin + pictured.place.right * body
     most = 13 * unit if font is None else font
-    font = min(0.84 * usual, most) if part.plain else 10.5 * unit
+    font = min(0.84 * usual, most) if pictured.plain else 10.5 * unit
     if room is not None and font < SMALLEST_FONT:
         font = 0.0
     fits = [row for row in tips.tolist() if font and bottom[row] - top[row] >= 0.98 * font]
-    wide = max((width(clip(part.label[r], font, 0.3 * px), font) for r in fits), default=0.0)
-    strips = PITCH * unit * len(part.strips)
+    wide = max((width(clip(pictured.label[r], font, 0.3 * px), font) for r in fits), default=0.0)
+    strips = PITCH * unit * len(pictured.strips)
     end = px - margin - wide - (8 * unit if fits else 0.0) - strips
     step = (end - margin) / levels
-    coloured = any(colour != style.ink for colour in part.colour)
+    coloured = any(colour != style.ink for colour in pictured.colour)
 
-    for row in range(len(part.parent)):
+    for row in range(len(pictured.parent)):
         tall = float(bottom[row] - top[row])
         left = margin + float(depth[row]) * step
         if coloured:
-            own = part.colour[row]
+            own = pictured.colour[row]
             mixed = style.shared if own == style.ink else style.tint(own, 0.3)
-            fill = own if part.tip[row] else mixed
+            fill = own if pictured.tip[row] else mixed
         else:
             fill = mix(style.bare, style.paper, 0.1 + 0.6 * float(depth[row]) / levels)
         gap = min(0.9 * unit, 0.15 * tall)
         high, low = float(top[row]) + gap / 2, float(bottom[row]) - gap / 2
-        if part.tip[row] and end - left - step > 1:
+        if pictured.tip[row] and end - left - step > 1:
             _bar(marks, left + step, end, high, low, style.tint(fill, 0.8))
         _bar(marks, left, left + step - 0.9 * unit, high, low, fill)
-        if part.folded[row]:
+        if pictured.folded[row]:
             _teeth(marks, left + step, (high, low), unit, style.tint(fill, 0.8))
-        if not part.tip[row] and part.label[row] and tall >= 12 * unit and step > 40 * unit:
-            text = clip(part.label[row], 10.5 * unit, step - 10 * unit)
+        if not pictured.tip[row] and pictured.label[row] and tall >= 12 * unit and step > 40 * unit:
+            text = clip(pictured.label[row], 10.5 * unit, step - 10 * unit)
             marks.text(
                 left + 5 * unit, (high + low) / 2, text, 10.5 * unit,
-                colour=style.on(fill), whole=part.label[row],
+                colour=style.on(fill), whole=pictured.label[row],
             )  # fmt: skip
-    strip_bars(marks, part, end + 2 * unit, top[tips], bottom[tips], unit)
+    strip_bars(marks, pictured, end + 2 * unit, top[tips], bottom[tips], unit)
     for row in fits:
         marks.text(
             end + strips + 6 * unit,
             float(top[row] + bottom[row]) / 2,
-            clip(part.label[row], font, 0.3 * px),
+            clip(pictured.label[row], font, 0.3 * px),
             font,
-            colour=part.text_colour(row),
-            whole=part.label[row],
+            colour=pictured.text_colour(row),
+            whole=pictured.label[row],
         )
     return marks, room or 2 * margin + body
 

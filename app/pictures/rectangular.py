@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from app.pictures.lettering import clip, unit_of, width
 from app.pictures.marks import Marks, number, points, stroke_widths
-from app.pictures.part import Part
+from app.pictures.pictured_tree import PicturedTree
 from app.pictures.strips import PITCH, WIDTH, runs
 
 SMALLEST_FONT = 5.0
@@ -26,77 +26,83 @@ def capacity(px: float, room: float | None = None) -> tuple[int, int]:
 
 
 def draw(
-    part: Part, px: float, room: float | None = None, font: float | None = None
+    pictured: PicturedTree, px: float, room: float | None = None, font: float | None = None
 ) -> tuple[Marks, float]:
     """Draw at a width of `px`; returns the marks and the height: `room`, else by the tips.
 
     font : the largest size of labels; None: in proportion to the width.
     """
-    marks = Marks(part.style)
+    marks = Marks(pictured.style)
     unit = unit_of(px, font)
-    tips = np.flatnonzero(part.tip)
-    span = (part.place.right - part.place.left)[tips]
-    margin, strip = 22 * unit, (9 * bool(part.legend) + PITCH * len(part.strips)) * unit
-    axis = _ticks(part)
+    tips = np.flatnonzero(pictured.tip)
+    span = (pictured.place.right - pictured.place.left)[tips]
+    margin, strip = 22 * unit, (9 * bool(pictured.legend) + PITCH * len(pictured.strips)) * unit
+    axis = _ticks(pictured)
     if room is None:
         usual = unit * row_height(len(tips))
-        body = max(usual * len(tips), 90 * unit) if part.plain else 1.5 * usual * len(tips)
+        body = max(usual * len(tips), 90 * unit) if pictured.plain else 1.5 * usual * len(tips)
     else:
         margin = min(margin, 0.08 * room)
         body = room - 1.6 * margin - (22 * unit if axis else 0.0)
-        usual = body / len(tips) if part.plain else body * float(np.median(span))
+        usual = body / len(tips) if pictured.plain else body * float(np.median(span))
     most = 13 * unit if font is None else font
     font = min(0.84 * usual, most)
     if room is not None and font < SMALLEST_FONT:
         font = 0.0
-    wide = (width(clip(part.label[r], font, 0.3 * px), font) for r in tips.tolist() if font)
+    wide = (width(clip(pictured.label[r], font, 0.3 * px), font) for r in tips.tolist() if font)
     begin, end = margin, px - margin - max(wide, default=-8 * unit) - 8 * unit - strip
-    x = begin + (end - begin) * part.place.y
-    x = np.where(part.folded, np.minimum(x, end - 0.05 * (end - begin)), x)
-    y = margin + body * part.place.x
+    x = begin + (end - begin) * pictured.place.y
+    x = np.where(pictured.folded, np.minimum(x, end - 0.05 * (end - begin)), x)
+    y = margin + body * pictured.place.x
     thin = min(max(0.5, 0.18 * usual), 1.5 * unit)
-    widths = stroke_widths(part.n_leaves, thin)
+    widths = stroke_widths(pictured.n_leaves, thin)
 
     first, last = y.copy(), y.copy()
-    for row in range(len(part.parent) - 1, 0, -1):
-        first[part.parent[row]] = y[row]
-    for row in range(1, len(part.parent)):
-        last[part.parent[row]] = y[row]
-    for row, up in enumerate(part.parent.tolist()):
+    for row in range(len(pictured.parent) - 1, 0, -1):
+        first[pictured.parent[row]] = y[row]
+    for row in range(1, len(pictured.parent)):
+        last[pictured.parent[row]] = y[row]
+    for row, up in enumerate(pictured.parent.tolist()):
         from_x = x[up] if up >= 0 else x[row] - 8 * unit
-        marks.stroke(f"M{points(from_x, y[row])}H{number(x[row])}", part.colour[row], widths[row])
+        marks.stroke(
+            f"M{points(from_x, y[row])}H{number(x[row])}", pictured.colour[row], widths[row]
+        )
         if last[row] > first[row]:
             marks.stroke(
-                f"M{points(x[row], first[row])}V{number(last[row])}", part.colour[row], widths[row]
+                f"M{points(x[row], first[row])}V{number(last[row])}",
+                pictured.colour[row],
+                widths[row],
             )
-    _support(marks, part, x, y, first, last, 0.7 * font)
+    _support(marks, pictured, x, y, first, last, 0.7 * font)
     for row, share in zip(tips.tolist(), span.tolist(), strict=True):
         half = 0.43 * share * body
-        if part.folded[row]:
+        if pictured.folded[row]:
             marks.area(
                 f"M{points(x[row], y[row])}L{points(end, y[row] - half)}V{number(y[row] + half)}Z",
-                part.style.tint(part.colour[row]),
-                part.colour[row],
+                pictured.style.tint(pictured.colour[row]),
+                pictured.colour[row],
             )
         elif x[row] < end - 0.015 * px:
-            marks.stroke(f"M{points(x[row], y[row])}H{number(end)}", part.style.guide, 0.6 * thin)
+            marks.stroke(
+                f"M{points(x[row], y[row])}H{number(end)}", pictured.style.guide, 0.6 * thin
+            )
         if font and share * body >= 0.98 * font:
             marks.text(
                 end + strip + 6 * unit,
                 y[row],
-                clip(part.label[row], font, 0.3 * px),
+                clip(pictured.label[row], font, 0.3 * px),
                 font,
-                colour=part.text_colour(row),
-                whole=part.label[row],
+                colour=pictured.text_colour(row),
+                whole=pictured.label[row],
             )
-    tops = margin + body * part.place.left[tips]
-    bottoms = margin + body * part.place.right[tips]
+    tops = margin + body * pictured.place.left[tips]
+    bottoms = margin + body * pictured.place.right[tips]
     left = end + 4 * unit
-    if part.legend:
-        colours = [part.colour[row] for row in tips.tolist()]
+    if pictured.legend:
+        colours = [pictured.colour[row] for row in tips.tolist()]
         bar(marks, left, left + 6 * unit, tops, bottoms, colours)
         left += 9 * unit
-    strip_bars(marks, part, left, tops, bottoms, unit)
+    strip_bars(marks, pictured, left, tops, bottoms, unit)
     bottom = margin + body + 0.6 * margin
     if axis:
         bottom = _axis(marks, axis, begin, end, bottom, unit)
@@ -105,7 +111,7 @@ def draw(
 
 def _support(
     marks: Marks,
-    part: Part,
+    pictured: PicturedTree,
     x: npt.NDArray[np.float64],
     y: npt.NDArray[np.float64],
     first: npt.NDArray[np.float64],
@@ -113,11 +119,11 @@ def _support(
     font: float,
 ) -> None:
     """The support of inner nodes in percent, on their branches, where there is room for it."""
-    if part.support is None or font < SMALLEST_FONT:
+    if pictured.support is None or font < SMALLEST_FONT:
         return
-    for row in np.flatnonzero(np.isfinite(part.support)).tolist():
-        up = int(part.parent[row])
-        text = f"{100 * part.support[row]:.0f}"
+    for row in np.flatnonzero(np.isfinite(pictured.support)).tolist():
+        up = int(pictured.parent[row])
+        text = f"{100 * pictured.support[row]:.0f}"
         # Only where the branch is long enough for the number.
         if up >= 0 and x[row] - x[up] > width(text, font) + 0.6 * font and last[row] > first[row]:
             marks.text(
@@ -149,17 +155,17 @@ def bar(
 
 def strip_bars(
     marks: Marks,
-    part: Part,
+    pictured: PicturedTree,
     left: float,
     tops: np.ndarray[tuple[int], np.dtype[np.float64]],
     bottoms: np.ndarray[tuple[int], np.dtype[np.float64]],
     unit: float,
 ) -> None:
     """The strips from `left` on, each with its number above it where there are several."""
-    for place, strip in enumerate(part.strips):
+    for place, strip in enumerate(pictured.strips):
         begin = left + PITCH * place * unit
         bar(marks, begin, begin + WIDTH * unit, tops, bottoms, strip.colour)
-        if len(part.strips) > 1:
+        if len(pictured.strips) > 1:
             middle, above = begin + WIDTH * unit / 2, float(tops[0]) - 6 * unit
             marks.text(middle, above, str(place + 1), 10 * unit, anchor="middle")
 
@@ -172,12 +178,12 @@ def row_height(n_tips: int) -> float:
     return 6.0
 
 
-def _ticks(part: Part) -> list[tuple[float, str]]:
+def _ticks(pictured: PicturedTree) -> list[tuple[float, str]]:
     """The positions of round heights, as y of the layout, and their labels; none: no axis."""
-    high = float(part.height.max())
-    span = float(part.height.max() - part.height.min())
-    deepest = float(part.place.y.max())
-    if part.scale != "height" or part.n_tips < 2 or not math.isfinite(span) or deepest <= 0:
+    high = float(pictured.height.max())
+    span = float(pictured.height.max() - pictured.height.min())
+    deepest = float(pictured.place.y.max())
+    if pictured.scale != "height" or pictured.n_tips < 2 or not math.isfinite(span) or deepest <= 0:
         return []
     reach = span / deepest
     rough = reach / 4

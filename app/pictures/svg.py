@@ -20,7 +20,7 @@ from app.pictures import circular, icicle, legend, rectangular
 from app.pictures.lettering import unit_of
 from app.pictures.marks import Marks, number, page
 from app.pictures.palette import Palette, Theme, style
-from app.pictures.part import Part, take
+from app.pictures.pictured_tree import PicturedTree, take
 from app.pictures.strips import Column
 from models.arrays import Int
 from models.errors import UsageError
@@ -90,7 +90,7 @@ def svg(
     require_node(tree, root)
     shapes = _ROOMS[shape]
     most, after_folding = shapes.capacity(px, height and 0.85 * height)
-    part = take(
+    pictured = take(
         tree,
         root,
         max_tips=most if leaf_counts(tree)[root] <= most else after_folding,
@@ -104,7 +104,7 @@ def svg(
         painted=painted,
         strips=strips,
     )
-    return _page(part, (px, height, font), title, shape)
+    return _page(pictured, (px, height, font), title, shape)
 
 
 def _require_one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
@@ -126,52 +126,53 @@ Sizes = tuple[float, float | None, float | None]
 """Width, height and size of labels, in pixels."""
 
 
-def _page(part: Part, sizes: Sizes, title: str | None, shape: Shape) -> str:
+def _page(pictured: PicturedTree, sizes: Sizes, title: str | None, shape: Shape) -> str:
     """Title above, legend and note below."""
     px, height, font = sizes
     unit = unit_of(px, font)
-    frame = Marks(part.style)
+    frame = Marks(pictured.style)
     head = 46 * unit if title else 0.0
     if height is not None:
         head = min(head, 0.2 * height)
     if title:
         frame.heading(title, px, head, unit)
-    rows = [row for each in _legends(part) for row in legend.rows(each, px, unit)]
+    rows = [row for each in _legends(pictured) for row in legend.rows(each, px, unit)]
     if height is not None:
         rows = rows[: int(0.4 * height / (21 * unit))]
-    note = _note(part, shape)
+    note = _note(pictured, shape)
     foot = (21 * len(rows) + 8 * bool(rows) + (30 if note else 8)) * unit
     if height is not None and foot > 0.5 * height:
         rows, note, foot = [], "", 8 * unit
     room = None if height is None else height - head - foot
-    marks, tall = _ROOMS[shape].draw(part, px, room, font)
+    marks, tall = _ROOMS[shape].draw(pictured, px, room, font)
     legend.write(frame, rows, px, unit, head + tall + (4 * unit if rows else 0.0))
     if note:
         at = head + tall + foot - 17 * unit
-        frame.text(px / 2, at, note, 10.5 * unit, colour=part.style.faint, anchor="middle")
-    described = (title or "Tree")[:200] + f", {int(part.n_leaves[0]):,} leaves"
+        frame.text(px / 2, at, note, 10.5 * unit, colour=pictured.style.faint, anchor="middle")
+    described = (title or "Tree")[:200] + f", {int(pictured.n_leaves[0]):,} leaves"
     moved = (f'<g transform="translate(0 {number(head)})">', *marks.write(), "</g>")
-    return page(px, head + tall + foot, described, part.style, (*moved, *frame.write()))
+    return page(px, head + tall + foot, described, pictured.style, (*moved, *frame.write()))
 
 
-def _legends(part: Part) -> list[list[tuple[str, str]]]:
+def _legends(pictured: PicturedTree) -> list[list[tuple[str, str]]]:
     """The legend of the colours, and that of each strip with its number where there are several."""
-    legends = [part.legend]
-    for place, strip in enumerate(part.strips):
+    legends = [pictured.legend]
+    for place, strip in enumerate(pictured.strips):
         (paper, name), *rest = strip.legend
-        numbered = f"{place + 1} {name}" if len(part.strips) > 1 else name
+        numbered = f"{place + 1} {name}" if len(pictured.strips) > 1 else name
         legends.append([(paper, numbered), *rest])
     return legends
 
 
-def _note(part: Part, shape: Shape) -> str:
+def _note(pictured: PicturedTree, shape: Shape) -> str:
     """The note that a reader needs to interpret the picture."""
     notes = []
-    if shape != "icicle" and part.scale in _SCALES and part.n_tips > 1:
-        notes.append(f"{'radius' if shape == 'circular' else 'length'}: {_SCALES[part.scale]}")
-    if not part.plain:
+    if shape != "icicle" and pictured.scale in _SCALES and pictured.n_tips > 1:
+        notes.append(f"{'radius' if shape == 'circular' else 'length'}: {_SCALES[pictured.scale]}")
+    if not pictured.plain:
         mark = "torn bars" if shape == "icicle" else "wedges"
         notes.append(
-            f"{mark}: folded subtrees, {part.n_tips:,} shown for {int(part.n_leaves[0]):,} leaves"
+            f"{mark}: folded subtrees, {pictured.n_tips:,} shown for "
+            f"{int(pictured.n_leaves[0]):,} leaves"
         )
     return "; ".join(notes)

@@ -18,7 +18,7 @@ from bench import real_data
 from bench.report import Report
 from models.arrays import Array, Float, Int
 from models.inputs.data import Data
-from models.tree import paths
+from models.tree import class_paths
 from models.tree.tree import Tree
 from workers.formats import arff
 
@@ -34,14 +34,14 @@ NAMES = ("ImCLEF07A", "WordNet nouns", "TinyImageNet")
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class Examples:
     """features : (n, D). labels : (n,) class paths, such as `2/1/3`."""
 
     features: Float
     labels: Array
 
-    def some(self, rows: Int) -> Rows:
-        return Rows(self.features[rows], self.labels[rows])
+    def some(self, rows: Int) -> Examples:
+        return Examples(self.features[rows], self.labels[rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class Labelled:
     """A set. hierarchy : of all prefixes of the class paths."""
 
     name: str
-    train: Rows
-    test: Rows
+    train: Examples
+    test: Examples
     hierarchy: Tree
 
     def data(self, with_hierarchy: bool) -> Data:
@@ -92,15 +92,17 @@ def loaded(name: str) -> Labelled | None:
     return prepared(name, train, test)
 
 
-def prepared(name: str, train: Rows, test: Rows) -> Labelled:
+def prepared(name: str, train: Examples, test: Examples) -> Labelled:
     """The set with standardised features and its hierarchy."""
     mean, deviation = train.features.mean(axis=0), train.features.std(axis=0)
     deviation[deviation == 0] = 1.0
-    train, test = (Rows((rows.features - mean) / deviation, rows.labels) for rows in (train, test))
-    return Labelled(name, train, test, paths.read("\n".join(np.unique(train.labels))))
+    train, test = (
+        Examples((rows.features - mean) / deviation, rows.labels) for rows in (train, test)
+    )
+    return Labelled(name, train, test, class_paths.read("\n".join(np.unique(train.labels))))
 
 
-def cut(rows: Rows, rng: np.random.Generator) -> tuple[Rows, Rows]:
+def cut(rows: Examples, rng: np.random.Generator) -> tuple[Examples, Examples]:
     """Training and test rows: of each class the share `TEST_SHARE`, rounded, is for the test."""
     code = np.unique(rows.labels, return_inverse=True)[1]
     out = np.zeros(code.size, dtype=bool)
@@ -121,23 +123,23 @@ def classes_of_nouns(full_paths: Sequence[Sequence[int]]) -> list[str | None]:
     ]
 
 
-def _medical(train: Any, test: Any) -> tuple[Rows, Rows]:
+def _medical(train: Any, test: Any) -> tuple[Examples, Examples]:
     cut_rows = []
     for path in (train, test):
         features, labels = arff.read(path, None, "matrix"), arff.read(path, None, "column")
-        cut_rows.append(Rows(np.asarray(features), np.asarray(labels, dtype=object)))
+        cut_rows.append(Examples(np.asarray(features), np.asarray(labels, dtype=object)))
     return cut_rows[0], cut_rows[1]
 
 
-def _nouns(features: Any, described: Any) -> tuple[Rows, Rows]:
+def _nouns(features: Any, described: Any) -> tuple[Examples, Examples]:
     classes = classes_of_nouns(json.loads(described.read_text())["path_root_to_self"])
     labels = np.array(classes, dtype=object)
     kept = np.array([class_ is not None for class_ in classes])
-    rows = Rows(np.load(features)[kept].astype(np.float64), labels[kept])
+    rows = Examples(np.load(features)[kept].astype(np.float64), labels[kept])
     return cut(rows, np.random.default_rng(0))
 
 
-def _images(features: Any, labels: Any, described: Any) -> tuple[Rows, Rows]:
+def _images(features: Any, labels: Any, described: Any) -> tuple[Examples, Examples]:
     classes = json.loads(described.read_text())
     path_of = np.array(
         [
@@ -146,7 +148,7 @@ def _images(features: Any, labels: Any, described: Any) -> tuple[Rows, Rows]:
         ],
         dtype=object,
     )
-    rows = Rows(np.load(features).astype(np.float64), path_of[np.load(labels)])
+    rows = Examples(np.load(features).astype(np.float64), path_of[np.load(labels)])
     return cut(rows, np.random.default_rng(0))
 
 

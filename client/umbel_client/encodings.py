@@ -20,7 +20,7 @@ PART_BYTES = 32 << 20
 """Length of a part of an upload, and of the largest content that goes in one request."""
 
 
-class Source(Protocol):
+class Content(Protocol):
     """Bytes of known length that can be read more than once."""
 
     @property
@@ -57,7 +57,7 @@ class Pieces:
 
 
 @dataclass(frozen=True, slots=True)
-class FileSource:
+class FileContent:
     """A file; its length is that at the time when it was found."""
 
     path: Path
@@ -77,7 +77,7 @@ class Payload:
     service, `role`, `name`, `member`, `n_features` and `expires_at`.
     """
 
-    source: Source
+    content: Content
     media_type: str | None = None
     query: Mapping[str, Any] = field(default_factory=dict)
 
@@ -85,7 +85,7 @@ class Payload:
         """The bytes from `start` to `stop`. Raises InputError for a file that has changed or cannot
         be read."""
         try:
-            content = self.source.read(start, stop)
+            content = self.content.read(start, stop)
         except OSError as error:
             raise InputError("content", f"the file cannot be read: {error.strerror}.") from None
         if len(content) != stop - start:

@@ -50,7 +50,7 @@ def tree_file(tree: Any) -> tuple[bytes, str]:
         return "\n".join(tree).encode(), "text/plain"
     array = np.asarray(tree, dtype=object if isinstance(tree, (list, tuple)) else None)
     if array.ndim == 2 and array.shape[1] == 4:
-        content = encodings.npy(array.astype(np.float64)).source
+        content = encodings.npy(array.astype(np.float64)).content
         return content.read(0, content.length), "application/x-npy"
     raise InputError("tree", f"a value of type {type(tree).__name__} is no tree; {_ACCEPTED}.")
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from umbel_client import encodings, frames
-from umbel_client.encodings import MEDIA_TYPES, FileSource, Payload
+from umbel_client.encodings import MEDIA_TYPES, FileContent, Payload
 from umbel_client.errors import InputError
 
 
@@ -206,7 +206,7 @@ def _file(role: str, file: File) -> Payload:
         query["member"] = file.member
     if file.n_features is not None:
         query["n_features"] = file.n_features
-    return _hinted(role, Payload(FileSource(path, length), media_type, query))
+    return _hinted(role, Payload(FileContent(path, length), media_type, query))
 
 
 def _hinted(role: str, payload: Payload) -> Payload:

@@ -18,7 +18,13 @@ import numpy as np
 
 from models.answers.beside_tree import ClassScores
 from models.arrays import Array, Float, Int, Mask, row_blocks
-from models.calibration.climbing import ClassTree, Rows, answers, answers_by_class, groups_at
+from models.calibration.climbing import (
+    ClassTree,
+    TreeProbabilities,
+    answers,
+    answers_by_class,
+    groups_at,
+)
 from models.calibration.node_sets import class_scores, class_sets, fewest_nodes
 from models.calibration.options import CalibrationTerms
 from models.calibration.quantiles import fewest_rows, group_quantiles, quantile
@@ -119,7 +125,7 @@ class Calibration:
         masses: list[Float] = [np.zeros(0)]
         for probability, chosen in probability_blocks(scores, self.temperature, tree.n_nodes):
             progress(chosen.stop / scores.n_rows, "answering")
-            rows = Rows.of(classes, probability)
+            rows = TreeProbabilities.of(classes, probability)
             start, node = self._nodes(rows, probability, thresholds)
             count = np.diff(start)
             row = np.repeat(np.arange(rows.n_rows), count)
@@ -134,7 +140,9 @@ class Calibration:
         n_classes = np.bincount(row, classes.n_under[node], scores.n_rows).astype(np.int64)
         return NodeAnswers(start, node, depth, n_classes, np.concatenate(masses))
 
-    def _nodes(self, rows: Rows, probability: Float, thresholds: Float) -> tuple[Int, Int]:
+    def _nodes(
+        self, rows: TreeProbabilities, probability: Float, thresholds: Float
+    ) -> tuple[Int, Int]:
         per = self.terms.per
         if per == "subtree":
             # A row under no node of the cut is in the last group, which has no threshold.

@@ -72,8 +72,8 @@ class ClassTree:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """Rows over a tree of classes.
+class TreeProbabilities:
+    """The probabilities of rows over a tree of classes.
 
     total : (n, n_classes + 1) sums of the probabilities from left to right, from 0. leaf : (n,)
     node of the most probable class, of equal ones the first.
@@ -84,7 +84,7 @@ class Rows:
     leaf: Int
 
     @classmethod
-    def of(cls, classes: ClassTree, probability: Array) -> Rows:
+    def of(cls, classes: ClassTree, probability: Array) -> TreeProbabilities:
         """probability : (n, n_classes), not negative, finite.
 
         Raises UsageError for another width and for other values.
@@ -136,7 +136,7 @@ class Rows:
             node = self.classes.tree.parent[node].astype(np.int64)
 
 
-def scores(rows: Rows, label: Int) -> Float:
+def scores(rows: TreeProbabilities, label: Int) -> Float:
     """(n,) the smallest threshold at which the answer to a row holds its label.
 
     label : (n,) classes. The mass of the child, towards the most probable class, of the node where
@@ -152,7 +152,7 @@ def scores(rows: Rows, label: Int) -> Float:
     return score
 
 
-def answers(rows: Rows, threshold: Array | float) -> Int:
+def answers(rows: TreeProbabilities, threshold: Array | float) -> Int:
     """(n,) the deepest node that holds every class whose score is at most the threshold.
 
     threshold : one, or (n,) one a row; infinite where the root must be answered. O(n depth).
@@ -166,7 +166,7 @@ def answers(rows: Rows, threshold: Array | float) -> Int:
     return answer
 
 
-def answers_by_class(rows: Rows, threshold: Array) -> Int:
+def answers_by_class(rows: TreeProbabilities, threshold: Array) -> Int:
     """(n,) the deepest node that holds every class whose score is at most its own threshold.
 
     threshold : (n_classes,). The scores of the classes that a step up brings are the mass of the
@@ -180,7 +180,7 @@ def answers_by_class(rows: Rows, threshold: Array) -> Int:
     return answer
 
 
-def groups_at(tree: Tree, rows: Rows, cut: Int) -> Int:
+def groups_at(tree: Tree, rows: TreeProbabilities, cut: Int) -> Int:
     """(n,) which node of a cut the most probable class lies under, by its place in `cut`.
 
     cut : nodes none of which lies under another; -1 where a row is under none of them. The groups

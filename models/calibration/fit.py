@@ -29,7 +29,7 @@ import numpy as np
 from models.answers.beside_tree import ClassScores
 from models.arrays import Array, Float, Int
 from models.calibration.calibration import BLOCK, Calibration, probability_blocks
-from models.calibration.climbing import LEAF, ClassTree, Rows, groups_at, scores
+from models.calibration.climbing import LEAF, ClassTree, TreeProbabilities, groups_at, scores
 from models.calibration.climbing import scores as node_scores
 from models.calibration.node_sets import class_scores
 from models.calibration.options import CalibrationTerms
@@ -136,7 +136,9 @@ class SelectiveCurve:
         )
 
 
-def selective_curve(blocks: Iterable[tuple[Rows, Int]], classes: ClassTree) -> SelectiveCurve:
+def selective_curve(
+    blocks: Iterable[tuple[TreeProbabilities, Int]], classes: ClassTree
+) -> SelectiveCurve:
     """The curve over all thresholds at which an answer changes.
 
     blocks : rows with their classes, at least one row. O(n depth log(n depth)) time, O(n depth)
@@ -241,9 +243,9 @@ def fitted_calibration(
             if kept.any():
                 yield probability[kept], label[rows][kept]
 
-    def row_blocks(begin: float, stage: str) -> Iterator[tuple[Rows, Int]]:
+    def row_blocks(begin: float, stage: str) -> Iterator[tuple[TreeProbabilities, Int]]:
         for probability, own in blocks(begin, stage):
-            yield Rows.of(classes, probability), own
+            yield TreeProbabilities.of(classes, probability), own
 
     curve = selective_curve(row_blocks(0.3, "measuring"), classes)
     if loss is not None:
@@ -277,7 +279,7 @@ def _scored(
     every, groups = [np.zeros(0)], [np.zeros(0, dtype=np.int64)]
     nodes = np.zeros(0, dtype=np.int64) if cut is None else cut.astype(np.int64)
     for probability, label in blocks:
-        rows = Rows.of(classes, probability)
+        rows = TreeProbabilities.of(classes, probability)
         if terms.answer == "node":
             every.append(node_scores(rows, label))
         else:

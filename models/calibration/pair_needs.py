@@ -42,7 +42,7 @@ from scipy.special import betainc, betaincinv
 from models.answers.beside_tree import ClassScores
 from models.arrays import Float, Int, Mask
 from models.calibration.calibration import probability_blocks
-from models.calibration.climbing import ClassTree, Rows
+from models.calibration.climbing import ClassTree, TreeProbabilities
 from models.running import memory
 from models.tree.tree import Tree
 from models.tree.walk import lca
@@ -188,7 +188,7 @@ def pair_needs(tree: Tree, scores: ClassScores, label: Int, temperature: float) 
         of_classes.expected[:], of_subtrees.expected[:] = 0.0, 0.0
         for probability, block in probability_blocks(scores, temperature, tree.n_nodes):
             own = np.flatnonzero(known[block])
-            rows = Rows.of(classes, probability[own])
+            rows = TreeProbabilities.of(classes, probability[own])
             of_classes.expect(own, taken_for[block][own], _cells(probability))
             for row, at, _ in rows.steps():
                 of_subtrees.expect(row, at, rows.mass)

@@ -15,7 +15,7 @@ from math import ceil
 import numpy as np
 
 from models.arrays import Array, Float, Int
-from models.calibration.climbing import LEAF, ClassTree, Rows
+from models.calibration.climbing import LEAF, ClassTree, TreeProbabilities
 from models.errors import UsageError
 
 
@@ -68,7 +68,9 @@ class RiskCurve:
     n_rows: int
 
     @classmethod
-    def of(cls, blocks: Iterable[tuple[Rows, Int]], classes: ClassTree, loss: Float) -> RiskCurve:
+    def of(
+        cls, blocks: Iterable[tuple[TreeProbabilities, Int]], classes: ClassTree, loss: Float
+    ) -> RiskCurve:
         """blocks : rows with their classes. loss : (n_classes, n_nodes), not rising towards the
         root, 0 at the root. O(n depth log(n depth)).
         """

@@ -4,5 +4,5 @@ Start with `drift`: the two samples, the hypotheses at nodes, those selected und
 of false discoveries (TreeBH), and the moves that are found.
 
 - `options`: the request.
-- `shares`: exact tests and intervals of shares, for many 2 x 2 tables at once.
+- `proportions`: exact tests and intervals of proportions, for many 2 x 2 tables at once.
 """

@@ -45,9 +45,9 @@ import numpy as np
 from scipy.stats import mannwhitneyu, norm
 
 from models.arrays import Array, Float, Int, Mask
-from models.drift import shares
+from models.drift import proportions
 from models.drift.options import ASPECTS, Aspect
-from models.drift.shares import Tables
+from models.drift.proportions import Tables
 from models.errors import UsageError
 from models.metrics.nodes import report_on_nodes
 from models.running.progress import Progress, silent
@@ -315,8 +315,8 @@ def _mass(tree: Tree, n_before: Int, n_after: Int, level: float) -> NodeTests:
 
 def _of_tables(tables: Tables, level: float) -> NodeTests:
     """Tests of shares, not yet selected; none where no rows so many could give `level`."""
-    tests = shares.share_tests(tables)
-    low, high = shares.newcombe(tables)
+    tests = proportions.proportion_tests(tables)
+    low, high = proportions.newcombe(tables)
     before, after = tables.share_before, tables.share_after
     direction = np.sign(np.nan_to_num(after - before)).astype(np.int64)
     p_value = np.where(tests.least <= level, tests.p_value, np.nan)
@@ -394,7 +394,7 @@ def _confidence(
         p_value[node] = test.pvalue if np.isfinite(test.pvalue) else 1.0
         direction[node] = np.sign(test.statistic - 0.5 * own.size * others.size)
     change = sums[1][0] - sums[0][0]
-    half = float(norm.isf(0.5 * (1 - shares.CONFIDENCE))) * np.sqrt(sums[0][1] + sums[1][1])
+    half = float(norm.isf(0.5 * (1 - proportions.CONFIDENCE))) * np.sqrt(sums[0][1] + sums[1][1])
     return NodeTests(
         sums[0][0],
         sums[1][0],

@@ -21,7 +21,7 @@ from scipy.spatial.distance import squareform
 from models.arrays import Array, Float, Int, Matrix
 from models.errors import UsageError
 from models.heatmaps.options import MOST_ROWS, HeatmapTerms
-from models.heatmaps.tiles import Span, n_levels, tile
+from models.heatmaps.tiles import PooledRange, n_levels, tile
 from models.inputs.checks import Points, blocks, require_columns, require_usable
 from models.running import memory
 from models.running.progress import Progress
@@ -413,12 +413,12 @@ def _sampled(values: Array, terms: HeatmapTerms, n: int) -> Float:
     step = -(-n // SAMPLED)
     if terms.metric == "cophenetic":
         # The rows of one tile as they are; in cells, with those beside them.
-        span = Span(0, n, step)
-        distances = tile(values, "distances", terms.metric, span, span)
+        pooled = PooledRange(0, n, step)
+        distances = tile(values, "distances", terms.metric, pooled, pooled)
     else:
         chosen = values[::step]
-        span = Span(0, len(chosen), 1)
-        distances = tile(chosen, "distances", terms.metric, span, span)
+        pooled = PooledRange(0, len(chosen), 1)
+        distances = tile(chosen, "distances", terms.metric, pooled, pooled)
     others = distances[~np.eye(len(distances), dtype=bool)]
     return others if others.size else distances
 

@@ -21,7 +21,7 @@ STEPS = 65_535
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class PooledRange:
     """Rows or columns `start` to `stop` - 1, `pooled` in a cell."""
 
     start: int
@@ -48,18 +48,20 @@ def n_levels(n_rows: int, n_columns: int) -> int:
     return 1 + max(_doublings(n_rows), _doublings(n_columns))
 
 
-def span_of(n: int, level: int, number: int) -> Span | None:
+def pooled_range(n: int, level: int, number: int) -> PooledRange | None:
     """The rows, or columns, of a tile by its number at a level; None beyond the last of `n`."""
     pooled = 1 << max(0, _doublings(n) - level)
     start = number * TILE * pooled
-    return Span(start, min(n, start + TILE * pooled), pooled) if start < n else None
+    return PooledRange(start, min(n, start + TILE * pooled), pooled) if start < n else None
 
 
 def _doublings(n: int) -> int:
     return max(0, (ceil(n / TILE) - 1).bit_length())
 
 
-def tile(values: Array, what: What, metric: str | None, rows: Span, columns: Span) -> Float:
+def tile(
+    values: Array, what: What, metric: str | None, rows: PooledRange, columns: PooledRange
+) -> Float:
     """(cells of rows, cells of columns) averages.
 
     values : of `features` the heatmap itself; of `distances` the points between which they are, or
@@ -83,15 +85,15 @@ def tile(values: Array, what: What, metric: str | None, rows: Span, columns: Spa
     return np.sqrt(np.maximum(of_left[:, None] + of_right - 2 * products, 0.0))
 
 
-def _pooled(points: Array, span: Span) -> tuple[Float, Float]:
+def _pooled(points: Array, pooled: PooledRange) -> tuple[Float, Float]:
     """(means of the points of each cell, means of their squared lengths)."""
-    part = points[span.slice].astype(np.float64)
+    part = points[pooled.slice].astype(np.float64)
     lengths = np.einsum("nd,nd->n", part, part)
-    sums = np.add.reduceat(part, span.cells, axis=0)
-    return sums / span.counts[:, None], np.add.reduceat(lengths, span.cells) / span.counts
+    sums = np.add.reduceat(part, pooled.cells, axis=0)
+    return sums / pooled.counts[:, None], np.add.reduceat(lengths, pooled.cells) / pooled.counts
 
 
-def _cophenetic(meets: Array, rows: Span, columns: Span) -> Float:
+def _cophenetic(meets: Array, rows: PooledRange, columns: PooledRange) -> Float:
     node, n = meets[:, 0].astype(np.int64), len(meets) + 1
     height_of = dict(zip(node.tolist(), meets[:, 1].tolist(), strict=True))
     known = np.array(sorted(height_of), dtype=np.int64)

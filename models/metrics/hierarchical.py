@@ -28,7 +28,7 @@ NO_PAIR = "No two points have the same label, so dendrogram purity is undefined.
 
 
 @dataclass(frozen=True)
-class Cells:
+class ClassLeafCounts:
     """Points counted by class and leaf, sorted by class, then by the leaf's place in the tree.
 
     class_, place, count : (n_cells,) `count` >= 1.
@@ -43,7 +43,7 @@ class Cells:
     class_start: Int
 
     @classmethod
-    def of(cls, tree: Tree, classes: Classes, leaves: LeafOrder) -> Cells:
+    def of(cls, tree: Tree, classes: Classes, leaves: LeafOrder) -> ClassLeafCounts:
         """O(n_points log n_points)."""
         table = flat.contingency(
             classes.code, leaves.start[tree.leaf_of_point], classes.n_classes, tree.n_leaves
@@ -116,7 +116,7 @@ def dendrogram_purity(
     Exact (`loops.trees.purity`): O(N log N) time, O(N + n_nodes) memory at any depth.
     """
     leaves = leaves or LeafOrder.of(tree)
-    cells = Cells.of(tree, classes, leaves)
+    cells = ClassLeafCounts.of(tree, classes, leaves)
     n_pairs = _choose2(cells.class_size)
     if n_pairs == 0:
         return Estimate(None, warnings=(NO_PAIR,))
@@ -172,7 +172,7 @@ def lhd(
         return Estimate(0.0)
     tree = contract_unary(tree)
     leaves = LeafOrder.of(tree)
-    cells = Cells.of(tree, classes, leaves)
+    cells = ClassLeafCounts.of(tree, classes, leaves)
     n_pairs = _choose2(cells.class_size) - _choose2(cells.count)
     if n_pairs == 0:
         return Estimate(0.0)

@@ -26,7 +26,7 @@ from models.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
+class TransportPlan:
     """An optimal assignment.
 
     cluster : (n_points,). price : (n_clusters,). cost : the total.
@@ -37,7 +37,7 @@ class Shares:
     cost: float
 
 
-def share_out(cost: Float, low: int, high: int, price: Float | None = None) -> Shares:
+def transport_plan(cost: Float, low: int, high: int, price: Float | None = None) -> TransportPlan:
     """The cheapest assignment with `low` to `high` points in each cluster.
 
     cost : (n_clusters, n_points), finite. price : that of an earlier assignment, to start from.
@@ -46,14 +46,14 @@ def share_out(cost: Float, low: int, high: int, price: Float | None = None) -> S
     n_clusters, n_points = cost.shape
     require_room(n_points, n_clusters, low, high)
     if n_clusters == 1:
-        return Shares(np.zeros(n_points, dtype=np.int64), np.zeros(1), float(cost.sum()))
+        return TransportPlan(np.zeros(n_points, dtype=np.int64), np.zeros(1), float(cost.sum()))
     if n_clusters == 2:
         return _between_two(cost, low, high)
     from models.numerics.loops.transport import exchange
 
     begin = np.zeros(n_clusters) if price is None else price.astype(np.float64)
     cluster, prices = exchange(np.ascontiguousarray(cost, dtype=np.float64), low, high, begin)
-    return Shares(cluster, prices, float(cost[cluster, np.arange(n_points)].sum()))
+    return TransportPlan(cluster, prices, float(cost[cluster, np.arange(n_points)].sum()))
 
 
 def require_room(n_points: int, n_clusters: int, low: int, high: int) -> None:
@@ -66,7 +66,7 @@ def require_room(n_points: int, n_clusters: int, low: int, high: int) -> None:
         )
 
 
-def _between_two(cost: Float, low: int, high: int) -> Shares:
+def _between_two(cost: Float, low: int, high: int) -> TransportPlan:
     """Cluster 0 takes all points that gain by it, as far as the bounds allow, largest gains
     first."""
     n_points = cost.shape[1]
@@ -88,4 +88,4 @@ def _between_two(cost: Float, low: int, high: int) -> Shares:
         price[:] = (0.0, border) if n_points - n_first == high else (-border, 0.0)
     elif border < 0:
         price[:] = (-border, 0.0) if n_first == high else (0.0, border)
-    return Shares(cluster, price, float(np.where(first, cost[0], cost[1]).sum()))
+    return TransportPlan(cluster, price, float(np.where(first, cost[0], cost[1]).sum()))

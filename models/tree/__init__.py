@@ -6,10 +6,10 @@ Start with `tree`, the frozen table of columns, and `build`, the ways to make on
   `leaf_ranges` (the leaves under each node).
 - Cuts: `cut` (one, or all from coarse to fine), `clusters`; `models.levels` has those that stand
   out.
-- Attributes of nodes: `labels`, `categories`, `cluster_names`, `features`, `search`,
+- Attributes of nodes: `labels`, `categories`, `cluster_names`, `distinctive_features`, `search`,
   `named` (the node that a label means).
 - Pictures: `layout`, `window` (a part small enough to draw), `tangle` (two trees side by side).
 - Rows: `rows` (which row a leaf holds, by names; other rows).
 - Formats: `nested` and `json_fields` (JSON), `newick`, `nexus`, `graphml`, `linkage`,
-  `columns` (Arrow), `paths` (class paths).
+  `columns` (Arrow), `class_paths`.
 """

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Int, Int32
-from models.tree.features import FEATURE_KEYS
+from models.tree.distinctive_features import FEATURE_KEYS
 from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
 

@@ -122,7 +122,7 @@ def range_minima(values: Int, start: Int, stop: Int) -> Int:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TreePart:
     """A part of a tree as a separate tree.
 
     tree : the part. Nodes keep their order, so its row i is row `node[i]` of the whole tree.
@@ -137,7 +137,7 @@ class Part:
     folded: npt.NDArray[np.bool_]
 
 
-def part(tree: Tree, root: int = 0, depth: int | None = None) -> Part:
+def part(tree: Tree, root: int = 0, depth: int | None = None) -> TreePart:
     """The subtree under `root`, at most `depth` edges deep.
 
     A node at the depth limit becomes a leaf that holds all the points under it. Points elsewhere
@@ -177,7 +177,7 @@ def part(tree: Tree, root: int = 0, depth: int | None = None) -> Part:
         extra={key: column[node_of_row] for key, column in tree.extra.items()},
     )
     folded = (small.n_children == 0) & (tree.n_children[node_of_row] > 0)
-    return Part(small, node_of_row, point, folded)
+    return TreePart(small, node_of_row, point, folded)
 
 
 def subtree(tree: Tree, root: int = 0, depth: int | None = None) -> Tree:

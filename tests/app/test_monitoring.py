@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.app.conftest import Start, new_job
 from tests.conftest import ROOT
-from workers.telemetry.figures import Meter
+from workers.telemetry.job_counts import Meter
 from workers.telemetry.store_size import StoreSize
 
 FOLDER = ROOT / "docs" / "monitoring"

@@ -17,11 +17,11 @@ from models.registry import method
 PATHS = np.array(["a/x", "a/y", "b/z"], dtype=object)
 
 
-def planted(rng: np.random.Generator, n_rows: int) -> sets.Rows:
+def planted(rng: np.random.Generator, n_rows: int) -> sets.Examples:
     """Three overlapping classes; the last has half as many rows."""
     code = rng.choice(3, size=n_rows, p=[0.4, 0.4, 0.2])
     centers = np.array([[0.0, 2.0, 5.0], [2.0, 0.0, 5.0], [3.0, 3.0, 5.0]])
-    return sets.Rows(centers[code] + rng.normal(size=(n_rows, 3)), PATHS[code])
+    return sets.Examples(centers[code] + rng.normal(size=(n_rows, 3)), PATHS[code])
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def test_features_are_standardised_by_training_rows(labelled: sets.Labelled) -> 
         np.testing.assert_allclose(features.mean(axis=0), 0.0, atol=1e-12)
         np.testing.assert_allclose(features.std(axis=0), 1.0)
         assert np.abs(some.test.features.mean(axis=0)).max() > 1e-3
-    constant = sets.Rows(np.ones((4, 1)), np.repeat(PATHS[:2], 2))
+    constant = sets.Examples(np.ones((4, 1)), np.repeat(PATHS[:2], 2))
     assert (sets.prepared("one", constant, constant).test.features == 0).all()
 
 
@@ -51,7 +51,7 @@ def test_rows_are_drawn_of_each_class(labelled: sets.Labelled) -> None:
 
 
 def test_a_fifth_of_each_class_is_for_the_test() -> None:
-    rows = sets.Rows(np.arange(40.0)[:, None], np.repeat(PATHS[:2], [30, 10]))
+    rows = sets.Examples(np.arange(40.0)[:, None], np.repeat(PATHS[:2], [30, 10]))
     train, test = sets.cut(rows, np.random.default_rng(0))
     assert np.unique(test.labels, return_counts=True)[1].tolist() == [6, 2]
     both = np.concatenate([train.features, test.features]).ravel()

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bench.semantic import parts
+from bench.semantic import similarity_terms
 from bench.truths import TrueSet
 from models.metrics.agreement import shortest_path_similarity
-from models.tree import paths
+from models.tree import class_paths
 from models.tree.build import from_parents, from_partition
 from models.tree.tree import Tree
 
-HIERARCHY = paths.read("a/x/1\na/x/2\na/y\nb\nc/1\nc/2\nc/3/1\nc/3/2")
+HIERARCHY = class_paths.read("a/x/1\na/x/2\na/y\nb\nc/1\nc/2\nc/3/1\nc/3/2")
 
 
 def planted(n_points: int, seed: int) -> TrueSet:
@@ -39,7 +39,7 @@ def over_points(truth: TrueSet) -> Tree:
 def test_the_parts_add_up(seed: int) -> None:
     true_set = planted(300, seed)
     tree, truth = grown(true_set, seed), over_points(true_set)
-    sp = parts(tree, true_set)
+    sp = similarity_terms(tree, true_set)
     pairs = np.triu_indices(300, 1)
     similarity = {}
     for name, which in (("own", tree), ("true", truth)):
@@ -68,12 +68,12 @@ def test_shuffled_points_have_the_predicted_score() -> None:
     for _ in range(10):
         shuffled = replace(tree, leaf_of_point=rng.permutation(tree.leaf_of_point))
         scores.append(shortest_path_similarity(shuffled, over_points(truth)).value)
-    assert parts(tree, truth).shuffled == pytest.approx(np.mean(scores), abs=1e-3)
+    assert similarity_terms(tree, truth).shuffled == pytest.approx(np.mean(scores), abs=1e-3)
 
 
 def test_the_hierarchy_itself_and_one_cluster() -> None:
     truth = planted(100, 0)
-    assert parts(over_points(truth), truth).correlation == pytest.approx(1.0)
+    assert similarity_terms(over_points(truth), truth).correlation == pytest.approx(1.0)
     single = from_partition(np.zeros(100, dtype=np.int64), 1)
-    sp = parts(single, truth)
+    sp = similarity_terms(single, truth)
     assert (sp.correlation, sp.level) == (0.0, 1.0)

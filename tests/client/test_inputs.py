@@ -24,7 +24,7 @@ DS = "ds_" + "0" * 26
 
 def content(value: Any) -> bytes:
     assert isinstance(value, Payload)
-    return value.source.read(0, value.source.length)
+    return value.content.read(0, value.content.length)
 
 
 def array_of(value: Any) -> npt.NDArray[Any]:

@@ -98,7 +98,7 @@ def payload(n_values: int = 500) -> Payload:
 
 
 def content(of: Payload) -> bytes:
-    return of.source.read(0, of.source.length)
+    return of.content.read(0, of.content.length)
 
 
 def test_small_content_goes_in_one_request(server: FaultServer, kind: str) -> None:

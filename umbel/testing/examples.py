@@ -17,7 +17,7 @@ from scipy.spatial.distance import pdist, squareform
 from models.arrays import Int
 from models.inputs.data import Data
 from models.method import Fitted, Method
-from models.tree import paths
+from models.tree import class_paths
 from models.tree.tree import Tree
 from umbel.testing.lost_worker import MemoryCheckpoint
 
@@ -45,7 +45,7 @@ ROLES: Mapping[str, Any] = {
     "tasks": _task,
     "targets": _targets,
     "labels": _group,
-    "hierarchy": paths.read("near/0\nnear/1\n2"),
+    "hierarchy": class_paths.read("near/0\nnear/1\n2"),
     "timestamps": np.arange(N_POINTS) % 4 + 2000.5,
 }
 """Well separated groups and no ties, so that no result depends on a last digit. `UNIT_ROWS` and

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from models.calibration.class_rows import class_scores
-from models.calibration.climbing import ClassTree, Rows
+from models.calibration.climbing import ClassTree, TreeProbabilities
 from models.errors import Cancelled, UsageError
 from models.inputs.data import Data
 from models.method import Model
@@ -113,7 +113,7 @@ class Results(Suite):
             return
         scores = class_scores(example.method, fitted.model, fitted.tree, data)
         probability = np.exp(log_softmax(scores.read(0, N_POINTS)))
-        placed = Rows.of(ClassTree.of(fitted.tree, scores.node), probability)
+        placed = TreeProbabilities.of(ClassTree.of(fitted.tree, scores.node), probability)
         row = np.repeat(np.arange(N_POINTS), np.diff(predictions.start))
         mass = placed.mass(row, predictions.node)
         if scores.by_edges:

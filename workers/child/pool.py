@@ -28,7 +28,7 @@ from pydantic import ValidationError
 from workers.child import confinement, template
 from workers.child.messages import ChildMessage, SupervisorMessage
 from workers.child.output import Output
-from workers.child.process import Limits, live
+from workers.child.process import ProcessLimits, live
 from workers.child.run import opens_sockets
 from workers.child.stillness import Stillness
 from workers.errors import FatalError, NoProcess, TransientError
@@ -190,7 +190,7 @@ class ChildPool:
         another one takes its place. The children of the first one die with it.
     """
 
-    def __init__(self, limits: Limits, spares: int = 1, still_s: float = 60.0) -> None:
+    def __init__(self, limits: ProcessLimits, spares: int = 1, still_s: float = 60.0) -> None:
         self._limits = limits
         self._spares = spares
         self._still_s = still_s

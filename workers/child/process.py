@@ -49,7 +49,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ProcessLimits:
     """Bounds of one job's process.
 
     memory_bytes : what it may allocate beyond the template's memory; files mapped read-only do not
@@ -63,7 +63,7 @@ class Limits:
     jobs: int = 1
 
 
-def live(pipe: Connection, limits: Limits, output: Connection) -> None:
+def live(pipe: Connection, limits: ProcessLimits, output: Connection) -> None:
     """Wait for a job, do it, send its outcome, and again while the process stays; then end it.
 
     output : where standard output and error go.
@@ -140,7 +140,7 @@ def _peak_bytes() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def _rehearse(limits: Limits) -> None:
+def _rehearse(limits: ProcessLimits) -> None:
     """Do the trial job while idle: a fresh fork copies each page that it first writes to, which
     costs a short job more than its own work. Skipped if the disk is full."""
     with contextlib.suppress(OSError), tempfile.TemporaryDirectory() as folder:
@@ -190,7 +190,7 @@ class _SupervisorLink:
 
 def _do(
     spec: Spec,
-    limits: Limits,
+    limits: ProcessLimits,
     report: Callable[[Advance], None],
     coordinator: Coordinator | None = None,
 ) -> ChildMessage:
@@ -274,7 +274,7 @@ class _Reporter:
         self._pipe.send_bytes(json.dumps({"advance": advance.model_dump()}).encode())
 
 
-def _restrict(limits: Limits) -> None:
+def _restrict(limits: ProcessLimits) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if not sys.platform.startswith("linux"):
         return
@@ -287,7 +287,7 @@ def _restrict(limits: Limits) -> None:
         _bound_memory(limits)
 
 
-def _bound_memory(limits: Limits) -> None:
+def _bound_memory(limits: ProcessLimits) -> None:
     """Let the process allocate so much from now on."""
     if sys.platform.startswith("linux") and limits.memory_bytes is not None:
         _, most = resource.getrlimit(resource.RLIMIT_DATA)

@@ -38,10 +38,10 @@ from workers.formats.tables import (
     NOT_FINITE,
     NOTHING,
     NUMBER,
-    Cells,
     NamedColumns,
-    Pairs,
     Table,
+    WrittenColumn,
+    WrittenPairs,
     is_number,
     require_filled,
     require_names,
@@ -343,7 +343,7 @@ def _number(cell: str, row: int, column: int, line: int) -> float:
     )
 
 
-def _column(path: Path, dialect: Dialect, member: str | None, bounds: Bounds) -> Cells:
+def _column(path: Path, dialect: Dialect, member: str | None, bounds: Bounds) -> WrittenColumn:
     """The cells of one column without its header."""
     if member is None and _is_by_id(dialect):
         return _by_id(path, dialect, bounds)
@@ -356,7 +356,7 @@ def _column(path: Path, dialect: Dialect, member: str | None, bounds: Bounds) ->
     first = int(member is not None or _has_header(texts))
     if len(texts) <= first:
         raise UsageError("The CSV file has a header and no rows.", code="empty")
-    return Cells(texts[first:], lines[first:])
+    return WrittenColumn(texts[first:], lines[first:])
 
 
 def _is_by_id(dialect: Dialect) -> bool:
@@ -366,7 +366,7 @@ def _is_by_id(dialect: Dialect) -> bool:
     )
 
 
-def _by_id(path: Path, dialect: Dialect, bounds: Bounds) -> Cells:
+def _by_id(path: Path, dialect: Dialect, bounds: Bounds) -> WrittenColumn:
     """The names in the order of their ids.
 
     Raises UsageError for an id that is no number of a row, or that occurs twice.
@@ -399,10 +399,10 @@ def _by_id(path: Path, dialect: Dialect, bounds: Bounds) -> Cells:
             )
         row_of[number] = row
     ordered = [rows[row_of[number]] for number in range(len(rows))]
-    return Cells([cells[1 - place] for _, cells in ordered], [line for line, _ in ordered])
+    return WrittenColumn([cells[1 - place] for _, cells in ordered], [line for line, _ in ordered])
 
 
-def _pairs(path: Path, dialect: Dialect, bounds: Bounds) -> Pairs | None:
+def _pairs(path: Path, dialect: Dialect, bounds: Bounds) -> WrittenPairs | None:
     """Two columns without their header; None if the file is a matrix of numbers."""
     if dialect.n_columns != 2:
         return None
@@ -417,7 +417,7 @@ def _pairs(path: Path, dialect: Dialect, bounds: Bounds) -> Pairs | None:
     has_header = {text.strip().lower() for text in texts[0]} <= EDGE_HEADERS
     if len(texts) == has_header:
         raise UsageError("The CSV file has a header and no rows.", code="empty")
-    return Pairs(texts[has_header:], lines[has_header:])
+    return WrittenPairs(texts[has_header:], lines[has_header:])
 
 
 def _rows(

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from workers.formats import columns
 from workers.formats.refusals import described, missing, refused
-from workers.formats.tables import Pairs, text_array
+from workers.formats.tables import WrittenPairs, text_array
 
 
 def are_text(rows: object) -> bool:
@@ -42,7 +42,7 @@ def of_list(rows: list[Any], role: str) -> npt.NDArray[np.object_]:
     return _edges([end for pair in rows for end in pair], role)
 
 
-def of_cells(pairs: Pairs, role: str) -> npt.NDArray[np.object_]:
+def of_cells(pairs: WrittenPairs, role: str) -> npt.NDArray[np.object_]:
     """(n_edges, 2) `str` objects of two columns of a table. Raises UsageError naming the line."""
     for row, ends in enumerate(pairs.texts):
         for column, end in enumerate(ends):

@@ -26,12 +26,12 @@ from workers.formats.columns import NUMBERS, as_float
 from workers.formats.facts import Facts
 from workers.formats.refusals import described, listed, missing, refused, shown
 from workers.formats.tables import (
-    Cells,
     Columns,
     LabelRows,
     Lists,
-    Pairs,
     Table,
+    WrittenColumn,
+    WrittenPairs,
     dtype_name,
     require_filled,
     text_array,
@@ -90,7 +90,7 @@ def value(table: Table, role: str) -> Value:
 def facts(table: Table, role: str | None = None) -> Facts:
     """Shape and dtype of a table, after checking every value.
 
-    role : the role if it is known and read `by_role`. Without it the table is `Cells` or
+    role : the role if it is known and read `by_role`. Without it the table is `WrittenColumn` or
         `Lists`, a plain matrix or column.
     """
     if role is not None:
@@ -105,7 +105,7 @@ def facts(table: Table, role: str | None = None) -> Facts:
         assert isinstance(checked, np.ndarray | sp.csr_array)
         dtype = "str" if checked.dtype.kind == "O" else str(checked.dtype)
         return Facts(checked.shape, dtype, sparse=isinstance(checked, sp.csr_array))
-    if isinstance(table, Cells):
+    if isinstance(table, WrittenColumn):
         _require_written(table, None)
         typed = table.typed()
         n_rows = len(typed)
@@ -123,9 +123,9 @@ def facts(table: Table, role: str | None = None) -> Facts:
 def require_paths(table: Table, role: str) -> None:
     """Raise what `value` raises for a table that is no class paths. The tree, which may take a
     hundred times the memory of a long path, is not made."""
-    from models.tree import paths
+    from models.tree import class_paths
 
-    paths.distinct(*_class_paths(table, role))
+    class_paths.distinct(*_class_paths(table, role))
 
 
 def require_matrix(
@@ -196,7 +196,7 @@ def _whole(matrix: npt.NDArray[Any] | sp.csr_array, role: str) -> npt.NDArray[An
 
 def _graph(table: Table, role: str) -> npt.NDArray[Any] | sp.csr_array:
     match table:
-        case Pairs():
+        case WrittenPairs():
             return edges.of_cells(table, role)
         case Lists() if isinstance(table.value, list) and edges.are_text(table.value):
             return edges.of_list(table.value, role)
@@ -219,9 +219,9 @@ def _label_rows(table: Table, role: str) -> LabelRows | npt.NDArray[Any] | Label
 
 
 def _hierarchy(table: Table, role: str) -> Tree:
-    from models.tree import paths
+    from models.tree import class_paths
 
-    return paths.of_rows(*_class_paths(table, role))
+    return class_paths.of_rows(*_class_paths(table, role))
 
 
 def _class_paths(table: Table, role: str) -> tuple[list[str], Sequence[int]]:
@@ -251,7 +251,7 @@ def _column(table: Table, role: str) -> npt.NDArray[Any] | list[str]:
                 code="wrong-shape",
                 role=role,
             )
-        case Cells():
+        case WrittenColumn():
             _require_written(table, role)
             return _texts(table.texts, role) if role_of(role).text else _values(table.typed(), role)
         case Lists():
@@ -297,7 +297,7 @@ def _texts(texts: Sequence[str], role: str) -> npt.NDArray[Any] | list[str]:
     return list(texts) if role_of(role).text else text_array(texts)
 
 
-def _require_written(cells: Cells, role: str | None) -> None:
+def _require_written(cells: WrittenColumn, role: str | None) -> None:
     for row, text in enumerate(cells.texts):
         if not text.strip():
             raise missing(row, 0, line=cells.lines[row], role=role)

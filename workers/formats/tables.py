@@ -36,7 +36,7 @@ or pairs of text, "table" columns of any kinds under their names."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class WrittenColumn:
     """A column as written: text that may stand for numbers, and the line of each cell."""
 
     texts: Sequence[str]
@@ -109,7 +109,7 @@ class LabelRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class WrittenPairs:
     """Two columns as written: the text of both cells, and the line, of each row."""
 
     texts: Sequence[tuple[str, str]]
@@ -139,10 +139,10 @@ Table: TypeAlias = (
     npt.NDArray[Any]
     | sp.csr_array
     | list[str]
-    | Cells
+    | WrittenColumn
     | Lists
     | LabelRows
-    | Pairs
+    | WrittenPairs
     | Columns
     | NamedColumns
 )

@@ -24,7 +24,7 @@ def read_tree(format_id: str, path: Path) -> Tree:
 
     Raises InvalidTree naming the place for a file that holds no tree.
     """
-    from models.tree import linkage, nested, newick, nexus, paths, rows
+    from models.tree import class_paths, linkage, nested, newick, nexus, rows
 
     if format_id == "linkage":
         from workers.formats import catalogue, npy
@@ -51,4 +51,4 @@ def read_tree(format_id: str, path: Path) -> Tree:
         from workers.formats import json as json_format
 
         return rows.numbered(nested.read(json_format.decode(text)))
-    return paths.read(text)
+    return class_paths.read(text)

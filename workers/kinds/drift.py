@@ -216,7 +216,7 @@ def _nodes(found: Drift, tree: Tree, label_names: Sequence[str]) -> pa.Table:
     """A row for each node."""
     import pyarrow as pa
 
-    from models.drift.shares import newcombe
+    from models.drift.proportions import newcombe
 
     mass = found.mass
     low, high = newcombe(mass)

@@ -29,10 +29,10 @@ from workers.stores.objects.layout import BACKUP_MARK
 
 _CONTENT, _META = "/content", "/meta.json"
 
-Part = tuple[str, Callable[[str], bool]]
+KeyGroup = tuple[str, Callable[[str], bool]]
 """A folder, and which of its keys."""
 
-_PARTS: tuple[Part, ...] = (
+_GROUPS: tuple[KeyGroup, ...] = (
     ("open/", lambda _: True),
     ("service/", lambda key: key != BACKUP_MARK),
     ("jobs/", lambda _: True),
@@ -43,12 +43,12 @@ _PARTS: tuple[Part, ...] = (
     ("uploads/", lambda key: "/bytes/" in key),
     ("datasets/", lambda key: key.endswith(_CONTENT)),
 )
-_AGAIN: tuple[Part, ...] = (
+_AGAIN: tuple[KeyGroup, ...] = (
     ("jobs/", lambda key: "/annotations/" in key or "/editions/" in key),
-    *(part for part in _PARTS if part[0] == "datasets/"),
+    *(group for group in _GROUPS if group[0] == "datasets/"),
 )
 """What may have come in place of something else since the first look."""
-_FOLDERS = tuple(dict.fromkeys(folder for folder, _ in _PARTS))
+_FOLDERS = tuple(dict.fromkeys(folder for folder, _ in _GROUPS))
 _CHANGING = "service/"
 """Objects here may be written again under the same key; all others are written once."""
 
@@ -83,11 +83,11 @@ def back_up(source: Blobs, target: Blobs) -> Copied:
     if target.size(BACKUP_MARK) is None and _has_data(target):
         raise FatalError("The target has data and is no backup; choose an empty place.")
     target.put(BACKUP_MARK, b"{}")  # A backup, but not a whole one.
-    n_written = sum(_copy(source, target, part) for part in _PARTS)
+    n_written = sum(_copy(source, target, group) for group in _GROUPS)
     gone = [key for folder in _FOLDERS for key in _gone(source, target, folder)]
     # A job or an upload that is gone by now may have become a dataset since they were copied, and a
     # change by a user may have replaced another one.
-    n_written += sum(_copy(source, target, part) for part in _AGAIN)
+    n_written += sum(_copy(source, target, group) for group in _AGAIN)
     for key in gone:
         target.delete(key)
     _remove_incomplete(target)
@@ -131,7 +131,7 @@ def restore(source: Blobs, target: Blobs) -> Copied:
     if target.size(BACKUP_MARK) is None and _has_data(target):
         raise FatalError("The store to restore into is not empty; choose an empty one.")
     target.put(BACKUP_MARK, b"{}")  # So that it can be continued.
-    n_written = sum(_copy(source, target, part) for part in reversed(_PARTS))
+    n_written = sum(_copy(source, target, group) for group in reversed(_GROUPS))
     target.delete(BACKUP_MARK)
     open_store(target)
     return Copied(len(sizes), sum(sizes), n_written)
@@ -153,9 +153,9 @@ def _mark(blobs: Blobs) -> dict[str, Any]:
     return mark if isinstance(mark, dict) else {}
 
 
-def _copy(source: Blobs, target: Blobs, part: Part) -> int:
-    """Copy what the target lacks of a part; returns the number of objects written."""
-    folder, belongs = part
+def _copy(source: Blobs, target: Blobs, group: KeyGroup) -> int:
+    """Copy what the target lacks of a group; returns the number of objects written."""
+    folder, belongs = group
     there = {} if folder == _CHANGING else dict(target.sizes(folder))
     missing = (
         (key, size) for key, size in source.sizes(folder) if belongs(key) and there.get(key) != size

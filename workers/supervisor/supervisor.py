@@ -52,7 +52,7 @@ from workers.supervisor.interrupts import (
 )
 from workers.supervisor.pieces import AttemptPieces
 from workers.telemetry import traces
-from workers.telemetry.figures import Meter, Stage
+from workers.telemetry.job_counts import Meter, Stage
 from workers.work.job import Outcome, Spec
 
 _AFTER_FAILURE_S = 1.0

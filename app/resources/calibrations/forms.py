@@ -12,7 +12,7 @@ from app.http.json_parts import json_object
 from app.http.picture_forms import picture_forms
 from app.http.picture_queries import PictureQuery
 from app.http.tables import table_csv
-from app.pictures.paper import Paper
+from app.pictures.sheet import Sheet
 from workers.formats.table_writers import json_rows, pieces_of_arrow
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class CurveExport:
     area: float
     threshold: float | None
     query: PictureQuery
-    paper: Paper
+    sheet: Sheet
 
 
 def _json(export: CurveExport) -> Chunks:
@@ -40,7 +40,7 @@ def _json(export: CurveExport) -> Chunks:
 def _drawn(export: CurveExport) -> str:
     from app.resources.calibrations import picture as selective
 
-    query, paper = export.query, export.paper
+    query, sheet = export.query, export.sheet
     threshold, coverage, error = (
         export.table.column(name).to_numpy() for name in ("threshold", "coverage", "error")
     )
@@ -51,8 +51,8 @@ def _drawn(export: CurveExport) -> str:
     curve = selective.Selective(coverage, error, export.area, chosen)
     return selective.svg(
         curve,
-        px=paper.width,
-        font=paper.font,
+        px=sheet.width,
+        font=sheet.font,
         palette=query.palette,
         theme=query.theme,
         title=query.title,

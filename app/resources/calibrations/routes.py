@@ -148,7 +148,7 @@ async def get_selective_curve(
         assert facts is not None
         threshold = facts.threshold if facts.answer == "node" else None
         return CurveExport(
-            mapped(path), facts.area, threshold, query, query.paper(service.settings.fonts)
+            mapped(path), facts.area, threshold, query, query.sheet(service.settings.fonts)
         ), {}
 
     # A calibration never changes once it has succeeded.

@@ -14,7 +14,7 @@ from app.http.json_parts import ITEMS, json_object, slices
 from app.http.picture_forms import picture_forms
 from app.http.problems import Refused
 from app.pictures.palette import style
-from app.pictures.paper import Paper
+from app.pictures.sheet import Sheet
 from app.resources.confusions.schemas import ConfusionsQuery
 from app.resources.trees.coloring import by_labels
 from models import registry
@@ -30,7 +30,7 @@ from workers.model import sibling
 MOST_CLASSES = 4096
 """The most classes of a matrix: 128 MiB."""
 
-Source: TypeAlias = Literal["labels", "logits"]
+ConfusionSource: TypeAlias = Literal["labels", "logits"]
 
 PAIR = ["node", "name", "taken_for", "taken_for_name", "mass", "share", "cost", "meet", "height"]
 
@@ -52,7 +52,7 @@ def model_confusions(service: Service, tenant: str, tree_id: str, tree: Tree) ->
 
 def confusions_of(
     service: Service, tenant: str, tree_id: str, tree: Tree, labels: str | None
-) -> tuple[Confusions, Source, tuple[str, ...]]:
+) -> tuple[Confusions, ConfusionSource, tuple[str, ...]]:
     """The confusions by `labels`, the id of a dataset, or by the tree's method; and warnings.
     Blocks. Raises Refused `not-found` for a dataset that is not there, and where the method knows
     nothing.
@@ -87,9 +87,9 @@ class Confused:
 
     tree: Tree
     confusions: Confusions
-    source: Source
+    source: ConfusionSource
     query: ConfusionsQuery
-    paper: Paper
+    sheet: Sheet
     warnings: tuple[str, ...] = ()
 
     def json(self) -> Chunks:
@@ -138,7 +138,7 @@ class Confused:
         """The matrix as a picture: of each class the share of its rows."""
         from app.resources.confusions import picture as matrix
 
-        order, query, paper = self._some(), self.query, self.paper
+        order, query, sheet = self._some(), self.query, self.sheet
         total = self.confusions.total[order]
         masses = self.confusions.matrix(order)
         share = np.divide(
@@ -156,7 +156,7 @@ class Confused:
             caption=f"share of each class's rows; {self.confusions.n_rows:,.0f} rows",
         )
         own = style(query.theme, query.palette)
-        return matrix.svg(drawn, own, px=paper.width, font=paper.font, title=query.title)
+        return matrix.svg(drawn, own, px=sheet.width, font=sheet.font, title=query.title)
 
     def _some(self) -> Int:
         """The order of a matrix. Raises Refused for too many classes."""

@@ -73,8 +73,8 @@ async def get_confusions(
         if query.root:
             require_node(tree, query.root)
             confusions = confusions.under(tree, query.root)
-        paper = query.paper(service.settings.fonts)
-        return Confused(tree, confusions, source, query, paper, warnings), {}
+        sheet = query.sheet(service.settings.fonts)
+        return Confused(tree, confusions, source, query, sheet, warnings), {}
 
     # A dataset never changes, but it may be removed.
     etag = None if query.labels else etag_of(f"{record.etag} {form.suffix} {query}".encode())

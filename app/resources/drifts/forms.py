@@ -10,7 +10,7 @@ from app.http.forms import Chunks, Form
 from app.http.picture_forms import picture_forms
 from app.http.picture_queries import PictureQuery
 from app.http.tables import table_csv
-from app.pictures.paper import Paper
+from app.pictures.sheet import Sheet
 from app.resources.drifts.schemas import DriftBody
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class DriftExport:
     body: DriftBody
     moves: Callable[[], pa.Table]
     query: PictureQuery
-    paper: Paper
+    sheet: Sheet
 
 
 def _json(export: DriftExport) -> Chunks:
@@ -36,14 +36,14 @@ def _drawn(export: DriftExport) -> str:
     from app.resources.drifts import picture as moves
 
     table, query, result = export.moves(), export.query, export.body.result
-    paper = export.paper
+    sheet = export.sheet
     assert result is not None
     shown = [moves.Move(**row) for row in table.select(moves.COLUMNS).slice(0, 60).to_pylist()]
     drawn = moves.Moves(shown, table.num_rows, result.n_reference, result.n_batch, result.level)
     return moves.svg(
         drawn,
-        px=paper.width,
-        font=paper.font,
+        px=sheet.width,
+        font=sheet.font,
         palette=query.palette,
         theme=query.theme,
         title=query.title,

@@ -156,7 +156,7 @@ async def get_drift(
         def moves() -> Any:
             return mapped(DRIFTS.file(service, tenant, drift_id, results.MOVES))
 
-        return DriftExport(body, moves, query, query.paper(service.settings.fonts)), {}
+        return DriftExport(body, moves, query, query.sheet(service.settings.fonts)), {}
 
     requested = f"{form.suffix} {query.model_dump_json(exclude_defaults=True)}"
     content = body.model_dump_json()

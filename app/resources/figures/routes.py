@@ -13,8 +13,8 @@ from app.http.picture_forms import DOCUMENTED
 from app.http.problems import ANYWHERE, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.streaming import Turn, in_turn
-from app.pictures.paper import MM, Paper
 from app.pictures.renderer import PDF_NEEDS
+from app.pictures.sheet import MM, Sheet
 from app.pictures.typefaces import typefaces
 from app.resources.figures.schemas import FigureRequest
 
@@ -56,7 +56,7 @@ async def draw_figure(service: ServiceDep, tenant: Tenant, figure: FigureRequest
     def drawn() -> tuple[bytes, str | None]:
         from app.resources.figures.forms import svg
 
-        paper = Paper(
+        sheet = Sheet(
             width=figure.width_mm * MM,
             height=figure.width_mm * MM * figure.height / figure.width,
             physical=True,
@@ -64,7 +64,7 @@ async def draw_figure(service: ServiceDep, tenant: Tenant, figure: FigureRequest
             embeds=figure.fonts == "embed",
             typefaces=typefaces(service.settings.fonts),
         )
-        write = {"svg": paper.svg, "png": paper.png, "pdf": paper.pdf}[figure.form]
+        write = {"svg": sheet.svg, "png": sheet.png, "pdf": sheet.pdf}[figure.form]
         return write(svg(figure))
 
     content, lost = await in_turn(drawn, Turn("png", waits=True))

@@ -12,7 +12,7 @@ MOST_MM = 2000
 Colour = Annotated[str, Field(pattern=r"^#[0-9a-fA-F]{6}$", examples=["#0072b2"])]
 Place = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
 Length = Annotated[float, Field(ge=0, le=1e5, allow_inf_nan=False)]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Opacity = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 PathData = Annotated[
     str,
     Field(
@@ -33,7 +33,7 @@ class StrokeItem(BaseModel):
     colour: Colour
     width: Length
     path: PathData
-    alpha: Share = 1.0
+    alpha: Opacity = 1.0
     dash: list[Length] | None = Field(None, max_length=8)
     cap: Literal["butt", "round", "square"] = "butt"
 
@@ -46,7 +46,7 @@ class FillItem(BaseModel):
     kind: Literal["fill"]
     colour: Colour
     path: PathData
-    alpha: Share = 1.0
+    alpha: Opacity = 1.0
 
 
 class TextItem(BaseModel):

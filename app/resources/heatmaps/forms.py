@@ -11,11 +11,11 @@ from app.http.forms import Chunks, Form
 from app.http.picture_forms import picture_forms
 from app.http.picture_queries import SizedPictureQuery
 from app.pictures.palette import style
-from app.pictures.paper import Paper
+from app.pictures.sheet import Sheet
 from app.resources.heatmaps.schemas import AxesBody, HeatmapBody, HeatmapColumns, HeatmapResult
 from models.arrays import Array, Float
 from models.heatmaps.joins import Join, joins_of_merges, joins_of_tree
-from models.heatmaps.tiles import TILE, Span, span_of, tile
+from models.heatmaps.tiles import TILE, PooledRange, pooled_range, tile
 from models.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class HeatmapOverview:
     """The cells of the tile that shows all of a heatmap: at most `TILE` x `TILE`.
 
     values : (cells of rows, cells of columns). rows, columns : what they are the averages of.
@@ -31,15 +31,17 @@ class Cells:
     """
 
     values: Float
-    rows: Span
-    columns: Span
+    rows: PooledRange
+    columns: PooledRange
     axes: AxesBody
     joins: list[Join]
 
     @classmethod
-    def of(cls, values: Array, result: HeatmapResult, axes: AxesBody, tree: Tree) -> Cells:
+    def of(
+        cls, values: Array, result: HeatmapResult, axes: AxesBody, tree: Tree
+    ) -> HeatmapOverview:
         """values : what the tiles are made of."""
-        rows, columns = span_of(result.n_rows, 0, 0), span_of(result.n_columns, 0, 0)
+        rows, columns = pooled_range(result.n_rows, 0, 0), pooled_range(result.n_columns, 0, 0)
         assert rows is not None
         assert columns is not None
         averages = tile(values, result.what, result.metric, rows, columns)
@@ -54,12 +56,12 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class HeatmapExport:
-    """A heatmap, and how it is drawn. cells : of a picture."""
+    """A heatmap, and how it is drawn. overview : of a picture."""
 
     body: HeatmapBody
-    cells: Cells | None
+    overview: HeatmapOverview | None
     query: SizedPictureQuery
-    paper: Paper
+    sheet: Sheet
 
 
 def _json(export: HeatmapExport) -> Chunks:
@@ -69,42 +71,42 @@ def _json(export: HeatmapExport) -> Chunks:
 def _drawn(export: HeatmapExport) -> str:
     from app.resources.heatmaps import picture
 
-    cells, query, paper, result = export.cells, export.query, export.paper, export.body.result
-    assert cells is not None
+    overview, query, sheet, result = export.overview, export.query, export.sheet, export.body.result
+    assert overview is not None
     assert result is not None
-    axes = cells.axes
+    axes = overview.axes
     nodes = [
         f"Node {node}" if name is None else name
         for node, name in zip(axes.rows.node, axes.rows.name, strict=True)
     ]
-    rows = _side(cells.rows, cells.joins, nodes)
+    rows = _side(overview.rows, overview.joins, nodes)
     drawn = picture.Heatmap(
-        cells.values,
+        overview.values,
         rows,
-        rows if axes.columns is None else _columns(cells.columns, axes.columns),
+        rows if axes.columns is None else _columns(overview.columns, axes.columns),
         low=result.shown_low,
         high=result.shown_high,
         clipped=(result.low < result.shown_low, result.high > result.shown_high),
         diverging=result.scale == "standard",
         strong_low=result.what == "distances",
         meaning=_meaning(result),
-        caption=_caption(result, cells),
+        caption=_caption(result, overview),
     )
     own = style(query.theme, query.palette)
     return picture.svg(
-        drawn, own, px=paper.width, height=paper.height, font=paper.font, title=query.title
+        drawn, own, px=sheet.width, height=sheet.height, font=sheet.font, title=query.title
     )
 
 
-def _columns(span: Span, columns: HeatmapColumns) -> Side:
+def _columns(pooled: PooledRange, columns: HeatmapColumns) -> Side:
     joins = joins_of_merges(len(columns.name), columns.merges)
-    return _side(span, joins, columns.name)
+    return _side(pooled, joins, columns.name)
 
 
-def _side(span: Span, joins: list[Join], names: list[str]) -> Side:
+def _side(pooled: PooledRange, joins: list[Join], names: list[str]) -> Side:
     from app.resources.heatmaps.picture import Side
 
-    return Side(np.append(span.cells, span.stop), joins, names)
+    return Side(np.append(pooled.cells, pooled.stop), joins, names)
 
 
 def _meaning(result: HeatmapResult) -> str:
@@ -118,15 +120,15 @@ def _meaning(result: HeatmapResult) -> str:
     return f"{str(result.statistic).capitalize()} {of}"
 
 
-def _caption(result: HeatmapResult, cells: Cells) -> str:
-    pooled = _averaged(cells)
+def _caption(result: HeatmapResult, overview: HeatmapOverview) -> str:
+    pooled = _averaged(overview)
     size = f"{result.n_rows:,} rows, {result.n_columns:,} columns"
     return f"{size}; {pooled[0].lower()}{pooled[1:]}" if pooled else size
 
 
-def _averaged(cells: Cells) -> str | None:
+def _averaged(overview: HeatmapOverview) -> str | None:
     """How many rows and columns a cell averages; None: one."""
-    sides = ((cells.rows.pooled, "rows"), (cells.columns.pooled, "columns"))
+    sides = ((overview.rows.pooled, "rows"), (overview.columns.pooled, "columns"))
     parts = [f"{pooled:,} {noun}" for pooled, noun in sides if pooled > 1]
     return f"A cell is the average of up to {' and '.join(parts)}" if parts else None
 

@@ -22,7 +22,7 @@ from app.http.problems import ANYWHERE, not_found, refused_at, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of, tree_of
 from app.http.streaming import Turn
-from app.resources.heatmaps.forms import FORMS, Cells, HeatmapExport
+from app.resources.heatmaps.forms import FORMS, HeatmapExport, HeatmapOverview
 from app.resources.heatmaps.schemas import (
     AXES_EXAMPLE,
     EXAMPLE,
@@ -31,7 +31,7 @@ from app.resources.heatmaps.schemas import (
     HeatmapRequest,
     HeatmapsBody,
 )
-from models.heatmaps.tiles import quantised, span_of, tile
+from models.heatmaps.tiles import pooled_range, quantised, tile
 from workers.artifacts import results
 from workers.kinds.of_fit import OfFit
 
@@ -151,9 +151,9 @@ async def get_heatmap(
     body = HeatmapBody.of(await find(service, tenant, heatmap_id))
 
     def load() -> tuple[HeatmapExport, dict[str, str]]:
-        cells = _cells(service, tenant, body) if form.drawn else None
-        export = HeatmapExport(body, cells, query, query.paper(service.settings.fonts))
-        return export, warning(None if cells is None else cells.warning())
+        overview = _overview(service, tenant, body) if form.drawn else None
+        export = HeatmapExport(body, overview, query, query.sheet(service.settings.fonts))
+        return export, warning(None if overview is None else overview.warning())
 
     requested = f"{form.suffix} {query.model_dump_json(exclude_defaults=True)}"
     content = body.model_dump_json()
@@ -161,13 +161,13 @@ async def get_heatmap(
     return await respond(request, form, load, Turn("look", waits=form.drawn), etag=etag)
 
 
-def _cells(service: Service, tenant: str, body: HeatmapBody) -> Cells:
+def _overview(service: Service, tenant: str, body: HeatmapBody) -> HeatmapOverview:
     """The cells of a heatmap that has succeeded, for a picture. Blocks."""
     assert body.result is not None
     values, axes = (
         HEATMAPS.file(service, tenant, body.id, name) for name in (results.HEATMAP, results.AXES)
     )
-    return Cells.of(
+    return HeatmapOverview.of(
         np.load(values, mmap_mode="r", allow_pickle=False),
         body.result,
         AxesBody.model_validate_json(axes.read_bytes()),
@@ -231,10 +231,10 @@ async def get_heatmap_tile(
     body = HeatmapBody.of(record)
     shape = body.result
     assert shape is not None
-    spans = [span_of(shape.n_rows, level, row), span_of(shape.n_columns, level, column)]
-    if level >= shape.n_levels or spans[0] is None or spans[1] is None:
+    ranges = [pooled_range(shape.n_rows, level, row), pooled_range(shape.n_columns, level, column)]
+    if level >= shape.n_levels or ranges[0] is None or ranges[1] is None:
         raise not_found("tile", f"{level}/{row}/{column}")
-    rows, columns = spans[0], spans[1]
+    rows, columns = ranges[0], ranges[1]
     path = await to_thread.run_sync(HEATMAPS.file, service, tenant, heatmap_id, results.HEATMAP)
 
     def load() -> tuple[bytes, dict[str, str]]:

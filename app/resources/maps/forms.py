@@ -11,9 +11,9 @@ from app.http.forms import Chunks, Form, npy_chunks
 from app.http.json_parts import IDS, json_object, slices
 from app.http.picture_forms import picture_forms
 from app.pictures.palette import Style, style
-from app.pictures.paper import Paper
-from app.pictures.part import hues
+from app.pictures.pictured_tree import hues
 from app.pictures.raster import MOST_MARKS
+from app.pictures.sheet import Sheet
 from app.resources.maps.schemas import MapResult, PositionsQuery
 from models.arrays import Int, Mask, Single
 from models.tree.categories import Categories
@@ -36,7 +36,7 @@ class Positions:
     xy: Single
     result: MapResult
     query: PositionsQuery
-    paper: Paper
+    sheet: Sheet
     tree: Tree | None = None
     categories: Categories | None = None
 
@@ -44,7 +44,7 @@ class Positions:
         """The points as a picture."""
         from app.resources.maps import picture as scatter
 
-        query, paper = self.query, self.paper
+        query, sheet = self.query, self.sheet
         own = style(query.theme, query.palette)
         colour, colours, legend = _coloured(self, own)
         xy, inside = np.asarray(self.xy, dtype=np.float64), self._inside()
@@ -60,11 +60,11 @@ class Positions:
         return scatter.svg(
             drawn,
             own,
-            px=paper.width,
-            height=paper.height,
-            font=paper.font,
+            px=sheet.width,
+            height=sheet.height,
+            font=sheet.font,
             title=query.title,
-            dots=paper.dots,
+            dots=sheet.dots,
         )
 
     def _inside(self) -> Mask:

@@ -176,8 +176,8 @@ async def get_positions(
                 xy = xy[row]
             if form.drawn:
                 categories = categories_of(service, tenant, record.id, shown, query.color_by)
-        paper = query.paper(service.settings.fonts)
-        positions = Positions(row, xy, result, query, paper, tree, categories)
+        sheet = query.sheet(service.settings.fonts)
+        positions = Positions(row, xy, result, query, sheet, tree, categories)
         return positions, warning(positions.warning()) if form.drawn else {}
 
     # A map never changes once it has succeeded; the order of leaves may.

@@ -10,7 +10,7 @@ from app.http.forms import Chunks, Form
 from app.http.json_parts import ITEMS, json_object, slices
 from app.http.picture_forms import picture_forms
 from app.pictures.palette import style
-from app.pictures.paper import Paper
+from app.pictures.sheet import Sheet
 from app.resources.tangles.schemas import TangleQuery
 from models.arrays import Int
 from models.tree.rows import matched
@@ -37,10 +37,10 @@ class TangleExport:
     right: Nodes
     triples: list[tuple[int, int, int]]
     query: TangleQuery
-    paper: Paper
+    sheet: Sheet
 
     @classmethod
-    def of(cls, left: Tree, right: Tree, query: TangleQuery, paper: Paper) -> TangleExport:
+    def of(cls, left: Tree, right: Tree, query: TangleQuery, sheet: Sheet) -> TangleExport:
         """Raises UsageError `wrong-shape` for trees of different rows."""
         most = query.max_nodes
         right, by_name = matched(left, right)
@@ -67,7 +67,7 @@ class TangleExport:
             "points_left_out": int(joined.n_points[MOST_LINKS:].sum()),
         }
         sides = (_laid_out(left, most, order.left), _laid_out(right, most, order.right))
-        return cls(facts, *sides, list(triples), query, paper)
+        return cls(facts, *sides, list(triples), query, sheet)
 
 
 def _laid_out(tree: Tree, max_nodes: int, place: Int) -> Nodes:
@@ -92,16 +92,16 @@ def _json(export: TangleExport) -> Chunks:
 def _drawn(export: TangleExport) -> str:
     from app.resources.tangles import picture
 
-    query, paper, facts = export.query, export.paper, export.facts
+    query, sheet, facts = export.query, export.sheet, export.facts
     caption = f"{facts['n_points']:,} points, entanglement {facts['entanglement']:.3g}"
     if facts["links_left_out"]:
         caption += f"; {facts['links_left_out']:,} thin links left out"
     return picture.svg(
         picture.Facing(export.left, export.right, export.triples, caption),
         style(query.theme, query.palette),
-        px=paper.width,
-        height=paper.height,
-        font=paper.font,
+        px=sheet.width,
+        height=sheet.height,
+        font=sheet.font,
         title=query.title,
     )
 

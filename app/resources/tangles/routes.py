@@ -51,8 +51,8 @@ async def tangle_trees(
 
     def load() -> tuple[TangleExport, dict[str, str]]:
         left, right = (tree_of(service, tenant, either) for either in (tree_id, other))
-        paper = query.paper(service.settings.fonts)
-        return TangleExport.of(left, right, query, paper), {}
+        sheet = query.sheet(service.settings.fonts)
+        return TangleExport.of(left, right, query, sheet), {}
 
     turn = Turn("look", any(turn.waits for turn in turns))
     return await respond(request, form, load, turn)

@@ -18,7 +18,7 @@ from app.http.picture_forms import picture_forms
 from app.http.picture_queries import FormQuery
 from app.http.tables import mapped, table_csv
 from app.pictures.palette import Palette, Theme
-from app.pictures.paper import Paper
+from app.pictures.sheet import Sheet
 from app.pictures.strips import Column as StripColumn
 from models.editions.comments import comments
 from models.editions.edited import EditedTree
@@ -49,7 +49,7 @@ class TreeExport:
     layout: Literal["flat", "nested"] = "flat"
     labels: Literal["name", "id"] = "name"
     shape: Literal["circular", "rectangular", "icicle"] = "circular"
-    paper: Paper = field(default_factory=Paper)
+    sheet: Sheet = field(default_factory=Sheet)
     palette: Palette = "okabe-ito"
     theme: Theme = "light"
     title: str | None = None
@@ -148,9 +148,9 @@ def _drawn(export: TreeExport) -> str:
         root=export.root,
         depth=export.depth,
         shape=export.shape,
-        px=export.paper.width,
-        height=export.paper.height,
-        font=export.paper.font,
+        px=export.sheet.width,
+        height=export.sheet.height,
+        font=export.sheet.font,
         categories=export.categories,
         palette=export.palette,
         theme=export.theme,

@@ -116,7 +116,7 @@ async def get_tree(
             record,
             shown,
             **{**query.model_dump(include=set(WRITTEN)), "root": shown.row(query.root)},
-            paper=query.paper(service.settings.fonts),
+            sheet=query.sheet(service.settings.fonts),
             categories=categories,
             strips=strip_columns(service, tenant, tree_id, query.strips) if form.drawn else (),
         )

@@ -21,7 +21,7 @@ from umbel_client.commands.options import (
 )
 from umbel_client.commands.plugged import (
     Installed,
-    Known,
+    KnownNames,
     KnownParsers,
     Plugged,
     plugged_of,
@@ -369,7 +369,7 @@ def _consensus(commands: Commands) -> None:
 def _jobs(commands: Commands) -> None:
     parser = command(commands, "jobs", "the newest jobs of a service")
     parser.add_argument("--status", help="queued, running, succeeded, failed or cancelled")
-    parser.add_argument("--method", choices=Known(METHODS), metavar="METHOD")
+    parser.add_argument("--method", choices=KnownNames(METHODS), metavar="METHOD")
     parser.add_argument("--name", help="only jobs with exactly this name")
     parser.add_argument(
         "--tag", action="append", default=[], help="only jobs with this tag; several times: all"
@@ -381,7 +381,7 @@ def _jobs(commands: Commands) -> None:
 
 def _methods(commands: Commands) -> None:
     parser = commands.add_parser("methods", help="the methods, or what one of them takes")
-    parser.add_argument("method", nargs="?", metavar="id", choices=Known(METHODS))
+    parser.add_argument("method", nargs="?", metavar="id", choices=KnownNames(METHODS))
     parser.add_argument("--url", help="of a service that may have further methods")
     parser.add_argument("--json", action="store_true", help="for other programs")
     parser.set_defaults(run=Late("methods"))

@@ -24,7 +24,7 @@ class _Open:
         return True
 
 
-class Known(_Open, tuple[str, ...]):
+class KnownNames(_Open, tuple[str, ...]):
     """Names."""
 
     __slots__ = ()

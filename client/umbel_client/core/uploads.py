@@ -36,7 +36,7 @@ def uploaded(
     Raises ProblemError, UploadInterrupted, ConnectionFailed, UnexpectedResponse.
     """
     headers = {"Prefer": "dedupe"} if dedupe else {}
-    if resume is None and payload.source.length <= encodings.PART_BYTES:
+    if resume is None and payload.content.length <= encodings.PART_BYTES:
         return _at_once(connection, payload, headers)
     return _in_parts(connection, payload, progress, resume, headers)
 
@@ -107,7 +107,7 @@ def _dropped(connection: Connection, datasets: list[str]) -> None:
 def _at_once(
     connection: Connection, payload: Payload, further: Mapping[str, str]
 ) -> dict[str, Any]:
-    content = payload.read(0, payload.source.length)
+    content = payload.read(0, payload.content.length)
     media_type = payload.media_type or "application/octet-stream"
     headers = {"Content-Type": media_type, **new_key(), **further}
     request = Request("POST", "/v1/datasets", payload.query, headers, content, CONTENT_TIMEOUT_S)
@@ -124,7 +124,7 @@ def _in_parts(
     upload_id, stored = _begun(connection, payload, resume)
     path = f"/v1/uploads/{upload_id}"
     bar = bar_of(progress, "uploading")
-    length = payload.source.length
+    length = payload.content.length
     part_bytes = encodings.PART_BYTES
     whole = hashlib.sha256()
     try:

@@ -36,12 +36,12 @@ from pydantic import Field
 from models.arrays import Float
 from models.method import Paper, Run, Shapes
 from models.methods.labelled.choosing.validation import Candidate, choose
-from models.methods.labelled.separability.nearest import Moments, Pairs, nearest
+from models.methods.labelled.separability.nearest import Moments, PairConstraints, nearest
 from models.methods.labelled.supervision.inputs import DiscoveryParams
 from models.methods.labelled.supervision.known import KnownClusters
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
 from models.methods.labelled.supervision.preparation import n_kept
-from models.methods.labelled.supervision.span import Span
+from models.methods.labelled.supervision.subspace import Subspace
 from models.running.progress import Progress, silent, subprogress
 
 MOST_STEPS_ROUGHLY = 300
@@ -111,10 +111,10 @@ class TCSCS(LabelledMethod[TCSCSParams]):
             progress = subprogress(progress, 0.8, 1.0)
         else:
             gamma, notes, curves = params.gamma, (), {}
-        span = Span.of(known)
-        solution = nearest(_pairs(known, span, gamma), params.solver, progress)
+        subspace = Subspace.of(known)
+        solution = nearest(_pairs(known, subspace, gamma), params.solver, progress)
         return Learned(
-            span.transformation(solution.metric),
+            subspace.transformation(solution.metric),
             metrics={
                 "objective": solution.objective,
                 "bound": solution.bound,
@@ -129,16 +129,16 @@ class TCSCS(LabelledMethod[TCSCSParams]):
         )
 
 
-def _pairs(known: KnownClusters, span: Span, gamma: float) -> Pairs:
-    return Pairs(Moments.of(span.within(known)), gamma)
+def _pairs(known: KnownClusters, subspace: Subspace, gamma: float) -> PairConstraints:
+    return PairConstraints(Moments.of(subspace.within(known)), gamma)
 
 
 def _possible(known: KnownClusters, gammas: Sequence[float]) -> list[float]:
     """The rising gammas for which A is not 0."""
-    span = Span.of(known)
+    subspace = Subspace.of(known)
     possible: list[float] = []
     for gamma in gammas:
-        solution = nearest(_pairs(known, span, gamma), "dual", silent, MOST_STEPS_ROUGHLY)
+        solution = nearest(_pairs(known, subspace, gamma), "dual", silent, MOST_STEPS_ROUGHLY)
         if not solution.metric.any():
             break
         possible.append(gamma)
@@ -147,8 +147,8 @@ def _possible(known: KnownClusters, gammas: Sequence[float]) -> list[float]:
 
 def _candidate(gamma: float) -> Candidate:
     def learn(known: KnownClusters) -> Float:
-        span = Span.of(known)
-        solution = nearest(_pairs(known, span, gamma), "dual", silent, MOST_STEPS_ROUGHLY)
-        return span.transformation(solution.metric)
+        subspace = Subspace.of(known)
+        solution = nearest(_pairs(known, subspace, gamma), "dual", silent, MOST_STEPS_ROUGHLY)
+        return subspace.transformation(solution.metric)
 
     return Candidate(f"gamma {gamma:.4g}", learn)

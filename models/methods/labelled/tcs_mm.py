@@ -38,7 +38,7 @@ from models.methods.labelled.supervision.inputs import DiscoveryParams
 from models.methods.labelled.supervision.known import KnownClusters
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
 from models.methods.labelled.supervision.preparation import n_kept
-from models.methods.labelled.supervision.span import Span
+from models.methods.labelled.supervision.subspace import Subspace
 from models.methods.labelled.supervision.transformation import factor
 from models.running.progress import Progress, silent, subprogress
 
@@ -111,10 +111,10 @@ class TCSMM(LabelledMethod[TCSMMParams]):
             progress = subprogress(progress, 0.8, 1.0)
         else:
             gamma = params.gamma
-        span = Span.of(known)
+        subspace = Subspace.of(known)
         effort = (params.n_searches, params.tol, params.max_iter)
-        fit = _fit(span.within(known), gamma, effort, run.rng, progress)
-        matrix = span.transformation(fit.master.metric)
+        fit = _fit(subspace.within(known), gamma, effort, run.rng, progress)
+        matrix = subspace.transformation(fit.master.metric)
         if not matrix.size:
             raise UsageError(
                 f"The learned transformation is 0 with 'gamma' {gamma:g}: no other tells the "
@@ -146,18 +146,18 @@ def _fit(
     clusterings = Clusterings(known)
     n_searches, tol, max_iter = effort
 
-    def search(metric: Float) -> Plane:
+    def oracle(metric: Float) -> Plane:
         return clusterings.worst(factor(metric), metric, n_searches, rng)
 
     n_columns = known.points.shape[1]
-    return separate(search, n_columns, gamma, tol=tol, max_iter=max_iter, progress=progress)
+    return separate(oracle, n_columns, gamma, tol=tol, max_iter=max_iter, progress=progress)
 
 
 def _candidate(gamma: float, rng: np.random.Generator) -> Candidate:
     def learn(known: KnownClusters) -> Float:
-        span = Span.of(known)
-        fit = _fit(span.within(known), gamma, ROUGHLY, rng, silent)
-        return span.transformation(fit.master.metric)
+        subspace = Subspace.of(known)
+        fit = _fit(subspace.within(known), gamma, ROUGHLY, rng, silent)
+        return subspace.transformation(fit.master.metric)
 
     return Candidate(f"gamma {gamma:g}", learn)
 

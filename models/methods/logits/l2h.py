@@ -38,8 +38,8 @@ from models.errors import UsageError
 from models.inputs.data import Data, Earlier, listed
 from models.levels.suggested_cuts import MOST_CLUSTERS
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.reference import Merges, exponentials
-from models.methods.logits.merging.source import Source
 from models.parameters import Params
 from models.running.crew import Piece
 from models.running.progress import Progress, subprogress
@@ -217,7 +217,7 @@ class L2H(Method[L2HParams]):
         run.progress(0.0, "reading logits")
         seen = _seen(data, params, run)
         merger = Merger(
-            seen.source,
+            seen.matrix,
             seen.digest,
             params.aggregation,
             subprogress(run.progress, 0.7, 1.0),
@@ -278,7 +278,7 @@ class L2H(Method[L2HParams]):
         from models.methods.logits.merging import engine
 
         within = subprogress(progress, 0.0, 0.6)
-        return engine.piece(_source(data, params), piece, threads, within, params.device)
+        return engine.piece(_matrix(data, params), piece, threads, within, params.device)
 
     def confusions(self, model: Model, tree: Tree) -> Confusions | None:
         """The expected confusions, by the logits alone: rows whose largest logit is that of class
@@ -311,18 +311,18 @@ class L2H(Method[L2HParams]):
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """Leaf of the largest logit; a node's probability is the softmax mass of its classes."""
-        source, leaf_of_class = _new_rows(model, data)
-        n_rows = source.shape[0]
+        matrix, leaf_of_class = _new_rows(model, data)
+        n_rows = matrix.shape[0]
         leaf = np.empty(n_rows, dtype=np.int64)
         blocks = list(row_blocks(n_rows, tree.n_nodes, 1 << 20))
         for block in blocks:
-            source.require_values(block.start, block.stop)
-            leaf[block] = leaf_of_class[source.block(block.start, block.stop).argmax(axis=1)]
+            matrix.require_values(block.start, block.stop)
+            leaf[block] = leaf_of_class[matrix.block(block.start, block.stop).argmax(axis=1)]
         start, node = paths(tree, leaf)
         probability = np.empty(len(node))
         for block in blocks:
-            values = source.block(block.start, block.stop).astype(np.float64)
-            exponentials(values, source.scale)
+            values = matrix.block(block.start, block.stop).astype(np.float64)
+            exponentials(values, matrix.scale)
             mass = _masses(values, leaf_of_class, tree)
             part = slice(start[block.start], start[block.stop])
             row = np.repeat(np.arange(mass.shape[1]), np.diff(start[block.start : block.stop + 1]))
@@ -350,16 +350,16 @@ class L2H(Method[L2HParams]):
     def class_scores(self, model: Model, data: Data) -> ClassScores:
         """The logits as they are, at the temperature of the fit."""
         self._check_inputs(data, predicting=True)
-        source, leaf_of_class = _new_rows(model, data)
+        matrix, leaf_of_class = _new_rows(model, data)
 
         def read(start: int, stop: int) -> Float:
-            source.require_values(start, stop)
-            return finite(source.block(start, stop).astype(np.float64) * source.scale)
+            matrix.require_values(start, stop)
+            return finite(matrix.block(start, stop).astype(np.float64) * matrix.scale)
 
-        return ClassScores(leaf_of_class, source.shape[0], read)
+        return ClassScores(leaf_of_class, matrix.shape[0], read)
 
 
-def _new_rows(model: Model, data: Data) -> tuple[Source, Int]:
+def _new_rows(model: Model, data: Data) -> tuple[LogitMatrix, Int]:
     """The logits of rows to be placed, and the leaf of each class."""
     if "top_classes" in data:
         raise UsageError(
@@ -376,7 +376,7 @@ def _new_rows(model: Model, data: Data) -> tuple[Source, Int]:
             code="wrong-shape",
             role="logits",
         )
-    return Source(rows, model.facts["input"], model.facts["temperature"]), leaf_of_class
+    return LogitMatrix(rows, model.facts["input"], model.facts["temperature"]), leaf_of_class
 
 
 def _table_bytes(n_rows: int, n_classes: int) -> int:
@@ -402,24 +402,24 @@ def _masses(weights: Float, leaf_of_class: Int, tree: Tree) -> Float:
     return mass
 
 
-def _source(data: Data, params: L2HParams) -> Source:
+def _matrix(data: Data, params: L2HParams) -> LogitMatrix:
     rows, earlier = data.rows("logits"), data.earlier()
     if earlier is not None:
         from models.methods.logits.merging import resume
 
         rows = resume.stacked(earlier, rows)
-    return Source(rows, params.input, params.temperature)
+    return LogitMatrix(rows, params.input, params.temperature)
 
 
 def _seen(data: Data, params: L2HParams, run: Run) -> LogitsRead:
     from models.methods.logits.merging import engine, resume, topk
 
-    source, earlier = _source(data, params), data.earlier()
+    matrix, earlier = _matrix(data, params), data.earlier()
     if "top_classes" in data:
-        return topk.read(source, data.dense("top_classes"), _n_classes(data, params))
+        return topk.read(matrix, data.dense("top_classes"), _n_classes(data, params))
     if earlier is not None:
-        return resume.read(earlier, source, run.crew)
-    return engine.read(source, run.crew)
+        return resume.read(earlier, matrix, run.crew)
+    return engine.read(matrix, run.crew)
 
 
 def _names(data: Data, params: L2HParams) -> list[str]:
@@ -543,7 +543,7 @@ def _guess_warnings(n_guessed: int, seen: LogitsRead, data: Data) -> tuple[str, 
         return ()
     if "top_classes" in data:
         reason = (
-            f"only {seen.source.shape[1]} of {len(seen.digest.size)} classes are given of each row"
+            f"only {seen.matrix.shape[1]} of {len(seen.digest.size)} classes are given of each row"
         )
     else:
         reason = "rows of the job in 'base' would have to be read again and are gone"

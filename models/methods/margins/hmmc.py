@@ -56,7 +56,7 @@ from models.methods.margins.splitting.inputs import (
 )
 from models.methods.margins.splitting.objective import Kind, Regularizer
 from models.methods.margins.splitting.placing import place
-from models.methods.margins.splitting.result import Limits, MarginTree
+from models.methods.margins.splitting.result import GrowthLimits, MarginTree
 from models.methods.margins.splitting.split import stacked
 from models.node_names.by_input import POINT_NAMES, by_points
 from models.running.progress import subprogress
@@ -129,7 +129,7 @@ class HMMC(Method[HMMCParams]):
 
     def _fit(self, data: Data, params: HMMCParams, run: Run) -> Fitted:
         features = data.dense("features")
-        limits = Limits(params.max_leaves, params.min_size, params.max_depth)
+        limits = GrowthLimits(params.max_leaves, params.min_size, params.max_depth)
         with single_threaded_and_quiet():
             grown = grow(
                 features,

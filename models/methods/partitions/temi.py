@@ -47,7 +47,7 @@ from models.methods.partitions.heads.distillation import (
 )
 from models.methods.partitions.heads.labels import labelled, placed_by
 from models.methods.partitions.heads.pairs import TILE, neighbours
-from models.methods.partitions.heads.source import Source, bytes_held, require_spaces
+from models.methods.partitions.heads.space_tensors import SpaceTensors, bytes_held, require_spaces
 from models.parameters import Device, Seed
 from models.running import device
 from models.running.progress import subprogress
@@ -131,10 +131,10 @@ class Temi(Method[TemiParams]):
         with threadpool_limits(run.threads):
             with device.computing(run.threads):
                 reading = subprogress(run.progress, 0.0, 0.05)
-                source = Source(spaces, params.device, params.batch_size, reading)
-                n_neighbors = min(params.k_neighbors, source.n_points - 1)
-                near = neighbours(source, n_neighbors, subprogress(run.progress, 0.05, 0.2))
-                taught = train(source, near, params, run.rng, subprogress(run.progress, 0.2, 0.95))
+                tensors = SpaceTensors(spaces, params.device, params.batch_size, reading)
+                n_neighbors = min(params.k_neighbors, tensors.n_points - 1)
+                near = neighbours(tensors, n_neighbors, subprogress(run.progress, 0.05, 0.2))
+                taught = train(tensors, near, params, run.rng, subprogress(run.progress, 0.2, 0.95))
                 best = int(taught.loss.argmin())
                 weights = taught.weights[:, best].cpu().numpy()
                 bias = taught.bias[best : best + 1].cpu().numpy()
@@ -148,7 +148,7 @@ class Temi(Method[TemiParams]):
             logits=points.logits,
             metrics={"loss": float(taught.loss[best]), "mean_loss": float(taught.loss.mean())},
             warnings=(
-                *_neighbour_warnings(source.n_points, params),
+                *_neighbour_warnings(tensors.n_points, params),
                 *_loss_warnings(taught, best, params),
                 *empty_cluster_warnings(points.cluster, n_clusters),
             ),

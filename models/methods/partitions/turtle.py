@@ -40,7 +40,7 @@ from models.inputs.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.heads.bilevel import LabellingParams, LearnedHeads, train
 from models.methods.partitions.heads.labels import labelled, placed_by
-from models.methods.partitions.heads.source import Source, bytes_held, require_spaces
+from models.methods.partitions.heads.space_tensors import SpaceTensors, bytes_held, require_spaces
 from models.methods.partitions.heads.validation import accuracy
 from models.parameters import Device, Seed
 from models.running import device
@@ -141,8 +141,8 @@ class Turtle(Method[TurtleParams]):
         with threadpool_limits(run.threads):
             with device.computing(run.threads):
                 reading = subprogress(run.progress, 0.0, 0.05)
-                source = Source(spaces, params.device, params.batch_size, reading)
-                best = _best_run(source, params, run)
+                tensors = SpaceTensors(spaces, params.device, params.batch_size, reading)
+                best = _best_run(tensors, params, run)
             run.progress(0.95, "assigning points")
             points = labelled(spaces, best.weights, best.bias)
         n_clusters = params.n_clusters
@@ -155,7 +155,7 @@ class Turtle(Method[TurtleParams]):
             metrics=best.metrics,
             warnings=(
                 *best.warnings,
-                *_reach_warnings(source, params),
+                *_reach_warnings(tensors, params),
                 *empty_cluster_warnings(points.cluster, n_clusters),
             ),
         )
@@ -168,13 +168,13 @@ class Turtle(Method[TurtleParams]):
         return placed_by(model, data.spaces("features"))[1]
 
 
-def _reach_warnings(source: Source, params: TurtleParams) -> tuple[str, ...]:
+def _reach_warnings(tensors: SpaceTensors, params: TurtleParams) -> tuple[str, ...]:
     """A warning if classifiers that start again in each step cannot learn anything.
 
     A step of Adam moves a parameter by its length at most, so the score of a point by that times
     the sum of its absolute values.
     """
-    reach = params.inner_iter * params.inner_learning_rate * min(source.sums)
+    reach = params.inner_iter * params.inner_learning_rate * min(tensors.sums)
     if params.warm_start or reach >= 1.0:
         return ()
     return (
@@ -200,12 +200,12 @@ class _Best:
     warnings: tuple[str, ...]
 
 
-def _best_run(source: Source, params: TurtleParams, run: Run) -> _Best:
+def _best_run(tensors: SpaceTensors, params: TurtleParams, run: Run) -> _Best:
     """The run with the best cross-validated accuracy, the first of equal ones.
 
     A run that puts all points in one cluster, which is learned perfectly, ranks last.
     """
-    numbers = source.sample(max(VALIDATED, params.batch_size), run.rng)
+    numbers = tensors.sample(max(VALIDATED, params.batch_size), run.rng)
     best: LearnedHeads | None = None
     most = False, -1.0
     accuracies = []
@@ -214,10 +214,10 @@ def _best_run(source: Source, params: TurtleParams, run: Run) -> _Best:
         middle = start + 0.9 * (stop - start) if params.n_folds else stop
         prefix = f"run {number + 1} of {params.n_init}" if params.n_init > 1 else ""
         learning = subprogress(run.progress, start, middle, prefix)
-        heads = train(source, params, run.rng, learning)
+        heads = train(tensors, params, run.rng, learning)
         rank = True, 0.0
         if params.n_folds:
-            rows = source.take(numbers)
+            rows = tensors.take(numbers)
             labels = heads.labels(rows)
             within = subprogress(run.progress, middle, stop, prefix)
             accuracies.append(accuracy(rows, labels, params.n_folds, run.rng, within))
@@ -233,10 +233,10 @@ def _best_run(source: Source, params: TurtleParams, run: Run) -> _Best:
     notes: tuple[str, ...] = ()
     if params.n_folds:
         metrics["cross_validated_accuracy"] = most[1]
-        if len(numbers) < source.n_points:
+        if len(numbers) < tensors.n_points:
             notes = (
                 f"The cross-validated accuracy was measured on a sample of {len(numbers):,} of "
-                f"{source.n_points:,} points.",
+                f"{tensors.n_points:,} points.",
             )
     weights = [tensor.cpu().numpy() for tensor in best.layer.weights]
     return _Best(weights, best.layer.bias.cpu().numpy(), metrics, accuracies, notes)

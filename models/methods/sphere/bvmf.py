@@ -93,12 +93,12 @@ from models.methods.sphere.mixture.method import SphereMethod, new_rows
 from models.methods.sphere.mixture.mixture import Mixture, Spread, pooled_kappa
 from models.methods.sphere.mixture.parameters import (
     BatchSize,
+    ConfidenceLevel,
     Delay,
     Forgetting,
     HeldOutForThreshold,
     KappaMedian,
     KappaSigma,
-    Level,
     MaxKappa,
     PassDevice,
     Tol,
@@ -192,7 +192,7 @@ class BVMFParams(Params):
         200, ge=1, le=1_000_000, description="Sweeps of Gibbs sampling that are kept."
     )
     held_out: HeldOutForThreshold = 0.0
-    level: Level = 0.95
+    level: ConfidenceLevel = 0.95
     n_init: int = Field(
         5,
         ge=1,

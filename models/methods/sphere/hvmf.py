@@ -41,10 +41,10 @@ from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.method import FEATURES, SphereMethod, new_rows
 from models.methods.sphere.mixture.parameters import (
+    ConfidenceLevel,
     HeldOutForThreshold,
     KappaMedian,
     KappaSigma,
-    Level,
     MaxKappa,
     NInitByBound,
     Tol,
@@ -105,7 +105,7 @@ class HVMFParams(Params):
     kappa_sigma: KappaSigma = 1.0
     max_kappa: MaxKappa = 1e6
     held_out: HeldOutForThreshold = 0.0
-    level: Level = 0.95
+    level: ConfidenceLevel = 0.95
     n_init: NInitByBound = 5
     max_iter: MaxIter = 200
     tol: Tol = 1e-4

@@ -56,10 +56,10 @@ from models.methods.sphere.mixture.method import (
 )
 from models.methods.sphere.mixture.mixture import Mixture, pooled_kappa
 from models.methods.sphere.mixture.parameters import (
+    ConfidenceLevel,
     HeldOutForThreshold,
     KappaMedian,
     KappaSigma,
-    Level,
     MaxKappa,
     NInitByBound,
     Tol,
@@ -159,7 +159,7 @@ class TVMFParams(Params):
     kappa_sigma: KappaSigma = 1.0
     max_kappa: MaxKappa = 1e6
     held_out: HeldOutForThreshold = 0.0
-    level: Level = 0.95
+    level: ConfidenceLevel = 0.95
     n_init: NInitByBound = 5
     max_iter: MaxIter = 200
     tol: Tol = 1e-4

@@ -52,10 +52,10 @@ from models.methods.sphere.mixture.method import SphereMethod, new_rows
 from models.methods.sphere.mixture.mixture import Constraints, Mixture, pooled_kappa
 from models.methods.sphere.mixture.parameters import (
     BatchSize,
+    ConfidenceLevel,
     Delay,
     Forgetting,
     HeldOutForThreshold,
-    Level,
     PassDevice,
 )
 from models.methods.sphere.mixture.passes import SHARES
@@ -97,7 +97,7 @@ class VMFParams(Count):
     )
     max_kappa: float = Field(1e6, ge=1, le=1e9, description="Largest concentration of a cluster.")
     held_out: HeldOutForThreshold = 0.0
-    level: Level = 0.95
+    level: ConfidenceLevel = 0.95
     n_init: NInit = 5
     max_iter: MaxIter = 200
     tol: float = Field(

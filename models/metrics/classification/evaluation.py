@@ -22,7 +22,7 @@ from models.metrics.classification.scores import (
     Statistics,
     statistics,
 )
-from models.metrics.classification.tables import DEFAULT_TABLES, Rows, TableId, table
+from models.metrics.classification.tables import DEFAULT_TABLES, TableId, TableRows, table
 from models.metrics.classification.true_labels import true_labels
 from models.running.progress import Progress, silent, subprogress
 from models.tree.tree import Tree
@@ -84,7 +84,7 @@ class ClassifierEvaluation:
     metrics: dict[str, float | None] = field(default_factory=dict)
     standard_errors: dict[str, float] = field(default_factory=dict)
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
-    tables: dict[str, Rows] = field(default_factory=dict)
+    tables: dict[str, TableRows] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
 

@@ -20,7 +20,7 @@ from models.tree.tree import Tree
 TableId: TypeAlias = Literal["level", "class_size", "class", "confusions", "node"]
 TABLE_IDS: tuple[TableId, ...] = get_args(TableId)
 DEFAULT_TABLES: tuple[TableId, ...] = ("level", "class_size", "class", "confusions")
-Rows: TypeAlias = "list[dict[str, Any]]"
+TableRows: TypeAlias = "list[dict[str, Any]]"
 
 SIZES = (1, 6, 11, 21, 51, 101)
 """The smallest number of training examples in each bin of classes (thesis, table 3.7)."""
@@ -29,7 +29,7 @@ MOST_PARTS = 32
 """Names in a path that stands for a node."""
 
 
-def table(name: TableId, outcome: Outcomes, training: Int, class_node: Int) -> Rows:
+def table(name: TableId, outcome: Outcomes, training: Int, class_node: Int) -> TableRows:
     """One of the tables below.
 
     training : (n_nodes,) training examples of each node of the classifier's tree.
@@ -45,7 +45,7 @@ def table(name: TableId, outcome: Outcomes, training: Int, class_node: Int) -> R
     return counts.by_size() if name == "class_size" else counts.by_class()
 
 
-def by_level(outcome: Outcomes) -> Rows:
+def by_level(outcome: Outcomes) -> TableRows:
     """For each level, F1 over its nodes; the level is the number of edges to the root.
 
     A row counts for every node on the paths to its labels, true or given (table 3.6 of the
@@ -65,7 +65,7 @@ def by_level(outcome: Outcomes) -> Rows:
     return _rows(columns)
 
 
-def by_node(outcome: Outcomes) -> Rows:
+def by_node(outcome: Outcomes) -> TableRows:
     """For each node of the classifier's tree precision, recall and F1 of the paths through it.
 
     `support` is the number of rows with a true label at or below the node, `n_given` of those that
@@ -111,7 +111,7 @@ class ClassCounts:
             for node in (hits, given.node, true.node)
         )
 
-    def by_class(self) -> Rows:
+    def by_class(self) -> TableRows:
         """For each class precision, recall and F1.
 
         `support` is the number of rows with this true label, `n_given` of those that were given
@@ -126,7 +126,7 @@ class ClassCounts:
         }
         return _rows(columns)
 
-    def by_size(self) -> Rows:
+    def by_size(self) -> TableRows:
         """F1 over classes of about as many training examples (table 3.7 of the thesis).
 
         A bin `0` is there where a true label has none. `n_classes` are all classes of the bin,
@@ -144,7 +144,7 @@ class ClassCounts:
         return rows if rows[0]["n_classes"] else rows[1:]
 
 
-def confusions(outcome: Outcomes, most: int = MOST_CONFUSIONS) -> Rows:
+def confusions(outcome: Outcomes, most: int = MOST_CONFUSIONS) -> TableRows:
     """The most frequent pairs of a true label that was missed and the label given instead.
 
     That is the most probable one of the row's wrong labels; None where none is wrong. Each missed
@@ -236,5 +236,5 @@ def _or_none(values: Array, present: Array) -> list[Any]:
     return items
 
 
-def _rows(columns: Mapping[str, list[Any]]) -> Rows:
+def _rows(columns: Mapping[str, list[Any]]) -> TableRows:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

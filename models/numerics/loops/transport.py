@@ -15,7 +15,7 @@ _NONE = -1
 
 @njit(cache=True, nogil=True)
 def exchange(cost, low, high, price):
-    """The optimal cluster of each point and prices, see `models.numerics.transport.share_out`.
+    """The optimal cluster of each point and prices, see `models.numerics.transport.transport_plan`.
 
     cost : (K, N) float64, bounds that can be met. price : (K,) to start from.
     """

@@ -9,7 +9,7 @@ import pytest
 
 from app.creation.inputs import resolve
 from models.errors import UsageError
-from models.tree import paths
+from models.tree import class_paths
 
 NO_SERVICE = cast(Any, None)
 
@@ -39,4 +39,4 @@ def test_a_hierarchy_is_checked_without_making_its_tree() -> None:
     with pytest.raises(UsageError, match="empty part") as caught:
         resolve(NO_SERVICE, "ada", {"hierarchy": ["a", f"{path}/"]})
     assert caught.value.where == {"role": "hierarchy", "row": 1}
-    assert paths.distinct(["b", "a/b", "b"], range(3)) == ["b", "a/b"]
+    assert class_paths.distinct(["b", "a/b", "b"], range(3)) == ["b", "a/b"]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from app.pictures.palette import style
-from app.pictures.part import take
+from app.pictures.pictured_tree import take
 from app.pictures.strips import N_STEPS, Column, runs, step_of, strip
 from app.pictures.svg import svg
 from tests.app.pictures.tree_kit import FOUR, SHAPES, random_tree, texts
@@ -106,14 +106,14 @@ def test_folded_tips_have_the_value_of_their_node() -> None:
         "own", 0, "number", np.arange(tree.n_nodes, dtype=float), ends=(0.0, tree.n_nodes - 1.0)
     )
     ids = np.arange(tree.n_nodes)[::-1].copy()
-    part = take(
+    pictured = take(
         tree, 0, max_tips=50, max_depth=None, categories=None, style=style(), labels="id",
         ids=ids, strips=(column,),
     )  # fmt: skip
-    assert part.folded.any()
+    assert pictured.folded.any()
     # Labels are ids here, and ids are values.
-    shown = [int(part.label[row].split()[0]) for row in np.flatnonzero(part.tip)]
+    shown = [int(pictured.label[row].split()[0]) for row in np.flatnonzero(pictured.tip)]
     expected = strip(column, np.array(shown), style()).colour
-    assert list(part.strips[0].colour) == expected
+    assert list(pictured.strips[0].colour) == expected
     picture = svg(tree, px=400, ids=ids, strips=(column,) * 4)
     assert len(picture) < 200_000

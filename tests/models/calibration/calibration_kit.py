@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from models.arrays import Float, Int
-from models.calibration.climbing import ClassTree, Rows
+from models.calibration.climbing import ClassTree, TreeProbabilities
 from models.tree.tree import Tree
 from tests.models.consensus.sets_kit import random_tree
 
@@ -26,8 +26,8 @@ def drawn(seed: int, n_rows: int = 6) -> tuple[ClassTree, Float, Int]:
     return ClassTree.of(tree, node), probability, label
 
 
-def rows_of(classes: ClassTree, probability: Float) -> Rows:
-    return Rows.of(classes, probability)
+def rows_of(classes: ClassTree, probability: Float) -> TreeProbabilities:
+    return TreeProbabilities.of(classes, probability)
 
 
 def up(tree: Tree, node: int) -> list[int]:

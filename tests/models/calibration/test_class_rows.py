@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from models.arrays import Float
 from models.calibration.class_rows import class_scores
-from models.calibration.climbing import ClassTree, Rows
+from models.calibration.climbing import ClassTree, TreeProbabilities
 from models.errors import UsageError
 from models.inputs.data import Data
 from models.inputs.label_sets import LabelSets
@@ -95,7 +95,7 @@ def test_leaves_alone_climb_by_edges(seed: int) -> None:
     predictions = placed(tree, rng, 5, soft=False)
     probability = probabilities(tree, predictions)
     np.testing.assert_array_equal(probability, probabilities(tree, predictions, by_edges=True))
-    rows = Rows.of(ClassTree.of(tree, tree.leaves.astype(np.int64)), probability)
+    rows = TreeProbabilities.of(ClassTree.of(tree, tree.leaves.astype(np.int64)), probability)
     assert (rows.leaf == predictions.leaf).all()
     for row in range(5):
         above = up(tree, int(predictions.leaf[row]))

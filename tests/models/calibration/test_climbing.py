@@ -13,7 +13,7 @@ from scipy import stats
 from models.calibration.climbing import (
     LEAF,
     ClassTree,
-    Rows,
+    TreeProbabilities,
     answers,
     answers_by_class,
     groups_at,
@@ -31,7 +31,7 @@ LEVELS = [LEAF, *(np.arange(65) / 64).tolist(), np.inf]
 @given(SEEDS)
 def test_answers_and_scores_are_the_rule(seed: int) -> None:
     classes, probability, label = drawn(seed)
-    rows = Rows.of(classes, probability)
+    rows = TreeProbabilities.of(classes, probability)
     score = scores(rows, label)
     for level in LEVELS:
         answer = answers(rows, level)
@@ -46,7 +46,7 @@ def test_answers_by_class_hold_every_class_of_the_set_and_no_deeper_node_does(se
     classes, probability, _ = drawn(seed)
     rng = np.random.default_rng(seed)
     threshold = rng.choice(LEVELS, classes.n_classes)
-    rows = Rows.of(classes, probability)
+    rows = TreeProbabilities.of(classes, probability)
     each_score = [
         scores(rows, np.full(rows.n_rows, each)) <= threshold[each]
         for each in range(classes.n_classes)
@@ -67,9 +67,9 @@ def test_the_promise_holds_over_every_exchange(seed: int, alpha: float) -> None:
     held = 0
     for new in range(n_rows):
         others = np.arange(n_rows) != new
-        rows = Rows.of(classes, probability[others])
+        rows = TreeProbabilities.of(classes, probability[others])
         threshold = quantile(scores(rows, label[others]), alpha)
-        node = answers(Rows.of(classes, probability[[new]]), threshold)[0]
+        node = answers(TreeProbabilities.of(classes, probability[[new]]), threshold)[0]
         held += int(label[new] in under(classes, int(node)))
     assert Fraction(held, n_rows) >= 1 - Fraction(repr(alpha))
 
@@ -81,7 +81,7 @@ def test_the_promise_of_groups_holds_in_every_group(
     """The new row is exchanged within its group; groups with too few rows answer by the root."""
     n_rows = 16
     classes, probability, label = drawn(seed, n_rows)
-    rows = Rows.of(classes, probability)
+    rows = TreeProbabilities.of(classes, probability)
     start, child = classes.tree.children
     cut = child[start[0] : start[1]]
     group = label if by_class else groups_at(classes.tree, rows, cut)
@@ -89,10 +89,10 @@ def test_the_promise_of_groups_holds_in_every_group(
     held: dict[int, list[bool]] = {}
     for new in range(n_rows):
         others = np.arange(n_rows) != new
-        before = Rows.of(classes, probability[others])
+        before = TreeProbabilities.of(classes, probability[others])
         score = scores(before, label[others])
         threshold = group_quantiles(score, group[others], n_groups, alpha)
-        row = Rows.of(classes, probability[[new]])
+        row = TreeProbabilities.of(classes, probability[[new]])
         if by_class:
             node = answers_by_class(row, threshold)[0]
         else:
@@ -119,7 +119,7 @@ def test_coverage_follows_the_beta_law() -> None:
     for _ in range(n_splits):
         probability = rng.dirichlet(np.ones(4), n + n_new)
         label = np.argsort(probability, axis=1)[:, 2]
-        score = scores(Rows.of(classes, probability), label)
+        score = scores(TreeProbabilities.of(classes, probability), label)
         assert (score > LEAF).all()
         shares.append(int((score[n:] <= quantile(score[:n], alpha)).sum()))
     assert abs(np.mean(shares) - law.mean()) < 4 * law.std() / np.sqrt(n_splits)
@@ -138,7 +138,7 @@ def test_hostile_values_are_answered_by_a_node_of_the_path(
         [-1, 0, 0, 1, 1, 2, 2], [2.0, 1.0, 1.0, 0, 0, 0, 0], [None] * 7, [3, 4, 5, 6]
     )
     classes = ClassTree.of(tree, np.array([3, 4, 5, 6]))
-    rows = Rows.of(classes, np.array([values]))
+    rows = TreeProbabilities.of(classes, np.array([values]))
     node = int(answers(rows, threshold)[0])
     assert node in up(tree, int(rows.leaf[0]))
     for label in range(4):
@@ -157,7 +157,7 @@ def test_a_deep_chain() -> None:
         np.flatnonzero(np.bincount(parent[1:], minlength=2 * n - 1) == 0),
     )
     classes = ClassTree.of(tree, tree.leaves)
-    rows = Rows.of(classes, np.full((2, n), 1 / n))
+    rows = TreeProbabilities.of(classes, np.full((2, n), 1 / n))
     assert answers(rows, np.array([LEAF, np.inf])).tolist() == [int(rows.leaf[0]), 0]
 
 
@@ -166,7 +166,7 @@ def test_probabilities_that_are_none(value: float) -> None:
     classes, probability, _ = drawn(1)
     probability[2, 1] = value
     with pytest.raises(UsageError) as error:
-        Rows.of(classes, probability)
+        TreeProbabilities.of(classes, probability)
     assert error.value.where == {"row": 2, "column": 1}
     with pytest.raises(UsageError, match="probabilities each"):
-        Rows.of(classes, probability[:, 1:])
+        TreeProbabilities.of(classes, probability[:, 1:])

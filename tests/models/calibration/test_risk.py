@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.calibration.climbing import LEAF, Rows, answers
+from models.calibration.climbing import LEAF, TreeProbabilities, answers
 from models.calibration.risk import RiskCurve, cost_losses, distance_losses
 from models.errors import UsageError
 from tests.models.calibration.calibration_kit import climbed, drawn, under, up
@@ -44,7 +44,7 @@ def test_the_threshold_is_the_smallest_that_keeps_the_bound(seed: int, bound: fl
         for node in range(classes.tree.n_nodes)
         if under(classes, node)
     )
-    rows = Rows.of(classes, probability)
+    rows = TreeProbabilities.of(classes, probability)
     if worst > bound * (n_rows + 1):
         with pytest.raises(UsageError, match="calibration rows"):
             RiskCurve.of([(rows, label)], classes, loss).threshold_at(bound)
@@ -74,19 +74,19 @@ def test_the_bound_holds_over_every_exchange(seed: int, bound: float, by_cost: b
     total = Fraction(0)
     for new in range(n_rows):
         others = np.arange(n_rows) != new
-        rows = Rows.of(classes, probability[others])
+        rows = TreeProbabilities.of(classes, probability[others])
         try:
             threshold = RiskCurve.of([(rows, label[others])], classes, loss).threshold_at(bound)
         except UsageError:
             return
-        node = answers(Rows.of(classes, probability[[new]]), threshold)[0]
+        node = answers(TreeProbabilities.of(classes, probability[[new]]), threshold)[0]
         total += Fraction(float(loss[label[new], node]))
     assert total / n_rows <= Fraction(bound)
 
 
 def test_refusals() -> None:
     classes, probability, label = drawn(1, 3)
-    rows, loss = Rows.of(classes, probability), distance_losses(classes)
+    rows, loss = TreeProbabilities.of(classes, probability), distance_losses(classes)
     with pytest.raises(UsageError, match="above 0"):
         RiskCurve.of([(rows, label)], classes, loss).threshold_at(0.0)
     with pytest.raises(UsageError, match="at least") as error:

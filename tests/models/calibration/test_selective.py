@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.calibration.climbing import Rows
+from models.calibration.climbing import TreeProbabilities
 from models.calibration.fit import selective_curve
 from tests.models.calibration.calibration_kit import climbed, drawn, under
 
@@ -16,7 +16,10 @@ from tests.models.calibration.calibration_kit import climbed, drawn, under
 @given(st.integers(0, 10**6))
 def test_every_point_is_what_its_threshold_answers(seed: int) -> None:
     classes, probability, label = drawn(seed)
-    blocks = [(Rows.of(classes, probability[at]), label[at]) for at in (slice(2), slice(2, None))]
+    blocks = [
+        (TreeProbabilities.of(classes, probability[at]), label[at])
+        for at in (slice(2), slice(2, None))
+    ]
     curve = selective_curve(blocks, classes)
     n = len(label)
     for place, threshold in enumerate(curve.threshold.tolist()):

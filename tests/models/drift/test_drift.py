@@ -18,7 +18,7 @@ from scipy.stats import false_discovery_control
 from models.arrays import Float, Int
 from models.drift import drift as module
 from models.drift.drift import Drift, Sample, drift, focused, selected
-from models.drift.shares import Tables, share_tests
+from models.drift.proportions import Tables, proportion_tests
 from models.errors import UsageError
 from models.tree.build import from_parents
 from models.tree.newick import read
@@ -294,7 +294,7 @@ def test_a_majority_of_the_reference_alone_would_look_purer_there() -> None:
     most = np.array([np.bincount(label).argmax() for label in before])[:, None]
     hits = ((before == most).sum(axis=1), (after == most).sum(axis=1))
     rows = (np.full(n_runs, 30), np.full(n_runs, 300))
-    own = share_tests(Tables(hits[0], rows[0], hits[1], rows[1])).p_value
+    own = proportion_tests(Tables(hits[0], rows[0], hits[1], rows[1])).p_value
     assert (own < 0.05).mean() > 0.25
     assert (both < 0.05).mean() < 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_runs)
 

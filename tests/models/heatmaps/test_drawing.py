@@ -21,7 +21,7 @@ from models.heatmaps import drawing
 from models.heatmaps import drawing as tips_module
 from models.heatmaps.drawing import Heatmap, column_tree, heatmap, largest_groups, meetings, tips_of
 from models.heatmaps.options import HeatmapTerms
-from models.heatmaps.tiles import TILE, Span, n_levels, quantised, span_of, tile
+from models.heatmaps.tiles import TILE, PooledRange, n_levels, pooled_range, quantised, tile
 from models.tree.leaf_ranges import spans
 from models.tree.linkage import from_scipy
 from models.tree.tree import Tree
@@ -89,7 +89,7 @@ def under(tree: Tree, node: int) -> list[int]:
 
 
 def whole(made: Heatmap, what: str, metric: str | None = None) -> Float:
-    rows, columns = Span(0, made.n_rows, 1), Span(0, made.n_columns, 1)
+    rows, columns = PooledRange(0, made.n_rows, 1), PooledRange(0, made.n_columns, 1)
     return tile(made.values, what, metric, rows, columns)  # type: ignore[arg-type]
 
 
@@ -198,9 +198,9 @@ def test_a_cell_is_the_average_of_what_lies_in_it(what: Any, metric: str | None)
     full = whole(made, what, metric)
     power = 2 if metric == "euclidean" else 1
     for rows, columns in [
-        (Span(0, 40, 8), Span(0, made.n_columns, 2)),
-        (Span(16, 31, 4), Span(1, 5, 1)),
-        (Span(3, 9, 4), Span(2, 5, 4)),
+        (PooledRange(0, 40, 8), PooledRange(0, made.n_columns, 2)),
+        (PooledRange(16, 31, 4), PooledRange(1, 5, 1)),
+        (PooledRange(3, 9, 4), PooledRange(2, 5, 4)),
     ]:
         found = tile(made.values, what, metric, rows, columns)
         for i, first in enumerate(range(rows.start, rows.stop, rows.pooled)):
@@ -216,19 +216,19 @@ def test_a_cell_is_the_average_of_what_lies_in_it(what: Any, metric: str | None)
 def test_levels_and_tiles_cover_all_once() -> None:
     for n_rows, n_columns in [(1, 1), (256, 10), (257, 1000), (10_000, 10_000)]:
         levels = n_levels(n_rows, n_columns)
-        assert span_of(n_rows, 0, 1) is None
+        assert pooled_range(n_rows, 0, 1) is None
         for n in (n_rows, n_columns):
-            last = span_of(n, levels - 1, 0)
+            last = pooled_range(n, levels - 1, 0)
             assert last is not None
             assert last.pooled == 1
             for level in range(levels):
-                tiles: list[Span] = []
-                while (span := span_of(n, level, len(tiles))) is not None:
-                    assert span.cells.size <= TILE
-                    assert span.counts.sum() == span.stop - span.start
-                    tiles.append(span)
-                assert [tiles[0].start, *(span.stop for span in tiles)] == [
-                    *(span.start for span in tiles),
+                tiles: list[PooledRange] = []
+                while (pooled := pooled_range(n, level, len(tiles))) is not None:
+                    assert pooled.cells.size <= TILE
+                    assert pooled.counts.sum() == pooled.stop - pooled.start
+                    tiles.append(pooled)
+                assert [tiles[0].start, *(pooled.stop for pooled in tiles)] == [
+                    *(pooled.start for pooled in tiles),
                     n,
                 ]
 

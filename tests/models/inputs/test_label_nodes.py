@@ -8,9 +8,9 @@ import pytest
 from models.errors import UsageError
 from models.inputs.label_nodes import label_nodes, with_own_leaves
 from models.inputs.label_sets import LabelSets
-from models.tree import paths
+from models.tree import class_paths
 
-TREE = paths.read("a/x\na/y\nb/x")
+TREE = class_paths.read("a/x\na/y\nb/x")
 
 
 def labels(*names: str) -> LabelSets:

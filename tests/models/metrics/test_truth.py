@@ -11,12 +11,14 @@ from models.errors import UsageError
 from models.metrics.catalogue import evaluate
 from models.metrics.evaluation import truth_over_points
 from models.metrics.labels import classes_of
-from models.tree import newick, paths
+from models.tree import class_paths, newick
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 from tests.models.metrics.trees_kit import tree_of
 
-ANIMALS = paths.read("animal/cat/lion\nanimal/cat/lynx\nanimal/bird/crane\nmachine/crane\nmachine")
+ANIMALS = class_paths.read(
+    "animal/cat/lion\nanimal/cat/lynx\nanimal/bird/crane\nmachine/crane\nmachine"
+)
 
 
 def flat(n_points: int) -> Tree:
@@ -46,7 +48,7 @@ def test_labels_give_paths() -> None:
     ]
     over = truth.parent[truth.leaf_of_point]
     assert [truth.name[node] for node in over[:2]] == ["machine", "bird"]
-    rooted = paths.read("life/animal/lion\nlife/plant/oak\nlife/plant")
+    rooted = class_paths.read("life/animal/lion\nlife/plant/oak\nlife/plant")
     assert rooted.name[0] == "life"
     labels = ["life/animal/lion", "plant/oak", "animal/lion", "life/plant"]
     assert placed(rooted, labels) == ["lion", "oak", "lion", "plant"]

@@ -7,10 +7,10 @@ import dendropy
 from models.tree import walk
 from models.tree.tree import Tree
 
-Rows = list[tuple[int, str | None, float]]
+NodeRows = list[tuple[int, str | None, float]]
 
 
-def node_rows(tree: Tree) -> Rows:
+def node_rows(tree: Tree) -> NodeRows:
     """Depth, name and branch length of each node in preorder; the root has length 0."""
     order = walk.preorder(tree)
     length = tree.height[tree.parent] - tree.height
@@ -19,7 +19,7 @@ def node_rows(tree: Tree) -> Rows:
     return list(zip(*(column[order].tolist() for column in columns), strict=True))
 
 
-def dendropy_rows(text: str, schema: str = "newick") -> Rows:
+def dendropy_rows(text: str, schema: str = "newick") -> NodeRows:
     read = dendropy.Tree.get(
         data=text, schema=schema, rooting="force-rooted", case_sensitive_taxon_labels=True
     )

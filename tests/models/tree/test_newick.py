@@ -15,7 +15,7 @@ from models.errors import InvalidTree
 from models.tree import newick, walk
 from models.tree.build import from_parents, from_partition
 from models.tree.tree import Tree
-from tests.models.tree.newick_kit import Rows, dendropy_rows, node_rows
+from tests.models.tree.newick_kit import NodeRows, dendropy_rows, node_rows
 from tests.models.tree.strategies_kit import HOSTILE_NAMES, any_name, chain, outline, random_tree
 
 
@@ -23,7 +23,7 @@ def _write(tree: Tree, **options: object) -> str:
     return "".join(newick.write(tree, **options))  # type: ignore[arg-type]
 
 
-def _ete4_rows(text: str) -> Rows:
+def _ete4_rows(text: str) -> NodeRows:
     import ete4
 
     read = ete4.Tree(text, parser=1)
@@ -75,7 +75,7 @@ def test_lengths_of_a_tree_that_falls_are_negative_and_not_read_back() -> None:
 @pytest.mark.parametrize(
     "read", [dendropy_rows, pytest.param(_ete4_rows, marks=pytest.mark.needs("ete4"))]
 )
-def test_hostile_names_are_read_by_others(name: str, read: Callable[[str], Rows]) -> None:
+def test_hostile_names_are_read_by_others(name: str, read: Callable[[str], NodeRows]) -> None:
     #     0 (inner name hostile too)
     #    / \
     #   1   "other"
@@ -145,7 +145,7 @@ def test_treeswift_reads_topology_and_lengths_under_hostile_names() -> None:
         ("('');", [(0, None, 0), (1, "", 1)]),
     ],
 )
-def test_valid_texts_are_read(text: str, rows: Rows) -> None:
+def test_valid_texts_are_read(text: str, rows: NodeRows) -> None:
     assert [
         (d, name, pytest.approx(length)) for d, name, length in node_rows(newick.read(text))
     ] == rows

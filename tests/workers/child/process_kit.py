@@ -15,7 +15,7 @@ import psutil
 
 from tests.workers.waiting_kit import gone, until
 from workers.child.pool import Child, ChildPool
-from workers.child.process import Limits
+from workers.child.process import ProcessLimits
 from workers.model import Request, now
 from workers.work.job import Outcome, Spec
 from workers.work.sources import Source
@@ -23,10 +23,10 @@ from workers.work.sources import Source
 
 @contextlib.contextmanager
 def child_pool(spares: int, *, still_s: float = 60.0, **limits: Any) -> Iterator[ChildPool]:
-    """A pool with these `Limits`. If it started a template, which ends with the pool's thread, the
-    template is gone before another pool looks for one."""
+    """A pool with these `ProcessLimits`. If it started a template, which ends with the pool's
+    thread, the template is gone before another pool looks for one."""
     earlier = forkserver._forkserver._forkserver_pid
-    pool = ChildPool(Limits(**limits), spares=spares, still_s=still_s)
+    pool = ChildPool(ProcessLimits(**limits), spares=spares, still_s=still_s)
     try:
         yield pool
     finally:

@@ -215,8 +215,8 @@ from pathlib import Path
 sys.path.insert(0, {root!r})
 from tests.workers.child.test_kept import done, small
 from workers.child.pool import ChildPool
-from workers.child.process import Limits
-pool = ChildPool(Limits(jobs=3), spares=1)
+from workers.child.process import ProcessLimits
+pool = ChildPool(ProcessLimits(jobs=3), spares=1)
 print(done(pool, small(Path({folder!r}) / "a")).pid, flush=True)
 time.sleep(60)
 """

@@ -246,8 +246,8 @@ sys.path.insert(0, {root!r})
 from tests.workers.child.process_kit import busy, long_job
 from tests.workers.waiting_kit import until
 from workers.child.pool import ChildPool
-from workers.child.process import Limits
-pool = ChildPool(Limits(threads=2), spares=2)
+from workers.child.process import ProcessLimits
+pool = ChildPool(ProcessLimits(threads=2), spares=2)
 child = pool.take()
 pool.fill().result()
 child.begin(long_job(Path({folder!r})))

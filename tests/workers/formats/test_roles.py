@@ -19,7 +19,7 @@ from tests.workers.formats.files_kit import refused
 from workers.formats import roles
 from workers.formats.facts import Facts
 from workers.formats.json import parse
-from workers.formats.tables import Cells, Columns, Lists
+from workers.formats.tables import Columns, Lists, WrittenColumn
 
 MATRIX = {role.name for role in ROLES.values() if role.wants in ("matrix", "edges")}
 COLUMN = {role.name for role in ROLES.values() if role.column}
@@ -148,7 +148,7 @@ def test_values_that_only_a_method_refuses_are_accepted_in_a_matrix() -> None:
         (np.zeros((3, 2)), "wrong-shape"),
         (sp.csr_array(np.eye(2)), "wrong-shape"),
         (Columns(["a", "b"]), "member-needed"),
-        (Cells(["1", " "], [1, 2]), "missing-value"),
+        (WrittenColumn(["1", " "], [1, 2]), "missing-value"),
         (np.array([1.5]), "wrong-input"),
         (np.array([1 + 2j]), "wrong-input"),
     ],
@@ -191,7 +191,7 @@ def test_the_error_lists_the_columns() -> None:
 
 
 def test_cells_are_numbers_where_all_parse_as_numbers() -> None:
-    cells = Cells(["007", "1.50"], [2, 3])
+    cells = WrittenColumn(["007", "1.50"], [2, 3])
     assert roles.value(cells, "names") == ["007", "1.50"]
     targets = roles.value(cells, "targets")
     assert isinstance(targets, np.ndarray)
@@ -201,7 +201,7 @@ def test_cells_are_numbers_where_all_parse_as_numbers() -> None:
 
 
 def test_the_error_locates_a_missing_cell_by_line() -> None:
-    cells = Cells(["a\nb", "", "c"], [2, 4, 5])
+    cells = WrittenColumn(["a\nb", "", "c"], [2, 4, 5])
     error = refused(roles.value, cells, "labels")
     assert error.where == {"role": "labels", "row": 1, "column": 0, "line": 4}
     assert "line 4 of the file" in error.detail
@@ -226,8 +226,8 @@ def test_facts_of_tables_with_a_role() -> None:
 
 
 def test_facts_of_tables_without_a_role() -> None:
-    assert roles.facts(Cells(["3", "1"], [1, 2])) == Facts((2, 1), "int64")
-    assert roles.facts(Cells(["3", "x"], [1, 2])) == Facts((2,), "str")
+    assert roles.facts(WrittenColumn(["3", "1"], [1, 2])) == Facts((2, 1), "int64")
+    assert roles.facts(WrittenColumn(["3", "x"], [1, 2])) == Facts((2,), "str")
     assert roles.facts(Lists([[1], [2]])) == Facts((2, 1), "float64")
     assert roles.facts(Lists(["a"])) == Facts((1,), "str")
 

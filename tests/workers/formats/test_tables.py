@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.workers.formats.files_kit import refused
-from workers.formats.tables import Cells, is_number, require_dtype, require_filled
+from workers.formats.tables import WrittenColumn, is_number, require_dtype, require_filled
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from workers.formats.tables import Cells, is_number, require_dtype, require_fill
 def test_cells_are_integers_else_numbers_else_text(
     texts: list[str], kind: str, expected: list[Any]
 ) -> None:
-    typed = Cells(texts, range(len(texts))).typed()
+    typed = WrittenColumn(texts, range(len(texts))).typed()
     assert typed.dtype.kind == kind
     values = [None if value != value else value for value in typed.tolist()]
     assert values == expected

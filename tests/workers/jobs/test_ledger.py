@@ -575,7 +575,9 @@ def test_delete_leaves_nothing(
     assert set(ledger.counts().values()) == {0}
     remaining = {key.removeprefix(settings.key_prefix) for key in assembly.redis.keys("*")}
     assert remaining <= {"counts", "queued", "counted", "metrics"}
-    assert not [field for field in assembly.figures.fields() if "ada" in field or "job_" in field]
+    assert not [
+        field for field in assembly.job_counts.fields() if "ada" in field or "job_" in field
+    ]
 
 
 def test_a_job_deleted_while_its_worker_publishes_stays_deleted(

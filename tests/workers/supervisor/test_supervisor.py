@@ -24,7 +24,7 @@ from workers.embedded import EmbeddedServer
 from workers.errors import NoProcess
 from workers.model import Request, new_id, now
 from workers.stores.objects import layout
-from workers.telemetry.figures import BYTES, Meter, counters, histograms
+from workers.telemetry.job_counts import BYTES, Meter, counters, histograms
 
 
 @pytest.fixture(scope="module")
@@ -139,10 +139,10 @@ def test_names_are_phrased_outside_the_child(
 
 
 def test_the_time_of_each_stage_and_the_memory_are_counted(bench: SingleWorker) -> None:
-    before = bench.parts.figures.fields()
+    before = bench.parts.job_counts.fields()
     request = bench.submit()
     bench.supervisor.run(request.id)
-    fields = bench.parts.figures.fields()
+    fields = bench.parts.job_counts.fields()
     added = {key: number - before.get(key, 0) for key, number in fields.items()}
     for stage in ("inputs", "process", "compute", "publish"):
         counted = [key for key in added if key.startswith(f"stage l2h {stage} le:") and added[key]]

@@ -11,7 +11,7 @@ import { problemBox, warningBox } from "../ui/notices.js";
 import { classifierEvaluationCard } from "./classifier_evaluation.js";
 import { classifierResults } from "./classifier_results.js";
 import { clustersCard } from "./clusters_card.js";
-import { curvesCard, metricsCard } from "./figures.js";
+import { curvesCard, metricsCard } from "./measurements.js";
 import { comparisonId } from "./job_columns.js";
 import { predictionCard, predictionsCard } from "./predictions.js";
 import { treeDownloads } from "./tree_downloads.js";

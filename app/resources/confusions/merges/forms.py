@@ -9,7 +9,7 @@ import numpy as np
 
 from app.http.forms import Chunks, Form
 from app.http.json_parts import ITEMS, json_object, slices
-from app.resources.confusions.forms import Source
+from app.resources.confusions.forms import ConfusionSource
 from models.answers.class_merges import Merges
 from models.tree.cluster_names import cluster_names
 from models.tree.tree import Tree
@@ -25,7 +25,7 @@ class Merged:
     tree: Tree
     merges: Merges
     n_rows: float
-    source: Source
+    source: ConfusionSource
     limit: int
     warnings: tuple[str, ...] = ()
 

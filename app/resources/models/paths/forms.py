@@ -11,7 +11,7 @@ import numpy as np
 from app.http.forms import Chunks, Form
 from app.http.json_parts import ITEMS, json_object, shortened, slices
 from app.http.picture_forms import picture_forms
-from app.pictures.paper import Paper
+from app.pictures.sheet import Sheet
 from app.resources.models.paths.clusters import MOST_ENTRIES, Block, ChosenPaths
 from app.resources.models.paths.schemas import PathsQuery
 from models.arrays import Array
@@ -31,7 +31,7 @@ class PathsExport:
     paths: ChosenPaths
     tree: Tree
     query: PathsQuery
-    paper: Paper
+    sheet: Sheet
 
     @property
     def first(self) -> int:
@@ -168,7 +168,7 @@ def _drawn(export: PathsExport) -> str:
     from app.pictures import stream
     from app.pictures.moving import Moving
 
-    query, paths, paper = export.query, export.paths, export.paper
+    query, paths, sheet = export.query, export.paths, export.sheet
     return stream.svg(
         Moving(
             labels=list(paths.whole.labels),
@@ -181,9 +181,9 @@ def _drawn(export: PathsExport) -> str:
             n_clusters=paths.n_clusters,
             **_whole(paths),
         ),
-        px=paper.width,
-        height=paper.height,
-        font=paper.font,
+        px=sheet.width,
+        height=sheet.height,
+        font=sheet.font,
         palette=query.palette,
         theme=query.theme,
         title=query.title,

@@ -78,7 +78,7 @@ async def get_paths(
     def load() -> tuple[PathsExport, dict[str, str]]:
         paths = paths_in(path, model_id, query.chosen_clusters, most)
         export = PathsExport(
-            paths, tree_of(service, tenant, tree_id), query, query.paper(service.settings.fonts)
+            paths, tree_of(service, tenant, tree_id), query, query.sheet(service.settings.fonts)
         )
         paged = form.suffix == "json"
         return export, next_link(request, export.next_cursor) if paged else {}

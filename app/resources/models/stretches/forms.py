@@ -12,7 +12,7 @@ from app.http.forms import Chunks, Form
 from app.http.json_parts import json_object, shortened
 from app.http.picture_forms import picture_forms
 from app.http.problems import Refused
-from app.pictures.paper import Paper
+from app.pictures.sheet import Sheet
 from app.resources.models.stretches.schemas import StretchedFeature, StretchesQuery
 from models.answers.beside_tree import FeatureStretches
 from models.arrays import Float, Int
@@ -35,7 +35,7 @@ class StretchesExport:
     method_id: str
     whole: FeatureStretches
     query: StretchesQuery
-    paper: Paper
+    sheet: Sheet
 
     @property
     def values(self) -> Float:
@@ -62,7 +62,7 @@ class StretchesExport:
         ]
 
 
-def stretches_in(path: Path, model_id: str, query: StretchesQuery, paper: Paper) -> StretchesExport:
+def stretches_in(path: Path, model_id: str, query: StretchesQuery, sheet: Sheet) -> StretchesExport:
     """The stretches in a model's file; blocks. Raises Refused `not-found` if it has none."""
     stage = results.map_stage(path, 0)
     whole = method(stage.method).stretches(stage.model)
@@ -72,7 +72,7 @@ def stretches_in(path: Path, model_id: str, query: StretchesQuery, paper: Paper)
             f"Model {model_id!r} by method {stage.method!r} transforms no features; models of "
             "methods that learn a transformation, such as 'tcs', do.",
         )
-    return StretchesExport(model_id, stage.method, whole, query, paper)
+    return StretchesExport(model_id, stage.method, whole, query, sheet)
 
 
 def _json(export: StretchesExport) -> Chunks:
@@ -94,7 +94,7 @@ def _csv(export: StretchesExport) -> Chunks:
 def _drawn(export: StretchesExport) -> str:
     from app.resources.models.stretches import picture as bars
 
-    query, paper, n_features = export.query, export.paper, export.whole.stretch.size
+    query, sheet, n_features = export.query, export.sheet, export.whole.stretch.size
     columns = export.columns()[: bars.MOST_SHOWN]
     shown = "" if columns.size == n_features else f"; {columns.size:,} of {n_features:,} features"
     drawn = bars.Bars(
@@ -107,8 +107,8 @@ def _drawn(export: StretchesExport) -> str:
     )
     return bars.svg(
         drawn,
-        px=paper.width,
-        font=paper.font,
+        px=sheet.width,
+        font=sheet.font,
         palette=query.palette,
         theme=query.theme,
         title=query.title,

@@ -66,7 +66,7 @@ async def get_stretched_features(
         raise not_found("model", model_id)
 
     def load() -> tuple[StretchesExport, dict[str, str]]:
-        return stretches_in(path, model_id, query, query.paper(service.settings.fonts)), {}
+        return stretches_in(path, model_id, query, query.sheet(service.settings.fonts)), {}
 
     etag = etag_of(
         f"{stored.sha256} {form.suffix} {query.model_dump_json(exclude_defaults=True)}".encode()

@@ -10,7 +10,7 @@ from app.http.dependencies import Caller, Service, ServiceDep
 from app.http.keyring import Access
 from app.http.problems import responses
 from app.http.queries import ONLY_KNOWN
-from app.http.rates import Level
+from app.http.rates import AvailableQuota
 from app.resources.service.usage.schemas import (
     EXAMPLE,
     AmountBody,
@@ -38,21 +38,21 @@ async def get_usage(response: Response, service: ServiceDep, caller: Caller) -> 
     trees, jobs, and requests. This request counts. `phrases` says whether they may have names of
     nodes phrased by a language model.
     """
-    levels = await _levels(service, caller)
+    quotas = await _quotas(service, caller)
     tenant = await to_thread.run_sync(
         lambda: _use(
             service,
             caller.tenant,
             None,
             limits_of_tenant(service.settings, caller.tenant),
-            levels.get("tenant"),
+            quotas.get("tenant"),
         )
     )
     key = caller.key
     of_key = None
     if key is not None:
         of_key = await to_thread.run_sync(
-            lambda: _use(service, caller.tenant, key.id, key.limits, levels.get("key"))
+            lambda: _use(service, caller.tenant, key.id, key.limits, quotas.get("key"))
         )
     response.headers["Cache-Control"] = "no-store"
     return UsageBody(
@@ -60,15 +60,15 @@ async def get_usage(response: Response, service: ServiceDep, caller: Caller) -> 
     )
 
 
-async def _levels(service: Service, caller: Access) -> dict[str, Level]:
-    """By name the levels of the caller's buckets of requests, which are only looked at."""
+async def _quotas(service: Service, caller: Access) -> dict[str, AvailableQuota]:
+    """By name the quotas of the caller's buckets of requests, which are only looked at."""
     buckets = service.rates.buckets(caller)
-    levels = await service.rates.take(buckets, 0) if buckets else None
-    return {level.bucket.name: level for level in levels or ()}
+    quotas = await service.rates.take(buckets, 0) if buckets else None
+    return {quota.bucket.name: quota for quota in quotas or ()}
 
 
 def _use(
-    service: Service, tenant: str, key_id: str | None, limits: Limits, level: Level | None
+    service: Service, tenant: str, key_id: str | None, limits: Limits, quota: AvailableQuota | None
 ) -> UseBody:
     service.ledger.ensure_built()
     used = service.usage.of(tenant, key_id)
@@ -78,7 +78,7 @@ def _use(
         for what, number in used.items()
     }
     requests = RequestsBody(used=None, limit=None, window_s=None)
-    if level is not None:
-        size = level.bucket.size
-        requests = RequestsBody(used=size - level.left, limit=size, window_s=level.bucket.window_s)
+    if quota is not None:
+        size = quota.bucket.size
+        requests = RequestsBody(used=size - quota.left, limit=size, window_s=quota.bucket.window_s)
     return UseBody(id=key_id or tenant, requests=requests, **amounts)

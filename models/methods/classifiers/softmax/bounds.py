@@ -29,7 +29,7 @@ SHIFT_STEPS = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class CellDerivatives:
     """A cell function of an array: its value and first two derivatives."""
 
     value: Float
@@ -59,7 +59,7 @@ class Bound(Protocol):
         """The tightest shift where all weights are 0."""
         ...
 
-    def cells(self, gaps: Float) -> Cells:
+    def cells(self, gaps: Float) -> CellDerivatives:
         """The cells of scores minus shifts; infinite where they overflow."""
         ...
 
@@ -81,10 +81,10 @@ class LogConcavity:
     def first_shift(self, n_classes: int) -> float:
         return float(np.log(n_classes))
 
-    def cells(self, gaps: Float) -> Cells:
+    def cells(self, gaps: Float) -> CellDerivatives:
         with np.errstate(over="ignore"):
             value = np.exp(gaps)
-        return Cells(value, value, value)
+        return CellDerivatives(value, value, value)
 
     def tightened(
         self, objective: SoftmaxObjective, weights: Float, shift: Float, slopes: Float
@@ -108,9 +108,9 @@ class DoubleMajorization:
     def first_shift(self, n_classes: int) -> float:
         return float(np.log(n_classes - 1))
 
-    def cells(self, gaps: Float) -> Cells:
+    def cells(self, gaps: Float) -> CellDerivatives:
         slope = expit(gaps)
-        return Cells(np.logaddexp(0.0, gaps), slope, slope * (1.0 - slope))
+        return CellDerivatives(np.logaddexp(0.0, gaps), slope, slope * (1.0 - slope))
 
     def tightened(
         self, objective: SoftmaxObjective, weights: Float, shift: Float, slopes: Float

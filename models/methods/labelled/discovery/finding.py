@@ -14,7 +14,7 @@ from models.methods.labelled.discovery.mixture import (
     Clusterer,
     Mixture,
     MixtureFit,
-    Rows,
+    PartlyLabelledRows,
     climb,
     clustered,
 )
@@ -79,7 +79,11 @@ def find(
     free = np.flatnonzero(code < 0)
     require_distinct(points[free], n_new)
     n_known = int(code.max()) + 1
-    rows = Rows.of(points, code) if may_join else Rows.of(points[free], code[free])
+    rows = (
+        PartlyLabelledRows.of(points, code)
+        if may_join
+        else PartlyLabelledRows.of(points[free], code[free])
+    )
     known = _known_means(points, code, n_known, clusterer)
     near = known if may_join else known[:0]
     seeds = [_start(points[free], rows, near, n_new, clusterer, rng) for _ in range(n_init)]
@@ -162,7 +166,7 @@ def _known_means(points: Array, code: Int, n_known: int, clusterer: Clusterer) -
 
 def _start(
     free: Array,
-    rows: Rows,
+    rows: PartlyLabelledRows,
     known: Float,
     n_new: int,
     clusterer: Clusterer,

@@ -128,7 +128,7 @@ class MixtureFit:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class PartlyLabelledRows:
     """The rows of a fit.
 
     values : (N, r). code : (N,) the cluster that a row is known to be of, -1 for others.
@@ -140,11 +140,11 @@ class Rows:
     squares: float
 
     @classmethod
-    def of(cls, values: Array, code: Int) -> Rows:
+    def of(cls, values: Array, code: Int) -> PartlyLabelledRows:
         return cls(values, code, float(np.square(values, dtype=np.float64).sum()))
 
 
-def climb(rows: Rows, start: Mixture, max_iter: int, tol: float) -> MixtureFit:
+def climb(rows: PartlyLabelledRows, start: Mixture, max_iter: int, tol: float) -> MixtureFit:
     """EM from a mixture until an EM step raises the mean log-likelihood of a row by at most `tol`.
 
     Every second step goes on from a point beyond, extrapolated from the last two (`beyond`), unless
@@ -191,7 +191,7 @@ class _Step:
 class _Steps:
     """EM steps on rows. left : those that may still be taken."""
 
-    rows: Rows
+    rows: PartlyLabelledRows
     left: int
     n_taken: int = 0
 
@@ -237,7 +237,7 @@ def _coordinates(mixture: Mixture) -> Float:
     )
 
 
-def expected(mixture: Mixture, rows: Rows) -> tuple[float, Float, Float]:
+def expected(mixture: Mixture, rows: PartlyLabelledRows) -> tuple[float, Float, Float]:
     """The log-likelihood, and by the posteriors the number (K,) and the sum (K, r) of each
     cluster's rows. O(N K r)."""
     n_clusters = mixture.weights.size
@@ -264,7 +264,7 @@ def expected(mixture: Mixture, rows: Rows) -> tuple[float, Float, Float]:
     return evidence + mixture.common(rows.squares, rows.code.size), mass, sums
 
 
-def maximized(mixture: Mixture, rows: Rows, mass: Float, sums: Float) -> Mixture:
+def maximized(mixture: Mixture, rows: PartlyLabelledRows, mass: Float, sums: Float) -> Mixture:
     """The likeliest mixture for what `expected` gave of the clusters."""
     n_rows, n_columns = rows.values.shape
     filled = mass > 1e-12 * n_rows

@@ -13,7 +13,7 @@ from models.inputs.data import Data, listed
 from models.inputs.label_nodes import label_nodes, with_own_leaves
 from models.inputs.label_sets import LabelSets
 from models.methods.labelled.supervision.known import read_single
-from models.tree import parents, paths
+from models.tree import class_paths, parents
 from models.tree.build import levels_below
 from models.tree.tree import Tree
 from models.tree.walk import ranks
@@ -136,7 +136,9 @@ def _nodes(sets: LabelSets, hierarchy: object) -> tuple[Tree, Int, tuple[str, ..
         if not occurring.size:
             raise _too_little("no row is labelled")
         row = np.repeat(np.arange(sets.n_rows), np.diff(sets.start))[place]
-        tree = paths.of_rows((sets.names[label] for label in occurring.tolist()), row.tolist())
+        tree = class_paths.of_rows(
+            (sets.names[label] for label in occurring.tolist()), row.tolist()
+        )
         node_of_label = np.full(len(sets.names), -1, dtype=np.int64)
         node_of_label[occurring] = tree.leaf_of_point
         return tree, node_of_label, ()

@@ -1,7 +1,7 @@
 """The metric of max-margin clusters, by cutting planes.
 
 Minimises gamma |A - I|^2 + slack over semidefinite A, such that <A, normal> >= loss - slack for
-each plane and slack >= 0. Rounds add the plane that a search finds most violated, and end when it
+each plane and slack >= 0. Rounds add the plane that an oracle finds most violated, and end when it
 finds none.
 
 The master problem of a round is solved by its dual: A = P(I + sum of a_c normal_c / (2 gamma)), P
@@ -127,7 +127,7 @@ PRECISE = 1e-15
 
 MOST_STEPS = 500
 
-Search = Callable[[Float], Plane]
+SeparationOracle = Callable[[Float], Plane]
 """From a (D, D) metric to a plane that it keeps badly."""
 
 
@@ -160,9 +160,15 @@ class MarginFit:
 
 
 def separate(
-    search: Search, n_columns: int, gamma: float, *, tol: float, max_iter: int, progress: Progress
+    oracle: SeparationOracle,
+    n_columns: int,
+    gamma: float,
+    *,
+    tol: float,
+    max_iter: int,
+    progress: Progress,
 ) -> MarginFit:
-    """Rounds until the search finds no plane violated by more than `tol`.
+    """Rounds until the oracle finds no plane violated by more than `tol`.
 
     Cost: a round searches once, and solves its master problem in tens of steps of
     O(D^3 + n_planes D^2), from the last round's multipliers; memory 8 D^2 bytes a plane.
@@ -171,7 +177,7 @@ def separate(
     bounds: list[float] = []
     master = solve(planes, n_columns, gamma, np.zeros(0))
     for turn in range(max_iter + 1):
-        plane = search(master.metric)
+        plane = oracle(master.metric)
         lacks = plane.lacks(master.metric) - master.slack
         if lacks <= tol or turn == max_iter:
             break

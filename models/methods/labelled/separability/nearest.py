@@ -64,7 +64,7 @@ class Moments:
         return float(ratios.min()) if ratios.size else np.inf
 
 
-class Pairs:
+class PairConstraints:
     """The constraints of all K (K - 1) / 2 pairs, each G divided by its length |G|."""
 
     def __init__(self, moments: Moments, gamma: float) -> None:
@@ -140,7 +140,7 @@ OPTIONS: dict[str, dict[str, float]] = {
 class Nearest:
     """metric : (D, D) A; 0 where no other keeps the constraints.
 
-    multipliers : of `Pairs`' constraints, not negative.
+    multipliers : of `PairConstraints`' constraints, not negative.
     objective : |A - I|^2. bound : it is at most this above its minimum.
     violation : the most by which <A, G> / |G| |A| is below 0.
     """
@@ -164,7 +164,7 @@ class Nearest:
 
 
 def nearest(
-    pairs: Pairs, solver: Solver, progress: Progress, most_steps: int = MOST_STEPS
+    pairs: PairConstraints, solver: Solver, progress: Progress, most_steps: int = MOST_STEPS
 ) -> Nearest:
     """The nearest metric by one of the solvers.
 
@@ -185,7 +185,7 @@ def nearest(
     return _by_cone(pairs, solver, progress)
 
 
-def _by_dual(pairs: Pairs, progress: Progress, most_steps: int) -> Nearest:
+def _by_dual(pairs: PairConstraints, progress: Progress, most_steps: int) -> Nearest:
     from scipy.optimize import OptimizeResult, minimize
 
     identity = np.eye(pairs.n_columns)
@@ -224,7 +224,7 @@ def _by_dual(pairs: Pairs, progress: Progress, most_steps: int) -> Nearest:
     return _result(pairs, metric, best.x, str(best.message))
 
 
-def _by_cone(pairs: Pairs, solver: Solver, progress: Progress) -> Nearest:
+def _by_cone(pairs: PairConstraints, solver: Solver, progress: Progress) -> Nearest:
     """Solves with the constraints that were violated so far, until none is: the others are not
     active."""
     metric = np.eye(pairs.n_columns)
@@ -242,7 +242,7 @@ def _by_cone(pairs: Pairs, solver: Solver, progress: Progress) -> Nearest:
     return _result(pairs, metric, multipliers, status)
 
 
-def _solved(pairs: Pairs, some: Int, solver: Solver) -> tuple[Float, Float, str]:
+def _solved(pairs: PairConstraints, some: Int, solver: Solver) -> tuple[Float, Float, str]:
     """The metric, the constraints' multipliers and the solver's status."""
     import cvxpy as cp
 
@@ -268,7 +268,7 @@ def _solved(pairs: Pairs, some: Int, solver: Solver) -> tuple[Float, Float, str]
     return on, np.maximum(kept.dual_value, 0.0), status
 
 
-def _result(pairs: Pairs, metric: Float, multipliers: Float, status: str) -> Nearest:
+def _result(pairs: PairConstraints, metric: Float, multipliers: Float, status: str) -> Nearest:
     n_columns = pairs.n_columns
     _, least = on_cone(np.eye(n_columns) + 0.5 * pairs.combined(multipliers))
     if least < 1.0:

@@ -1,7 +1,7 @@
 """How `l2h` merges classes: exactly, from one pass over the logits.
 
 - `reference`: the definition in float64 NumPy; start here.
-- `source`: the logits as blocks of rows; `topk`: only the best classes of each row are known.
+- `logit_matrix`: the logits as blocks of rows; `topk`: only the best classes of each row are known.
 - `engine`: a fit's passes, on threads, in pieces or on a GPU; `row_digest`: one pass, short lists.
 - `merging`: bounds decide each merge, or rows are read again; `empty_classes`: those without
   points.

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Float, Int
+from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.loops import rows
 from models.methods.logits.merging.reference import TIE
 from models.methods.logits.merging.row_digest import each, segment_rows
-from models.methods.logits.merging.source import Source
 
 TABLE_BYTES = 256 << 20
 """The most memory of the tables that threads fill at the same time; larger ones, fewer threads."""
@@ -40,7 +40,7 @@ class Masses:
 
 
 def class_masses(
-    source: Source, start: int, stop: int, filled: Int, wanted: Int, threads: int
+    matrix: LogitMatrix, start: int, stop: int, filled: Int, wanted: Int, threads: int
 ) -> Float:
     """(len(filled), len(wanted)) sums of the probabilities of the classes `wanted`.
 
@@ -48,10 +48,10 @@ def class_masses(
     of the rows. Each thread fills its own table, so at most `TABLE_BYTES` of them work, but
     one always does.
     """
-    n_classes = source.shape[1]
+    n_classes = matrix.shape[1]
     column = np.zeros(n_classes, dtype=np.int64)
     column[filled] = np.arange(len(filled))
-    step = segment_rows(source)
+    step = segment_rows(matrix)
     n_segments = -(-(stop - start) // step)
     table_bytes = 8 * max(1, len(filled) * len(wanted))
     n_shares = max(1, min(threads, n_segments, TABLE_BYTES // table_bytes))
@@ -61,8 +61,8 @@ def class_masses(
         """One thread's rows, into one table: it may be larger than a segment."""
         total = np.zeros((len(filled), len(wanted)))
         for at in range(edges[number], edges[number + 1], step):
-            block = source.packed(at, min(at + step, edges[number + 1]))
-            rows.masses(block, source.scale, column, wanted, total)
+            block = matrix.packed(at, min(at + step, edges[number + 1]))
+            rows.masses(block, matrix.scale, column, wanted, total)
         return total
 
     total: Float | None = None

@@ -17,9 +17,9 @@ import numpy as np
 
 from models.arrays import Arrays, Float, Int
 from models.methods.logits.merging.empty_classes import TABLE_BYTES, Masses, class_masses, hosts
+from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.merging import KnownBounds
 from models.methods.logits.merging.row_digest import Digest, from_arrays, joined, scan, segment_rows
-from models.methods.logits.merging.source import Source
 from models.running.crew import Crew, Piece
 from models.running.progress import Progress
 
@@ -34,7 +34,7 @@ class LogitsRead:
     readable_from, n_old, known : as for `Merger`.
     """
 
-    source: Source
+    matrix: LogitMatrix
     digest: Digest
     hosts: list[tuple[int, Int]]
     masses: Masses
@@ -45,16 +45,16 @@ class LogitsRead:
     known: Mapping[bytes, KnownBounds] = field(default_factory=dict)
 
 
-def read(source: Source, crew: Crew) -> LogitsRead:
+def read(matrix: LogitMatrix, crew: Crew) -> LogitsRead:
     """The result of reading all rows, divided among `crew`: once, and again for empty classes."""
-    digest = digested(source, 0, crew)
-    class_mass = masses(source, digest.size, crew)
-    parts = np.array([source.shape[0]])
-    return LogitsRead(source, digest, hosts(class_mass, digest.size), class_mass, parts)
+    digest = digested(matrix, 0, crew)
+    class_mass = masses(matrix, digest.size, crew)
+    parts = np.array([matrix.shape[0]])
+    return LogitsRead(matrix, digest, hosts(class_mass, digest.size), class_mass, parts)
 
 
 def piece(
-    source: Source,
+    matrix: LogitMatrix,
     piece: Piece,
     threads: int,
     progress: Progress,
@@ -64,24 +64,24 @@ def piece(
     start, stop = int(piece["start"]), int(piece["stop"])
     if piece["do"] == "scan":
         if device == "cpu":
-            return scan(source, start, stop, threads, progress).arrays()
+            return scan(matrix, start, stop, threads, progress).arrays()
         from models.methods.logits.merging import pass_gpu
 
-        return pass_gpu.scan(source, start, stop, device, progress, threads).arrays()
+        return pass_gpu.scan(matrix, start, stop, device, progress, threads).arrays()
     filled, wanted = (np.array(piece[name], dtype=np.int64) for name in ("filled", "wanted"))
-    return {"mass": class_masses(source, start, stop, filled, wanted, threads)}
+    return {"mass": class_masses(matrix, start, stop, filled, wanted, threads)}
 
 
-def digested(source: Source, start: int, crew: Crew) -> Digest:
+def digested(matrix: LogitMatrix, start: int, crew: Crew) -> Digest:
     """The digest of the rows from `start` on, computed in pieces by `crew`."""
-    pieces = _pieces(source, start, crew, {"do": "scan"})
+    pieces = _pieces(matrix, start, crew, {"do": "scan"})
     parts: list[Arrays] = [{}] * len(pieces)
     for number, arrays in crew.compute(pieces):
         parts[number] = arrays
     return joined([from_arrays(part) for part in parts])
 
 
-def masses(source: Source, size: Int, crew: Crew, start: int = 0) -> Masses:
+def masses(matrix: LogitMatrix, size: Int, crew: Crew, start: int = 0) -> Masses:
     """The masses over the rows from `start` on. One read of the rows per `TABLE_BYTES` of them."""
     empty, filled = np.flatnonzero(size == 0), np.flatnonzero(size)
     shape = len(filled), len(empty)
@@ -90,7 +90,7 @@ def masses(source: Source, size: Int, crew: Crew, start: int = 0) -> Masses:
     for first in range(0, len(empty), at_once):
         wanted = empty[first : first + at_once]
         task = {"do": "masses", "filled": filled.tolist(), "wanted": wanted.tolist()}
-        pieces = _pieces(source, start, crew, task)
+        pieces = _pieces(matrix, start, crew, task)
         parts: list[Float] = [np.empty(0)] * len(pieces)
         for number, arrays in crew.compute(pieces):
             parts[number] = arrays["mass"]
@@ -103,9 +103,9 @@ def masses(source: Source, size: Int, crew: Crew, start: int = 0) -> Masses:
     return Masses(filled, empty, total if len(tables) <= 1 else np.concatenate(tables, axis=1))
 
 
-def _pieces(source: Source, start: int, crew: Crew, task: Mapping[str, Any]) -> list[Piece]:
+def _pieces(matrix: LogitMatrix, start: int, crew: Crew, task: Mapping[str, Any]) -> list[Piece]:
     """`task` for consecutive ranges of the rows, which begin at multiples of a segment."""
-    n, step = source.shape[0], segment_rows(source)
+    n, step = matrix.shape[0], segment_rows(matrix)
     n_segments = -(-(n - start) // step)
     n_pieces = max(1, min(crew.n_pieces, n_segments))
     edges = [start + step * (n_segments * i // n_pieces) for i in range(n_pieces)] + [n]

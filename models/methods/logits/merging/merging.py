@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Float, Int
+from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.loops import merges as merge_loops
 from models.methods.logits.merging.loops import rows as row_loops
 from models.methods.logits.merging.reference import TIE, Aggregation, Merges
 from models.methods.logits.merging.row_digest import Digest
-from models.methods.logits.merging.source import Source
 from models.running.progress import Progress
 
 T = TypeVar("T")
@@ -87,7 +87,7 @@ class Merger:
     Rows are numbered by their place in the order of classes, so that the rows of a class are
     contiguous.
 
-    source : the logits, for reading rows again.
+    matrix : the logits, for reading rows again.
     readable_from : rows before this number cannot be read again.
     n_old : rows before this number belong to an earlier job.
     known : bounds for groups, by the bytes of their classes, int64 ascending.
@@ -96,7 +96,7 @@ class Merger:
 
     def __init__(
         self,
-        source: Source,
+        matrix: LogitMatrix,
         digest: Digest,
         aggregation: Aggregation,
         progress: Progress,
@@ -109,7 +109,7 @@ class Merger:
         n_classes = len(digest.size)
         self.effort = MergeEffort()
         self.learned: dict[bytes, KnownBounds] = {}
-        self._source, self._digest, self._progress = source, digest, progress
+        self._matrix, self._digest, self._progress = matrix, digest, progress
         self._threads, self._readable_from = threads, readable_from
         self._pool: ThreadPoolExecutor | None = None
         self._n_old, self._known = n_old, known or {}
@@ -249,7 +249,7 @@ class Merger:
                 chosen &= may_be_read
                 if not chosen.any():
                     continue
-                if self._source.rows.far:
+                if self._matrix.rows.far:
                     self._relist()
                     may_be_read[:] = False
                 else:
@@ -348,11 +348,11 @@ class Merger:
 
     def _outside(self, classes: Int, rows: Int, low: Float, high: Float) -> None:
         """Add the bounds obtained by reading rows of G*."""
-        source, shut = self._source, self._shut(classes)
+        matrix, shut = self._matrix, self._shut(classes)
 
         def read(x: npt.NDArray[Any], at: Int, part: slice) -> tuple[Float, Float]:
             own_low, own_high = np.zeros((2, len(shut)))
-            row_loops.outside(x, at, source.scale, shut, own_low, own_high)
+            row_loops.outside(x, at, matrix.scale, shut, own_low, own_high)
             return own_low, own_high
 
         for own_low, own_high in self._reading(np.sort(self._number[rows]), read):
@@ -361,7 +361,7 @@ class Merger:
 
     def _shut(self, classes: Int) -> npt.NDArray[Any]:
         """(K,) a summand that excludes `classes` from the values of a row."""
-        shut = np.zeros(len(self._groups.slot), dtype=self._source.dtype)
+        shut = np.zeros(len(self._groups.slot), dtype=self._matrix.dtype)
         shut[classes] = -np.inf
         return shut
 
@@ -370,8 +370,8 @@ class Merger:
 
         Where reading is slow, this avoids reading a few rows again and again.
         """
-        source, slot = self._source, self._groups.slot.astype(np.int32)
-        lowest = np.finfo(source.dtype).min
+        matrix, slot = self._matrix, self._groups.slot.astype(np.int32)
+        lowest = np.finfo(matrix.dtype).min
         order = np.argsort(slot, kind="stable")
         names = np.flatnonzero(self._groups.n_members)
         start = np.concatenate(([0], np.cumsum(self._groups.n_members[names])))
@@ -392,7 +392,7 @@ class Merger:
                 x,
                 at,
                 lowest,
-                source.scale,
+                matrix.scale,
                 rows[part],
                 slot,
                 order,
@@ -411,13 +411,13 @@ class Merger:
 
     def _read(self, rows: Int, classes: Int) -> Float:
         """(K,) winning probability of the rows that each class outside wins, in float64."""
-        source = self._source
+        matrix = self._matrix
         shut = self._shut(classes)
         total = np.zeros(len(self._groups.slot))
 
         def read(x: npt.NDArray[Any], at: Int, part: slice) -> Float:
             own = np.zeros_like(total)
-            row_loops.exact(x, at, source.scale, shut, own)
+            row_loops.exact(x, at, matrix.scale, shut, own)
             return own
 
         for own in self._reading(np.sort(self._number[rows]), read):
@@ -434,7 +434,7 @@ class Merger:
         number = number.astype(np.int64)
         self.effort.n_read += len(number)
         self.effort.n_read_old += int(np.searchsorted(number, self._n_old))
-        row_bytes = len(self._groups.slot) * self._source.dtype.itemsize
+        row_bytes = len(self._groups.slot) * self._matrix.dtype.itemsize
         share = max(1, _LEAST_BYTES // row_bytes, -(-len(number) // self._threads))
         most = max(1, _BLOCK_BYTES // row_bytes)
         blocks = -(-share // most)
@@ -442,9 +442,9 @@ class Merger:
         parts = [slice(i, i + step) for i in range(0, len(number), step)]
 
         def work_on(part: slice) -> Any:
-            return work(*self._source.gather(number[part]), part)
+            return work(*self._matrix.gather(number[part]), part)
 
-        if self._pool is not None and self._source.rows.far:
+        if self._pool is not None and self._matrix.rows.far:
             yield from self._pool.map(work_on, parts)
         else:
             yield from self._shared(work_on, parts)

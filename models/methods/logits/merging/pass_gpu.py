@@ -25,9 +25,9 @@ import numpy as np
 from models.errors import UsageError
 from models.methods.logits.merging import row_digest
 from models.methods.logits.merging.block_lists import BlockLists, listed
+from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.loops.rows import TAIL_ERROR
 from models.methods.logits.merging.row_digest import Digest, joined, segment_rows
-from models.methods.logits.merging.source import Source
 from models.running.progress import Progress
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ _LIST_BYTES = 512
 
 
 def scan(
-    source: Source, start: int, stop: int, device: Device, progress: Progress, threads: int = 1
+    matrix: LogitMatrix, start: int, stop: int, device: Device, progress: Progress, threads: int = 1
 ) -> Digest:
     """The digest of rows [start, stop), at least one. One read of them.
 
@@ -56,8 +56,8 @@ def scan(
     Raises UsageError as `row_digest.scan` does, and where there is no such device.
     """
     require(device)
-    n_rows = min(stop - start, block_rows(source, device))
-    slots = [_Slot(source, n_rows, device) for _ in range(2)]
+    n_rows = min(stop - start, block_rows(matrix, device))
+    slots = [_Slot(matrix, n_rows, device) for _ in range(2)]
     starts = range(start, stop, n_rows)
     parts = []
     with ThreadPoolExecutor(threads) as pool:
@@ -88,29 +88,29 @@ def require(device: Device) -> None:
         )
 
 
-def block_rows(source: Source, device: Device) -> int:
+def block_rows(matrix: LogitMatrix, device: Device) -> int:
     """Number of rows of a block. It only affects the rounding of sums of confidences."""
     import torch
 
     most = BLOCK_BYTES
     if device == "cuda":
         most = min(most, torch.cuda.mem_get_info()[0] // _SHARE)
-    return max(1, most // (source.shape[1] * source.dtype.itemsize + _LIST_BYTES))
+    return max(1, most // (matrix.shape[1] * matrix.dtype.itemsize + _LIST_BYTES))
 
 
 class _Slot:
     """Memory for a block on the host and on the device, and the work in progress on it."""
 
-    def __init__(self, source: Source, n_rows: int, device: Device) -> None:
+    def __init__(self, matrix: LogitMatrix, n_rows: int, device: Device) -> None:
         import torch
 
-        rows, on_gpu = source.rows, device == "cuda"
-        as_stored = source.kind != "probs" and (rows.bfloat16 or rows.dtype.kind == "f")
-        dtype = torch.from_numpy(np.empty(0, rows.dtype if as_stored else source.dtype)).dtype
-        shape = n_rows, source.shape[1]
+        rows, on_gpu = matrix.rows, device == "cuda"
+        as_stored = matrix.kind != "probs" and (rows.bfloat16 or rows.dtype.kind == "f")
+        dtype = torch.from_numpy(np.empty(0, rows.dtype if as_stored else matrix.dtype)).dtype
+        shape = n_rows, matrix.shape[1]
         host = torch.empty(shape, dtype=dtype, pin_memory=on_gpu)
-        self._source = source
-        self._read = rows.read if as_stored else source.block
+        self._matrix = matrix
+        self._read = rows.read if as_stored else matrix.block
         self._array = host.numpy()
         self._host = host.view(torch.bfloat16) if as_stored and rows.bfloat16 else host
         self._on_device = torch.empty_like(self._host, device=device) if on_gpu else self._host
@@ -122,26 +122,26 @@ class _Slot:
         import torch
 
         self._fill(start, stop, pool)
-        source, n = self._source, stop - start
+        matrix, n = self._matrix, stop - start
         on_device = self._on_device[:n]
         if self._copying is not None:
             with torch.cuda.stream(self._copying):
                 on_device.copy_(self._host[:n], non_blocking=True)
             torch.cuda.current_stream().wait_stream(self._copying)
-        n_listed = min(row_digest.LISTED, source.shape[1] - 1)
-        lists = quickest(on_device)(on_device, n_listed, source.scale, *bounds(source))
+        n_listed = min(row_digest.LISTED, matrix.shape[1] - 1)
+        lists = quickest(on_device)(on_device, n_listed, matrix.scale, *bounds(matrix))
         self._start = start
         self._lists = BlockLists(*(values.to("cpu", non_blocking=True) for values in lists))
         if self._done is not None:
             self._done.record()
 
     def _fill(self, start: int, stop: int, pool: Executor) -> None:
-        source, step = self._source, segment_rows(self._source)
+        matrix, step = self._matrix, segment_rows(self._matrix)
 
         def read(at: int) -> None:
             end = min(at + step, stop)
-            if source.kind != "logits" and source.temperature != 1.0:
-                source.require_values(at, end)
+            if matrix.kind != "logits" and matrix.temperature != 1.0:
+                matrix.require_values(at, end)
             self._array[at - start : end - start] = self._read(at, end)
 
         for _ in pool.map(read, range(start, stop, step)):
@@ -150,11 +150,11 @@ class _Slot:
     def collect(self) -> Digest:
         """The digest of the rows sent. Raises UsageError for the first row with invalid values."""
         self.wait()
-        source, n_classes = self._source, self._source.shape[1]
+        matrix, n_classes = self._matrix, self._matrix.shape[1]
         lists = [values.numpy() for values in self._lists]
         classes, weight, tail, second, sure, slack, odd = lists
         for row in np.flatnonzero(odd).tolist():
-            source.require_values(self._start + row, self._start + row + 1)
+            matrix.require_values(self._start + row, self._start + row + 1)
         label = classes[:, 0].astype(np.int32)
         return Digest(
             label=label,
@@ -173,10 +173,10 @@ class _Slot:
             self._done.synchronize()
 
 
-def bounds(source: Source) -> tuple[float, float]:
+def bounds(matrix: LogitMatrix) -> tuple[float, float]:
     """The lowest value allowed, and the tolerance of the sum of a row's probabilities."""
-    lowest = float(np.finfo(source.dtype).min) if source.kind == "logits" else -math.inf
-    return lowest, source.tolerance
+    lowest = float(np.finfo(matrix.dtype).min) if matrix.kind == "logits" else -math.inf
+    return lowest, matrix.tolerance
 
 
 Lister = Callable[["Tensor", int, float, float, float], BlockLists]

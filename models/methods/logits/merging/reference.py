@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Float, Int, row_blocks
-from models.methods.logits.merging.source import Source
+from models.methods.logits.merging.logit_matrix import LogitMatrix
 
 Aggregation = Literal["mean-sum", "sum", "mean", "size"]
 
@@ -75,14 +75,14 @@ class Merges:
         return [(groups[a], groups[b]) for a, b in zip(self.left, self.right, strict=True)]
 
 
-def assign(source: Source) -> Assignment:
+def assign(matrix: LogitMatrix) -> Assignment:
     """Each row's class (the lowest of equal logits) and each class's points and confidence."""
-    n_points, n_classes = source.shape
+    n_points, n_classes = matrix.shape
     label = np.empty(n_points, dtype=np.int32)
     confidence = np.zeros(n_classes)
     for block in row_blocks(n_points, n_classes):
-        values = np.array(source.block(block.start, block.stop), dtype=np.float64)
-        best, probability = _winners(values, source.scale)
+        values = np.array(matrix.block(block.start, block.stop), dtype=np.float64)
+        best, probability = _winners(values, matrix.scale)
         label[block] = best
         confidence += np.bincount(best, weights=probability, minlength=n_classes)
     size = np.bincount(label, minlength=n_classes)
@@ -90,7 +90,7 @@ def assign(source: Source) -> Assignment:
     return Assignment(label, size, confidence, np.argsort(label, kind="stable"), start)
 
 
-def merge(source: Source, at: Assignment, aggregation: Aggregation) -> Merges:
+def merge(matrix: LogitMatrix, at: Assignment, aggregation: Aggregation) -> Merges:
     """The K - 1 merges of algorithm 1 with the rules for classes without points and for ties.
 
     A group lives in the slot of its smallest class, so the first of several tied slots is the one
@@ -106,7 +106,7 @@ def merge(source: Source, at: Assignment, aggregation: Aggregation) -> Merges:
     n_members = np.ones(n_classes, dtype=np.int64)
     left, right = np.empty((2, n_classes - 1), dtype=np.int64)
     # Only classes without points score 0, so they all come first, one by one, in order.
-    hosts = _hosts(source, at)
+    hosts = _hosts(matrix, at)
 
     for step in range(n_classes - 1):
         if step < len(hosts):
@@ -114,7 +114,7 @@ def merge(source: Source, at: Assignment, aggregation: Aggregation) -> Merges:
             other = int(slot[candidates].min())
         else:
             lowest = _first_lowest(_scores(aggregation, size, confidence, mean_sum), alive)
-            reassigned = _reassigned(source, at.rows(members[lowest]), members[lowest])
+            reassigned = _reassigned(matrix, at.rows(members[lowest]), members[lowest])
             mean_reassigned = np.bincount(slot, weights=reassigned, minlength=n_classes) / n_members
             mean_reassigned[~alive] = -1.0
             mean_reassigned[lowest] = -1.0
@@ -152,14 +152,14 @@ def _first_highest(values: Float) -> int:
     return int(np.argmax(values >= values.max() * (1.0 - TIE)))
 
 
-def _reassigned(source: Source, rows: Int, group: list[int]) -> Float:
+def _reassigned(matrix: LogitMatrix, rows: Int, group: list[int]) -> Float:
     """rp (equation 1): for each class outside `group`, the winning probability of its new rows."""
-    n_classes = source.shape[1]
+    n_classes = matrix.shape[1]
     total = np.zeros(n_classes)
     for block in row_blocks(len(rows), n_classes):
-        values = source.take(rows[block]).astype(np.float64)
+        values = matrix.take(rows[block]).astype(np.float64)
         values[:, group] = -np.inf
-        best, probability = _winners(values, source.scale)
+        best, probability = _winners(values, matrix.scale)
         total += np.bincount(best, weights=probability, minlength=n_classes)
     return total
 
@@ -186,7 +186,7 @@ def exponentials(values: Float, scale: float) -> None:
     np.exp(values, out=values)
 
 
-def _hosts(source: Source, at: Assignment) -> list[tuple[int, Int]]:
+def _hosts(matrix: LogitMatrix, at: Assignment) -> list[tuple[int, Int]]:
     """For each class without points, in order: the class, and the classes tied as its best host.
 
     The host is the group G whose points give the class the highest mean probability.
@@ -202,9 +202,9 @@ def _hosts(source: Source, at: Assignment) -> list[tuple[int, Int]]:
     for c in filled.tolist():
         rows = at.rows([c])
         mass = np.zeros(len(empty))
-        for block in row_blocks(len(rows), source.shape[1]):
-            values = source.take(rows[block]).astype(np.float64)
-            exponentials(values, source.scale)
+        for block in row_blocks(len(rows), matrix.shape[1]):
+            values = matrix.take(rows[block]).astype(np.float64)
+            exponentials(values, matrix.scale)
             values /= values.sum(axis=1, keepdims=True)
             mass += values[:, empty].sum(axis=0)
         mass /= len(rows)

@@ -19,9 +19,9 @@ from models.inputs.data import Earlier
 from models.inputs.rows import Rows, widened
 from models.methods.logits.merging.empty_classes import Masses, hosts
 from models.methods.logits.merging.engine import LogitsRead, digested, masses
+from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.merging import KnownBounds
 from models.methods.logits.merging.row_digest import Digest, from_arrays, joined
-from models.methods.logits.merging.source import Source
 from models.running.crew import Crew
 
 
@@ -147,24 +147,24 @@ def stacked(earlier: Earlier, rows: Rows) -> Stacked:
     return Stacked([*gone, *known, rows], n_rows)
 
 
-def read(earlier: Earlier, source: Source, crew: Crew) -> LogitsRead:
-    """The result of reading `source`, `stacked` on the rows of `earlier`; only new rows are read.
+def read(earlier: Earlier, matrix: LogitMatrix, crew: Crew) -> LogitsRead:
+    """The result of reading `matrix`, `stacked` on the rows of `earlier`; only new rows are read.
 
     Raises UsageError if the number of classes differs.
     """
     old, parts, old_masses, known = unpacked(earlier.state)
-    rows, n_old = source.rows, len(old.label)
+    rows, n_old = matrix.rows, len(old.label)
     assert isinstance(rows, Stacked)
-    digest = joined([old, digested(source, n_old, crew)])
-    new = masses(source, digest.size, crew, start=n_old)
+    digest = joined([old, digested(matrix, n_old, crew)])
+    new = masses(matrix, digest.size, crew, start=n_old)
     total = new.total + old_masses.at(new.filled, new.wanted)
     class_mass = Masses(new.filled, new.wanted, total)
     return LogitsRead(
-        source,
+        matrix,
         digest,
         hosts(class_mass, digest.size),
         class_mass,
-        np.append(parts, source.shape[0] - n_old),
+        np.append(parts, matrix.shape[0] - n_old),
         readable_from=rows.readable_from,
         n_old=n_old,
         known=known,

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Arrays, Float, Int
+from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.loops import few
 from models.methods.logits.merging.loops import rows as row_loops
-from models.methods.logits.merging.source import Source
 from models.running.progress import Progress
 
 LISTED = 8
@@ -74,18 +74,18 @@ def joined(parts: Sequence[Digest]) -> Digest:
     return from_arrays({**rows, **sums}, parts[0].open_tail)
 
 
-def segment_rows(source: Source) -> int:
+def segment_rows(matrix: LogitMatrix) -> int:
     """Number of rows read at a time. Pieces begin at multiples of it, so that sums over rows do
     not depend on how the rows are divided."""
-    return max(1, SEGMENT_BYTES // (source.shape[1] * source.dtype.itemsize))
+    return max(1, SEGMENT_BYTES // (matrix.shape[1] * matrix.dtype.itemsize))
 
 
-def scan(source: Source, start: int, stop: int, threads: int, progress: Progress) -> Digest:
+def scan(matrix: LogitMatrix, start: int, stop: int, threads: int, progress: Progress) -> Digest:
     """The digest of rows [start, stop). One read of them; O(n K) time.
 
-    Raises UsageError for the first row with a value that is invalid for the source's kind.
+    Raises UsageError for the first row with a value that is invalid for the matrix's kind.
     """
-    n, n_classes = stop - start, source.shape[1]
+    n, n_classes = stop - start, matrix.shape[1]
     n_listed = min(LISTED, n_classes - 1)
     listed_as = np.uint16 if n_classes < 1 << 16 else np.int32
     digest = Digest(
@@ -98,15 +98,15 @@ def scan(source: Source, start: int, stop: int, threads: int, progress: Progress
         confidence=np.zeros(n_classes),
         slack=np.zeros(n_classes),
     )
-    step = segment_rows(source)
-    checks = source.scale, source.limits, source.tolerance
+    step = segment_rows(matrix)
+    checks = matrix.scale, matrix.limits, matrix.tolerance
     loop = few.scan if n_classes <= few.MOST else row_loops.scan
 
     def segment(at: int) -> tuple[Int, Float, Float]:
         end = min(at + step, stop)
         here = slice(at - start, end - start)
         sums = np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes), np.zeros(n_classes)
-        block = source.packed(at, end)
+        block = matrix.packed(at, end)
         bad = loop(
             block,
             *checks,
@@ -117,8 +117,8 @@ def scan(source: Source, start: int, stop: int, threads: int, progress: Progress
             digest.second[here],
             *sums,
         )
-        if bad >= 0 or (source.kind != "logits" and source.temperature != 1.0):
-            source.require_values(at, end)
+        if bad >= 0 or (matrix.kind != "logits" and matrix.temperature != 1.0):
+            matrix.require_values(at, end)
         return sums
 
     for at, sums in each(segment, range(start, stop, step), threads):

@@ -17,9 +17,9 @@ from models.arrays import Float, Int
 from models.errors import UsageError
 from models.methods.logits.merging.empty_classes import Masses
 from models.methods.logits.merging.engine import LogitsRead
+from models.methods.logits.merging.logit_matrix import TOTAL, Kind, LogitMatrix
 from models.methods.logits.merging.reference import TIE, UNDERFLOW
 from models.methods.logits.merging.row_digest import Digest
-from models.methods.logits.merging.source import TOTAL, Kind, Source
 
 _ROUNDING = 1e-5
 """The most by which the sum of rounded probabilities in float32 or float64 exceeds 1."""
@@ -38,19 +38,19 @@ class ProbabilityBounds:
     missing: Float
 
 
-def read(source: Source, classes: npt.NDArray[Any], n_classes: int) -> LogitsRead:
-    """The result of reading `source`, the values of the `classes`, both (n, k).
+def read(matrix: LogitMatrix, classes: npt.NDArray[Any], n_classes: int) -> LogitsRead:
+    """The result of reading `matrix`, the values of the `classes`, both (n, k).
 
     Raises UsageError as `digest` does.
     """
-    n = source.shape[0]
-    values, rounding = source.rows.values(0, n), _rounding(source, n_classes)
-    row_digest, bounds = digest(values, classes, n_classes, source.kind, source.scale, rounding)
+    n = matrix.shape[0]
+    values, rounding = matrix.rows.values(0, n), _rounding(matrix, n_classes)
+    row_digest, bounds = digest(values, classes, n_classes, matrix.kind, matrix.scale, rounding)
     best_hosts, n_open = hosts(row_digest, bounds)
     no_classes = np.empty(0, dtype=np.int64)
     masses = Masses(no_classes, no_classes, np.empty((0, 0)))
     return LogitsRead(
-        source, row_digest, best_hosts, masses, np.array([n]), n_open=n_open, readable_from=n
+        matrix, row_digest, best_hosts, masses, np.array([n]), n_open=n_open, readable_from=n
     )
 
 
@@ -124,15 +124,15 @@ def _second(relative: Float, least_sure: Float) -> npt.NDArray[np.float32]:
     return (relative[:, 1] * least_sure).astype(np.float32)
 
 
-def _rounding(source: Source, n_classes: int) -> float:
+def _rounding(matrix: LogitMatrix, n_classes: int) -> float:
     """The most by which the probabilities of a whole row exceed 1 in sum, for their stored type.
 
     The error of a probability is relative to it, that of a logarithm relative to the logarithm,
     whose mean over a row is the entropy.
     """
-    if source.rows.dtype.kind != "f" and not source.rows.bfloat16:
+    if matrix.rows.dtype.kind != "f" and not matrix.rows.bfloat16:
         return _ROUNDING
-    share = 2.0**-7 if source.rows.bfloat16 else float(np.finfo(source.rows.dtype).eps)
+    share = 2.0**-7 if matrix.rows.bfloat16 else float(np.finfo(matrix.rows.dtype).eps)
     return min(TOTAL, max(_ROUNDING, share * max(1.0, float(np.log(n_classes)))))
 
 

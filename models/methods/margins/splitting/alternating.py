@@ -29,7 +29,7 @@ from models.methods.margins.splitting import objective
 from models.methods.margins.splitting.objective import Ancestors, Regularizer
 from models.methods.margins.splitting.tasks import Tick
 from models.numerics.proximal import Penalty
-from models.numerics.transport import Shares, share_out
+from models.numerics.transport import TransportPlan, transport_plan
 
 ROOM = 1 << 23
 """Most values in curvature matrices: one matrix for each pair of clusters, else one or none."""
@@ -202,15 +202,15 @@ class Weights:
         )  # fmt: skip
         return loss + regular, residual, t, fresh
 
-    def shares(self, price: Float | None) -> Shares:
+    def plan(self, price: Float | None) -> TransportPlan:
         """The cheapest clusters for the scores. price : of an earlier flow, as a warm start."""
         from models.methods.margins.splitting.loops import objective as kernels
 
         kernels.costs(self.scores, self._cost)
-        return share_out(self._cost, self._problem.low, self._problem.high, price)
+        return transport_plan(self._cost, self._problem.low, self._problem.high, price)
 
     def cost_of(self, cluster: Int) -> float:
-        """The cost of clusters, once `shares` has been called."""
+        """The cost of clusters, once `plan` has been called."""
         return float(self._cost[cluster, np.arange(cluster.size)].sum())
 
 
@@ -238,17 +238,17 @@ def alternate(
         else:
             value, residual = weights.descend(cluster, terms.tol * scale, STEPS)
         _append(trace, value)
-        shares = weights.shares(price)
-        price = shares.price
-        gain = (weights.cost_of(cluster) - shares.cost) / (cluster.size * terms.n_clusters)
+        plan = weights.plan(price)
+        price = plan.price
+        gain = (weights.cost_of(cluster) - plan.cost) / (cluster.size * terms.n_clusters)
         if gain > SLACK:
-            cluster, n_still = shares.cluster, 0
+            cluster, n_still = plan.cluster, 0
             _append(trace, value - gain)
             continue
         n_still += 1
         if residual <= terms.tol * scale or not (by_step or before - value > NOTHING * terms.tol):
             # Clusters of nearly equal cost: take those that the prices select.
-            cluster, ended = shares.cluster, True
+            cluster, ended = plan.cluster, True
             _append(trace, value - gain)
             break
         if residual <= LOOSE * scale or n_still == STILL:
@@ -263,10 +263,10 @@ def shared_out(problem: Problem, value: Float) -> Alternation:
     """All points assigned to the best clusters for given weights (K, Q)."""
     weights = Weights(problem, value)
     weights.scores[:] = value @ problem.points.T
-    shares = weights.shares(None)
-    loss = shares.cost / (shares.cluster.size * problem.terms.n_clusters)
+    plan = weights.plan(None)
+    loss = plan.cost / (plan.cluster.size * problem.terms.n_clusters)
     trace = (loss + problem.penalty.of(value),)
-    return Alternation(shares.cluster, value, shares.price, weights.scores, trace, np.inf, False)
+    return Alternation(plan.cluster, value, plan.price, weights.scores, trace, np.inf, False)
 
 
 def _append(trace: list[float], value: float) -> None:

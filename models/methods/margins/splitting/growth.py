@@ -22,13 +22,13 @@ from models.method import Checkpoint
 from models.methods.margins.splitting.alternating import Terms
 from models.methods.margins.splitting.inputs import refuse_weightless
 from models.methods.margins.splitting.objective import Ancestors
-from models.methods.margins.splitting.result import Limits, MarginTree
+from models.methods.margins.splitting.result import GrowthLimits, MarginTree
 from models.methods.margins.splitting.split import (
     OBSTACLES,
     MarginSplit,
     NodeToSplit,
     Obstacle,
-    Search,
+    SearchEffort,
     split_all,
     stacked,
     unstacked,
@@ -43,8 +43,8 @@ NOT_TRIED = -1
 def grow(
     points: Array,
     terms: Terms,
-    search: Search,
-    limits: Limits,
+    search: SearchEffort,
+    limits: GrowthLimits,
     seed: int,
     threads: int,
     progress: Progress,
@@ -74,7 +74,9 @@ def grow(
 class _Growing:
     """A tree while it grows. A leaf's `rows` are the points in it, None for all points."""
 
-    def __init__(self, points: Array, terms: Terms, limits: Limits, state: Arrays | None) -> None:
+    def __init__(
+        self, points: Array, terms: Terms, limits: GrowthLimits, state: Arrays | None
+    ) -> None:
         self._points, self._terms, self._limits = points, terms, limits
         self._parent, self._depth, self._step = [-1], [0], [-1]
         self._above: dict[int, Ancestors] = {0: Ancestors.root(points.shape[1])}
@@ -93,7 +95,7 @@ class _Growing:
         """Whether another split would stay within the number of leaves."""
         return self.n_leaves + self._terms.n_clusters - 1 <= self._limits.max_leaves
 
-    def try_leaves(self, seed: int, search: Search, threads: int, tick: Tick) -> None:
+    def try_leaves(self, seed: int, search: SearchEffort, threads: int, tick: Tick) -> None:
         """Split on trial every leaf that has not been tried."""
         tried: dict[int, MarginSplit | Obstacle] = {}
         nodes = []

@@ -19,7 +19,7 @@ from models.inputs.data import Data, require_finite
 from models.method import Shapes
 from models.methods.margins.splitting.alternating import Terms
 from models.methods.margins.splitting.objective import Regularizer
-from models.methods.margins.splitting.split import Search
+from models.methods.margins.splitting.split import SearchEffort
 from models.methods.margins.splitting.starts import STARTS, Start
 from models.parameters import Params, Seed
 
@@ -117,11 +117,11 @@ class MarginParams(Params):
     seed: Seed = 0
 
     @property
-    def search(self) -> Search:
+    def search(self) -> SearchEffort:
         starts = tuple(start for start in STARTS if self.gaps or start != "features")
         more: list[Start] = ["random"] * (self.n_init - len(starts))
         wider = WIDER if self.balance == "auto" else ()
-        return Search((*starts[: self.n_init], *more), self.n_swaps, wider)
+        return SearchEffort((*starts[: self.n_init], *more), self.n_swaps, wider)
 
     def terms(self, n_clusters: int, regularizer: Regularizer) -> Terms:
         return Terms(

@@ -13,7 +13,7 @@ from models.tree.parents import under
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class GrowthLimits:
     """When growth ends; `max_depth` may be None."""
 
     max_leaves: int
@@ -57,7 +57,7 @@ class MarginTree:
         inside = np.bincount(self.leaf_of_point, minlength=self.parent.size)
         return under(self.parent.astype(np.int32), inside)
 
-    def end_warnings(self, limits: Limits, n_clusters: int) -> tuple[str, ...]:
+    def end_warnings(self, limits: GrowthLimits, n_clusters: int) -> tuple[str, ...]:
         """Warnings that explain why there are fewer than `max_leaves` leaves, with the remedy."""
         n_leaves = int((self.step < 0).sum())
         messages = []

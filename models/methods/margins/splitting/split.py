@@ -47,7 +47,7 @@ than clusters, or weights that are all 0."""
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class SearchEffort:
     """The effort to find the best split.
 
     starts : the kinds of starts. n_swaps : swaps that may be vain in turn.
@@ -141,7 +141,7 @@ def unstacked(arrays: Arrays) -> list[MarginSplit]:
 
 
 def split_all(
-    nodes: Sequence[NodeToSplit], terms: Terms, search: Search, threads: int, tick: Tick
+    nodes: Sequence[NodeToSplit], terms: Terms, search: SearchEffort, threads: int, tick: Tick
 ) -> list[MarginSplit | Obstacle]:
     """The split of each node, or the obstacle to it.
 
@@ -165,7 +165,7 @@ def _better(split: MarginSplit | Obstacle, other: MarginSplit | Obstacle) -> Mar
 
 
 def _split_within(
-    nodes: Sequence[NodeToSplit], terms: Terms, search: Search, threads: int, tick: Tick
+    nodes: Sequence[NodeToSplit], terms: Terms, search: SearchEffort, threads: int, tick: Tick
 ) -> list[MarginSplit | Obstacle]:
     def begin(node: NodeToSplit, tick: Tick) -> Problem | None:
         tick()

@@ -21,7 +21,7 @@ from models.clusters.kmeans import KMeansEffort, scikit_run, squared_distances
 from models.inputs.checks import count_distinct
 from models.methods.features.growing.spectral import Spectral
 from models.methods.margins.splitting.alternating import Problem, Weights
-from models.numerics.transport import share_out
+from models.numerics.transport import transport_plan
 from models.running.progress import silent
 
 Start = Literal["k-means", "spectral", "random", "features", "gaps"]
@@ -58,7 +58,7 @@ def started(problem: Problem, start: Start, rng: np.random.Generator) -> list[In
         axes = _leading_axes(problem, N_DIRECTIONS, rng), _even_axes(problem, N_DIRECTIONS, rng)
         return _intervals(problem, np.vstack(axes))
     cost = {"k-means": _means, "spectral": _spectra, "random": _directions}[start](problem, rng)
-    return [] if cost is None else [share_out(cost, problem.low, problem.high).cluster]
+    return [] if cost is None else [transport_plan(cost, problem.low, problem.high).cluster]
 
 
 def swapped(problem: Problem, cluster: Int, share: float, rng: np.random.Generator) -> Int:
@@ -69,7 +69,7 @@ def swapped(problem: Problem, cluster: Int, share: float, rng: np.random.Generat
     """
     cost = np.ones((problem.terms.n_clusters, cluster.size))
     cost[cluster, np.arange(cluster.size)] = 0.0
-    result = share_out(cost, problem.low, problem.high).cluster.copy()
+    result = transport_plan(cost, problem.low, problem.high).cluster.copy()
     # With sizes about equal, a point keeps its cluster with probability 1 / K.
     drawn_share = min(1.0, share * len(cost) / (len(cost) - 1))
     drawn = rng.choice(cluster.size, max(2, round(drawn_share * cluster.size)), replace=False)

@@ -1,6 +1,6 @@
 """Linear heads that learn a labelling, in torch.
 
-- `source`: features as tensors, whole or in batches; start here.
+- `space_tensors`: features as tensors, whole or in batches; start here.
 - `labels`: linear heads, and the partition that they make.
 - `bilevel`, `validation`: the training of Turtle, and how its runs are compared.
 - `distillation`, `pairs`: the training of Temi, and its pairs of neighbours.

@@ -31,7 +31,7 @@ import numpy as np
 from pydantic import Field
 
 from models.methods.partitions.heads.labels import Linear, gather, scores
-from models.methods.partitions.heads.source import Source
+from models.methods.partitions.heads.space_tensors import SpaceTensors
 from models.numerics.adam import Adam
 from models.parameters import Params
 from models.running.progress import Progress
@@ -179,7 +179,7 @@ class LearnedHeads:
 
 
 def train(
-    source: Source,
+    tensors: SpaceTensors,
     params: LabellingParams,
     rng: np.random.Generator,
     progress: Progress,
@@ -188,16 +188,16 @@ def train(
     import torch
 
     n_clusters = params.n_clusters
-    generator = torch.Generator(source.device).manual_seed(int(rng.integers(2**63)))
-    heads = Heads(source.widths, n_clusters, generator)
-    classifier = Linear(source.widths, n_clusters, source.device)
+    generator = torch.Generator(tensors.device).manual_seed(int(rng.integers(2**63)))
+    heads = Heads(tensors.widths, n_clusters, generator)
+    classifier = Linear(tensors.widths, n_clusters, tensors.device)
     outer = Adam(heads.params, params.learning_rate)
     inner = Adam(classifier.params, params.inner_learning_rate)
-    out = torch.empty((len(source.widths), source.batch_size, n_clusters), device=source.device)
+    out = torch.empty((len(tensors.widths), tensors.batch_size, n_clusters), device=tensors.device)
     of_layer, of_params = torch.empty_like(classifier.params), torch.empty_like(heads.params)
-    batches = source.batches(rng)
+    batches = tensors.batches(rng)
     objective = Objective(0.0, 0.0, params.gamma)
-    work = float(out[0].numel()) * sum(source.widths) * 2 * (params.inner_iter + 1)
+    work = float(out[0].numel()) * sum(tensors.widths) * 2 * (params.inner_iter + 1)
     every = int(min(max(1.0, _REPORTED / work), max(1, params.max_iter // 20)))
     for step in range(params.max_iter):
         _, rows = next(batches)

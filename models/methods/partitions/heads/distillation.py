@@ -29,7 +29,7 @@ import numpy as np
 from pydantic import Field
 
 from models.methods.partitions.heads.labels import Linear, gather, scores
-from models.methods.partitions.heads.source import Source
+from models.methods.partitions.heads.space_tensors import SpaceTensors
 from models.numerics.adam import Adam
 from models.parameters import Device, Params
 from models.running.progress import Progress
@@ -163,38 +163,38 @@ class LateFall:
 
 
 def train(
-    source: Source,
+    tensors: SpaceTensors,
     neighbours: Tensor,
     params: HeadParams,
     rng: np.random.Generator,
     progress: Progress,
 ) -> TaughtHeads:
-    """The heads after `max_iter` passes over the points of `source`, which has one space.
+    """The heads after `max_iter` passes over the points of `tensors`, which has one space.
 
     neighbours : (n_points, k) numbers of points.
     """
     import torch
 
     n_clusters = params.n_clusters
-    generator = torch.Generator(source.device).manual_seed(int(rng.integers(2**63)))
-    shape = 2, source.batch_size, params.n_heads, n_clusters
-    student = Linear(source.widths, params.n_heads * n_clusters, source.device)
+    generator = torch.Generator(tensors.device).manual_seed(int(rng.integers(2**63)))
+    shape = 2, tensors.batch_size, params.n_heads, n_clusters
+    student = Linear(tensors.widths, params.n_heads * n_clusters, tensors.device)
     student.weights[0].normal_(0.0, START, generator=generator)
-    teacher = Linear(source.widths, params.n_heads * n_clusters, source.device)
+    teacher = Linear(tensors.widths, params.n_heads * n_clusters, tensors.device)
     teacher.params.copy_(student.params)
     adam = Adam(student.params, params.learning_rate)
-    share = torch.full(shape[2:], 1.0 / n_clusters, device=source.device)
-    out = torch.empty((1, 2 * source.batch_size, shape[2] * shape[3]), device=source.device)
+    share = torch.full(shape[2:], 1.0 / n_clusters, device=tensors.device)
+    out = torch.empty((1, 2 * tensors.batch_size, shape[2] * shape[3]), device=tensors.device)
     gradient = torch.empty_like(student.params)
-    batches = source.batches(rng)
-    n_steps = source.n_points // source.batch_size
+    batches = tensors.batches(rng)
+    n_steps = tensors.n_points // tensors.batch_size
     momentum = (
         momentum_for(n_steps * params.max_iter) if params.momentum == "auto" else params.momentum
     )
-    work = 12.0 * out[0].numel() / 2 * source.widths[0]
+    work = 12.0 * out[0].numel() / 2 * tensors.widths[0]
     every = int(min(max(1.0, _REPORTED / work), max(1, n_steps * params.max_iter // 20)))
-    loss, apart = torch.zeros((2, params.n_heads), device=source.device)
-    fall = LateFall(params.max_iter, params.n_heads, source.device)
+    loss, apart = torch.zeros((2, params.n_heads), device=tensors.device)
+    fall = LateFall(params.max_iter, params.n_heads, tensors.device)
 
     def log_probabilities(rows: Tensor, layer: Linear) -> Tensor:
         scaled = scores([rows], layer, out).div_(params.temperature).view(shape)
@@ -204,10 +204,10 @@ def train(
         turn, at = divmod(step, n_steps)
         numbers, (rows,) = next(batches)
         drawn = torch.randint(
-            neighbours.shape[1], (len(numbers), 1), generator=generator, device=source.device
+            neighbours.shape[1], (len(numbers), 1), generator=generator, device=tensors.device
         )
         others = neighbours[numbers].gather(1, drawn).squeeze(1).long()
-        both = torch.cat([rows, *source.take(others)])
+        both = torch.cat([rows, *tensors.take(others)])
         taught = log_probabilities(both, teacher)
         share.lerp_(taught.exp().mean(dim=(0, 1)), 1.0 - SHARE_MOMENTUM)
         # The logarithm of a share that stays 0 for long would be infinite.

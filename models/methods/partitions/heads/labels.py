@@ -18,7 +18,7 @@ from models.clusters.placing import by_size, permute, reorder
 from models.inputs.data import require_finite
 from models.inputs.rows import Rows
 from models.method import Model
-from models.methods.partitions.heads.source import naming, require_widths
+from models.methods.partitions.heads.space_tensors import naming, require_widths
 from models.numerics.softmax import log_softmax
 
 if TYPE_CHECKING:

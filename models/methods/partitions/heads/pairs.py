@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from models.errors import UsageError
-from models.methods.partitions.heads import source as sources
-from models.methods.partitions.heads.source import ROLE, Source
+from models.methods.partitions.heads import space_tensors
+from models.methods.partitions.heads.space_tensors import ROLE, SpaceTensors
 from models.running.progress import Progress
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ TILE = 1 << 24
 _QUERIES = 2048
 
 
-def neighbours(source: Source, n_neighbors: int, progress: Progress) -> Tensor:
+def neighbours(tensors: SpaceTensors, n_neighbors: int, progress: Progress) -> Tensor:
     """(n_points, n_neighbors) int32, nearest first, never the point itself.
 
     n_neighbors : below the number of points. The choice among equally near points is undefined.
@@ -32,17 +32,17 @@ def neighbours(source: Source, n_neighbors: int, progress: Progress) -> Tensor:
     """
     import torch
 
-    n_points = source.n_points
+    n_points = tensors.n_points
     n_queries = _QUERIES
-    if not source.is_resident:
-        n_queries = max(n_queries, sources.RESIDENT // (2 * source.widths[0]))
+    if not tensors.is_resident:
+        n_queries = max(n_queries, space_tensors.RESIDENT // (2 * tensors.widths[0]))
     n_keys = max(1, TILE // min(n_queries, n_points))
-    index = torch.empty((n_points, n_neighbors), dtype=torch.int32, device=source.device)
-    for start, (rows,) in source.blocks(n_queries):
+    index = torch.empty((n_points, n_neighbors), dtype=torch.int32, device=tensors.device)
+    for start, (rows,) in tensors.blocks(n_queries):
         queries = _unit(rows, start)
-        best = torch.full((len(queries), 0), -2.0, device=source.device)
-        which = torch.full((len(queries), 0), 0, dtype=torch.int64, device=source.device)
-        for first, (others,) in source.blocks(n_keys):
+        best = torch.full((len(queries), 0), -2.0, device=tensors.device)
+        which = torch.full((len(queries), 0), 0, dtype=torch.int64, device=tensors.device)
+        for first, (others,) in tensors.blocks(n_keys):
             progress((start + len(queries) * first / n_points) / n_points, "finding neighbours")
             near = queries @ _unit(others, first).T
             # Below the lowest cosine, so that no point is its own neighbour.

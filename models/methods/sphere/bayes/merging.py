@@ -81,7 +81,9 @@ class Merging(Variational):
             posterior, sums, pairs, bound, progress
         )
 
-    def _disjoint(self, posterior: Posterior, sums: Sums, pairs: Pairs) -> Posterior | None:
+    def _disjoint(
+        self, posterior: Posterior, sums: Sums, pairs: MergeCandidates
+    ) -> Posterior | None:
         """The posterior after merging all disjoint pairs that raise the bound at once."""
         free, value = np.ones(len(sums.size), dtype=bool), pairs.value
         joined = sums
@@ -98,7 +100,12 @@ class Merging(Variational):
         return None if free.all() else self.updated(posterior, joined)
 
     def _tried(
-        self, posterior: Posterior, sums: Sums, pairs: Pairs, bound: float, progress: Progress
+        self,
+        posterior: Posterior,
+        sums: Sums,
+        pairs: MergeCandidates,
+        bound: float,
+        progress: Progress,
     ) -> Posterior | None:
         """The posterior after a merge and passes that raise the bound; None if no trial does.
 
@@ -119,7 +126,7 @@ class Merging(Variational):
                 bound_before = trial_bound
         return None
 
-    def pairs(self, posterior: Posterior, sums: Sums) -> Pairs:
+    def pairs(self, posterior: Posterior, sums: Sums) -> MergeCandidates:
         """The pairs of clusters, with the least gain of the bound by their merge."""
         first, second = _pairs(sums)
         alone = self._parts(posterior, sums, np.arange(len(sums.size)))
@@ -136,7 +143,7 @@ class Merging(Variational):
         ]
         gain = parts + np.array(values_after) - value
         lost = self._lost_entropy(posterior, first, second)
-        return Pairs(first, second, parts, lost, gain - lost, value)
+        return MergeCandidates(first, second, parts, lost, gain - lost, value)
 
     def _lost_entropy(self, posterior: Posterior, first: Int, second: Int) -> Float:
         """(P,) the entropy that the assignments lose as two clusters become one."""
@@ -173,7 +180,7 @@ class Merging(Variational):
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class MergeCandidates:
     """The pairs of clusters that might merge, and the change of the bound by each.
 
     first, second : (P,), the larger one first. parts : the change of the clusters' contributions to

@@ -16,13 +16,13 @@ from models.arrays import Arrays, Float
 from models.running.progress import Progress, subprogress
 
 
-class Estimate(Protocol):
+class ParameterEstimate(Protocol):
     """What a run improves: a mixture, or a posterior with its priors. Immutable."""
 
     def arrays(self, prefix: str = "") -> dict[str, Float]: ...
 
 
-E = TypeVar("E", bound=Estimate)
+E = TypeVar("E", bound=ParameterEstimate)
 C = TypeVar("C", bound="Climb[Any]")
 S = TypeVar("S")
 

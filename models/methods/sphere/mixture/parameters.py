@@ -43,7 +43,7 @@ HeldOutForThreshold = Annotated[
         ),
     ),
 ]
-Level = Annotated[
+ConfidenceLevel = Annotated[
     float,
     Field(
         ge=0.5,

@@ -43,7 +43,7 @@ import numpy as np
 from models.arrays import Arrays, Float, Int, Matrix
 from models.inputs.rows import ArrayRows, Rows
 from models.method import Shapes
-from models.methods.sphere.mixture.climb import Climb, Estimate, Iteration, climb, restored
+from models.methods.sphere.mixture.climb import Climb, Iteration, ParameterEstimate, climb, restored
 from models.methods.sphere.mixture.mixture import EMPTIED
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.rows import UnitRows
@@ -149,7 +149,7 @@ REPORT_ROWS = 1 << 13
 """Progress is reported after this many rows, or after each larger batch."""
 
 
-class LinearEstimate(Estimate, Protocol):
+class LinearEstimate(ParameterEstimate, Protocol):
     """An estimate under which log densities are linear in a row, as `passes` takes them."""
 
     @property

@@ -11,7 +11,7 @@ import pytest
 
 from models.inputs.data import Data
 from models.registry import method
-from models.tree import paths
+from models.tree import class_paths
 from models.tree.tree import Tree
 from tests.models.methods.classifiers.softmax.softmax_kit import real_rows
 
@@ -49,7 +49,7 @@ TOL = {"rr-lr": 1e-6, "blr": 1e-6, "rr-svm": 1e-4, "bsvm": 1e-4}
 def rows(real_data: Callable[[str], Path]) -> tuple[np.ndarray, np.ndarray, Tree]:
     """Standardised features, class paths, and the hierarchy of all their prefixes."""
     features, labels = real_rows("ImCLEF07A", real_data)
-    hierarchy = paths.read("\n".join(sorted(set(labels))))
+    hierarchy = class_paths.read("\n".join(sorted(set(labels))))
     assert hierarchy.n_nodes == 97
     return features, labels, hierarchy
 

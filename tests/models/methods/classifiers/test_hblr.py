@@ -16,7 +16,7 @@ from models.inputs.data import Data
 from models.inputs.label_sets import LabelSets
 from models.method import Fitted
 from models.registry import method
-from models.tree.paths import read
+from models.tree.class_paths import read
 from umbel.testing.lost_worker import MemoryCheckpoint, WorkerLost
 
 HBLR = method("hblr")

@@ -13,7 +13,7 @@ from models.inputs.data import Data
 from models.inputs.label_sets import LabelSets
 from models.method import Fitted, PredictionOptions, Predictions
 from models.registry import method
-from models.tree import paths
+from models.tree import class_paths
 from models.tree.tree import Tree
 
 # root
@@ -22,7 +22,7 @@ from models.tree.tree import Tree
 # │   └── dog
 # └── plant
 #     └── rose
-HIERARCHY = paths.read("animal/cat\nanimal/dog\nplant/rose")
+HIERARCHY = class_paths.read("animal/cat\nanimal/dog\nplant/rose")
 CENTERS = {"cat": (0, 4), "dog": (4, 4), "rose": (8, -4), "animal": (2, 9), "plant": (0, -9)}
 
 
@@ -136,7 +136,7 @@ def test_rows_may_have_several_labels_or_none() -> None:
         np.zeros(60, dtype=bool),
     )
     fitted = fit(
-        training(labels, features=features, hierarchy=paths.read("animal/cat\nanimal/dog"))
+        training(labels, features=features, hierarchy=class_paths.read("animal/cat\nanimal/dog"))
     )
     assert "12 label(s) above another label" in " ".join(fitted.warnings)
     answers = predict(fitted, centers[:4].astype(float)).classes
@@ -190,7 +190,7 @@ def test_unusable_labels_hierarchies_and_graphs_are_refused_by_their_place() -> 
     assert (error.where["row"], error.where["role"]) == (7, "labels")
     assert "'wolf' at row 7" in error.detail
 
-    error = refusal(training(hierarchy=paths.read("a/cat\nb/cat\ndog\nrose")))
+    error = refusal(training(hierarchy=class_paths.read("a/cat\nb/cat\ndog\nrose")))
     assert "means several nodes" in error.detail
 
     few = labels.copy()

@@ -6,7 +6,7 @@ import numpy as np
 
 from models.inputs.data import Data
 from models.registry import method
-from models.tree import paths
+from models.tree import class_paths
 
 
 def test_it_separates_classes_and_reports_its_gap() -> None:
@@ -16,7 +16,7 @@ def test_it_separates_classes_and_reports_its_gap() -> None:
     features = np.array([centers[label] for label in labels]) + rng.normal(size=(60, 2))
     rr_svm = method("rr-svm")
     data = {"features": features, "labels": labels}
-    hierarchy = paths.read("animal/cat\nanimal/dog\nrose")
+    hierarchy = class_paths.read("animal/cat\nanimal/dog\nrose")
     fitted = rr_svm.fit(Data({**data, "hierarchy": hierarchy}), rr_svm.Params(tol=1e-4))
     assert fitted.metrics["gap"] <= 1e-4 * fitted.metrics["objective"]
     assert 3 <= fitted.metrics["n_support"] < 60

@@ -9,7 +9,7 @@ from models.inputs.data import Data
 from models.inputs.label_sets import LabelSets
 from models.method import Fitted
 from models.registry import method
-from models.tree import paths
+from models.tree import class_paths
 
 # the root
 # ├── animal
@@ -19,7 +19,7 @@ from models.tree import paths
 # │   ├── oak
 # │   └── rose
 # └── stone
-HIERARCHY = paths.read("animal/cat\nanimal/dog\nplant/oak\nplant/rose\nstone")
+HIERARCHY = class_paths.read("animal/cat\nanimal/dog\nplant/oak\nplant/rose\nstone")
 NAMES = ["cat", "dog", "oak", "rose", "stone"]
 UNDER = {"animal": [0, 1], "plant": [2, 3], "stone": [4]}
 """The classes under the children of the root."""

@@ -20,7 +20,7 @@ from models.inputs.data import Data
 from models.inputs.label_sets import LabelSets
 from models.method import Fitted
 from models.methods.labelled.tcs_tree import TCSTree, TCSTreeParams
-from models.tree import paths
+from models.tree import class_paths
 from umbel.testing.lost_worker import MemoryCheckpoint, WorkerLost
 
 TOPS = 12.0 * np.array([[0, 0], [1, 0], [2, 0], [0, 1], [1, 1], [2, 1]])
@@ -158,7 +158,7 @@ def test_the_number_and_size_of_new_nodes_are_bounded() -> None:
 
 def test_a_hierarchy_gives_the_same_as_paths() -> None:
     data, path_of = puzzle(0)
-    hierarchy = paths.read("\n".join(sorted({path for path in path_of if not hidden(path)})))
+    hierarchy = class_paths.read("\n".join(sorted({path for path in path_of if not hidden(path)})))
     named = data.values["labels"]
     names = [name.split("/")[1] for name in named.names]
     labels = type(named)(named.start, named.code, names, named.unlabelled)
@@ -180,7 +180,7 @@ def test_rows_with_an_inner_nodes_label_stop_there() -> None:
 
 def test_known_nodes_without_rows_are_reported_and_left_out() -> None:
     data, path_of = puzzle(0)
-    hierarchy = paths.read("\n".join(sorted(set(path_of))))
+    hierarchy = class_paths.read("\n".join(sorted(set(path_of))))
     result = fitted(Data({**data.values, "hierarchy": hierarchy}))
     assert "6 node(s) of the hierarchy have no labelled row" in result.warnings[0]
     assert shape(result, path_of) == answer(path_of)
@@ -214,7 +214,7 @@ def test_labels_that_show_too_little_are_refused(labels: np.ndarray, message: st
 def test_an_unknown_label_is_named() -> None:
     data, _ = puzzle(0)
     with pytest.raises(UsageError, match="is no node of the hierarchy"):
-        fitted(Data({**data.values, "hierarchy": paths.read("a/a0\na/a1")}))
+        fitted(Data({**data.values, "hierarchy": class_paths.read("a/a0\na/a1")}))
 
 
 def test_a_metric_that_is_zero_is_refused() -> None:

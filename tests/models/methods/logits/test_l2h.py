@@ -21,8 +21,8 @@ from models.inputs.rows import ArrayRows
 from models.method import Fitted
 from models.methods.logits.l2h import MOST_LISTED, TABLE_BYTES, L2HParams
 from models.methods.logits.merging import empty_classes, row_digest
+from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.reference import assign, merge
-from models.methods.logits.merging.source import Source
 
 METHOD = registry.method("l2h")
 AGGREGATIONS = ("mean-sum", "sum", "mean", "size")
@@ -31,8 +31,8 @@ Step = tuple[list[int], list[int]]
 
 
 def steps_of(logits: np.ndarray, aggregation: str = "mean-sum") -> list[Step]:
-    source = Source(ArrayRows(np.asarray(logits)))
-    return merge(source, assign(source), aggregation).steps
+    matrix = LogitMatrix(ArrayRows(np.asarray(logits)))
+    return merge(matrix, assign(matrix), aggregation).steps
 
 
 def fit(logits: Any, names: list[str] | None = None, **params: Any) -> Fitted:
@@ -451,9 +451,9 @@ def test_memory_counts_the_table_of_classes_without_points() -> None:
 
 def test_tables_of_many_threads_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(4)
-    source = Source(ArrayRows(rng.normal(size=(60, 12))))
+    matrix = LogitMatrix(ArrayRows(rng.normal(size=(60, 12))))
     filled, wanted = np.arange(8), np.arange(8, 12)
-    monkeypatch.setattr(empty_classes, "segment_rows", lambda source: 10)
+    monkeypatch.setattr(empty_classes, "segment_rows", lambda matrix: 10)
     threads: list[int] = []
     each = empty_classes.each
 
@@ -465,7 +465,7 @@ def test_tables_of_many_threads_are_bounded(monkeypatch: pytest.MonkeyPatch) -> 
     tables = []
     for table_bytes in (1 << 20, 2 * 8 * 8 * 4, 1):
         monkeypatch.setattr(empty_classes, "TABLE_BYTES", table_bytes)
-        tables.append(empty_classes.class_masses(source, 0, 60, filled, wanted, 4))
+        tables.append(empty_classes.class_masses(matrix, 0, 60, filled, wanted, 4))
     assert threads == [4, 2, 1]
     np.testing.assert_allclose(tables[1], tables[0], rtol=1e-12)
     np.testing.assert_allclose(tables[2], tables[0], rtol=1e-12)

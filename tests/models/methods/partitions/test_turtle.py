@@ -16,7 +16,7 @@ from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
 from models.method import Fitted
 from models.methods.partitions import turtle
-from models.methods.partitions.heads import source
+from models.methods.partitions.heads import space_tensors
 from models.methods.partitions.turtle import TurtleParams
 from tests.models.methods.partitions.blobs_kit import blobs, together
 
@@ -129,8 +129,8 @@ def test_a_mapped_file_read_in_pools_gives_the_same_clusters(
 ) -> None:
     features, own = blobs(8, each=200)
     np.save(tmp_path / "features.npy", features)
-    monkeypatch.setattr(source, "RESIDENT", 0)
-    monkeypatch.setattr(source, "POOL", 8 * 300)
+    monkeypatch.setattr(space_tensors, "RESIDENT", 0)
+    monkeypatch.setattr(space_tensors, "POOL", 8 * 300)
     rows = ArrayRows(np.load(tmp_path / "features.npy", mmap_mode="r"))
     assert together(fit(rows, n_clusters=5, batch_size=100), own) > 0.99
 

@@ -15,7 +15,7 @@ from models.method import PredictionOptions, Predictions
 from models.metrics.classification import outcomes
 from models.metrics.classification.evaluation import ClassifierEvaluation, evaluate_classifier
 from models.registry import method
-from models.tree import paths
+from models.tree import class_paths
 from tests.models.metrics.classification.rows_kit import LabelledRows, labelled_rows, sets_of
 
 #          0
@@ -23,7 +23,7 @@ from tests.models.metrics.classification.rows_kit import LabelledRows, labelled_
 #   animal    plant
 #   /   \      /  \
 #  x    dog   x   rose      rows are named x, x, dog and rose; no row is a rose
-TREE = paths.read("animal/x\nanimal/dog\nplant/x\nplant/rose")
+TREE = class_paths.read("animal/x\nanimal/dog\nplant/x\nplant/rose")
 
 
 def case_of(labels: list[set[str] | None], given: list[int], **changes: object) -> LabelledRows:
@@ -136,7 +136,7 @@ def evaluated(labels: LabelSets, n_trained: int, **options: object) -> Classifie
     mlr = method("mlr")
     names = np.array(["cat", "dog", "rose"], dtype=object)[group]
     train = {"features": features[:n_trained], "labels": names[:n_trained]}
-    hierarchy = paths.read("animal/cat\nanimal/dog\nplant/rose")
+    hierarchy = class_paths.read("animal/cat\nanimal/dog\nplant/rose")
     fitted = mlr.fit(Data({**train, "hierarchy": hierarchy}), mlr.Params())
     model = fitted.model
     assert model is not None

@@ -13,7 +13,7 @@ from models.inputs.label_sets import LabelSets
 from models.method import PredictionOptions, Predictions
 from models.metrics.classification.evaluation import evaluate_classifier
 from models.registry import method
-from models.tree import paths
+from models.tree import class_paths
 
 
 def rows_of(path: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -29,7 +29,7 @@ def test_multiclass_logistic_regression(real_data: Callable[[str], Path]) -> Non
     features, labels = rows_of(real_data("ImCLEF07A_Train.arff"))
     rows, true = rows_of(real_data("ImCLEF07A_Test.arff"))
     mean, scale = features.mean(axis=0), features.std(axis=0)
-    hierarchy = paths.read("\n".join(sorted({*labels, *true})))
+    hierarchy = class_paths.read("\n".join(sorted({*labels, *true})))
     mlr = method("mlr")
     train = {"features": (features - mean) / scale, "labels": labels, "hierarchy": hierarchy}
     fitted = mlr.fit(Data(train), mlr.Params(C=1.0))

@@ -13,7 +13,7 @@ from sklearn.metrics import precision_recall_fscore_support
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from models.metrics.classification.tables import labels_of
-from models.tree import paths
+from models.tree import class_paths
 from tests.models.metrics.classification.rows_kit import LabelledRows, labelled_rows
 from tests.models.metrics.trees_kit import tree_of
 
@@ -162,10 +162,10 @@ def test_confusions(case: LabelledRows) -> None:
 
 
 def test_doubled_names_are_shown_as_paths() -> None:
-    tree = paths.read("a/x\nb/x\nb/y\nx/z")
+    tree = class_paths.read("a/x\nb/x\nb/y\nx/z")
     shown = labels_of(tree, np.arange(1, tree.n_nodes))
     assert sorted(shown) == ["a", "a/x", "b", "b/x", "x", "y", "z"]
-    deep = paths.read("/".join("abcdefgh" * 8 + "c"))
+    deep = class_paths.read("/".join("abcdefgh" * 8 + "c"))
     assert labels_of(deep, np.array([deep.n_nodes - 1]))[0].count("/") == 31
 
 

@@ -194,7 +194,7 @@ end
 -- Counters and histograms since Redis was empty, in the hash `metrics`. A field is the name of the
 -- metric and the values of its labels, separated by spaces; a histogram has for each bucket the
 -- number of its values under `<field> le:<bound>`, not cumulated, and their sum under `<field> sum`.
--- Durations are in ms. The bounds come from `workers.telemetry.figures.DURATIONS_MS`.
+-- Durations are in ms. The bounds come from `workers.telemetry.job_counts.DURATIONS_MS`.
 local durations = { 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000, 60000, 300000, 900000,
   3600000, 14400000, 86400000 }
 local function count(field) redis.call('HINCRBY', P .. 'metrics', field, 1) end

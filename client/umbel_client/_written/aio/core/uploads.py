@@ -39,7 +39,7 @@ async def uploaded(
     Raises ProblemError, UploadInterrupted, ConnectionFailed, UnexpectedResponse.
     """
     headers = {"Prefer": "dedupe"} if dedupe else {}
-    if resume is None and payload.source.length <= encodings.PART_BYTES:
+    if resume is None and payload.content.length <= encodings.PART_BYTES:
         return await _at_once(connection, payload, headers)
     return await _in_parts(connection, payload, progress, resume, headers)
 
@@ -112,7 +112,7 @@ async def _dropped(connection: AsyncConnection, datasets: list[str]) -> None:
 async def _at_once(
     connection: AsyncConnection, payload: Payload, further: Mapping[str, str]
 ) -> dict[str, Any]:
-    content = payload.read(0, payload.source.length)
+    content = payload.read(0, payload.content.length)
     media_type = payload.media_type or "application/octet-stream"
     headers = {"Content-Type": media_type, **new_key(), **further}
     request = Request("POST", "/v1/datasets", payload.query, headers, content, CONTENT_TIMEOUT_S)
@@ -129,7 +129,7 @@ async def _in_parts(
     upload_id, stored = await _begun(connection, payload, resume)
     path = f"/v1/uploads/{upload_id}"
     bar = bar_of(progress, "uploading")
-    length = payload.source.length
+    length = payload.content.length
     part_bytes = encodings.PART_BYTES
     whole = hashlib.sha256()
     try:

@@ -42,7 +42,7 @@ from models.methods.classifiers.recursive.blocks.loops import product
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class NodeColumnPairs:
     """Pairs of node and column; where a node is in one, those above it are.
 
     start, index : the columns of node i are `index[start[i]:start[i + 1]]`, ascending.
@@ -57,7 +57,7 @@ class Pairs:
     above: Int
 
     @classmethod
-    def of(cls, parent: Int, matrices: Sequence[sp.csr_array]) -> Pairs:
+    def of(cls, parent: Int, matrices: Sequence[sp.csr_array]) -> NodeColumnPairs:
         """Those where a matrix (n_nodes, n_columns) has a value, and those above them.
 
         parent : (n_nodes,) -1 for none; parents come first. O(depth) for each value.
@@ -150,7 +150,7 @@ KEPT = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class LastMove:
     """Where the last move began.
 
     start : what nodes add to their parents there. slope : the gradient there.
@@ -170,7 +170,7 @@ class Search:
         }
 
     @classmethod
-    def of_arrays(cls, arrays: Arrays, n_columns: int, prefix: str) -> Search:
+    def of_arrays(cls, arrays: Arrays, n_columns: int, prefix: str) -> LastMove:
         start, slope = (
             CompressedRows.of_arrays(arrays, n_columns, f"{prefix}{name}.")
             for name in ("start", "slope")
@@ -183,9 +183,9 @@ def moved(
     own: CompressedRows,
     sums: sp.csr_array,
     held: sp.csr_array,
-    last: Search | None,
-) -> tuple[CompressedRows, Search]:
-    """What the nodes add to their parents next, and the search that leads there.
+    last: LastMove | None,
+) -> tuple[CompressedRows, LastMove]:
+    """What the nodes add to their parents next, and the move that leads there.
 
     parent : (n_nodes,) -1 for none; parents come first. own : what nodes add to their parents.
     sums : (n_nodes, n_columns) of what each one's classes add to it, at their best for `own`.
@@ -196,7 +196,7 @@ def moved(
     matrices = [own.matrix(), sums, held]
     if last is not None:
         matrices += [last.start.matrix(), last.slope.matrix()]
-    pairs = Pairs.of(parent, matrices)
+    pairs = NodeColumnPairs.of(parent, matrices)
     here = pairs.values(matrices[0])
     slope = pairs.gradient(here, pairs.values(sums))
     stiff = pairs.values(held)
@@ -225,8 +225,8 @@ def moved(
         kept = max(0.0, turned / last.decrease) if last.decrease > 0.0 else 0.0
         direction += np.float32(kept / last.step) * way
         step = max(1.0, length * last.step)
-    search = Search(pairs.compressed(here, KEPT), pairs.compressed(slope, KEPT), step, decrease)
-    return pairs.compressed(here + np.float32(step) * direction), search
+    move = LastMove(pairs.compressed(here, KEPT), pairs.compressed(slope, KEPT), step, decrease)
+    return pairs.compressed(here + np.float32(step) * direction), move
 
 
 MOST_VALUES = 1 << 23
@@ -239,13 +239,13 @@ Columns = Callable[[slice], Float]
 
 @dataclass
 class InnerNodes:
-    """weights : what classes are trained with. search : where the last move began; None before the
+    """weights : what classes are trained with. last : where the last move began; None before the
     first, and where classes do not tell how they hold.
     """
 
     blocked: BlockedClasses
     weights: PathSums
-    search: Search | None = None
+    last: LastMove | None = None
     _sums: dict[int, tuple[Int, CompressedRows]] = field(default_factory=dict)
     _held: dict[int, tuple[Int, CompressedRows]] = field(default_factory=dict)
 
@@ -261,13 +261,13 @@ class InnerNodes:
     def of_arrays(cls, blocked: BlockedClasses, arrays: Arrays, n_columns: int) -> InnerNodes:
         weights = PathSums.of_arrays(arrays, n_columns, "inner.")
         searched = "search.numbers" in arrays
-        search = Search.of_arrays(arrays, n_columns, "search.") if searched else None
-        return cls(blocked, weights, search)
+        last = LastMove.of_arrays(arrays, n_columns, "search.") if searched else None
+        return cls(blocked, weights, last)
 
     def arrays(self) -> Arrays:
-        """The arrays of the weights and of the search."""
-        search = {} if self.search is None else self.search.arrays("search.")
-        return {**self.weights.arrays("inner."), **search}
+        """The arrays of the weights and of the last move."""
+        last = {} if self.last is None else self.last.arrays("search.")
+        return {**self.weights.arrays("inner."), **last}
 
     def keep(self, block: int, arrays: Arrays) -> None:
         """Take what a piece tells of its classes by parent."""
@@ -304,8 +304,8 @@ class InnerNodes:
             added = sp.csc_array(sums)
             self.weights = self._compressed(lambda columns: self._drawn(added, columns))
             return
-        own, self.search = moved(
-            parent, self.weights.own, sums, self._by_parent(self._held), self.search
+        own, self.last = moved(
+            parent, self.weights.own, sums, self._by_parent(self._held), self.last
         )
         self.weights = PathSums(own, parent, self.weights.node)
 

@@ -72,7 +72,7 @@ def minimize(
         exact = _tightening(len(state.objectives)) == TIGHTEST
         objective = sweep(state, effort, FIRST_TOL[loss], crew, progress)
         previous = state.objectives[-1] if state.objectives else np.inf
-        tried = state.inner.search is not None
+        tried = state.inner.last is not None
         state.objectives.append(objective)
         converged = abs(previous - objective) <= effort.tol * objective
         if exact and not tried and not converged and objective > previous:
@@ -91,7 +91,7 @@ def _tightening(n_sweeps: int) -> float:
 def allowed(state: State, first_tol: float) -> float:
     """How exactly the next sweep trains its classes, as a share of their objectives."""
     objectives = state.objectives
-    if state.inner.search is None or len(objectives) < 2:
+    if state.inner.last is None or len(objectives) < 2:
         return first_tol * _tightening(len(objectives))
     change = abs(objectives[-2] / objectives[-1] - 1.0)
     return float(np.clip(OF_CHANGE * change, TIGHTEST * first_tol, first_tol))

@@ -10,11 +10,11 @@ from models.inputs.data import Data
 from models.method import Fitted, PredictionOptions
 from models.registry import method
 from models.running import memory
-from models.tree import paths
+from models.tree import class_paths
 
 FEATURES = np.random.default_rng(4).normal(size=(30, 3)) + 3.0 * np.eye(3)[np.arange(30) % 3]
 LABELS = np.array(["cat", "dog", "rose"], dtype=object)[np.arange(30) % 3]
-HIERARCHY = paths.read("animal/cat\nanimal/dog\nplant/rose")
+HIERARCHY = class_paths.read("animal/cat\nanimal/dog\nplant/rose")
 
 
 def fitted(labels: np.ndarray = LABELS) -> Fitted:

@@ -21,7 +21,7 @@ from models.methods.classifiers.classes.answers import Link
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.classes.scorer import Scorer
 from models.registry import method
-from models.tree import paths
+from models.tree import class_paths
 
 
 def problem(code: np.ndarray, n_classes: int, design: np.ndarray | None = None) -> Problem:
@@ -112,7 +112,7 @@ def fit(values: dict[str, Any], name: str = "rr-lr", **params: Any) -> Any:
     return used.fit(Data(values), used.Params(**params))
 
 
-HIERARCHY = paths.read("a/0\na/1\nb/2\nb/3")
+HIERARCHY = class_paths.read("a/0\na/1\nb/2\nb/3")
 
 
 def noisy(n_rows: int, seed: int) -> dict[str, Any]:
@@ -201,7 +201,7 @@ def test_cut_offs_of_several_labels_beat_one_half() -> None:
         [str(number) for number in range(12)],
         np.zeros(300, dtype=bool),
     )
-    flat = paths.read("\n".join(str(number) for number in range(12)))
+    flat = class_paths.read("\n".join(str(number) for number in range(12)))
     data = {"features": features, "labels": labels, "hierarchy": flat}
     true, new = several(500, 2)
     f1 = []

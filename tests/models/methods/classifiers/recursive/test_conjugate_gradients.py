@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from models.methods.classifiers.classes.class_tree import PathSums
 from models.methods.classifiers.classes.compressed import CompressedRows
-from models.methods.classifiers.recursive.blocks.inner_nodes import Pairs, Search, moved
+from models.methods.classifiers.recursive.blocks.inner_nodes import LastMove, NodeColumnPairs, moved
 
 PARENT = np.array([-1, 0, 0, 1, 1, 2])
 N_COLUMNS = 7
@@ -59,13 +59,13 @@ class Family:
 
 def sweeps(family: Family, n_sweeps: int, keep_search: bool) -> list[float]:
     own = CompressedRows.of_matrix(sp.csr_array((6, N_COLUMNS), dtype=np.float32))
-    search: Search | None = None
+    last: LastMove | None = None
     values = []
     for _ in range(n_sweeps):
         value, sums, held = family.solved(PathSums(own, PARENT, np.arange(6)).columns(slice(None)))
         values.append(value)
-        own, search = moved(
-            PARENT, own, sp.csr_array(sums), sp.csr_array(held), search if keep_search else None
+        own, last = moved(
+            PARENT, own, sp.csr_array(sums), sp.csr_array(held), last if keep_search else None
         )
     return values
 
@@ -96,7 +96,7 @@ def test_moves_are_the_literal_ones() -> None:
             tie[node, above] = tie[above, node] = -1.0
     inner = np.zeros((6, N_COLUMNS))
     own = CompressedRows.of_matrix(sp.csr_array((6, N_COLUMNS), dtype=np.float32))
-    search, step, direction, before, kept = None, 1.0, None, None, 0.0
+    last, step, direction, before, kept = None, 1.0, None, None, 0.0
     base = inner
     for _ in range(4):
         _, sums, held = family.solved(inner)
@@ -119,16 +119,16 @@ def test_moves_are_the_literal_ones() -> None:
             direction, step = -conditioned + share * direction, max(1.0, best)
         before, kept = slope, float((conditioned * slope).sum())
         inner = base + step * direction
-        own, search = moved(PARENT, own, sp.csr_array(sums), sp.csr_array(held), search)
+        own, last = moved(PARENT, own, sp.csr_array(sums), sp.csr_array(held), last)
         found = PathSums(own, PARENT, np.arange(6)).columns(slice(None))
         np.testing.assert_allclose(found, inner, atol=0.02 * np.abs(inner).max())
-        assert search.step == pytest.approx(step, rel=0.02)
+        assert last.step == pytest.approx(step, rel=0.02)
 
 
 def test_pairs_are_closed_upwards_and_exact() -> None:
     rng = np.random.default_rng(3)
     sparse = sp.random_array((6, 50), density=0.1, rng=rng, format="csr", dtype=np.float32)
-    pairs = Pairs.of(PARENT, [sparse])
+    pairs = NodeColumnPairs.of(PARENT, [sparse])
     present = np.zeros((6, 50), dtype=bool)
     for node in range(6):
         columns = pairs.index[pairs.start[node] : pairs.start[node + 1]]

@@ -77,9 +77,9 @@ def test_they_go_where_classes_with_these_curvatures_would_follow_to() -> None:
         hessian = matrix + np.diag(np.concatenate([np.zeros(3), curvature[:, column]]))
         expected[:, column] = (start[:, column] - np.linalg.solve(hessian, gradient))[:3]
     np.testing.assert_allclose(nodes.weights.columns(slice(None)), expected, atol=5e-3)
-    assert nodes.search is not None
+    assert nodes.last is not None
     np.testing.assert_allclose(
-        PathSums(nodes.search.start, blocked.inner_parent, np.arange(3)).columns(slice(None)),
+        PathSums(nodes.last.start, blocked.inner_parent, np.arange(3)).columns(slice(None)),
         before,
         atol=2e-3,
     )

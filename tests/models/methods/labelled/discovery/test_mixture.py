@@ -12,7 +12,7 @@ from models.errors import UsageError
 from models.methods.labelled.discovery.mixture import (
     Clusterer,
     Mixture,
-    Rows,
+    PartlyLabelledRows,
     beyond,
     climb,
     directions,
@@ -66,7 +66,10 @@ def test_the_m_step_is_the_maximum_of_the_expected_likelihood(kind: Clusterer) -
     posterior = np.random.default_rng(3).dirichlet(np.ones(4), len(values))
     code = np.full(len(values), -1)
     best = maximized(
-        mixture(4, kind), Rows.of(values, code), posterior.sum(axis=0), posterior.T @ values
+        mixture(4, kind),
+        PartlyLabelledRows.of(values, code),
+        posterior.sum(axis=0),
+        posterior.T @ values,
     )
     reached = float((posterior * np.log(literal(best, values))).sum())
     rng = np.random.default_rng(5)
@@ -85,7 +88,7 @@ def test_the_m_step_is_the_maximum_of_the_expected_likelihood(kind: Clusterer) -
 def test_likelihood_never_falls_and_known_rows_stay(kind: Clusterer) -> None:
     values, start = rows(6, kind, 200), mixture(7, kind)
     code = np.where(np.arange(200) < 30, np.arange(200) % 4, -1)
-    some = Rows.of(values, code)
+    some = PartlyLabelledRows.of(values, code)
     reached = [climb(some, start, max_iter, -np.inf).log_likelihood for max_iter in range(1, 15)]
     assert np.diff(reached).min() > -1e-8
     fit = climb(some, start, 500, 1e-9)
@@ -100,7 +103,10 @@ def test_a_cluster_without_rows_does_no_harm() -> None:
     values = rows(8, "gmm")
     means = np.array([[0.0, 0, 0], [1e6, 0, 0]])
     fit = climb(
-        Rows.of(values, np.full(40, -1)), Mixture("gmm", means, np.full(2, 0.5), 1.0), 50, 1e-6
+        PartlyLabelledRows.of(values, np.full(40, -1)),
+        Mixture("gmm", means, np.full(2, 0.5), 1.0),
+        50,
+        1e-6,
     )
     assert np.isfinite(fit.log_likelihood)
     np.testing.assert_allclose(fit.mixture.means[0], values.mean(axis=0))
@@ -114,7 +120,10 @@ def test_parameters_are_counted() -> None:
 def test_equal_directions_have_a_bounded_concentration() -> None:
     values = np.tile([[0.0, 1.0, 0.0]], (10, 1))
     fit = climb(
-        Rows.of(values, np.full(10, -1)), Mixture("vmf", values[:1], np.ones(1), 1.0), 50, 1e-6
+        PartlyLabelledRows.of(values, np.full(10, -1)),
+        Mixture("vmf", values[:1], np.ones(1), 1.0),
+        50,
+        1e-6,
     )
     assert fit.mixture.variance > 0
     assert np.isfinite(bessel.log_c(3, 1 / fit.mixture.variance))
@@ -127,7 +136,7 @@ def test_rows_without_a_direction_are_refused() -> None:
         directions(np.ones((3, 1)))
 
 
-def plain(given: Rows, some: Mixture, tol: float) -> tuple[float, int]:
+def plain(given: PartlyLabelledRows, some: Mixture, tol: float) -> tuple[float, int]:
     """The log-likelihood at which EM alone ends, and its E-steps."""
     before, n_steps = -np.inf, 0
     while True:
@@ -143,7 +152,7 @@ def test_overlapping_clusters_take_fewer_steps_than_em_alone(kind: Clusterer) ->
     rng = np.random.default_rng(11)
     values = np.repeat(mixture(6, kind).means, 300, axis=0) + rng.normal(0, 0.7, (1200, 3))
     values = directions(values) if kind == "vmf" else values
-    given, start = Rows.of(values, np.full(1200, -1)), mixture(7, kind)
+    given, start = PartlyLabelledRows.of(values, np.full(1200, -1)), mixture(7, kind)
     evidence, n_steps = plain(given, start, 1e-9)
     fit = climb(given, start, 5000, 1e-9)
     assert fit.converged

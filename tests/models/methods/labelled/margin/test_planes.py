@@ -16,7 +16,7 @@ from models.errors import Cancelled
 from models.methods.labelled.margin.planes import (
     Clusterings,
     Plane,
-    Search,
+    SeparationOracle,
     k_means,
     separate,
     solve,
@@ -153,7 +153,7 @@ def test_without_planes_the_metric_is_the_identity() -> None:
     assert master.objective == master.bound == master.slack == 0.0
 
 
-def worst_of(some: list[Plane]) -> Search:
+def worst_of(some: list[Plane]) -> SeparationOracle:
     return lambda metric: max(some, key=lambda plane: plane.lacks(metric))
 
 

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from models.errors import UsageError
 from models.methods.labelled.separability import nearest as module
-from models.methods.labelled.separability.nearest import Moments, Pairs, Solver, nearest
+from models.methods.labelled.separability.nearest import Moments, PairConstraints, Solver, nearest
 from models.methods.labelled.supervision.known import KnownClusters
 from models.methods.labelled.tcs_cs import TCSCS
 from models.running.progress import silent
@@ -33,7 +33,7 @@ def test_values_and_sums_are_those_of_the_matrices(gamma: float) -> None:
     known = drawn(1)
     expected = literal(known, gamma)
     expected /= np.linalg.norm(expected, axis=(1, 2))[:, None, None]
-    pairs = Pairs(Moments.of(known), gamma)
+    pairs = PairConstraints(Moments.of(known), gamma)
     rng = np.random.default_rng(2)
     metric = rng.normal(size=(4, 4))
     metric += metric.T
@@ -49,8 +49,8 @@ def test_values_and_sums_are_those_of_the_matrices(gamma: float) -> None:
 def test_the_identity_is_enough_up_to_the_least_separation() -> None:
     moments = Moments.of(drawn(3))
     least = moments.least_separation
-    assert Pairs(moments, least * (1 - 1e-9)).values(np.eye(4)).min() >= 0.0
-    assert Pairs(moments, least * (1 + 1e-9)).values(np.eye(4)).min() < 0.0
+    assert PairConstraints(moments, least * (1 - 1e-9)).values(np.eye(4)).min() >= 0.0
+    assert PairConstraints(moments, least * (1 + 1e-9)).values(np.eye(4)).min() < 0.0
 
 
 def test_clusters_without_spread_are_always_separable() -> None:
@@ -61,7 +61,7 @@ def test_clusters_without_spread_are_always_separable() -> None:
 
 def test_two_equal_rows_ask_for_nothing() -> None:
     points = np.array([[0.0, 1.0], [0.0, 1.0], [2.0, 1.0], [3.0, 2.0]])
-    pairs = Pairs(Moments.of(KnownClusters(points, np.array([0, 1, 2, 2]), 3)), 1.0)
+    pairs = PairConstraints(Moments.of(KnownClusters(points, np.array([0, 1, 2, 2]), 3)), 1.0)
     assert pairs.values(np.eye(2))[0] == 0.0
     assert np.isfinite(pairs.values(np.eye(2))).all()
 
@@ -73,13 +73,13 @@ SOLVERS = [
 ]
 
 
-def problem(seed: int, multiple: float, **size: int) -> tuple[Pairs, np.ndarray]:
+def problem(seed: int, multiple: float, **size: int) -> tuple[PairConstraints, np.ndarray]:
     """The constraints, and (n_pairs, D, D) their matrices, of length 1."""
     known = drawn(seed, **size, apart=3.0)
     gamma = multiple * Moments.of(known).least_separation
     matrices = literal(known, gamma)
     matrices /= np.linalg.norm(matrices, axis=(1, 2))[:, None, None]
-    return Pairs(Moments.of(known), gamma), matrices
+    return PairConstraints(Moments.of(known), gamma), matrices
 
 
 def by_plain_dual(matrices: np.ndarray) -> np.ndarray:

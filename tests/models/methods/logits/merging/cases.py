@@ -15,10 +15,10 @@ from models.arrays import Arrays, Float
 from models.inputs.rows import ArrayRows
 from models.methods.logits.merging import engine, merging, reference, row_digest
 from models.methods.logits.merging.engine import LogitsRead
+from models.methods.logits.merging.logit_matrix import Kind, LogitMatrix
 from models.methods.logits.merging.merging import MergeEffort, Merger
 from models.methods.logits.merging.reference import Merges
 from models.methods.logits.merging.row_digest import Digest
-from models.methods.logits.merging.source import Kind, Source
 from models.running.crew import Alone, Piece
 from models.running.progress import Progress, silent
 
@@ -179,19 +179,19 @@ class Case:
     far: bool = False
 
     @property
-    def source(self) -> Source:
-        source = self._near
+    def matrix(self) -> LogitMatrix:
+        matrix = self._near
         if self.far:
-            assert isinstance(source.rows, ArrayRows)
-            return replace(source, rows=FarRows(source.rows.array, bfloat16=source.rows.bfloat16))
-        return source
+            assert isinstance(matrix.rows, ArrayRows)
+            return replace(matrix, rows=FarRows(matrix.rows.array, bfloat16=matrix.rows.bfloat16))
+        return matrix
 
     @property
-    def _near(self) -> Source:
+    def _near(self) -> LogitMatrix:
         rng = np.random.default_rng(self.seed)
         values = self.shape(rng, self.n, self.k)
         if self.kind == "logits":
-            return Source(stored(values, self.how), "logits", self.temperature)
+            return LogitMatrix(stored(values, self.how), "logits", self.temperature)
         values = probabilities(values, rng)
         if self.kind == "log_probs":
             with np.errstate(divide="ignore"):
@@ -200,7 +200,7 @@ class Case:
         exact = self.how == "int" or (self.kind == "log_probs" and self.how == "bfloat16")
         with np.errstate(over="ignore"):
             rows = ArrayRows(values) if exact else _as_stored(values, self.how)
-        return Source(rows, self.kind, self.temperature)
+        return LogitMatrix(rows, self.kind, self.temperature)
 
 
 def _as_stored(values: Float, how: str) -> ArrayRows:
@@ -236,9 +236,9 @@ def cases(most_classes: int = 14, most_rows: int = 40) -> st.SearchStrategy[Case
 
 
 @contextmanager
-def cut(case: Case, source: Source) -> Iterator[None]:
+def cut(case: Case, matrix: LogitMatrix) -> Iterator[None]:
     """Lists as short and blocks as small as the case says."""
-    row_bytes = source.shape[1] * source.dtype.itemsize
+    row_bytes = matrix.shape[1] * matrix.dtype.itemsize
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(row_digest, "LISTED", case.listed)
         patch.setattr(row_digest, "SEGMENT_BYTES", row_bytes * case.rows_at_once)
@@ -246,29 +246,29 @@ def cut(case: Case, source: Source) -> Iterator[None]:
         yield
 
 
-def seen(case: Case, source: Source) -> LogitsRead:
+def seen(case: Case, matrix: LogitMatrix) -> LogitsRead:
     """The logits as the engine reads them, in the case's pieces and threads."""
 
     def piece(piece: Piece, progress: Progress) -> Arrays:
-        return engine.piece(source, piece, case.threads, progress)
+        return engine.piece(matrix, piece, case.threads, progress)
 
-    return engine.read(source, Alone(piece, case.n_pieces))
+    return engine.read(matrix, Alone(piece, case.n_pieces))
 
 
-def fast(case: Case, source: Source) -> tuple[Merges, MergeEffort, Digest]:
+def fast(case: Case, matrix: LogitMatrix) -> tuple[Merges, MergeEffort, Digest]:
     """The engine's merges, their effort, and the digest that decided them."""
-    with cut(case, source):
-        read = seen(case, source)
-        merger = Merger(source, read.digest, case.aggregation, silent, threads=case.threads)
+    with cut(case, matrix):
+        read = seen(case, matrix)
+        merger = Merger(matrix, read.digest, case.aggregation, silent, threads=case.threads)
         return merger.run(read.hosts), merger.effort, read.digest
 
 
-def assert_same(case: Case, source: Source | None = None) -> MergeEffort:
+def assert_same(case: Case, matrix: LogitMatrix | None = None) -> MergeEffort:
     """The engine gives the classes, confidences and merges of the definition."""
-    source = source or case.source
-    at = reference.assign(source)
-    expected = reference.merge(source, at, case.aggregation)
-    merges, effort, digest = fast(case, source)
+    matrix = matrix or case.matrix
+    at = reference.assign(matrix)
+    expected = reference.merge(matrix, at, case.aggregation)
+    merges, effort, digest = fast(case, matrix)
     assert (digest.label == at.label).all(), case
     assert (digest.size == at.size).all(), case
     error = np.abs(digest.confidence - at.confidence)

@@ -16,8 +16,8 @@ from models.inputs.data import Data, Earlier
 from models.inputs.rows import ArrayRows
 from models.methods.logits.merging import class_pairs, row_digest
 from models.methods.logits.merging.class_pairs import ClassPairs
+from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.row_digest import Digest
-from models.methods.logits.merging.source import Source
 from models.running.progress import silent
 from models.tree.tree import Tree
 from tests.models.methods.logits.merging.cases import SHAPES, probabilities, stored
@@ -45,15 +45,15 @@ def literal(values: Float, scale: float, n_listed: int) -> tuple[Float, Float, F
     return mass, right, rest
 
 
-def matrix(pairs: ClassPairs) -> Float:
+def full_matrix(pairs: ClassPairs) -> Float:
     k = len(pairs.total)
     mass = np.zeros((k, k))
     np.add.at(mass, (pairs.of, pairs.taken_for), pairs.mass)
     return mass
 
 
-def digest_of(source: Source) -> Digest:
-    return row_digest.scan(source, 0, source.shape[0], 1, silent)
+def digest_of(matrix: LogitMatrix) -> Digest:
+    return row_digest.scan(matrix, 0, matrix.shape[0], 1, silent)
 
 
 @settings(max_examples=60, deadline=None)
@@ -72,12 +72,12 @@ def test_masses_are_those_of_the_definition(
     rng = np.random.default_rng(seed)
     with np.errstate(all="ignore"):
         rows = stored(shape(rng, n, k), how)
-        source = Source(rows, temperature=1.0 / scale)
+        matrix = LogitMatrix(rows, temperature=1.0 / scale)
         values = rows.array.astype(np.float64)
-        mass, right, rest = literal(values, source.scale, 8)
-    pairs = class_pairs.class_pairs(digest_of(source))
+        mass, right, rest = literal(values, matrix.scale, 8)
+    pairs = class_pairs.class_pairs(digest_of(matrix))
     n = len(values)
-    np.testing.assert_allclose(matrix(pairs), mass, rtol=RELATIVE, atol=n * ABSOLUTE)
+    np.testing.assert_allclose(full_matrix(pairs), mass, rtol=RELATIVE, atol=n * ABSOLUTE)
     np.testing.assert_allclose(pairs.rest, rest, rtol=1e-4, atol=n * ABSOLUTE)
     np.testing.assert_allclose(pairs.right, right, rtol=1e-4)
     assert (pairs.total == np.bincount(values.argmax(axis=1), minlength=k)).all()
@@ -87,11 +87,11 @@ def test_masses_are_those_of_the_definition(
 
 def test_a_table_and_lists_of_classes_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.random.default_rng(3).normal(size=(900, 40)) * 2
-    digest = digest_of(Source(ArrayRows(values)))
+    digest = digest_of(LogitMatrix(ArrayRows(values)))
     as_table = class_pairs.class_pairs(digest)
     monkeypatch.setattr(class_pairs, "_TABLE_BYTES", 0)
     by_class = class_pairs.class_pairs(digest)
-    assert (matrix(as_table) == matrix(by_class)).all()
+    assert (full_matrix(as_table) == full_matrix(by_class)).all()
     assert (as_table.rest == by_class.rest).all()
     np.testing.assert_allclose(as_table.right, by_class.right, rtol=1e-14)
 
@@ -100,7 +100,7 @@ def test_a_table_and_lists_of_classes_give_the_same_bits(monkeypatch: pytest.Mon
 def test_only_the_largest_pairs_are_kept(table_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(class_pairs, "_TABLE_BYTES", table_bytes)
     values = np.random.default_rng(4).normal(size=(500, 30)) * 2
-    digest = digest_of(Source(ArrayRows(values)))
+    digest = digest_of(LogitMatrix(ArrayRows(values)))
     whole = class_pairs.class_pairs(digest)
     part = class_pairs.class_pairs(digest, 50)
     assert sorted(part.mass) == sorted(whole.mass)[-50:]
@@ -115,14 +115,14 @@ def test_probabilities_and_pieces() -> None:
     rng = np.random.default_rng(5)
     logits = rng.normal(size=(300, 12)) * 3
     given_as = probabilities(logits, rng)
-    source = Source(ArrayRows(given_as), "probs")
+    matrix = LogitMatrix(ArrayRows(given_as), "probs")
     mass, _, _ = literal(np.log(given_as.clip(1e-300)), 1.0, 8)
     np.testing.assert_allclose(
-        matrix(class_pairs.class_pairs(digest_of(source))), mass, rtol=1e-4, atol=1e-20
+        full_matrix(class_pairs.class_pairs(digest_of(matrix))), mass, rtol=1e-4, atol=1e-20
     )
-    parts = [row_digest.scan(source, a, b, 1, silent) for a, b in ((0, 100), (100, 300))]
+    parts = [row_digest.scan(matrix, a, b, 1, silent) for a, b in ((0, 100), (100, 300))]
     halves = class_pairs.class_pairs(row_digest.joined(parts))
-    assert (matrix(halves) == matrix(class_pairs.class_pairs(digest_of(source)))).all()
+    assert (full_matrix(halves) == full_matrix(class_pairs.class_pairs(digest_of(matrix)))).all()
 
 
 def test_best_classes_only_bound_the_masses() -> None:

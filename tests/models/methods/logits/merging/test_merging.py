@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from models.inputs.rows import ArrayRows
 from models.methods.logits.merging import reference
+from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.loops import rows as row_loops
 from models.methods.logits.merging.merging import MergeEffort, Merger
 from models.methods.logits.merging.row_digest import Digest
-from models.methods.logits.merging.source import Source
 from models.running.progress import silent
 from tests.models.methods.logits.merging.cases import (
     AGGREGATIONS,
@@ -96,10 +96,10 @@ def test_threads_and_pieces_change_nothing(threads: int, n_pieces: int) -> None:
     plain = Case(gaussian, 1, 300, 25, how="float32", listed=2)
     shared = replace(plain, rows_at_once=11, threads=threads, n_pieces=n_pieces)
     assert_same(shared)
-    with cut(plain, plain.source):
-        whole = seen(plain, plain.source)
-    with cut(shared, shared.source):
-        parts = seen(shared, shared.source)
+    with cut(plain, plain.matrix):
+        whole = seen(plain, plain.matrix)
+    with cut(shared, shared.matrix):
+        parts = seen(shared, shared.matrix)
     assert digests_alike(whole.digest, parts.digest)
     assert [c for c, _ in whole.hosts] == [c for c, _ in parts.hosts]
     for (_, a), (_, b) in zip(whole.hosts, parts.hosts, strict=True):
@@ -109,12 +109,12 @@ def test_threads_and_pieces_change_nothing(threads: int, n_pieces: int) -> None:
 @pytest.mark.parametrize("how", ["float16", "float32", "float64"])
 def test_a_mapped_file_is_read_in_place(tmp_path: Path, how: str) -> None:
     drawn = Case(gaussian, 2, 200, 20, how=how, listed=1, rows_at_once=13)
-    np.save(tmp_path / "logits.npy", drawn.source.rows.read(0, 200))
+    np.save(tmp_path / "logits.npy", drawn.matrix.rows.read(0, 200))
     mapped = np.load(tmp_path / "logits.npy", mmap_mode="r")
-    source = Source(ArrayRows(mapped))
-    assert np.shares_memory(source.packed(3, 9), mapped)
-    assert np.shares_memory(source.gather(np.array([1, 5]))[0], mapped)
-    assert assert_same(drawn, source).n_read > 0
+    matrix = LogitMatrix(ArrayRows(mapped))
+    assert np.shares_memory(matrix.packed(3, 9), mapped)
+    assert np.shares_memory(matrix.gather(np.array([1, 5]))[0], mapped)
+    assert assert_same(drawn, matrix).n_read > 0
 
 
 def test_rows_from_afar_are_all_listed_anew_together() -> None:
@@ -122,7 +122,7 @@ def test_rows_from_afar_are_all_listed_anew_together() -> None:
     for rows in (ArrayRows, FarRows):
         drawn = Case(gaussian, 3, 200, 20, listed=1)
         logits = gaussian(np.random.default_rng(3), 200, 20)
-        n_read.append(assert_same(drawn, Source(rows(logits))).n_read)
+        n_read.append(assert_same(drawn, LogitMatrix(rows(logits))).n_read)
     assert 0 < n_read[0] < n_read[1]
 
 
@@ -136,11 +136,11 @@ def logit(p: float) -> float:
 
 
 def merged(logits: npt.NDArray, aggregation: reference.Aggregation) -> list:
-    source = Source(ArrayRows(logits))
-    expected = reference.merge(source, reference.assign(source), aggregation)
+    matrix = LogitMatrix(ArrayRows(logits))
+    expected = reference.merge(matrix, reference.assign(matrix), aggregation)
     for listed in (1, 3):
         drawn = Case(gaussian, 0, *logits.shape, aggregation=aggregation, listed=listed)
-        assert_same(drawn, source)
+        assert_same(drawn, matrix)
     return expected.steps
 
 
@@ -200,7 +200,7 @@ def test_rows_that_give_no_other_class_a_probability_choose_none() -> None:
         log = np.log(np.array([[1.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0.2, 0.0, 0.8]]))
     for aggregation in AGGREGATIONS:
         drawn = Case(gaussian, 0, 5, 3, aggregation=aggregation, listed=1)
-        assert_same(drawn, Source(ArrayRows(log), "log_probs"))
+        assert_same(drawn, LogitMatrix(ArrayRows(log), "log_probs"))
 
 
 # Rows that cannot be read again
@@ -209,17 +209,17 @@ def test_rows_that_give_no_other_class_a_probability_choose_none() -> None:
 @settings(max_examples=300)
 @given(cases(most_classes=20, most_rows=60), st.floats(0, 1))
 def test_merges_without_guesses_are_right_though_rows_are_gone(drawn: Case, share: float) -> None:
-    source = drawn.source
-    gone = int(share * source.shape[0])
-    with cut(drawn, source):
-        read = seen(drawn, source)
+    matrix = drawn.matrix
+    gone = int(share * matrix.shape[0])
+    with cut(drawn, matrix):
+        read = seen(drawn, matrix)
         merger = Merger(
-            source, read.digest, drawn.aggregation, silent, readable_from=gone, n_old=gone
+            matrix, read.digest, drawn.aggregation, silent, readable_from=gone, n_old=gone
         )
         merges = merger.run(read.hosts)
     assert merger.effort.n_read_old == 0
     if merger.effort.guessed == 0:
-        expected = reference.merge(source, reference.assign(source), drawn.aggregation)
+        expected = reference.merge(matrix, reference.assign(matrix), drawn.aggregation)
         assert merges.left.tolist() == expected.left.tolist(), drawn
         assert merges.right.tolist() == expected.right.tolist(), drawn
 
@@ -228,11 +228,11 @@ def test_some_merges_need_their_rows_and_some_do_not() -> None:
     guessed = []
     for seed in range(60):
         drawn = replace(case(seed, most_classes=12), listed=2)
-        source = drawn.source
-        with cut(drawn, source):
-            read = seen(drawn, source)
+        matrix = drawn.matrix
+        with cut(drawn, matrix):
+            read = seen(drawn, matrix)
             merger = Merger(
-                source, read.digest, drawn.aggregation, silent, readable_from=source.shape[0]
+                matrix, read.digest, drawn.aggregation, silent, readable_from=matrix.shape[0]
             )
             merger.run(read.hosts)
         guessed.append(merger.effort.guessed)
@@ -244,27 +244,27 @@ def test_bounds_learned_of_a_group_hold_its_values() -> None:
     n_learned = 0
     for seed in range(80):
         drawn = replace(case(seed, most_classes=20, most_rows=60), listed=1 + seed % 2)
-        source = drawn.source
-        with cut(drawn, source):
-            read = seen(drawn, source)
-            merger = Merger(source, read.digest, drawn.aggregation, silent)
+        matrix = drawn.matrix
+        with cut(drawn, matrix):
+            read = seen(drawn, matrix)
+            merger = Merger(matrix, read.digest, drawn.aggregation, silent)
             merger.run(read.hosts)
         for key, known in merger.learned.items():
             group = np.frombuffer(key, dtype=np.int64)
-            values = rp(source, read.digest, group)
-            low, high = np.zeros((2, source.shape[1]))
+            values = rp(matrix, read.digest, group)
+            low, high = np.zeros((2, matrix.shape[1]))
             low[known.at], high[known.at] = known.low, known.high
-            assert known.n == source.shape[0]
+            assert known.n == matrix.shape[0]
             assert (low <= values * (1 + 1e-12)).all(), drawn
             assert (values <= high * (1 + 1e-12) + known.n_unknown).all(), drawn
             n_learned += 1
     assert n_learned > 50
 
 
-def rp(source: Source, digest: Digest, group: npt.NDArray[np.int64]) -> Float:
-    shut = np.zeros(source.shape[1], dtype=source.dtype)
+def rp(matrix: LogitMatrix, digest: Digest, group: npt.NDArray[np.int64]) -> Float:
+    shut = np.zeros(matrix.shape[1], dtype=matrix.dtype)
     shut[group] = -np.inf
-    values = np.zeros(source.shape[1])
+    values = np.zeros(matrix.shape[1])
     rows = np.flatnonzero(np.isin(digest.label, group))
-    row_loops.exact(*source.gather(rows), source.scale, shut, values)
+    row_loops.exact(*matrix.gather(rows), matrix.scale, shut, values)
     return values

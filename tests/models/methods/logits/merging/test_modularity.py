@@ -12,18 +12,18 @@ from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
 from models.levels.suggested_cuts import levels
 from models.methods.logits.merging import modularity
+from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.merging import Merger
 from models.methods.logits.merging.reference import Merges
 from models.methods.logits.merging.row_digest import Digest, scan
-from models.methods.logits.merging.source import Source
 from models.registry import method
 from models.running.progress import silent
 
 
 def merged(logits: np.ndarray) -> tuple[Merges, Digest]:
-    source = Source(ArrayRows(logits))
-    digest = scan(source, 0, len(logits), 1, silent)
-    return Merger(source, digest, "mean-sum", silent).run(), digest
+    matrix = LogitMatrix(ArrayRows(logits))
+    digest = scan(matrix, 0, len(logits), 1, silent)
+    return Merger(matrix, digest, "mean-sum", silent).run(), digest
 
 
 def literal(merges: Merges, digest: Digest) -> dict[int, float]:

@@ -24,10 +24,10 @@ from models.errors import Cancelled, UsageError
 from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
 from models.methods.logits.merging import block_lists, engine, pass_gpu, row_digest
+from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.loops.rows import TAIL_ERROR, WEIGHT_ERROR
 from models.methods.logits.merging.reference import assign, merge
 from models.methods.logits.merging.row_digest import Digest
-from models.methods.logits.merging.source import Source
 from models.running.progress import silent
 from models.tree.build import from_merges
 from tests.pairwise_kit import pairwise
@@ -53,14 +53,16 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def source_of(values: Array, how: str = "float32", kind: str = "logits", t: float = 1.0) -> Source:
+def matrix_of(
+    values: Array, how: str = "float32", kind: str = "logits", t: float = 1.0
+) -> LogitMatrix:
     """The values as a file might hold them."""
     if how == "bfloat16":
         bits = torch.from_numpy(values).bfloat16().view(torch.uint16).numpy()
-        return Source(ArrayRows(bits, bfloat16=True), kind, t)
+        return LogitMatrix(ArrayRows(bits, bfloat16=True), kind, t)
     if how == "fortran":
-        return Source(ArrayRows(np.asfortranarray(values)), kind, t)
-    return Source(ArrayRows(values.astype(how)), kind, t)
+        return LogitMatrix(ArrayRows(np.asfortranarray(values)), kind, t)
+    return LogitMatrix(ArrayRows(values.astype(how)), kind, t)
 
 
 def of_kind(logits: Array, kind: str) -> Array:
@@ -86,18 +88,18 @@ def logits_of(n: int, k: int, seed: int = 0) -> Array:
     return x
 
 
-def assert_is_digest(source: Source, digest: Digest) -> None:
+def assert_is_digest(matrix: LogitMatrix, digest: Digest) -> None:
     """Lists exactly as defined, numbers within the stated bounds of float64."""
-    n, k = source.shape
-    x = source.block(0, n).astype(np.float64)
+    n, k = matrix.shape
+    x = matrix.block(0, n).astype(np.float64)
     order = np.lexsort((np.broadcast_to(np.arange(k), x.shape), -x), axis=1)
     m = min(row_digest.LISTED, k - 1)
     assert digest.label.tolist() == order[:, 0].tolist()
     assert digest.listed.tolist() == order[:, 1 : 1 + m].tolist()
     ordered = np.take_along_axis(x, order, axis=1)
     with np.errstate(over="ignore", invalid="ignore"):
-        e = np.nan_to_num(np.exp((ordered[:, 1:] - ordered[:, 1:2]) * source.scale), nan=0.0)
-        sure = 1.0 / np.exp((ordered - ordered[:, :1]) * source.scale).sum(axis=1)
+        e = np.nan_to_num(np.exp((ordered[:, 1:] - ordered[:, 1:2]) * matrix.scale), nan=0.0)
+        sure = 1.0 / np.exp((ordered - ordered[:, :1]) * matrix.scale).sum(axis=1)
     weight, tail = e[:, :m], e[:, m:].sum(axis=1)
     tiny = 2e-38
     assert (np.abs(digest.weight - weight) <= WEIGHT_ERROR * weight + tiny).all()
@@ -108,8 +110,8 @@ def assert_is_digest(source: Source, digest: Digest) -> None:
     assert (digest.slack <= 2 * TAIL_ERROR * confidence).all()
 
 
-def scanned(source: Source, on: Any = "cpu", threads: int = 1) -> Digest:
-    return pass_gpu.scan(source, 0, source.shape[0], on, silent, threads)
+def scanned(matrix: LogitMatrix, on: Any = "cpu", threads: int = 1) -> Digest:
+    return pass_gpu.scan(matrix, 0, matrix.shape[0], on, silent, threads)
 
 
 @pytest.mark.parametrize("on", DEVICES)
@@ -121,10 +123,10 @@ def scanned(source: Source, on: Any = "cpu", threads: int = 1) -> Digest:
     ],
 )
 def test_the_digest_is_as_defined(how: str, kind: str, temperature: float, on: Any) -> None:
-    source = source_of(of_kind(logits_of(90, 70), kind), how, kind, temperature)
-    digest = scanned(source, on)
-    assert_is_digest(source, digest)
-    expected = row_digest.scan(source, 0, 90, 1, silent).arrays()
+    matrix = matrix_of(of_kind(logits_of(90, 70), kind), how, kind, temperature)
+    digest = scanned(matrix, on)
+    assert_is_digest(matrix, digest)
+    expected = row_digest.scan(matrix, 0, 90, 1, silent).arrays()
     for name, array in digest.arrays().items():
         assert array.dtype == expected[name].dtype, name
         assert array.shape == expected[name].shape, name
@@ -135,16 +137,16 @@ def test_the_digest_is_as_defined(how: str, kind: str, temperature: float, on: A
 @pytest.mark.parametrize("on", DEVICES)
 @pytest.mark.parametrize("k", [2, 3, 8, 9, 10, 11, 35, 36, 37, 127, 129, 1000, 1001, 5000])
 def test_any_number_of_classes(k: int, on: Any) -> None:
-    source = source_of(logits_of(60, k, k))
-    assert_is_digest(source, scanned(source, on))
+    matrix = matrix_of(logits_of(60, k, k))
+    assert_is_digest(matrix, scanned(matrix, on))
 
 
 @pytest.mark.parametrize("on", DEVICES)
 def test_more_classes_than_16_bits_count(on: Any) -> None:
-    source = source_of(logits_of(3, 70_000))
-    digest = scanned(source, on)
+    matrix = matrix_of(logits_of(3, 70_000))
+    digest = scanned(matrix, on)
     assert digest.listed.dtype == np.int32
-    assert_is_digest(source, digest)
+    assert_is_digest(matrix, digest)
 
 
 HARD = {
@@ -165,8 +167,8 @@ HARD = {
 @pytest.mark.parametrize("how", ["float32", "float64"])
 @pytest.mark.parametrize("name", HARD)
 def test_hard_rows(name: str, how: str, on: Any) -> None:
-    source = source_of(HARD[name], how)
-    assert_is_digest(source, scanned(source, on))
+    matrix = matrix_of(HARD[name], how)
+    assert_is_digest(matrix, scanned(matrix, on))
 
 
 CELLS = st.sampled_from([0.0, -0.0, 1.0, 2.0, 3.0, 1e-45, 1e30, -1e30, 3e38, -3e38])
@@ -186,8 +188,8 @@ def odd_logits(draw: st.DrawFn) -> Array:
 @given(odd_logits(), st.sampled_from(STORED[:4]), st.sampled_from([1.0, 0.3, 1e3]))
 def test_drawn_rows(logits: Array, how: str, temperature: float) -> None:
     most = 6e4 if how == "float16" else 3e38
-    source = source_of(np.clip(logits, -most, most), how, t=temperature)
-    assert_is_digest(source, scanned(source))
+    matrix = matrix_of(np.clip(logits, -most, most), how, t=temperature)
+    assert_is_digest(matrix, scanned(matrix))
 
 
 @settings(max_examples=60)
@@ -204,9 +206,9 @@ def test_larger_merges_are_those_of_the_definition(aggregation: str, on: Any) ->
 
 
 def assert_same_merges(logits: Array, aggregation: str, on: Any) -> None:
-    source = Source(ArrayRows(logits))
-    at = assign(source)
-    expected = merge(source, at, aggregation)
+    matrix = LogitMatrix(ArrayRows(logits))
+    at = assign(matrix)
+    expected = merge(matrix, at, aggregation)
     k = logits.shape[1]
     names = [str(c) for c in range(k)]
     tree = from_merges(
@@ -232,16 +234,16 @@ def assert_same_merges(logits: Array, aggregation: str, on: Any) -> None:
 def test_blocks_and_threads_change_nothing(
     threads: int, rows_at_once: int, on: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = source_of(logits_of(100, 30))
-    whole = scanned(source, on)
+    matrix = matrix_of(logits_of(100, 30))
+    whole = scanned(matrix, on)
     monkeypatch.setattr(pass_gpu, "block_rows", lambda *_: rows_at_once)
     monkeypatch.setattr(row_digest, "SEGMENT_BYTES", 3 * 30 * 4)
     shares: list[float] = []
-    digest = pass_gpu.scan(source, 13, 100, on, lambda share, *_: shares.append(share), threads)
+    digest = pass_gpu.scan(matrix, 13, 100, on, lambda share, *_: shares.append(share), threads)
     for name in ("label", "listed", "weight", "tail"):
         assert (digest.arrays()[name] == whole.arrays()[name][13:]).all(), name
     assert digest.size.tolist() == np.bincount(whole.label[13:], minlength=30).tolist()
-    before = pass_gpu.scan(source, 0, 13, on, silent)
+    before = pass_gpu.scan(matrix, 0, 13, on, silent)
     assert digest.confidence == pytest.approx(whole.confidence - before.confidence, abs=1e-12)
     assert len(shares) == -(-87 // min(rows_at_once, 87))
     assert shares == sorted(shares)
@@ -278,18 +280,18 @@ def test_the_first_odd_row_is_named(
     values = of_kind(logits_of(40, 20), kind)
     values[17, 3] = odd
     values[21, 0] = np.nan
-    source = source_of(values, "float64" if kind == "probs" else "float32", kind, temperature)
+    matrix = matrix_of(values, "float64" if kind == "probs" else "float32", kind, temperature)
     with pytest.raises(UsageError, match=says):
-        scanned(source, on)
+        scanned(matrix, on)
 
 
 @pytest.mark.parametrize("on", DEVICES)
 def test_rows_of_one_probable_class_are_probabilities(on: Any) -> None:
     values = np.full((3, 20), -np.inf)
     values[:, 4] = 0.0
-    source = source_of(values, kind="log_probs")
-    digest = scanned(source, on)
-    assert_is_digest(source, digest)
+    matrix = matrix_of(values, kind="log_probs")
+    digest = scanned(matrix, on)
+    assert_is_digest(matrix, digest)
     assert digest.confidence[4] == 3.0
 
 
@@ -302,21 +304,21 @@ def test_a_cancelled_scan_ends(on: Any, monkeypatch: pytest.MonkeyPatch) -> None
             raise Cancelled
 
     with pytest.raises(Cancelled):
-        pass_gpu.scan(source_of(logits_of(100, 30)), 0, 100, on, cancel, 2)
+        pass_gpu.scan(matrix_of(logits_of(100, 30)), 0, 100, on, cancel, 2)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_without_a_gpu_cuda_is_refused() -> None:
     with pytest.raises(UsageError, match="no GPU") as caught:
-        scanned(source_of(logits_of(5, 4)), "cuda")
+        scanned(matrix_of(logits_of(5, 4)), "cuda")
     assert (caught.value.code, caught.value.where) == ("no-gpu", {"parameter": "device"})
 
 
 @pytest.mark.parametrize("on", DEVICES)
 def test_real_logits(on: Any, real_data: Callable[[str], Path]) -> None:
     logits = np.load(real_data("tinyimagenet_efflite0_logits.npy"), mmap_mode="r")[:2000]
-    source = Source(ArrayRows(logits))
-    assert_is_digest(source, scanned(source, on))
+    matrix = LogitMatrix(ArrayRows(logits))
+    assert_is_digest(matrix, scanned(matrix, on))
 
 
 # The fused kernel.
@@ -331,12 +333,12 @@ def fused() -> ModuleType:
     return importlib.import_module("models.methods.logits.merging.triton_gpu")
 
 
-def assert_same_lists(fused: ModuleType, source: Source, m: int = row_digest.LISTED) -> None:
+def assert_same_lists(fused: ModuleType, matrix: LogitMatrix, m: int = row_digest.LISTED) -> None:
     """The kernel's lists equal `block_lists.listed`, its numbers are within their bounds."""
-    n, k = source.shape
-    x = torch.from_numpy(np.ascontiguousarray(source.rows.read(0, n)))
-    x = x.view(torch.bfloat16) if source.rows.bfloat16 else x
-    options = min(m, k - 1), source.scale, *pass_gpu.bounds(source)
+    n, k = matrix.shape
+    x = torch.from_numpy(np.ascontiguousarray(matrix.rows.read(0, n)))
+    x = x.view(torch.bfloat16) if matrix.rows.bfloat16 else x
+    options = min(m, k - 1), matrix.scale, *pass_gpu.bounds(matrix)
     expected = block_lists.listed(x, *options)
     on = "cuda" if torch.cuda.is_available() else "cpu"
     assert fused.takes(x)
@@ -359,27 +361,27 @@ def assert_same_lists(fused: ModuleType, source: Source, m: int = row_digest.LIS
 @pytest.mark.parametrize("temperature", [1.0, 0.3, 1e3])
 @pytest.mark.parametrize("how", ["float32", "float16", "bfloat16"])
 def test_the_kernel_lists_as_the_passes_do(how: str, temperature: float, fused: ModuleType) -> None:
-    assert_same_lists(fused, source_of(logits_of(8, 70), how, t=temperature))
+    assert_same_lists(fused, matrix_of(logits_of(8, 70), how, t=temperature))
     log_probs = of_kind(logits_of(5, 70), "log_probs")
     log_probs[3, 5] = 0.5
-    assert_same_lists(fused, source_of(log_probs, how, "log_probs", temperature))
+    assert_same_lists(fused, matrix_of(log_probs, how, "log_probs", temperature))
 
 
 @pytest.mark.parametrize("k", [2, 3, 8, 9, 10, 16, 17, 129, 1000, 1500, 1 << 14])
 def test_the_kernel_takes_any_number_of_classes(k: int, fused: ModuleType) -> None:
-    assert_same_lists(fused, source_of(logits_of(4, k, k)))
+    assert_same_lists(fused, matrix_of(logits_of(4, k, k)))
 
 
 @pytest.mark.parametrize("name", HARD)
 def test_the_kernel_takes_hard_rows(name: str, fused: ModuleType) -> None:
-    assert_same_lists(fused, source_of(HARD[name][:4]))
+    assert_same_lists(fused, matrix_of(HARD[name][:4]))
 
 
 @pytest.mark.parametrize("odd", [np.nan, -np.nan, np.inf, -np.inf])
 def test_the_kernel_tells_odd_rows(odd: float, fused: ModuleType) -> None:
     values = logits_of(4, 40)
     values[1, 39] = values[3, 0] = odd
-    assert_same_lists(fused, source_of(values))
+    assert_same_lists(fused, matrix_of(values))
 
 
 def test_the_kernel_leaves_the_rest_to_the_passes(fused: ModuleType) -> None:

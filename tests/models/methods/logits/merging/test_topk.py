@@ -15,9 +15,9 @@ from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
 from models.methods.logits.l2h import L2H, L2HParams
 from models.methods.logits.merging import reference, topk
+from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.merging import Merger
 from models.methods.logits.merging.reference import Merges
-from models.methods.logits.merging.source import Source
 from models.running.progress import silent
 from tests.models.methods.logits.merging.cases import Case, cases, gaussian, stored
 
@@ -26,12 +26,12 @@ from tests.models.methods.logits.merging.cases import Case, cases, gaussian, sto
 class Best:
     """The best k classes of each row."""
 
-    source: Source
+    matrix: LogitMatrix
     classes: npt.NDArray[np.int64]
     n_classes: int
 
 
-def best(full: Source, k: int, rng: np.random.Generator) -> Best:
+def best(full: LogitMatrix, k: int, rng: np.random.Generator) -> Best:
     """The k best of each row, the lowest of equal ones, in any order."""
     rows = full.rows
     values = rows.values(0, rows.shape[0]).astype(np.float64)
@@ -39,23 +39,23 @@ def best(full: Source, k: int, rng: np.random.Generator) -> Best:
     order = rng.permuted(order, axis=1)
     top = ArrayRows(np.take_along_axis(rows.read(0, rows.shape[0]), order, axis=1))
     top = ArrayRows(top.array, bfloat16=rows.bfloat16)
-    return Best(Source(top, full.kind, full.temperature), order, full.shape[1])
+    return Best(LogitMatrix(top, full.kind, full.temperature), order, full.shape[1])
 
 
 def decided(at: Best, aggregation: reference.Aggregation) -> tuple[Merges, int]:
     """The merges, and how many decisions were open."""
-    seen = topk.read(at.source, at.classes, at.n_classes)
-    merger = Merger(at.source, seen.digest, aggregation, silent, readable_from=at.source.shape[0])
+    seen = topk.read(at.matrix, at.classes, at.n_classes)
+    merger = Merger(at.matrix, seen.digest, aggregation, silent, readable_from=at.matrix.shape[0])
     merges = merger.run(seen.hosts)
     assert merger.effort.n_read == 0
     return merges, merger.effort.guessed + seen.n_open
 
 
-def truth(full: Source, aggregation: reference.Aggregation) -> Merges:
+def truth(full: LogitMatrix, aggregation: reference.Aggregation) -> Merges:
     return reference.merge(full, reference.assign(full), aggregation)
 
 
-def assert_right_or_open(full: Source, at: Best, aggregation: reference.Aggregation) -> int:
+def assert_right_or_open(full: LogitMatrix, at: Best, aggregation: reference.Aggregation) -> int:
     merges, n_open = decided(at, aggregation)
     if n_open == 0:
         expected = truth(full, aggregation)
@@ -67,7 +67,7 @@ def assert_right_or_open(full: Source, at: Best, aggregation: reference.Aggregat
 @settings(max_examples=1000)
 @given(cases(most_classes=10, most_rows=14), st.floats(0, 1))
 def test_what_is_not_open_is_as_on_whole_rows(drawn: Case, share: float) -> None:
-    full, rng = drawn.source, np.random.default_rng(drawn.seed)
+    full, rng = drawn.matrix, np.random.default_rng(drawn.seed)
     k = 1 + int(share * (full.shape[1] - 1))
     assert_right_or_open(full, best(full, k, rng), drawn.aggregation)
 
@@ -75,7 +75,7 @@ def test_what_is_not_open_is_as_on_whole_rows(drawn: Case, share: float) -> None
 @settings(max_examples=150)
 @given(cases(most_classes=60, most_rows=60))
 def test_what_is_not_open_is_as_on_whole_rows_of_many_classes(drawn: Case) -> None:
-    full, rng = drawn.source, np.random.default_rng(drawn.seed)
+    full, rng = drawn.matrix, np.random.default_rng(drawn.seed)
     k = int(rng.integers(1, full.shape[1] + 1))
     assert_right_or_open(full, best(full, k, rng), drawn.aggregation)
 
@@ -85,7 +85,7 @@ def test_three_of_four_classes_decide_and_one_does_not() -> None:
     pairs = np.array([[9.0, 4, 0, 0], [4, 9, 0, 0], [0, 0, 8, 4], [0, 0, 4, 8]])
     for seed in range(30):
         rng = np.random.default_rng(seed)
-        full = Source(ArrayRows(pairs[np.arange(80) % 4] + rng.normal(size=(80, 4))))
+        full = LogitMatrix(ArrayRows(pairs[np.arange(80) % 4] + rng.normal(size=(80, 4))))
         for k in n_open:
             n_open[k] += assert_right_or_open(full, best(full, k, rng), "mean-sum") > 0
     assert n_open[4] == 0
@@ -96,11 +96,11 @@ def test_three_of_four_classes_decide_and_one_does_not() -> None:
 @settings(max_examples=300)
 @given(cases(most_classes=30, most_rows=12), st.floats(0, 1))
 def test_bounds_hold_the_true_values(drawn: Case, share: float) -> None:
-    full, rng = drawn.source, np.random.default_rng(drawn.seed)
+    full, rng = drawn.matrix, np.random.default_rng(drawn.seed)
     n, n_classes = full.shape
     k = 1 + int(share * (n_classes - 1))
     at = best(full, k, rng)
-    seen = topk.read(at.source, at.classes, n_classes)
+    seen = topk.read(at.matrix, at.classes, n_classes)
     digest = seen.digest
     expected = reference.assign(full)
     assert (digest.label == expected.label).all()
@@ -112,8 +112,8 @@ def test_bounds_hold_the_true_values(drawn: Case, share: float) -> None:
     probs = values.copy()
     reference.exponentials(probs, full.scale)
     probs /= probs.sum(axis=1, keepdims=True)
-    rounding = topk._rounding(at.source, n_classes)
-    stored_as = at.source.rows.values(0, n)
+    rounding = topk._rounding(at.matrix, n_classes)
+    stored_as = at.matrix.rows.values(0, n)
     _, bounds = topk.digest(stored_as, at.classes, n_classes, full.kind, full.scale, rounding)
     order = np.argsort(-values, axis=1, kind="stable")
     listed = np.take_along_axis(probs, order, axis=1)
@@ -134,10 +134,10 @@ def test_bounds_hold_the_true_values(drawn: Case, share: float) -> None:
 def test_a_host_is_open_where_the_missing_classes_may_change_it() -> None:
     """Class 2 is nobody's best. Rows of class 0 give it the more, but maybe to class 3 too."""
     rows = np.array([[0.0, -1.01, -1.0, -50.0], [-20.0, 0.0, -1.4, -50.0]])
-    full = Source(ArrayRows(rows))
+    full = LogitMatrix(ArrayRows(rows))
     assert truth(full, "mean-sum").right[0] == 0
     at = best(full, 3, np.random.default_rng(0))
-    seen = topk.read(at.source, at.classes, 4)
+    seen = topk.read(at.matrix, at.classes, 4)
     assert seen.n_open == 2
     assert_right_or_open(full, at, "mean-sum")
 
@@ -146,9 +146,9 @@ def test_what_weighs_nothing_beside_the_best_still_does_beside_the_second() -> N
     """All of a row but its best is 1000 below it; the missing ones are as much as those given."""
     far = -1000.0
     rows = np.array([[0.0, far, far - 1, far - 1, far - 1], [far, far - 1, 0.0, far - 1, far - 1]])
-    full = Source(ArrayRows(rows))
+    full = LogitMatrix(ArrayRows(rows))
     at = best(full, 3, np.random.default_rng(0))
-    tail = topk.read(at.source, at.classes, 5).digest.tail
+    tail = topk.read(at.matrix, at.classes, 5).digest.tail
     assert tail == pytest.approx(2.0 * np.exp(-1.0))
 
 
@@ -157,20 +157,20 @@ def test_what_weighs_nothing_beside_the_best_still_does_beside_the_second() -> N
 def test_what_is_left_of_1_allows_for_rounding(how: str, most: float, kind: str) -> None:
     probs = np.array([[0.4, 0.35, 0.25 - 1e-9, 1e-9]])
     rows = stored(np.log(probs) if kind == "log_probs" else probs, how)
-    full = Source(rows, kind)
+    full = LogitMatrix(rows, kind)
     at = best(full, 3, np.random.default_rng(0))
-    tail = float(topk.read(at.source, at.classes, 4).digest.tail[0])
+    tail = float(topk.read(at.matrix, at.classes, 4).digest.tail[0])
     assert 1e-9 / 0.35 <= tail <= most / 0.35
 
 
 def test_all_classes_given_leave_ties_alone_open() -> None:
     for seed in range(20):
-        full = Source(ArrayRows(gaussian(np.random.default_rng(seed), 40, 8)))
+        full = LogitMatrix(ArrayRows(gaussian(np.random.default_rng(seed), 40, 8)))
         assert assert_right_or_open(full, best(full, 8, np.random.default_rng(1)), "mean") == 0
 
 
 def test_two_classes_need_no_bounds() -> None:
-    full = Source(ArrayRows(np.array([[1.0, 0.0], [2.0, 0.5], [0.0, 3.0]])))
+    full = LogitMatrix(ArrayRows(np.array([[1.0, 0.0], [2.0, 0.5], [0.0, 3.0]])))
     merges, n_open = decided(best(full, 1, np.random.default_rng(0)), "size")
     assert (merges.left.tolist(), merges.right.tolist(), n_open) == ([1], [0], 0)
 
@@ -178,8 +178,8 @@ def test_two_classes_need_no_bounds() -> None:
 def test_the_job_says_what_is_open() -> None:
     rng = np.random.default_rng(0)
     logits = gaussian(rng, 60, 12)
-    at = best(Source(ArrayRows(logits)), 1, rng)
-    data = Data({"logits": at.source.rows.read(0, 60), "top_classes": at.classes})
+    at = best(LogitMatrix(ArrayRows(logits)), 1, rng)
+    data = Data({"logits": at.matrix.rows.read(0, 60), "top_classes": at.classes})
     fitted = L2H().fit(data, L2HParams(n_classes=12))
     assert fitted.metrics["n_undecided_merges"] > 0
     assert any("only 1 of 12 classes are given" in warning for warning in fitted.warnings)
@@ -195,7 +195,7 @@ PROBS = np.array([[0.6, 0.3], [0.9, 0.05], [0.5, 0.5]])
 
 def refused(values: npt.NDArray, classes: npt.NDArray, kind: str) -> UsageError:
     with pytest.raises(UsageError) as caught:
-        topk.read(Source(ArrayRows(values), kind), classes, 3)
+        topk.read(LogitMatrix(ArrayRows(values), kind), classes, 3)
     return caught.value
 
 
@@ -250,7 +250,7 @@ def test_a_row_without_any_probability_is_refused(kind: str, value: float) -> No
 
 def test_classes_of_no_probability_may_be_given() -> None:
     values = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    seen = topk.read(Source(ArrayRows(values), "probs"), CLASSES, 3)
+    seen = topk.read(LogitMatrix(ArrayRows(values), "probs"), CLASSES, 3)
     assert seen.digest.label.tolist() == [0, 1, 0]
 
 

@@ -13,8 +13,8 @@ from models.methods.margins.splitting.alternating import Terms
 from models.methods.margins.splitting.explanation import TOP, columns, metrics, split_features
 from models.methods.margins.splitting.growth import grow
 from models.methods.margins.splitting.objective import Ancestors, Regularizer
-from models.methods.margins.splitting.result import Limits, MarginTree
-from models.methods.margins.splitting.split import Search
+from models.methods.margins.splitting.result import GrowthLimits, MarginTree
+from models.methods.margins.splitting.split import SearchEffort
 from models.running.progress import silent
 
 REGULARIZER = Regularizer("group+exclusive", 0.1, 1.0)
@@ -26,7 +26,14 @@ def grown(n_features: int = 15) -> MarginTree:
     rows[:, :3] += 3.0 * rng.choice([-1, 1], size=(150, 3))
     terms = Terms(3, REGULARIZER, 0.8, 1.2, True, 100, 1e-3)
     return grow(
-        rows, terms, Search(("k-means",), 0), Limits(9, 2, None), 0, 1, silent, Checkpoint()
+        rows,
+        terms,
+        SearchEffort(("k-means",), 0),
+        GrowthLimits(9, 2, None),
+        0,
+        1,
+        silent,
+        Checkpoint(),
     )
 
 

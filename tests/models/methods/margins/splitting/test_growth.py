@@ -13,11 +13,11 @@ from models.methods.margins.splitting import growth
 from models.methods.margins.splitting.alternating import Terms
 from models.methods.margins.splitting.growth import grow
 from models.methods.margins.splitting.objective import Ancestors, Regularizer
-from models.methods.margins.splitting.result import Limits, MarginTree
+from models.methods.margins.splitting.result import GrowthLimits, MarginTree
 from models.methods.margins.splitting.split import (
     MarginSplit,
     NodeToSplit,
-    Search,
+    SearchEffort,
     split_all,
     stacked,
     unstacked,
@@ -25,7 +25,7 @@ from models.methods.margins.splitting.split import (
 from models.running.progress import silent
 from umbel.testing.lost_worker import MemoryCheckpoint
 
-SEARCH = Search(("k-means", "random"), n_swaps=1)
+SEARCH = SearchEffort(("k-means", "random"), n_swaps=1)
 
 
 def terms(k: int = 2, alpha: float = 0.1, least: float = 0.9) -> Terms:
@@ -39,7 +39,7 @@ def points(n: int = 200, seed: int = 0) -> np.ndarray:
 
 def grown(
     rows: np.ndarray,
-    limits: Limits,
+    limits: GrowthLimits,
     requirements: Terms | None = None,
     threads: int = 1,
     checkpoint: Checkpoint | None = None,
@@ -62,7 +62,7 @@ def assert_same(one: MarginTree, other: MarginTree) -> None:
 def test_each_step_splits_the_leaf_with_the_highest_score(k: int) -> None:
     """Algorithm 1 taken literally: at each step every leaf is split again and scored."""
     rows, requirements = points(), terms(k)
-    tree = grown(rows, Limits(1 + 4 * (k - 1), 2, None), requirements)
+    tree = grown(rows, GrowthLimits(1 + 4 * (k - 1), 2, None), requirements)
     inside: dict[int, np.ndarray] = {0: np.arange(len(rows))}
     above: dict[int, Ancestors] = {0: Ancestors.root(4)}
     for step, split in enumerate(tree.splits):
@@ -98,14 +98,14 @@ def test_each_leaf_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return split_all(nodes, *rest)
 
     monkeypatch.setattr(growth, "split_all", counted)
-    tree = grown(points(), Limits(8, 2, None))
+    tree = grown(points(), GrowthLimits(8, 2, None))
     assert len(tried) == len(set(tried))
     last = set(tree.children(int(tree.step.argmax())))
     assert set(tried) == set(range(tree.parent.size)) - last
 
 
 def test_the_balance_of_each_split() -> None:
-    tree = grown(points(300), Limits(12, 2, None))
+    tree = grown(points(300), GrowthLimits(12, 2, None))
     size = tree.size
     for node in np.flatnonzero(tree.step >= 0):
         below = size[list(tree.children(node))]
@@ -114,7 +114,7 @@ def test_the_balance_of_each_split() -> None:
 
 
 def test_it_ends_with_max_leaves_and_never_exceeds_it() -> None:
-    limits = Limits(8, 2, None)
+    limits = GrowthLimits(8, 2, None)
     assert (grown(points(), limits).step < 0).sum() == 8
     tree = grown(points(), limits, terms(3))
     assert (tree.step < 0).sum() == 7
@@ -125,7 +125,7 @@ def test_it_ends_with_max_leaves_and_never_exceeds_it() -> None:
 
 
 def test_it_ends_when_every_leaf_is_small() -> None:
-    limits = Limits(1000, 40, None)
+    limits = GrowthLimits(1000, 40, None)
     tree = grown(points(), limits)
     size, inner = tree.size, tree.step >= 0
     assert size[~inner].max() < 40 <= size[inner].min()
@@ -134,14 +134,14 @@ def test_it_ends_when_every_leaf_is_small() -> None:
 
 
 def test_it_ends_at_the_depth() -> None:
-    limits = Limits(1000, 2, 3)
+    limits = GrowthLimits(1000, 2, 3)
     tree = grown(points(), limits)
     assert (tree.step < 0).sum() == 8
     assert "8 lie at max_depth = 3" in tree.end_warnings(limits, 2)[0]
 
 
 def test_leaves_smaller_than_the_branching_stay() -> None:
-    limits = Limits(1000, 2, None)
+    limits = GrowthLimits(1000, 2, None)
     tree = grown(points(23), limits, terms(5))
     assert tree.size[tree.step < 0].max() < 5
     assert "have fewer than 5 points" in tree.end_warnings(limits, 5)[0]
@@ -149,7 +149,7 @@ def test_leaves_smaller_than_the_branching_stay() -> None:
 
 def test_leaves_of_equal_points_stay() -> None:
     rows = np.repeat(points(2), 20, axis=0)
-    limits = Limits(1000, 2, None)
+    limits = GrowthLimits(1000, 2, None)
     tree = grown(rows, limits)
     assert tree.size[tree.step < 0].tolist() == [20, 20]
     assert "2 hold fewer than 2 distinct points" in tree.end_warnings(limits, 2)[0]
@@ -157,7 +157,7 @@ def test_leaves_of_equal_points_stay() -> None:
 
 def test_a_root_whose_weights_are_all_zero_is_refused() -> None:
     with pytest.raises(UsageError, match="Lower alpha, or scale the features up") as caught:
-        grown(points() * 1e-6, Limits(4, 2, None))
+        grown(points() * 1e-6, GrowthLimits(4, 2, None))
     assert caught.value.where == {"parameter": "alpha"}
 
 
@@ -165,7 +165,7 @@ def test_leaves_whose_weights_would_be_zero_stay() -> None:
     # Two distant clumps, each far too small to be split with this alpha.
     rows = np.repeat([[-5.0, 0.0], [5.0, 0.0]], 30, axis=0)
     rows += 1e-4 * np.random.default_rng(0).normal(size=rows.shape)
-    limits = Limits(10, 2, None)
+    limits = GrowthLimits(10, 2, None)
     tree = grown(rows, limits)
     assert tree.size[tree.step < 0].tolist() == [30, 30]
     warnings = tree.end_warnings(limits, 2)
@@ -175,14 +175,14 @@ def test_leaves_whose_weights_would_be_zero_stay() -> None:
 
 @pytest.mark.parametrize("threads", [2, 4])
 def test_threads_change_nothing(threads: int) -> None:
-    limits = Limits(9, 2, None)
+    limits = GrowthLimits(9, 2, None)
     assert_same(grown(points(), limits), grown(points(), limits, threads=threads))
 
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_any_checkpoint_leads_to_the_same_tree(k: int) -> None:
     rows = np.concatenate([points(120), np.repeat(points(1, seed=3), 40, axis=0)])
-    limits, memory = Limits(16, 9, 4), MemoryCheckpoint()
+    limits, memory = GrowthLimits(16, 9, 4), MemoryCheckpoint()
     whole = grown(rows, limits, terms(k), checkpoint=memory)
     assert len(memory.states) == len(whole.splits) > 3
     for state in memory.states[::3]:
@@ -191,7 +191,7 @@ def test_any_checkpoint_leads_to_the_same_tree(k: int) -> None:
 
 
 def test_splits_come_back_from_arrays() -> None:
-    tree = grown(points(), Limits(6, 2, None))
+    tree = grown(points(), GrowthLimits(6, 2, None))
     again = unstacked(stacked(tree.splits, 2, 4))
     for mine, its in zip(tree.splits, again, strict=True):
         for name in MarginSplit.__slots__:
@@ -209,7 +209,7 @@ def test_cancel_ends_it(threads: int) -> None:
         if calls == 10:
             raise Cancelled
 
-    limits = Limits(500, 2, None)
+    limits = GrowthLimits(500, 2, None)
     with pytest.raises(Cancelled):
         grow(points(3000), terms(), SEARCH, limits, 0, threads, cancel, Checkpoint())
 
@@ -219,7 +219,7 @@ def test_starts_of_many_points_use_a_sample() -> None:
     (split,) = split_all(
         [NodeToSplit(rows, Ancestors.root(4), (1,))],
         terms(),
-        Search(("k-means", "features", "gaps"), n_swaps=2),
+        SearchEffort(("k-means", "features", "gaps"), n_swaps=2),
         1,
         lambda: None,
     )

@@ -21,7 +21,7 @@ from models.methods.partitions.heads.bilevel import (
     train,
 )
 from models.methods.partitions.heads.labels import Linear, gather, scores
-from models.methods.partitions.heads.source import Source
+from models.methods.partitions.heads.space_tensors import SpaceTensors
 from models.numerics.adam import Adam
 from models.running.progress import silent
 
@@ -200,9 +200,9 @@ def test_training_is_that_of_the_literal_program(warm_start: bool) -> None:
         warm_start=warm_start,
     )
     rows = features()
-    source = Source([ArrayRows(row.numpy()) for row in rows], "cpu", 100, silent)
+    tensors = SpaceTensors([ArrayRows(row.numpy()) for row in rows], "cpu", 100, silent)
     with torch.no_grad():
-        labelling = train(source, params, np.random.default_rng(8), silent)
+        labelling = train(tensors, params, np.random.default_rng(8), silent)
     literal = Literal(params, int(np.random.default_rng(8).integers(2**63)))
     values = [literal.step(rows, step == 0) for step in range(params.max_iter)]
     assert labelling.objective.value == pytest.approx(values[-1], rel=1e-4)
@@ -238,6 +238,8 @@ def test_features_of_any_size_that_is_taken_give_finite_heads() -> None:
         warm_start=False,
     )
     with torch.no_grad():
-        labelling = train(Source(rows, "cpu", 9, silent), params, np.random.default_rng(0), silent)
+        labelling = train(
+            SpaceTensors(rows, "cpu", 9, silent), params, np.random.default_rng(0), silent
+        )
     assert torch.isfinite(labelling.layer.params).all()
     assert np.isfinite(labelling.objective.value)

@@ -19,7 +19,7 @@ from models.methods.partitions.heads.distillation import (
     momentum_for,
     train,
 )
-from models.methods.partitions.heads.source import Source
+from models.methods.partitions.heads.space_tensors import SpaceTensors
 from models.running.progress import silent
 
 pytestmark = pytest.mark.needs("torch")
@@ -161,9 +161,9 @@ def test_training_is_that_of_the_literal_program() -> None:
     rng = np.random.default_rng(5)
     rows = rng.normal(size=(12, 6)).astype(np.float32)
     near = torch.from_numpy(rng.integers(12, size=(12, 3)).astype(np.int32))
-    source = Source([ArrayRows(rows)], "cpu", 100, silent)
+    tensors = SpaceTensors([ArrayRows(rows)], "cpu", 100, silent)
     with torch.no_grad():
-        result = train(source, near, PARAMS, np.random.default_rng(8), silent)
+        result = train(tensors, near, PARAMS, np.random.default_rng(8), silent)
     seed = int(np.random.default_rng(8).integers(2**63))
     teachers, seen, apart = literal_training(torch.from_numpy(rows), near, N_CLUSTERS, PARAMS, seed)
     expected = teachers / PARAMS.temperature
@@ -203,7 +203,7 @@ def test_losses_are_means_over_the_last_pass() -> None:
     with torch.no_grad():
         whole, parts = (
             train(
-                Source([ArrayRows(rows)], "cpu", size, silent),
+                SpaceTensors([ArrayRows(rows)], "cpu", size, silent),
                 near,
                 params,
                 np.random.default_rng(8),

@@ -8,10 +8,9 @@ import torch
 
 from models.errors import UsageError
 from models.inputs.rows import ArrayRows
-from models.methods.partitions.heads import pairs
-from models.methods.partitions.heads import source as sources
+from models.methods.partitions.heads import pairs, space_tensors
 from models.methods.partitions.heads.pairs import neighbours
-from models.methods.partitions.heads.source import Source
+from models.methods.partitions.heads.space_tensors import SpaceTensors
 from models.running.progress import silent
 from tests.pairwise_kit import pairwise
 
@@ -20,8 +19,8 @@ pytestmark = pytest.mark.needs("torch")
 ROWS = np.random.default_rng(3).normal(size=(57, 6)).astype(np.float32) + 0.3
 
 
-def opened(rows: np.ndarray) -> Source:
-    return Source([ArrayRows(rows)], "cpu", 10, silent)
+def opened(rows: np.ndarray) -> SpaceTensors:
+    return SpaceTensors([ArrayRows(rows)], "cpu", 10, silent)
 
 
 def literal(rows: np.ndarray, n_neighbors: int) -> list[list[int]]:
@@ -46,7 +45,7 @@ def test_they_are_the_nearest_whatever_is_compared_at_a_time(
     monkeypatch.setattr(pairs, "TILE", tile)
     monkeypatch.setattr(pairs, "_QUERIES", 11)
     if not resident:
-        monkeypatch.setattr(sources, "RESIDENT", 100)
+        monkeypatch.setattr(space_tensors, "RESIDENT", 100)
     nearest = neighbours(opened(ROWS), n_neighbors, silent)
     assert nearest.dtype == torch.int32
     assert nearest.tolist() == literal(ROWS, n_neighbors)

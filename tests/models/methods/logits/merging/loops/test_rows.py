@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from models.inputs.rows import ArrayRows
 from models.methods.logits.merging import row_digest
+from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.loops import few, merges
 from models.methods.logits.merging.loops import rows as row_loops
 from models.methods.logits.merging.reference import TIE
 from models.methods.logits.merging.row_digest import Digest
-from models.methods.logits.merging.source import Source
 from models.running.progress import silent
 from tests.models.methods.logits.merging.cases import Case, Float, cases
 from tests.pairwise_kit import pairwise
@@ -108,12 +108,12 @@ def test_a_sum_takes_what_lies_below_the_limit() -> None:
 # Lists
 
 
-def scanned(source: Source) -> Digest:
-    return row_digest.scan(source, 0, source.shape[0], 1, silent)
+def scanned(matrix: LogitMatrix) -> Digest:
+    return row_digest.scan(matrix, 0, matrix.shape[0], 1, silent)
 
 
-def widened(source: Source) -> Float:
-    return source.block(0, source.shape[0]).astype(np.float64)
+def widened(matrix: LogitMatrix) -> Float:
+    return matrix.block(0, matrix.shape[0]).astype(np.float64)
 
 
 def exps(values: Float, base: float, scale: float) -> Float:
@@ -121,17 +121,17 @@ def exps(values: Float, base: float, scale: float) -> Float:
         return np.nan_to_num(np.exp((values - base) * scale), nan=0.0)
 
 
-def assert_scanned(source: Source) -> None:
-    """The lists of a source, by the loop for few classes and by that for many."""
-    assert_lists(source, scanned(source))
-    if source.shape[1] <= few.MOST:
+def assert_scanned(matrix: LogitMatrix) -> None:
+    """The lists of a matrix, by the loop for few classes and by that for many."""
+    assert_lists(matrix, scanned(matrix))
+    if matrix.shape[1] <= few.MOST:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(few, "MOST", 0)
-            assert_lists(source, scanned(source))
+            assert_lists(matrix, scanned(matrix))
 
 
-def assert_lists(source: Source, digest: Digest) -> None:
-    x = widened(source)
+def assert_lists(matrix: LogitMatrix, digest: Digest) -> None:
+    x = widened(matrix)
     n, n_classes = x.shape
     n_listed = digest.listed.shape[1]
     assert n_listed == min(row_digest.LISTED, n_classes - 1)
@@ -141,14 +141,14 @@ def assert_lists(source: Source, digest: Digest) -> None:
     assert (digest.size == np.bincount(digest.label, minlength=n_classes)).all()
     confidence = np.zeros(n_classes)
     for i in range(n):
-        terms = exps(x[i, order[i]], x[i, order[i, 1]], source.scale)
+        terms = exps(x[i, order[i]], x[i, order[i, 1]], matrix.scale)
         weight = terms[1 : n_listed + 1]
         # Below the floats' normal range only the size of the error is bounded.
         error = np.abs(digest.weight[i] - weight)
         assert (error <= row_loops.WEIGHT_ERROR * weight + 1e-37).all()
         tail = math.fsum(terms[n_listed + 1 :])
         assert abs(digest.tail[i] - tail) <= row_loops.TAIL_ERROR * tail + n_classes * 2e-38
-        own = exps(x[i], x[i, order[i, 0]], source.scale)
+        own = exps(x[i], x[i, order[i, 0]], matrix.scale)
         confidence[digest.label[i]] += 1.0 / math.fsum(own)
     error = np.abs(digest.confidence - confidence)
     assert (error <= digest.slack + 1e-13 * confidence).all()
@@ -157,7 +157,7 @@ def assert_lists(source: Source, digest: Digest) -> None:
 @settings(max_examples=400)
 @given(cases(most_classes=90, most_rows=12))
 def test_lists_are_in_exact_order_and_tails_within_their_bound(case: Case) -> None:
-    assert_scanned(case.source)
+    assert_scanned(case.matrix)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_ties_in_long_rows_go_to_the_lowest_class(
     rng = np.random.default_rng(n_values)
     values = rng.normal(size=n_values) * 9.0
     x = rng.choice(np.append(values, [0.0, -0.0]), (6, n_classes)).astype(dtype)
-    assert_scanned(Source(ArrayRows(x)))
+    assert_scanned(LogitMatrix(ArrayRows(x)))
 
 
 def test_classes_past_65535_are_listed() -> None:
@@ -182,9 +182,9 @@ def test_classes_past_65535_are_listed() -> None:
     for n_classes, kind in ((65_535, np.uint16), (65_536, np.int32), (70_000, np.int32)):
         x = rng.normal(size=(3, n_classes)).astype(np.float32)
         x[0, -1], x[1, -2:] = 20.0, 30.0
-        source = Source(ArrayRows(x))
-        assert scanned(source).listed.dtype == kind
-        assert_scanned(source)
+        matrix = LogitMatrix(ArrayRows(x))
+        assert scanned(matrix).listed.dtype == kind
+        assert_scanned(matrix)
 
 
 # Bounds from lists
@@ -215,7 +215,7 @@ def lists_of(digest: Digest) -> Lists:
 class Nested:
     """Rows listed once by classes, some of them again by groups, and a group of groups."""
 
-    source: Source
+    matrix: LogitMatrix
     lists: Lists
     n_since: npt.NDArray[np.int32]
     group: npt.NDArray[np.int64]
@@ -223,16 +223,18 @@ class Nested:
     values: Float
 
 
-def relisted(source: Source, lists: Lists, rows: np.ndarray, slot: np.ndarray, state: int) -> None:
+def relisted(
+    matrix: LogitMatrix, lists: Lists, rows: np.ndarray, slot: np.ndarray, state: int
+) -> None:
     """Relist rows by the groups."""
     order = np.argsort(slot, kind="stable")
     names, n_members = np.unique(slot, return_counts=True)
     start = np.concatenate(([0], np.cumsum(n_members)))
-    x, at = source.gather(rows)
-    lowest = np.finfo(source.dtype).min
+    x, at = matrix.gather(rows)
+    lowest = np.finfo(matrix.dtype).min
     slot = slot.astype(np.int32)
     row_loops.relist(
-        x, at, lowest, source.scale, rows, slot, order, start, names, state, *lists.columns()
+        x, at, lowest, matrix.scale, rows, slot, order, start, names, state, *lists.columns()
     )
 
 
@@ -243,11 +245,11 @@ def slots(group: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 def nested(case: Case) -> Nested:
     """Three states of the groups, each a union of the one before; G* is a group of the last."""
-    source, rng = case.source, np.random.default_rng(case.seed + 1)
+    matrix, rng = case.matrix, np.random.default_rng(case.seed + 1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(row_digest, "LISTED", case.listed)
-        lists = lists_of(scanned(source))
-    n_classes = source.shape[1]
+        lists = lists_of(scanned(matrix))
+    n_classes = matrix.shape[1]
     group = np.arange(n_classes)
     n_since = [np.ones(n_classes, dtype=np.int32)]
     for state in (1, 2, 3):
@@ -255,16 +257,16 @@ def nested(case: Case) -> Nested:
         slot = slots(group)
         n_since.append(np.bincount(slot, minlength=n_classes)[slot].astype(np.int32))
         if state < 3 and len(set(slot)) > 1:
-            rows = np.flatnonzero(rng.random(source.shape[0]) < 0.5)
-            relisted(source, lists, rows, slot, state)
-    chosen = np.flatnonzero(group == group[lists.label[rng.integers(source.shape[0])]])
+            rows = np.flatnonzero(rng.random(matrix.shape[0]) < 0.5)
+            relisted(matrix, lists, rows, slot, state)
+    chosen = np.flatnonzero(group == group[lists.label[rng.integers(matrix.shape[0])]])
     rows = np.flatnonzero(np.isin(lists.label, chosen))
-    return Nested(source, lists, np.array(n_since), chosen, rows, widened(source))
+    return Nested(matrix, lists, np.array(n_since), chosen, rows, widened(matrix))
 
 
 def walked(at: Nested, rows: np.ndarray, sure_of_tail: float = 1.0) -> tuple:
     """(low, high, width, number of rows of which nothing is known)."""
-    n_classes = at.source.shape[1]
+    n_classes = at.matrix.shape[1]
     inside = np.zeros(n_classes + 1, dtype=np.uint8)
     inside[at.group], inside[-1] = 1, 2
     low, high = np.zeros((2, n_classes))
@@ -289,7 +291,7 @@ def winner(at: Nested, row: int) -> tuple[int, float]:
     x = at.values[row].copy()
     x[at.group] = -np.inf
     best = int(x.argmax())
-    total = math.fsum(exps(x, x[best], at.source.scale))
+    total = math.fsum(exps(x, x[best], at.matrix.scale))
     return best, 1.0 / total if total else 0.0
 
 
@@ -297,9 +299,9 @@ def winner(at: Nested, row: int) -> tuple[int, float]:
 @given(cases(most_classes=40, most_rows=12), st.sampled_from([0.0, 1.0]))
 def test_a_rows_interval_holds_the_true_value(case: Case, sure_of_tail: float) -> None:
     at = nested(case)
-    if len(at.group) == at.source.shape[1]:
+    if len(at.group) == at.matrix.shape[1]:
         return
-    total_low, total_high = np.zeros((2, at.source.shape[1]))
+    total_low, total_high = np.zeros((2, at.matrix.shape[1]))
     total_unknown = 0
     for row in at.rows.tolist():
         best, sure = winner(at, row)
@@ -327,8 +329,8 @@ def test_rows_never_listed_again_are_walked_to_the_same_bits(case: Case, n_group
     """`walk` has a path for rows that were listed once, and one for groups of one class."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(row_digest, "LISTED", case.listed)
-        lists = lists_of(scanned(case.source))
-    n_classes = case.source.shape[1]
+        lists = lists_of(scanned(case.matrix))
+    n_classes = case.matrix.shape[1]
     group = np.append((lists.label[0] + np.arange(1, n_group)) % n_classes, lists.label[0])
     if len(group) >= n_classes:
         return
@@ -337,7 +339,7 @@ def test_rows_never_listed_again_are_walked_to_the_same_bits(case: Case, n_group
     walks = []
     for since in (lists.since, lists.since[:0]):
         once = replace(lists, since=since)
-        at = Nested(case.source, once, at_first, group, rows, np.empty(0))
+        at = Nested(case.matrix, once, at_first, group, rows, np.empty(0))
         walks.append(walked(at, rows))
     for a, b in zip(*walks, strict=True):
         assert np.array_equal(a, b)
@@ -347,13 +349,13 @@ def test_rows_never_listed_again_are_walked_to_the_same_bits(case: Case, n_group
 @given(cases(most_classes=40, most_rows=12))
 def test_a_row_listed_by_the_groups_of_now_is_nearly_exact(case: Case) -> None:
     at = nested(case)
-    n_classes = at.source.shape[1]
+    n_classes = at.matrix.shape[1]
     if len(at.group) == n_classes:
         return
     # The group, and all others as they were first.
     slot = np.arange(n_classes)
     slot[at.group] = at.group[0]
-    relisted(at.source, at.lists, at.rows, slot, 3)
+    relisted(at.matrix, at.lists, at.rows, slot, 3)
     at.n_since[3] = np.bincount(slot, minlength=n_classes)[slot]
     _, _, width, n_unknown = walked(at, at.rows)
     hopeless = sum(winner(at, row)[1] == 0.0 for row in at.rows.tolist())
@@ -365,22 +367,22 @@ def test_a_row_listed_by_the_groups_of_now_is_nearly_exact(case: Case) -> None:
 @given(cases(most_classes=150, most_rows=8), st.integers(1, 20))
 def test_relisted_rows_are_listed_by_groups(case: Case, n_groups: int) -> None:
     """Best class of each group in order, the mass of the group, the mass of all others."""
-    source, rng = case.source, np.random.default_rng(case.seed + 1)
+    matrix, rng = case.matrix, np.random.default_rng(case.seed + 1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(row_digest, "LISTED", case.listed)
-        lists = lists_of(scanned(source))
-    n_classes = source.shape[1]
+        lists = lists_of(scanned(matrix))
+    n_classes = matrix.shape[1]
     slot = slots(rng.integers(0, n_groups, n_classes))
     if len(set(slot)) == 1:
         return
-    relisted(source, lists, np.arange(source.shape[0]), slot, 5)
+    relisted(matrix, lists, np.arange(matrix.shape[0]), slot, 5)
     assert (lists.since == 5).all()
     n_listed = lists.listed.shape[1]
-    for i, x in enumerate(widened(source)):
+    for i, x in enumerate(widened(matrix)):
         order = np.argsort(-x, kind="stable")
         order = order[slot[order] != slot[lists.label[i]]]
         likely = order[x[order] > -np.inf]
-        terms = exps(x, x[order[0]], source.scale)
+        terms = exps(x, x[order[0]], matrix.scale)
         best = list(dict.fromkeys(slot[order].tolist()))
         listed = lists.listed[i][lists.listed[i] < n_classes].astype(int)
         assert listed.tolist() == [
@@ -402,14 +404,14 @@ def test_weights_too_small_for_float32_are_not_trusted() -> None:
     n_classes = 200_000
     x = np.linspace(-87.3, -87.6, n_classes, dtype=np.float32)[None]
     x[0, :3] = 0.5, 0.0, -68.9
-    source = Source(ArrayRows(x))
+    matrix = LogitMatrix(ArrayRows(x))
     at = Nested(
-        source,
-        lists_of(scanned(source)),
+        matrix,
+        lists_of(scanned(matrix)),
         np.ones((1, n_classes), dtype=np.int32),
         np.array([0, 1]),
         np.array([0]),
-        widened(source),
+        widened(matrix),
     )
     best, sure = winner(at, 0)
     low, high, _, n_unknown = walked(at, at.rows)
@@ -423,13 +425,13 @@ def test_weights_too_small_for_float32_are_not_trusted() -> None:
 @given(cases(most_classes=60, most_rows=20))
 def test_rows_read_again_give_their_winners(case: Case) -> None:
     at = nested(case)
-    n_classes = at.source.shape[1]
+    n_classes = at.matrix.shape[1]
     if len(at.group) == n_classes:
         return
-    shut = np.zeros(n_classes, dtype=at.source.dtype)
+    shut = np.zeros(n_classes, dtype=at.matrix.dtype)
     shut[at.group] = -np.inf
     total, low, high, expected = np.zeros((4, n_classes))
-    read = *at.source.gather(at.rows), at.source.scale, shut
+    read = *at.matrix.gather(at.rows), at.matrix.scale, shut
     row_loops.exact(*read, total)
     row_loops.outside(*read, low, high)
     for row in at.rows.tolist():
@@ -444,17 +446,17 @@ def test_rows_read_again_give_their_winners(case: Case) -> None:
 @settings(max_examples=200)
 @given(cases(most_classes=60, most_rows=20))
 def test_masses_are_sums_of_probabilities(case: Case) -> None:
-    source = case.source
-    x, n_classes = widened(source), source.shape[1]
+    matrix = case.matrix
+    x, n_classes = widened(matrix), matrix.shape[1]
     rng = np.random.default_rng(case.seed)
     chosen = np.flatnonzero(rng.random(n_classes) < 0.5)
     column = rng.permutation(n_classes)
     total, expected = np.zeros((2, n_classes, len(chosen)))
-    row_loops.masses(source.packed(0, source.shape[0]), source.scale, column, chosen, total)
+    row_loops.masses(matrix.packed(0, matrix.shape[0]), matrix.scale, column, chosen, total)
     for row in x:
         best = int(row.argmax())
         with np.errstate(over="ignore"):
-            d = (row - row[best]) * source.scale
+            d = (row - row[best]) * matrix.scale
         e = np.where(d < LEAST_64, 0.0, np.exp(d))
         expected[column[best]] += e[chosen] / math.fsum(e)
     assert total == pytest.approx(expected, rel=1e-12, abs=1e-320)

@@ -109,7 +109,7 @@ class Meter:
         self._added[f"{field} sum"] += value
 
 
-class Figures:
+class JobCounts:
     """Reads what is counted. Threads may share it. Raises StoreUnavailable.
 
     Fields that cannot be read are left out: other versions may count other things.

@@ -96,7 +96,7 @@ def naming(number: int, spaces: Sequence[Rows]) -> Iterator[None]:
         raise UsageError(detail, code=error.code, **error.where, matrix=number) from error
 
 
-class Source:
+class SpaceTensors:
     """Points in their spaces, as float32 tensors on a device.
 
     n_points : rows of each space. widths : columns of each space. sums : mean over points of the
@@ -242,7 +242,7 @@ class Source:
 
 
 def bytes_held(n_points: int, width: int, batch_size: int) -> int:
-    """The approximate number of bytes of a `Source` on the processor and a batch of it."""
+    """The approximate number of bytes of a `SpaceTensors` on the processor and a batch of it."""
     whole = n_points * width
     held = whole if whole <= RESIDENT else POOL + batch_size * width
     return 4 * (held + min(batch_size, n_points) * width + _BLOCK)

@@ -19,7 +19,7 @@ from fontTools.ttLib import TTFont
 from PIL import Image
 
 from app.pictures.lettering import width, wrapped
-from app.pictures.paper import FONT_PT, MM, PT, Paper
+from app.pictures.sheet import FONT_PT, MM, PT, Sheet
 from app.pictures.svg import svg
 from app.pictures.typefaces import Typefaces
 from app.resources.calibrations import picture as selective
@@ -47,10 +47,10 @@ TREE = from_partition([], len(NAMES), names=NAMES)
 
 
 @pytest.fixture(scope="module")
-def paper(tmp_path_factory: pytest.TempPathFactory) -> Paper:
+def sheet(tmp_path_factory: pytest.TempPathFactory) -> Sheet:
     folder = tmp_path_factory.mktemp("fonts")
     make_font(folder / "boxes.ttf", "Boxes")
-    return Paper(
+    return Sheet(
         width=85 * MM,
         font=FONT_PT * PT,
         physical=True,
@@ -59,20 +59,20 @@ def paper(tmp_path_factory: pytest.TempPathFactory) -> Paper:
     )
 
 
-def drawn(paper: Paper) -> str:
+def drawn(sheet: Sheet) -> str:
     return svg(
         TREE,
         shape="rectangular",
-        px=paper.width,
-        height=paper.height,
-        font=paper.font,
+        px=sheet.width,
+        height=sheet.height,
+        font=sheet.font,
         title="T & 犬",
     )
 
 
 @pytest.fixture(scope="module")
-def document(paper: Paper) -> bytes:
-    content, warning = paper.pdf(drawn(paper))
+def document(sheet: Sheet) -> bytes:
+    content, warning = sheet.pdf(drawn(sheet))
     assert warning is not None
     assert "U+4E2D CJK UNIFIED IDEOGRAPH-4E2D" in warning
     assert "U+72AC" not in warning
@@ -82,12 +82,12 @@ def document(paper: Paper) -> bytes:
 
 
 @pytest.mark.needs("typst")
-def test_a_pdf_has_the_size_requested(paper: Paper, document: bytes) -> None:
+def test_a_pdf_has_the_size_requested(sheet: Sheet, document: bytes) -> None:
     (page,) = pypdf.PdfReader(io.BytesIO(document)).pages
     assert float(page.mediabox.width) == pytest.approx(85 / 25.4 * 72, abs=1e-3)
-    tall = float(re.search(r'height="([\d.]+)mm"', paper.svg(drawn(paper))[0].decode())[1])  # type: ignore[index]
+    tall = float(re.search(r'height="([\d.]+)mm"', sheet.svg(drawn(sheet))[0].decode())[1])  # type: ignore[index]
     assert float(page.mediabox.height) == pytest.approx(tall / 25.4 * 72, abs=0.02)
-    high = replace(paper, height=60 * MM)
+    high = replace(sheet, height=60 * MM)
     (page,) = pypdf.PdfReader(io.BytesIO(high.pdf(drawn(high))[0])).pages
     assert float(page.mediabox.height) == pytest.approx(60 / 25.4 * 72, abs=1e-3)
 
@@ -110,10 +110,10 @@ def test_text_of_a_pdf_can_be_searched_and_its_fonts_are_inside(document: bytes)
 
 @pytest.mark.needs("typst")
 def test_the_same_picture_is_the_same_pdf_and_looks_as_the_png(
-    paper: Paper, document: bytes
+    sheet: Sheet, document: bytes
 ) -> None:
-    assert paper.pdf(drawn(paper))[0] == document
-    image = Image.open(io.BytesIO(paper.png(drawn(paper))[0])).convert("L")
+    assert sheet.pdf(drawn(sheet))[0] == document
+    image = Image.open(io.BytesIO(sheet.png(drawn(sheet))[0])).convert("L")
     page = pypdfium2.PdfDocument(document)[0]
     other = page.render(scale=300 / 72).to_pil().convert("L").resize(image.size)
     one, two = (np.asarray(each, dtype=float) / 255 for each in (image, other))
@@ -123,8 +123,8 @@ def test_the_same_picture_is_the_same_pdf_and_looks_as_the_png(
     assert np.mean(np.abs(one - two) > 0.5) < 0.01
 
 
-def test_a_png_says_its_resolution(paper: Paper) -> None:
-    image = paper.png(drawn(paper))[0]
+def test_a_png_says_its_resolution(sheet: Sheet) -> None:
+    image = sheet.png(drawn(sheet))[0]
     assert image[37:41] == b"pHYs"
     assert struct.unpack(">IIB", image[41:50]) == (11811, 11811, 1)
     opened = Image.open(io.BytesIO(image))
@@ -132,12 +132,12 @@ def test_a_png_says_its_resolution(paper: Paper) -> None:
     assert opened.width == round(85 / 25.4 * 300)
     assert opened.info["dpi"] == pytest.approx((300, 300), abs=0.01)
     with pytest.raises(UsageError, match=r"20,971,520.*fewer dpi") as error:
-        replace(paper, dpi=2000).png(drawn(paper))
+        replace(sheet, dpi=2000).png(drawn(sheet))
     assert error.value.where == {"parameter": "dpi"}
 
 
-def test_an_svg_has_its_glyphs_inside(paper: Paper) -> None:
-    content, _ = replace(paper, embeds=True).svg(drawn(paper))
+def test_an_svg_has_its_glyphs_inside(sheet: Sheet) -> None:
+    content, _ = replace(sheet, embeds=True).svg(drawn(sheet))
     root = ET.fromstring(content)
     assert root.attrib["width"] == "85mm"
     assert root.attrib["height"].endswith("mm")
@@ -154,11 +154,11 @@ def test_an_svg_has_its_glyphs_inside(paper: Paper) -> None:
     assert ord("Z") not in first.getBestCmap()
     spans = [span for span in root.iter(f"{NS}tspan") if span.attrib["font-family"] == "Boxes"]
     assert {span.text for span in spans} == {"犬"}
-    plain, _ = paper.svg(drawn(paper))
+    plain, _ = sheet.svg(drawn(sheet))
     assert b"@font-face" not in plain
 
 
-def test_labels_of_print_have_the_size_requested(paper: Paper) -> None:
+def test_labels_of_print_have_the_size_requested(sheet: Sheet) -> None:
     for mm in (85, 178):
         for shape in ("circular", "rectangular", "icicle"):
             picture = svg(TREE, shape=shape, px=mm * MM, font=7 * PT)  # type: ignore[arg-type]
@@ -169,16 +169,16 @@ def test_labels_of_print_have_the_size_requested(paper: Paper) -> None:
 
 @pytest.mark.needs("typst")
 def test_by_pixels_a_pdf_has_96_an_inch(tmp_path: Path) -> None:
-    paper = Paper(400, typefaces=Typefaces((tmp_path,), system=False))
-    content, _ = paper.pdf(drawn(paper))
+    sheet = Sheet(400, typefaces=Typefaces((tmp_path,), system=False))
+    content, _ = sheet.pdf(drawn(sheet))
     (page,) = pypdf.PdfReader(io.BytesIO(content)).pages
     assert float(page.mediabox.width) == pytest.approx(300, abs=1e-3)
 
 
 def test_by_pixels_other_forms_have_no_millimetres(tmp_path: Path) -> None:
-    paper = Paper(400, typefaces=Typefaces((tmp_path,), system=False))
-    assert 'width="400"' in paper.svg(drawn(paper))[0].decode()
-    assert b"pHYs" not in paper.png(drawn(paper))[0][:60]
+    sheet = Sheet(400, typefaces=Typefaces((tmp_path,), system=False))
+    assert 'width="400"' in sheet.svg(drawn(sheet))[0].decode()
+    assert b"pHYs" not in sheet.png(drawn(sheet))[0][:60]
 
 
 MOVE = Move("mass", 3, "a cluster", "its parent", "gained", 0.1, 0.2, -0.05, 0.08)

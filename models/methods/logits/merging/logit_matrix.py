@@ -20,7 +20,7 @@ TOTAL = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class LogitMatrix:
     """A (n_points, n_classes) matrix of one kind, at one temperature.
 
     Probabilities are read as their logarithms in float64. Blocks are as stored for float32 and

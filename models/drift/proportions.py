@@ -1,4 +1,4 @@
-"""Shares of two samples: exact tests of many 2 x 2 tables at once, and intervals.
+"""Proportions of two samples: exact tests of many 2 x 2 tables at once, and intervals.
 
 A table is `hits` of `n` rows before and `hits` of `n` rows after. Given how many hits there are in
 all, the hits of the sample before are hypergeometric if nothing has moved, whatever the share is.
@@ -57,7 +57,7 @@ class Tables:
 
 
 @dataclass(frozen=True, slots=True)
-class ShareTests:
+class ProportionTests:
     """p_value : (n_tables,) two-sided. least : (n_tables,) the smallest that rows so many, with so
     many hits among them, can give."""
 
@@ -71,7 +71,7 @@ def share(hits: Int, n: Int) -> Float:
     return result
 
 
-def share_tests(tables: Tables) -> ShareTests:
+def proportion_tests(tables: Tables) -> ProportionTests:
     """Whether the share of hits is the same before and after: Fisher's exact test, or Pearson's
     chi-squared test where every expected count is at least `LARGE`.
 
@@ -94,7 +94,7 @@ def share_tests(tables: Tables) -> ShareTests:
     exact = np.flatnonzero(~large)
     few = tables.take(exact)
     p_value[exact], least[exact] = _fisher(few)
-    return ShareTests(p_value, least)
+    return ProportionTests(p_value, least)
 
 
 def _chi_squared(tables: Tables) -> Float:

@@ -1,4 +1,4 @@
-"""Tests and intervals of shares, against the definitions and SciPy."""
+"""Tests and intervals of proportions, against the definitions and SciPy."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from models.drift import shares
-from models.drift.shares import Tables, newcombe, share_tests, wilson
+from models.drift import proportions
+from models.drift.proportions import Tables, newcombe, proportion_tests, wilson
 
 Counts = tuple[int, int, int, int]
 
@@ -38,7 +38,7 @@ def probabilities(table: Counts) -> dict[int, int]:
 
 @given(st.lists(counts(), min_size=1, max_size=8))
 def test_the_exact_test_is_its_definition(rows: list[Counts]) -> None:
-    found = share_tests(tables(*rows))
+    found = proportion_tests(tables(*rows))
     for place, table in enumerate(rows):
         ways = probabilities(table)
         total = sum(ways.values())
@@ -52,8 +52,8 @@ def test_as_scipy_also_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     n, m = rng.integers(0, 180, (2, 60))
     a, b = rng.binomial(n, 0.3), rng.binomial(m, 0.35)
-    monkeypatch.setattr(shares, "_BLOCK", 100)
-    found = share_tests(Tables(a, n, b, m)).p_value
+    monkeypatch.setattr(proportions, "_BLOCK", 100)
+    found = proportion_tests(Tables(a, n, b, m)).p_value
     for place, row in enumerate(zip(a, n, b, m, strict=True)):
         hits, of, others, of_others = map(int, row)
         expected = stats.fisher_exact([[hits, of - hits], [others, of_others - others]]).pvalue
@@ -61,7 +61,7 @@ def test_as_scipy_also_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_large_tables_are_tested_by_chi_squared_and_long_ones_exactly() -> None:
-    found = share_tests(tables((400, 1000, 530, 1200), (900, 8_000_000, 50, 700_000)))
+    found = proportion_tests(tables((400, 1000, 530, 1200), (900, 8_000_000, 50, 700_000)))
     expected = stats.chi2_contingency([[400, 600], [530, 670]], correction=False).pvalue
     assert found.p_value[0] == pytest.approx(expected, rel=1e-12)
     assert found.least[0] == 0
@@ -69,7 +69,7 @@ def test_large_tables_are_tested_by_chi_squared_and_long_ones_exactly() -> None:
     assert found.p_value[1] == pytest.approx(exact, rel=1e-6)
     # The two agree where one takes over from the other.
     near = [(a, 300, 100, 300) for a in (90, 105, 120, 140)]
-    by_chi_squared = share_tests(tables(*near)).p_value
+    by_chi_squared = proportion_tests(tables(*near)).p_value
     for table, p_value in zip(near, by_chi_squared, strict=True):
         a, n, b, m = table
         exact = stats.fisher_exact([[a, n - a], [b, m - b]]).pvalue
@@ -77,12 +77,12 @@ def test_large_tables_are_tested_by_chi_squared_and_long_ones_exactly() -> None:
 
 
 def test_tables_that_can_tell_nothing() -> None:
-    found = share_tests(
+    found = proportion_tests(
         tables((0, 0, 3, 5), (2, 4, 0, 0), (0, 4, 0, 5), (4, 4, 5, 5), (0, 0, 0, 0))
     )
     assert found.p_value.tolist() == [1] * 5
     assert found.least.tolist() == [1] * 5
-    assert share_tests(tables()).p_value.shape == (0,)
+    assert proportion_tests(tables()).p_value.shape == (0,)
 
 
 @given(counts())

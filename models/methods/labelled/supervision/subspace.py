@@ -15,7 +15,7 @@ NEGLIGIBLE = 1e-13
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class Subspace:
     """basis : (D, r) orthonormal directions that hold all differences of known rows.
 
     Where known rows are all that a metric A is learned from, and what holds it is |A - I|^2, A is
@@ -25,7 +25,7 @@ class Span:
     basis: Float
 
     @classmethod
-    def of(cls, known: KnownClusters) -> Span:
+    def of(cls, known: KnownClusters) -> Subspace:
         """O(N D^2 + D^3)."""
         away = known.points - known.points.mean(axis=0)
         eigenvalues, vectors = np.linalg.eigh(np.asarray(away.T @ away, dtype=np.float64))

@@ -12,8 +12,12 @@ import torch
 from models.errors import UsageError
 from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
-from models.methods.partitions.heads import source as module
-from models.methods.partitions.heads.source import Source, require_spaces, require_widths
+from models.methods.partitions.heads import space_tensors as module
+from models.methods.partitions.heads.space_tensors import (
+    SpaceTensors,
+    require_spaces,
+    require_widths,
+)
 from models.running.progress import silent
 
 pytestmark = pytest.mark.needs("torch")
@@ -26,8 +30,8 @@ def numbered(n_rows: int, width: int) -> np.ndarray:
     return rows
 
 
-def opened(arrays: list[np.ndarray], batch_size: int = 10) -> Source:
-    return Source([ArrayRows(array) for array in arrays], "cpu", batch_size, silent)
+def opened(arrays: list[np.ndarray], batch_size: int = 10) -> SpaceTensors:
+    return SpaceTensors([ArrayRows(array) for array in arrays], "cpu", batch_size, silent)
 
 
 @pytest.fixture
@@ -41,8 +45,8 @@ def streamed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", ">f4", "int32", "bool"])
 def test_rows_come_as_single_precision(dtype: str) -> None:
     values = (numbered(30, 4) * 3).astype(dtype)
-    source = opened([values])
-    rows = source.take(torch.tensor([4, 29, 4, 0]))[0]
+    tensors = opened([values])
+    rows = tensors.take(torch.tensor([4, 29, 4, 0]))[0]
     assert rows.dtype == torch.float32
     np.testing.assert_array_equal(rows, values[[4, 29, 4, 0]].astype(np.float32))
 
@@ -52,19 +56,19 @@ def test_bfloat16_is_widened() -> None:
     for limit in (module.RESIDENT, 0):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "RESIDENT", limit)
-            source = Source([ArrayRows(wide, bfloat16=True)], "cpu", 5, silent)
-            rows = source.take(torch.tensor([7, 3]))[0]
+            tensors = SpaceTensors([ArrayRows(wide, bfloat16=True)], "cpu", 5, silent)
+            rows = tensors.take(torch.tensor([7, 3]))[0]
             expected = (wide[[7, 3]].astype(np.uint32) << 16).view(np.float32)
             np.testing.assert_array_equal(rows, expected)
 
 
-def check_pass(source: Source, arrays: list[np.ndarray], n_batches: int) -> np.ndarray:
+def check_pass(tensors: SpaceTensors, arrays: list[np.ndarray], n_batches: int) -> np.ndarray:
     """The numbers of `n_batches` batches, after a check that each holds the rows of its numbers."""
-    batches = source.batches(np.random.default_rng(5))
+    batches = tensors.batches(np.random.default_rng(5))
     seen = []
     for _ in range(n_batches):
         numbers, rows = next(batches)
-        assert len(numbers) == source.batch_size
+        assert len(numbers) == tensors.batch_size
         for part, array in zip(rows, arrays, strict=True):
             np.testing.assert_array_equal(part, array[numbers])
         seen.append(numbers.numpy())
@@ -82,12 +86,12 @@ def test_each_row_comes_once_in_a_pass() -> None:
 @pytest.mark.usefixtures("streamed")
 def test_each_row_comes_once_in_a_pass_of_pools() -> None:
     arrays = [numbered(203, 3), numbered(203, 2)]
-    source = opened(arrays)
-    assert not source.is_resident
+    tensors = opened(arrays)
+    assert not tensors.is_resident
     # Five pools of four stretches of ten rows, and three rows that fill no batch.
-    seen = check_pass(source, arrays, 20)
+    seen = check_pass(tensors, arrays, 20)
     assert len(set(seen.tolist())) == 200
-    again = check_pass(source, arrays, 60)
+    again = check_pass(tensors, arrays, 60)
     assert set(again.tolist()) == set(range(203))
 
 
@@ -95,8 +99,8 @@ def test_each_row_comes_once_in_a_pass_of_pools() -> None:
 def test_a_batch_larger_than_a_pool_is_whole() -> None:
     arrays = [numbered(203, 3), numbered(203, 2)]
     for batch_size in (90, 203, 1000):
-        source = opened(arrays, batch_size)
-        seen = check_pass(source, arrays, 2)
+        tensors = opened(arrays, batch_size)
+        seen = check_pass(tensors, arrays, 2)
         assert len(seen) == 2 * min(batch_size, 203)
         assert len(set(seen[: len(seen) // 2].tolist())) == len(seen) // 2
 
@@ -112,19 +116,19 @@ def test_blocks_and_samples() -> None:
     for limit in (module.RESIDENT, 0):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "RESIDENT", limit)
-            source = opened(arrays)
+            tensors = opened(arrays)
             starts = []
-            for start, rows in source.blocks(10):
+            for start, rows in tensors.blocks(10):
                 starts.append(start)
                 for part, array in zip(rows, arrays, strict=True):
                     np.testing.assert_array_equal(part, array[start : start + 10])
             assert starts == [0, 10, 20]
-            drawn = source.sample(7, np.random.default_rng(0))
+            drawn = tensors.sample(7, np.random.default_rng(0))
             assert len(set(drawn.tolist())) == 7
             assert drawn.tolist() == sorted(drawn.tolist())
-            for part, array in zip(source.take(drawn.flip(0)), arrays, strict=True):
+            for part, array in zip(tensors.take(drawn.flip(0)), arrays, strict=True):
                 np.testing.assert_array_equal(part, array[drawn.flip(0)])
-            assert source.sample(23, np.random.default_rng(0)).tolist() == list(range(23))
+            assert tensors.sample(23, np.random.default_rng(0)).tolist() == list(range(23))
 
 
 def test_a_file_larger_than_what_may_stay_is_read_in_pools(
@@ -137,8 +141,8 @@ def test_a_file_larger_than_what_may_stay_is_read_in_pools(
     monkeypatch.setattr(module, "_BLOCK", 1 << 18)
     rows = ArrayRows(np.load(path, mmap_mode="r"))
     tracemalloc.start()
-    source = Source([rows], "cpu", 500, silent)
-    batches = source.batches(np.random.default_rng(0))
+    tensors = SpaceTensors([rows], "cpu", 500, silent)
+    batches = tensors.batches(np.random.default_rng(0))
     for _ in range(50):
         next(batches)
     most = tracemalloc.get_traced_memory()[1]

@@ -21,7 +21,7 @@ from models.tree.window import fold, tip_weight
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PicturedTree:
     """The shown nodes in preorder, ready to be drawn; every column has n_shown entries.
 
     parent : position of the parent, -1 for the first.
@@ -79,7 +79,7 @@ def take(
     closed: Int | None = None,
     painted: Mapping[int, str] | None = None,
     strips: Sequence[Column] = (),
-) -> Part:
+) -> PicturedTree:
     """Fold, place, colour and name. `proportional` makes a tip as wide as its number of leaves.
 
     ids : of rows, None for the rows. closed : rows that stay folded. painted : colours of rows, for
@@ -111,7 +111,7 @@ def take(
     if painted:
         colour = _painted(tree, node, parent, colour, painted)
     known = node if ids is None else np.where(node < 0, -1, ids[np.maximum(node, 0)])
-    return Part(
+    return PicturedTree(
         parent, tip, folded, counts, height, place, chosen, colour,
         _labels(tree, node, tip, counts, labels, ids), _support(tree, node, tip), legend, style,
         tuple(strip(column, known[tip], style) for column in strips),

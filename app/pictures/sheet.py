@@ -23,7 +23,7 @@ FONT_PT = 7.0
 
 
 @dataclass(frozen=True, slots=True)
-class Paper:
+class Sheet:
     """The size of a picture, in pixels of CSS, and how its files are written.
 
     height : None: it follows from what is drawn. font : the size of labels; None: in proportion to
@@ -41,7 +41,7 @@ class Paper:
 
     @property
     def dots(self) -> float:
-        """Pixels of an image in a pixel of CSS: the paper's PNG's, or a fine screen's."""
+        """Pixels of an image in a pixel of CSS: the sheet's PNG's, or a fine screen's."""
         return (self.dpi or DPI) / 96 if self.physical else 2.0
 
     def svg(self, drawn: str) -> tuple[bytes, str | None]:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from models.errors import UsageError
 from models.inputs.rows import ArrayRows
-from models.methods.logits.merging import reference, row_digest, source
-from models.methods.logits.merging.source import Kind, Source
+from models.methods.logits.merging import logit_matrix, reference, row_digest
+from models.methods.logits.merging.logit_matrix import Kind, LogitMatrix
 from models.running.progress import silent
 from tests.models.methods.logits.merging.cases import (
     STORED,
@@ -39,9 +39,9 @@ def plain(rows: ArrayRows) -> npt.NDArray[np.float64]:
 @pytest.mark.parametrize("how", STORED)
 def test_numbers_are_converted_exactly(how: str, kind: Kind) -> None:
     rows = stored(LOGITS, how)
-    source = Source(rows, kind)
-    block = source.block(3, 20)
-    assert block.dtype == source.dtype
+    matrix = LogitMatrix(rows, kind)
+    block = matrix.block(3, 20)
+    assert block.dtype == matrix.dtype
     assert block.dtype == ("float32" if how.endswith(("t32", "f4", "t16")) else "float64")
     assert block.flags.c_contiguous
     assert block.dtype.isnative
@@ -52,11 +52,11 @@ def test_numbers_are_converted_exactly(how: str, kind: Kind) -> None:
 def test_probabilities_become_logarithms_in_float64(how: str) -> None:
     probs = np.exp(LOGITS - LOGITS.max(axis=1, keepdims=True))
     rows = stored(probs, how)
-    source = Source(rows, "probs")
-    assert source.dtype == np.float64
+    matrix = LogitMatrix(rows, "probs")
+    assert matrix.dtype == np.float64
     with np.errstate(divide="ignore"):
         expected = np.log(plain(rows))
-    block = source.block(0, 30)
+    block = matrix.block(0, 30)
     assert block.dtype == np.float64
     assert (block == expected).all()
 
@@ -64,28 +64,28 @@ def test_probabilities_become_logarithms_in_float64(how: str) -> None:
 @settings(max_examples=200)
 @given(cases(most_classes=40, most_rows=40))
 def test_single_rows_are_to_the_last_bit_those_of_a_block(drawn: Case) -> None:
-    source = drawn.source
+    matrix = drawn.matrix
     rng = np.random.default_rng(drawn.seed)
-    rows = np.flatnonzero(rng.random(source.shape[0]) < 0.4)
-    whole = source.block(0, source.shape[0])
-    x, at = source.gather(rows)
-    for some in (read(x)[at], read(source.packed(0, source.shape[0]))[rows], source.take(rows)):
-        assert some.dtype == whole.dtype == source.dtype
+    rows = np.flatnonzero(rng.random(matrix.shape[0]) < 0.4)
+    whole = matrix.block(0, matrix.shape[0])
+    x, at = matrix.gather(rows)
+    for some in (read(x)[at], read(matrix.packed(0, matrix.shape[0]))[rows], matrix.take(rows)):
+        assert some.dtype == whole.dtype == matrix.dtype
         assert (some.view(np.uint8) == whole[rows].view(np.uint8)).all()
 
 
 def read(packed: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The values of `Source.packed`."""
+    """The values of `LogitMatrix.packed`."""
     return packed.view(np.float16).astype(np.float32) if packed.dtype == np.uint16 else packed
 
 
 @pytest.mark.parametrize("how", ["float16", "float32", "float64"])
 def test_what_is_as_wanted_is_not_copied(how: str) -> None:
     rows = stored(LOGITS, how)
-    source = Source(rows)
-    assert np.shares_memory(source.packed(0, 30), rows.array)
-    assert np.shares_memory(source.gather(np.array([2, 3]))[0], rows.array)
-    assert np.shares_memory(source.block(0, 30), rows.array) == (how != "float16")
+    matrix = LogitMatrix(rows)
+    assert np.shares_memory(matrix.packed(0, 30), rows.array)
+    assert np.shares_memory(matrix.gather(np.array([2, 3]))[0], rows.array)
+    assert np.shares_memory(matrix.block(0, 30), rows.array) == (how != "float16")
 
 
 def test_an_array_at_an_odd_address_is_read() -> None:
@@ -93,27 +93,27 @@ def test_an_array_at_an_odd_address_is_read() -> None:
     odd = memory[1:].view(np.float64).reshape(LOGITS.shape)
     odd[:] = LOGITS
     assert not odd.flags.aligned
-    source = Source(ArrayRows(odd))
-    assert source.block(0, 30).flags.aligned
-    assert_same(Case(gaussian, 0, *LOGITS.shape, listed=1), source)
+    matrix = LogitMatrix(ArrayRows(odd))
+    assert matrix.block(0, 30).flags.aligned
+    assert_same(Case(gaussian, 0, *LOGITS.shape, listed=1), matrix)
 
 
 @pytest.mark.parametrize("kind", ["logits", "log_probs", "probs"])
 @pytest.mark.parametrize("how", ["float32", "float64"])
 def test_limits_are_the_least_and_the_largest_value(how: str, kind: Kind) -> None:
-    source = Source(stored(LOGITS, how), kind)
-    finfo = np.finfo(source.dtype)
+    matrix = LogitMatrix(stored(LOGITS, how), kind)
+    finfo = np.finfo(matrix.dtype)
     least = finfo.min if kind == "logits" else -np.inf
-    assert source.limits.dtype == source.dtype
-    assert source.limits.tolist() == [least, finfo.max]
+    assert matrix.limits.dtype == matrix.dtype
+    assert matrix.limits.tolist() == [least, finfo.max]
 
 
 # What is refused
 
 
-def refusal(source: Source, case: Case) -> UsageError:
-    with cut(case, source), pytest.raises(UsageError) as caught:
-        seen(case, source)
+def refusal(matrix: LogitMatrix, case: Case) -> UsageError:
+    with cut(case, matrix), pytest.raises(UsageError) as caught:
+        seen(case, matrix)
     assert caught.value.where["role"] == "logits"
     return caught.value
 
@@ -142,7 +142,7 @@ def test_a_logit_that_is_not_finite_is_named(value: float, how: str, share: str)
         values[29, 6] = np.nan
         rows = rows_with(rows, values)
         for temperature in (1.0, 2.0):
-            error = refusal(Source(rows, "logits", temperature), case)
+            error = refusal(LogitMatrix(rows, "logits", temperature), case)
             word = "NaN" if np.isnan(value) else "infinite"
             assert error.code == "not-finite"
             assert error.detail.startswith(
@@ -182,7 +182,7 @@ def test_a_row_of_no_probabilities_is_named(wrong: str, temperature: float, shar
         probs[row] = 0.0 if value == 0.0 else probs[row]
         probs[row, 2] = value
         probs[29] = -1.0 if row < 29 else probs[29]
-        error = refusal(Source(ArrayRows(probs), "probs", temperature), case)
+        error = refusal(LogitMatrix(ArrayRows(probs), "probs", temperature), case)
         assert error.code == "not-probabilities"
         assert error.detail.startswith(f"Row {row} of input 'logits' (counted from 0) holds no ")
         assert f"holds no probabilities: {why}" in error.detail
@@ -190,7 +190,7 @@ def test_a_row_of_no_probabilities_is_named(wrong: str, temperature: float, shar
             continue
         with np.errstate(divide="ignore"):
             log = np.log(np.maximum(probs, 0.0))
-        error = refusal(Source(ArrayRows(log), "log_probs", temperature), case)
+        error = refusal(LogitMatrix(ArrayRows(log), "log_probs", temperature), case)
         assert f"Row {row} " in error.detail
         assert f"holds no log-probabilities: {why}" in error.detail
 
@@ -209,15 +209,15 @@ def test_a_sum_at_the_edge_of_what_is_allowed_is_refused_or_read(
     probs[2] *= edge * (1.0 + beside * rng.choice([1.0, 1e-2, 1e-5]))
     for how in ("float64", "float32"):
         values = (np.log(probs) if kind == "log_probs" else probs).astype(how)
-        source = Source(ArrayRows(values), kind)
+        matrix = LogitMatrix(ArrayRows(values), kind)
         try:
-            digest = row_digest.scan(source, 0, 6, 1, silent)
+            digest = row_digest.scan(matrix, 0, 6, 1, silent)
         except UsageError as error:
             assert "Row 2 " in error.detail  # noqa: PT017
             with pytest.raises(UsageError, match="Row 2 "):
-                source.require_values(0, 6)
+                matrix.require_values(0, 6)
         else:
-            assert (digest.label == reference.assign(source).label).all()
+            assert (digest.label == reference.assign(matrix).label).all()
             assert digest.size.sum() == 6
 
 
@@ -228,14 +228,14 @@ def test_the_largest_numbers_of_a_type_are_values(how: str) -> None:
     assert np.abs(plain(rows)).max() > 6e4
     for threads in (1, 2):
         assert_same(
-            replace(SHARES["whole"], listed=2, rows_at_once=5, threads=threads), Source(rows)
+            replace(SHARES["whole"], listed=2, rows_at_once=5, threads=threads), LogitMatrix(rows)
         )
 
 
 def test_every_float16_is_widened_as_numpy_does() -> None:
     halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16).reshape(256, 256)
     for values in (halves, halves[:, ::2], np.asfortranarray(halves)):
-        wide = source._widened_halves(values)
+        wide = logit_matrix._widened_halves(values)
         with np.errstate(invalid="ignore"):
             assert np.array_equal(wide, values.astype(np.float32), equal_nan=True)
         assert (np.signbit(wide) == np.signbit(values)).all()

@@ -13,7 +13,7 @@ from tests.workers.jobs_kit import end, request
 from workers.assembly import Assembly
 from workers.settings import WorkerSettings
 from workers.stores.objects.blobs import Blobs
-from workers.telemetry.figures import (
+from workers.telemetry.job_counts import (
     BYTES,
     DURATIONS_MS,
     OTHER,
@@ -25,7 +25,7 @@ from workers.telemetry.store_size import StoreSize
 
 
 def outcomes(assembly: Assembly) -> dict[str, int]:
-    counted = counters(assembly.figures.fields(), "attempts")
+    counted = counters(assembly.job_counts.fields(), "attempts")
     return {outcome: number for (method, outcome), number in counted.items() if method == "hac"}
 
 
@@ -45,7 +45,7 @@ def test_a_job_is_counted_once(assembly: Assembly, tmp_path: object) -> None:
     ended = end(claim)
     assert ledger.finish(claim, ended)
     ledger.finish(claim, ended)
-    fields = assembly.figures.fields()
+    fields = assembly.job_counts.fields()
     assert outcomes(assembly) == {"succeeded": 1}
     assert counters(fields, "ended") == {("hac", "succeeded"): 1}
     [wait] = histograms(fields, "wait", DURATIONS_MS).items()
@@ -78,7 +78,7 @@ def test_each_way_in_which_an_attempt_ends(
     lapse(job_id)
     ledger.sweep()  # The last attempt: the job fails, and the attempt is counted once.
     assert outcomes(assembly) == {"returned": 1, "aborted": 1, "lost": 2}
-    assert counters(assembly.figures.fields(), "ended") == {("hac", "failed"): 1}
+    assert counters(assembly.job_counts.fields(), "ended") == {("hac", "failed"): 1}
 
 
 def test_a_claim_takes_over_a_lost_lease(assembly: Assembly, settings: WorkerSettings) -> None:
@@ -88,7 +88,7 @@ def test_a_claim_takes_over_a_lost_lease(assembly: Assembly, settings: WorkerSet
     assembly.redis.hset(f"{settings.key_prefix}job:{job_id}", "lease", 1)
     assert ledger.claim(job_id, "other") is not None
     assert outcomes(assembly) == {"lost": 1}
-    [wait] = histograms(assembly.figures.fields(), "wait", DURATIONS_MS).values()
+    [wait] = histograms(assembly.job_counts.fields(), "wait", DURATIONS_MS).values()
     assert wait.cumulated[-1] == 1
 
 
@@ -97,14 +97,14 @@ def test_a_cancelled_job(assembly: Assembly) -> None:
     queued = ledger.submit(request()).id
     ledger.cancel("ada", queued)
     assert outcomes(assembly) == {}
-    assert counters(assembly.figures.fields(), "ended") == {("hac", "cancelled"): 1}
+    assert counters(assembly.job_counts.fields(), "ended") == {("hac", "cancelled"): 1}
     running = ledger.submit(request()).id
     claim = ledger.claim(running, "w")
     assert claim is not None
     ledger.cancel("ada", running)
     ledger.give_back(claim, spend=True)
     assert outcomes(assembly) == {"aborted": 1}
-    assert counters(assembly.figures.fields(), "ended") == {("hac", "cancelled"): 2}
+    assert counters(assembly.job_counts.fields(), "ended") == {("hac", "cancelled"): 2}
 
 
 def test_a_rebuild_counts_no_end_again(assembly: Assembly, settings: WorkerSettings) -> None:
@@ -115,8 +115,8 @@ def test_a_rebuild_counts_no_end_again(assembly: Assembly, settings: WorkerSetti
     ledger.submit(request(tenant="bob"))
     assembly.redis.flushall()
     ledger.rebuild()
-    assert assembly.figures.fields() == {}
-    assert assembly.figures.tenants(9) == {("ada", "succeeded"): 1, ("bob", "queued"): 1}
+    assert assembly.job_counts.fields() == {}
+    assert assembly.job_counts.tenants(9) == {("ada", "succeeded"): 1, ("bob", "queued"): 1}
 
 
 def test_lanes(assembly: Assembly, settings: WorkerSettings) -> None:
@@ -127,7 +127,7 @@ def test_lanes(assembly: Assembly, settings: WorkerSettings) -> None:
         key = f"{settings.key_prefix}job:{job_id}"
         assembly.redis.hset(key, "queued_at", now_ms - age_s * 1000)
     ledger.submit(request(method="import", kind="import"))
-    lanes = assembly.figures.lanes(("cpu", "gpu"))
+    lanes = assembly.job_counts.lanes(("cpu", "gpu"))
     assert {name: lane.length for name, lane in lanes.items()} == {
         ("cpu", "fit"): 3,
         ("cpu", "quick"): 1,
@@ -143,21 +143,21 @@ def test_lanes(assembly: Assembly, settings: WorkerSettings) -> None:
 def test_tenants_are_bounded(assembly: Assembly) -> None:
     ledger = assembly.ledger
     ids = [ledger.submit(request(tenant=name)).id for name in "aaabbc"]
-    figures = assembly.figures
-    assert figures.tenants(3) == {("a", "queued"): 3, ("b", "queued"): 2, ("c", "queued"): 1}
-    assert figures.tenants(1) == {("a", "queued"): 3, (OTHER, "queued"): 3}
-    assert figures.tenants(0) == {(OTHER, "queued"): 6}
+    job_counts = assembly.job_counts
+    assert job_counts.tenants(3) == {("a", "queued"): 3, ("b", "queued"): 2, ("c", "queued"): 1}
+    assert job_counts.tenants(1) == {("a", "queued"): 3, (OTHER, "queued"): 3}
+    assert job_counts.tenants(0) == {(OTHER, "queued"): 6}
     for job_id in ids[:3]:
         ledger.cancel("a", job_id)
     # Those with unfinished jobs come first.
-    assert figures.tenants(1) == {
+    assert job_counts.tenants(1) == {
         ("b", "queued"): 2,
         (OTHER, "queued"): 1,
         (OTHER, "cancelled"): 3,
     }
     for tenant, job_id in zip("aaabbc", ids, strict=True):
         ledger.delete(tenant, job_id)
-    assert figures.tenants(3) == {}
+    assert job_counts.tenants(3) == {}
 
 
 def test_a_job_from_before_tenants_were_counted(
@@ -166,9 +166,9 @@ def test_a_job_from_before_tenants_were_counted(
     job_id = assembly.ledger.submit(request()).id
     assembly.redis.delete(f"{settings.key_prefix}tenant_jobs")
     assembly.redis.hdel(f"{settings.key_prefix}job:{job_id}", "queued_at")
-    assert assembly.figures.lanes(("cpu",))["cpu", "fit"].oldest_s < 60
+    assert assembly.job_counts.lanes(("cpu",))["cpu", "fit"].oldest_s < 60
     assert assembly.ledger.claim(job_id, "w") is not None
-    assert assembly.figures.tenants(3) == {("ada", "running"): 1}
+    assert assembly.job_counts.tenants(3) == {("ada", "running"): 1}
 
 
 @given(values=st.lists(st.integers(0, 100_000_000), max_size=30))
@@ -206,7 +206,7 @@ def test_what_a_worker_cannot_send_is_dropped(assembly: Assembly, settings: Work
         here.memory(100)
         here.send()
     here.send()
-    assert histograms(assembly.figures.fields(), "memory", BYTES)["hac",].cumulated[0] == 2
+    assert histograms(assembly.job_counts.fields(), "memory", BYTES)["hac",].cumulated[0] == 2
 
 
 def test_the_size_of_the_store(assembly: Assembly, settings: WorkerSettings, blobs: Blobs) -> None:
@@ -216,19 +216,19 @@ def test_the_size_of_the_store(assembly: Assembly, settings: WorkerSettings, blo
     blobs.put("datasets/bob/ds_2/content", b"1")
     blobs.put("service/secret", b"1")
     size = StoreSize(blobs, assembly.redis, settings.key_prefix, 1000.0)
-    assert assembly.figures.kept(5) == ({}, None)
+    assert assembly.job_counts.kept(5) == ({}, None)
     assert size.measure()
     assert not size.measure()
     other = StoreSize(blobs, assembly.redis, settings.key_prefix, 1000.0)
     assert not other.measure()
-    kept, at = assembly.figures.kept(5)
+    kept, at = assembly.job_counts.kept(5)
     assert kept == {("ada", "datasets"): 7, ("ada", "results"): 4, ("bob", "datasets"): 1}
     assert at is not None
     assert abs(at - assembly.redis.time()[0]) < 5
-    assert assembly.figures.kept(1)[0][OTHER, "datasets"] == 1
+    assert assembly.job_counts.kept(1)[0][OTHER, "datasets"] == 1
     assembly.redis.delete(f"{settings.key_prefix}only:store-size")
     blobs.delete_under("datasets/ada/ds_1")
     other._look_at = 0.0
     assert other.measure()
-    assert assembly.figures.kept(5)[0] == {("ada", "results"): 4, ("bob", "datasets"): 1}
+    assert assembly.job_counts.kept(5)[0] == {("ada", "results"): 4, ("bob", "datasets"): 1}
     assert not StoreSize(blobs, assembly.redis, settings.key_prefix, 0.0).measure()
