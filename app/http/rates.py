@@ -59,7 +59,7 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True)
-class AvailableQuota:
+class BucketState:
     """What a bucket has left, and after how many seconds it has one request more, and is full."""
 
     bucket: Bucket
@@ -96,10 +96,10 @@ class Rates:
             buckets.append(Bucket("link", place, self._settings.share_requests_per_s))
         return buckets
 
-    async def take(self, buckets: list[Bucket], n: int = 1) -> list[AvailableQuota] | None:
+    async def take(self, buckets: list[Bucket], n: int = 1) -> list[BucketState] | None:
         """Take `n` requests out of all buckets, or, if one of them has too few, out of none.
 
-        The quotas afterwards, with -1 left in those that had too few; None where Redis is away.
+        The states afterwards, with -1 left in those that had too few; None where Redis is away.
         """
         if time.monotonic() < self._away_until:
             return None
@@ -117,7 +117,7 @@ class Rates:
             _log.warning("requests are not counted: %s", type(error).__name__)
             return None
         return [
-            AvailableQuota(bucket, int(left), float(next_s), float(full_s))
+            BucketState(bucket, int(left), float(next_s), float(full_s))
             for bucket, (left, next_s, full_s) in zip(buckets, rows, strict=True)
         ]
 
@@ -137,15 +137,15 @@ class Limiter:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         access: Access | None = scope.get("state", {}).get("access")
         buckets = [] if access is None else self._rates.buckets(access)
-        quotas = await self._rates.take(buckets) if buckets else None
-        if quotas is None:
+        states = await self._rates.take(buckets) if buckets else None
+        if states is None:
             await self.app(scope, receive, send)
             return
         fields = {
-            "RateLimit-Policy": ", ".join(quota.bucket.policy for quota in quotas),
-            "RateLimit": ", ".join(_not_negative(quota).field for quota in quotas),
+            "RateLimit-Policy": ", ".join(state.bucket.policy for state in states),
+            "RateLimit": ", ".join(_not_negative(state).field for state in states),
         }
-        short = [quota for quota in quotas if quota.left < 0]
+        short = [state for state in states if state.left < 0]
         if short:
             refused = _refused(short, fields)
             request_id = scope["state"].get("request_id")
@@ -162,18 +162,18 @@ class Limiter:
         await self.app(scope, receive, send_on)
 
 
-def _not_negative(quota: AvailableQuota) -> AvailableQuota:
-    """The quota as the header gives it: never below 0."""
-    return AvailableQuota(quota.bucket, max(0, quota.left), quota.next_s, quota.full_s)
+def _not_negative(state: BucketState) -> BucketState:
+    """The state as the header gives it: never below 0."""
+    return BucketState(state.bucket, max(0, state.left), state.next_s, state.full_s)
 
 
-def _refused(short: list[AvailableQuota], fields: dict[str, str]) -> Refused:
-    quota = max(short, key=lambda quota: quota.next_s)
-    whose = {"key": "This key", "link": "This link"}.get(quota.bucket.name, "Your tenant")
+def _refused(short: list[BucketState], fields: dict[str, str]) -> Refused:
+    state = max(short, key=lambda state: state.next_s)
+    whose = {"key": "This key", "link": "This link"}.get(state.bucket.name, "Your tenant")
     return Refused(
         "too-many-requests",
-        f"{whose} may send {quota.bucket.per_s:g} requests a second, on average over "
-        f"{WINDOW_S} seconds; try again in {math.ceil(quota.next_s)} s.",
-        headers={**fields, "Retry-After": str(max(1, math.ceil(quota.next_s)))},
-        **{"violated-policies": [quota.bucket.name for quota in short]},
+        f"{whose} may send {state.bucket.per_s:g} requests a second, on average over "
+        f"{WINDOW_S} seconds; try again in {math.ceil(state.next_s)} s.",
+        headers={**fields, "Retry-After": str(max(1, math.ceil(state.next_s)))},
+        **{"violated-policies": [state.bucket.name for state in short]},
     )
