@@ -10,7 +10,7 @@ from app.http.dependencies import Caller, Service, ServiceDep
 from app.http.keyring import Access
 from app.http.problems import responses
 from app.http.queries import ONLY_KNOWN
-from app.http.rates import AvailableQuota
+from app.http.rates import BucketState
 from app.resources.service.usage.schemas import (
     EXAMPLE,
     AmountBody,
@@ -38,21 +38,21 @@ async def get_usage(response: Response, service: ServiceDep, caller: Caller) -> 
     trees, jobs, and requests. This request counts. `phrases` says whether they may have names of
     nodes phrased by a language model.
     """
-    quotas = await _quotas(service, caller)
+    states = await _bucket_states(service, caller)
     tenant = await to_thread.run_sync(
         lambda: _use(
             service,
             caller.tenant,
             None,
             limits_of_tenant(service.settings, caller.tenant),
-            quotas.get("tenant"),
+            states.get("tenant"),
         )
     )
     key = caller.key
     of_key = None
     if key is not None:
         of_key = await to_thread.run_sync(
-            lambda: _use(service, caller.tenant, key.id, key.limits, quotas.get("key"))
+            lambda: _use(service, caller.tenant, key.id, key.limits, states.get("key"))
         )
     response.headers["Cache-Control"] = "no-store"
     return UsageBody(
@@ -60,15 +60,15 @@ async def get_usage(response: Response, service: ServiceDep, caller: Caller) -> 
     )
 
 
-async def _quotas(service: Service, caller: Access) -> dict[str, AvailableQuota]:
-    """By name the quotas of the caller's buckets of requests, which are only looked at."""
+async def _bucket_states(service: Service, caller: Access) -> dict[str, BucketState]:
+    """By name the states of the caller's buckets of requests, which are only looked at."""
     buckets = service.rates.buckets(caller)
-    quotas = await service.rates.take(buckets, 0) if buckets else None
-    return {quota.bucket.name: quota for quota in quotas or ()}
+    states = await service.rates.take(buckets, 0) if buckets else None
+    return {state.bucket.name: state for state in states or ()}
 
 
 def _use(
-    service: Service, tenant: str, key_id: str | None, limits: Limits, quota: AvailableQuota | None
+    service: Service, tenant: str, key_id: str | None, limits: Limits, state: BucketState | None
 ) -> UseBody:
     service.ledger.ensure_built()
     used = service.usage.of(tenant, key_id)
@@ -78,7 +78,7 @@ def _use(
         for what, number in used.items()
     }
     requests = RequestsBody(used=None, limit=None, window_s=None)
-    if quota is not None:
-        size = quota.bucket.size
-        requests = RequestsBody(used=size - quota.left, limit=size, window_s=quota.bucket.window_s)
+    if state is not None:
+        size = state.bucket.size
+        requests = RequestsBody(used=size - state.left, limit=size, window_s=state.bucket.window_s)
     return UseBody(id=key_id or tenant, requests=requests, **amounts)
