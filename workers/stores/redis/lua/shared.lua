@@ -273,15 +273,16 @@ local function progress_event(id)
   event(id, 'progress', redis.call('HGET', job_key(id), 'progress'))
 end
 
--- Claim a job. most: jobs of each tenant that may run (JSON or ''). Returns {'gone'}, {'ended'},
--- {'leased'}, {'cancelled'}, {'exhausted'}, {'held'} or {'ok', attempt, time of the first attempt in
--- us}.
 -- Note why a job is tried again: a problem as JSON, or '' if its worker was lost; the number of the
 -- attempt that was given up; 1 or 0, whether it counts.
 local function tried_again(id, why, attempt, counted)
   redis.call('HSET', job_key(id), 'retry', why, 'retry_attempt', attempt, 'retry_counted', counted,
     'retry_at', int(now))
 end
+
+-- Claim a job. most: jobs of each tenant that may run (JSON or ''). Returns {'gone'}, {'ended'},
+-- {'leased'}, {'cancelled'}, {'exhausted'}, {'held'} or {'ok', attempt, time of the first attempt in
+-- us}.
 local function claim(id, fence, lease_ms, max_attempts, worker, most)
   local h = redis.call('HMGET', job_key(id), 'status', 'fence', 'lease', 'cancel', 'attempt', 'started_us',
     'tenant', 'listed', 'key', 'key_running', 'method', 'queued_at')
