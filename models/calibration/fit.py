@@ -1,21 +1,16 @@
 """A calibration fitted to rows with known classes that the model has not seen.
 
-Some rows, drawn by the seed, fit the temperature, and only the others set thresholds: a guarantee
-needs scores that treat calibration rows and new rows alike.
+`fitted_temperature` fits one temperature for all logits (Guo, Pleiss, Sun and Weinberger, "On
+calibration of modern neural networks", ICML 2017) to some of the rows, drawn by the seed. Only the
+others set thresholds: a guarantee of conformal prediction needs scores that treat calibration rows
+and new rows alike.
 
-What every threshold would answer, and how often that is wrong.
-
-The idea is the curve of risk and coverage of Goren, Galil and El-Yaniv (NeurIPS 2024); the two
-axes are defined here. The coverage of an answer is the share of the information that it gives,
-1 - log(classes under the node) / log(classes). The error is the share of all rows, not of the
-coverage, whose answer does not hold the label; the root is never wrong, so it falls from that of
-the most probable classes to 0.
-
-One temperature for all logits, fitted to rows held out.
-
-Guo, Pleiss, Sun and Weinberger, "On calibration of modern neural networks", ICML 2017.
-The rows that fit the temperature must not be those that set a threshold: a guarantee of conformal
-prediction needs scores that treat calibration rows and new rows alike.
+`selective_curve` gives what every threshold would answer, and how often that is wrong. The idea is
+the curve of risk and coverage of Goren, Galil and El-Yaniv (NeurIPS 2024); the two axes are defined
+here. The coverage of an answer is the share of the information that it gives, 1 - log(classes under
+the node) / log(classes). The error is the share of all rows, not of the coverage, whose answer does
+not hold the label; the root is never wrong, so it falls from that of the most probable classes to
+0.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
-"""The classes that the labels of rows name.
+"""The classes that the labels of rows name, and the labels that look wrong.
 
-Labels that look wrong, by confident learning.
-
-Northcutt, Jiang and Chuang, "Confident learning: estimating uncertainty in dataset labels" (JAIR
-2021): a class is likely in a row if its probability is at least the mean probability of that class
-in the rows labelled so; a row whose most probable likely class is not its label is a count beside
-the diagonal of the confident joint, and a suspect. Unlike there, a row whose most probable class is
-its label is none: where some class is hardly ever probable, it is likely in many such rows. The
-probabilities must be of rows that the model has not seen. The order is that of the tree: suspects
-whose label and likely class part late come first, siblings before all; among those the surest, by
-the difference of the two probabilities.
+`label_errors` finds labels that look wrong by confident learning. Northcutt, Jiang and Chuang,
+"Confident learning: estimating uncertainty in dataset labels" (JAIR 2021): a class is likely in a
+row if its probability is at least the mean probability of that class in the rows labelled so; a row
+whose most probable likely class is not its label is a count beside the diagonal of the confident
+joint, and a suspect. Unlike there, a row whose most probable class is its label is none: where some
+class is hardly ever probable, it is likely in many such rows. The probabilities must be of rows
+that the model has not seen. The order is that of the tree: suspects whose label and likely class
+part late come first, siblings before all; among those the surest, by the difference of the two
+probabilities.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ held out bound what stays in two ways:
 - What is learned. A model that hedges, as one held back by a penalty, expects confusions that more
   rows would spare it (the grouping loss: Perez-Lebel, Le Morvan and Varoquaux, "Beyond
   calibration", ICLR 2023). So rows count that a classifier which learned from the other calibration
-  rows (`relearning`) still does not answer rightly: more rows teach more.
+  rows (`relearned`) still does not answer rightly: more rows teach more.
 
 The smaller of the two is what stays. The share of a pair's rows that are confused has a beta
 distribution after k of n were: a priori its mean is that part, as if it had been seen in one row,
@@ -22,13 +22,13 @@ excess seen in few rows counts for less. It is an estimate of what more rows cou
 bound. The interval of the share is Jeffreys' (Brown, Cai and DasGupta, "Interval estimation for a
 binomial proportion", 2001).
 
-What calibration rows teach: the classes that a classifier gives which learned from them.
-
-Linear discriminants over the logarithms of the model's probabilities, fitted to four fifths of the
-labelled rows and answering the other fifth (stacking: Wolpert, "Stacked generalization", 1992).
-They mend what a bias, a border turned the wrong way or a strong penalty did to the model, as far as
-its probabilities still tell, and as far as so many rows can teach it. Errors that they do not make
-are errors that more data takes away; those that they make may be, too.
+`relearned` shows what calibration rows teach: the classes that a classifier gives which learned
+from them. It is made of linear discriminants over the logarithms of the model's probabilities,
+fitted to four fifths of the labelled rows and answering the other fifth (stacking: Wolpert,
+"Stacked generalization", 1992). They mend what a bias, a border turned the wrong way or a strong
+penalty did to the model, as far as its probabilities still tell, and as far as so many rows can
+teach it. Errors that they do not make are errors that more data takes away; those that they make
+may be, too.
 """
 
 from __future__ import annotations

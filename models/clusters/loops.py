@@ -1,16 +1,19 @@
 """k-means over dense points, compiled by numba: seeds, Lloyd's iterations, and distinct points.
 
-Greedy k-means++: of a few points drawn with chances proportional to their squared distance from the
-seeds so far, the one that leaves the least sum of squared distances is the next seed. Distances are
-sums of squared differences in double precision. Random numbers are handed in: the same ones give
-the same bits. scikit-learn's own seeds take 70% of a run on 10,000 x 64 in 20 clusters.
-
-Each of Lloyd's iterations reads the points once, for their nearest centres and for the sums that
-move these. A cluster that loses all its points gets the one farthest from its centre.
-
 Points are float32 or float64, in C order. Distances are sums of squared differences, in which
-nothing cancels. In the last pass they, and the sums of points, are in double precision, so a split
-has the sums of exactly its centres, and new points go by the same numbers.
+nothing cancels.
+
+`seeds` is greedy k-means++: of a few points drawn with chances proportional to their squared
+distance from the seeds so far, the one that leaves the least sum of squared distances is the next
+seed. Its distances are in double precision. Random numbers are handed in: the same ones give the
+same bits. scikit-learn's own seeds take 70% of a run on 10,000 x 64 in 20 clusters.
+
+Each of Lloyd's iterations (`settle`) reads the points once, for their nearest centres and for the
+sums that move these. A cluster that loses all its points gets the one farthest from its centre. In
+the last pass distances, and the sums of points, are in double precision, so a split has the sums of
+exactly its centres, and new points go by the same numbers.
+
+`places` numbers the distinct points, if they are few.
 
 scikit-learn's KMeans (`clusters.kmeans`) does the same for one matrix. Its checks, its copy of the
 points and its products of matrices take up to 5 times as long as these loops for two centres, 20

@@ -1,8 +1,7 @@
 """The clusters of several trees over the same items, and how many trees have each.
 
-The items of a tree from left to right.
-
-The set of points under each node as one number, so that sets of several trees compare fast.
+`set_hashes` gives the set of points under each node as one number, so that sets of several trees
+compare fast; `ordered` gives the items of a tree from left to right.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ class Clusters:
 
     @classmethod
     def of(cls, trees: Sequence[Tree]) -> Clusters:
-        """Sets are compared by `models.tree.sets` and their sizes; a collision among two million
+        """Sets are compared by `set_hashes` and their sizes; a collision among two million
         clusters has a probability of about 1e-7. O(n_trees n_nodes log n_nodes).
         """
         n_items = trees[0].n_points

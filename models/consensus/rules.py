@@ -13,7 +13,7 @@ an unrooted tree. The rules, as in phylogenetics:
   tree.
 - `median`: that of the trees which has the smallest sum of Robinson-Foulds distances to all.
 
-Heights of a consensus tree.
+`mean_heights` gives the nodes of a consensus tree their heights.
 """
 
 from __future__ import annotations

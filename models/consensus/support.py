@@ -1,6 +1,7 @@
 """Support of a tree's nodes: how often its clusters recur when its method runs again.
 
-Whether more trees would change how often clusters occur.
+`agreement_of_halves` and `halves_alike` show whether more trees would change how often clusters
+occur.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def _stem(stemming: Stemming) -> Callable[[str], str]:
 
 
 Read = Callable[[str], list[str]]
-"""Splits a text into words, as the functions of `models.documents.tokens` do."""
+"""Splits a text into words, as `tokens` or what `reader` gives."""
 
 _AT_ONCE = 4096
 """The number of documents between two progress reports."""

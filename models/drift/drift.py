@@ -11,28 +11,27 @@ Rows of both samples are placed in the tree. At each node three things may have 
   Fisher's exact test.
 
 The hypotheses form a tree: something changed; one of the three did; of mass, the split of a node,
-then its children; of the others, the nodes. `selection` rejects them from the top. What changed in
+then its children; of the others, the nodes. `selected` rejects them from the top. What changed in
 confidence or purity at a node changes, diluted, at the nodes above and, in part, at those below:
 among nodes one above another the one with the smallest p-value stands for the others, and
 rejections count by the nodes that stand. Nodes reached by so few rows that not even a total change
 could be distinguished from chance are not tested. Which these are depends on the margins of the
 tables alone, so this takes nothing from the control.
 
-Hypotheses arranged in a tree, selected from the top under control of false discoveries.
-
+`selected` takes hypotheses arranged in a tree from the top, under control of false discoveries, by
 TreeBH of Bogomolov, Peterson, Benjamini and Sabatti, "Hypotheses on a tree: new error rates and
 testing strategies" (Biometrika 108, 2021). A hypothesis above others says that all of these hold;
 its p-value is theirs combined by Simes. A family, the hypotheses below one that was rejected, is
 tested by the procedure of Benjamini and Hochberg at the level of the family above times the share
-of that which was rejected. For independent p-values, and in practice for positively dependent
-ones, the selective false discovery rate is at most the level at each depth: the mean, over the
-rejected families, of the expected share of false rejections in a family, itself averaged along the
-way down. With one level of hypotheses it is the procedure of Benjamini and Hochberg.
+of that which was rejected. For independent p-values, and in practice for positively dependent ones,
+the selective false discovery rate is at most the level at each depth: the mean, over the rejected
+families, of the expected share of false rejections in a family, itself averaged along the way down.
+With one level of hypotheses it is the procedure of Benjamini and Hochberg.
 
 Where only some of the rejected hypotheses are listed, since they stand for the others, the listed
 ones are what is to be mostly true: Focused BH of Katsevich, Sabatti and Bogomolov, "Filtering the
 rejection set while preserving false discovery rate control" (JASA 118, 2023) rejects by how many
-would be listed.
+would be listed (`focused`).
 """
 
 from __future__ import annotations
@@ -270,7 +269,7 @@ def drift(
 ) -> Drift:
     """What changed from one sample to the other.
 
-    level : the accepted rate of false discoveries, as `selection` has it.
+    level : the accepted rate of false discoveries, as `selected` has it.
 
     Raises UsageError where one sample alone has labels.
     O((rows + n_nodes) log (rows + n_nodes)), the tests of shares, and the ranks of the rows under

@@ -1,10 +1,9 @@
-"""A heatmap of a tree, as `HeatmapTerms` say.
+"""A heatmap of a tree, as `HeatmapTerms` say: its rows, its columns and what it shows of them.
 
-Which columns of a heatmap are shown, and in which order.
-
-The nodes of a tree that are rows of a heatmap, from left to right, and the points under each.
-
-Sums, means and medians of the features of points by group, read in blocks of rows.
+`tips_of` gives the nodes of the tree that are its rows, from left to right, and the points under
+each. `moments`, `means` and `medians` give sums, means and medians of the features of points by
+group, read in blocks of rows. `most_distinctive` gives the columns that are shown, and
+`column_tree` their order.
 """
 
 from __future__ import annotations

@@ -1,7 +1,11 @@
-"""Whether points are sparser between the clusters of a cut than within them.
+"""The curve of the mean silhouette over a tree's cuts, from the features, and its p-values.
 
+`p_values` holds the curve against chance and asks for valleys between clusters; the larger p-value
+counts.
+
+`of_valleys` tests whether points are sparser between the clusters of a cut than within them.
 Silhouettes are also high where connected points are merely cut up: the arcs of a circle, the ends
-of long tails. `silhouette_chance` does not see that, since its reference sets have neither hollows
+of long tails. `p_values_by_chance` does not see that, since its reference sets have neither hollows
 nor tails. So a level needs valleys, too. Each cluster and its nearest one (by their means) are
 projected onto the line through both means: the points near the middle are counted, and those near
 either mean, of which the fewer count. If the density has one peak on that line, there are no fewer
@@ -9,14 +13,11 @@ in the middle, in expectation. The counts of all pairs are added up; the p-value
 binomial for a middle at least `DEEPEST` times as dense, since clusters end where points happen to
 be rare, times the number of k of a curve.
 
-The curve of the mean silhouette over a tree's cuts, from the features.
-
-How strong a tree's silhouettes are against silhouettes of points without structure.
-
-Reference sets are uniform in the box around the points, along their principal axes, as for the gap
-statistic. Each is cut into k clusters by Ward's linkage, improved by `_MOVES` rounds of k-means,
-and the better silhouette of both counts. The p-value is that of Student's t for one more value
-beside the references' values, times the number of k of a curve.
+`p_values_by_chance` tells how strong a tree's silhouettes are against silhouettes of points without
+structure. Reference sets are uniform in the box around the points, along their principal axes, as
+for the gap statistic. Each is cut into k clusters by Ward's linkage, improved by `_MOVES` rounds of
+k-means, and the better silhouette of both counts. The p-value is that of Student's t for one more
+value beside the references' values, times the number of k of a curve.
 
 Source: Tibshirani, Walther, Hastie, "Estimating the number of clusters in a data set via the gap
 statistic" (2001), section 3, for the references.
@@ -111,7 +112,7 @@ def p_values(
     tree: Tree, features: Matrix | Rows, curve: Sequence[tuple[int, float]]
 ) -> list[tuple[int, float]]:
     """(k, p-value) of the (k, mean silhouette) in `curve` that are held against chance: the larger
-    of that of `silhouette_chance` and that of the valleys between the clusters.
+    of that of `p_values_by_chance` and that of the valleys between the clusters.
 
     O(SAMPLE^2 (n_features + the sum of all k)).
     """

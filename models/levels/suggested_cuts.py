@@ -5,19 +5,18 @@ of the root's height; and `support`, the mean bootstrap support of the clusters,
 where nodes have any. Others (`silhouette`, `modularity`) were measured when the tree was made and
 are passed as curves.
 
-Gaps are held against chance (`height_gaps`) where there are `FEWEST_GAPS` of them to compare, and
-the silhouette where p-values are passed with its curve (`silhouette`); of these only what
-is significant is suggested. A cut in which one cluster has nearly all points is never suggested.
+Gaps are held against chance (`gap_p_values`) where there are `FEWEST_GAPS` of them to compare, and
+the silhouette where p-values are passed with its curve (`silhouette`); of these only what is
+significant is suggested. A cut in which one cluster has nearly all points is never suggested.
 
-How strong the gaps between a tree's merge heights are against chance.
-
-Where no level stands out, the heights of the last merges fall about like a power of the number of
-clusters, and their spacings on a logarithmic scale, times that number, are about independent and
-exponential (Rényi's representation of order statistics). At the top of a tree the spacings are
-smaller than for a power of k, since heights are bounded: with `OFFSET` added to k they are alike
-for all k. A gap then has the share g of the sum of n spacings with probability (1 - g)^(n - 1),
-exactly. The bound over all k gives coarse cuts more weight, as 1 / k, and a gap that is significant
-is left out of the sum that the others are held against.
+`gap_p_values` tells how strong the gaps between a tree's merge heights are against chance. Where no
+level stands out, the heights of the last merges fall about like a power of the number of clusters,
+and their spacings on a logarithmic scale, times that number, are about independent and exponential
+(Rényi's representation of order statistics). At the top of a tree the spacings are smaller than for
+a power of k, since heights are bounded: with `OFFSET` added to k they are alike for all k. A gap
+then has the share g of the sum of n spacings with probability (1 - g)^(n - 1), exactly. The bound
+over all k gives coarse cuts more weight, as 1 / k, and a gap that is significant is left out of the
+sum that the others are held against.
 
 It is an approximation: `python -m bench levels` measures how often unstructured data have a
 significant gap. Source: Rényi, "On the theory of order statistics" (1953); Fisher, "Tests of

@@ -1,17 +1,17 @@
-"""The points of a tree laid out in the plane, as `MapTerms` say.
+"""The points of a tree laid out in the plane, as `MapTerms` say, and how near neighbours stay.
 
 Points with the same features lie in one place of `umap` and `tsne`: the distinct ones are laid out.
 
-Points of the Poincaré ball in its disc.
+`in_disc` places points of the Poincaré ball in its disc. In a ball of two dimensions they are the
+points themselves. In a ball of more, they are projected in the tangent space at the origin, where a
+point lies in its direction at its hyperbolic distance: on the plane through the origin that holds
+most of the sum of squares, from which the exponential map leads back into the disc. Distances to
+the origin never grow.
 
-In a ball of two dimensions they are the points themselves. In a ball of more, they are projected in
-the tangent space at the origin, where a point lies in its direction at its hyperbolic distance: on
-the plane through the origin that holds most of the sum of squares, from which the exponential map
-leads back into the disc. Distances to the origin never grow.
+Cost of `in_disc`: O(N d^2). Memory: twice the points in float64.
 
-Cost: O(N d^2). Memory: twice the points in float64.
-
-How many nearest neighbours a map keeps: the first thing to ask of a picture of points.
+`neighbours_kept` tells how many nearest neighbours a map keeps: the first thing to ask of a picture
+of points.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ FEWEST = 4
 @dataclass(frozen=True, slots=True)
 class PointMap:
     """positions : (n_points, 2) float32. n_columns : of what was mapped. explained : share of the
-    variance in the plane, for `pca` and `disc`. neighbours_kept : as `faithfulness` has it; None
+    variance in the plane, for `pca` and `disc`. neighbours_kept : by the function so named; None
     for one point, and where the map is what was mapped. warnings : one sentence each.
     """
 

@@ -4,7 +4,8 @@ All but the Robinson-Foulds distance are over unordered pairs of distinct points
 by pair of leaves, one of each tree: this is exact and takes O(cells^2) up to `EXACT_STEPS` steps;
 beyond that, pairs of points are drawn uniformly with replacement, which gives a standard error.
 
-Numbers that a tree assigns to pairs of its points, to compare with another tree's numbers.
+`PairProfile` holds the numbers that a tree assigns to pairs of its points, to compare with another
+tree's numbers.
 """
 
 from __future__ import annotations

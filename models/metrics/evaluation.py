@@ -1,8 +1,8 @@
 """The shared basis of the metrics of a tree: checked inputs, the cut, counts and orders, each
 computed once.
 
-A true hierarchy over the points of a tree: labels name its leaves, or its rows are these
-points.
+`truth_over_points` gives a true hierarchy over the points of a tree: labels name its leaves, or its
+rows are these points.
 """
 
 from __future__ import annotations

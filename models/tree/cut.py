@@ -1,6 +1,7 @@
 """Flat clusters from a tree: by their number, by height, by depth, or its leaves.
 
-All cuts of a tree into a few clusters at once: each is a coarsening of the finest one.
+`nested_cuts` gives all cuts of a tree into a few clusters at once: each is a coarsening of the
+finest one.
 """
 
 from __future__ import annotations

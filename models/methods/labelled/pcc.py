@@ -1,7 +1,8 @@
 """Probabilistic clustering with constraints: one metric that draws known clusters' rows together.
 
-The metric A minimises tr(A M) - log det A. tr(A M) is the mean squared distance, under A, of known
-rows from their cluster's mean, plus that of pairs of rows in one known cluster, less `cross_weight`
+The metric A minimises tr(A M) - log det A. M holds mean squares and products of differences between
+known rows, near ones less far ones: tr(A M) is the mean squared distance, under A, of known rows
+from their cluster's mean, plus that of pairs of rows in one known cluster, less `cross_weight`
 times that of pairs across clusters. Each of the three is a mean, so that it does not depend on the
 number of rows. Where M is positive definite the minimum is A = M^-1. Where it is not, as clusters
 are far apart, there is none: the smallest multiple of the identity is added to M that raises its
@@ -18,8 +19,6 @@ first, so that the mean variance of a column is 1. Cost: O(N D^2 + D^3), then `n
 
 Measured: CPU time as N^0.5 D^0.1 K^0.2, from 4,000 x 16 and 8 classes to four times each,
 iterations bounded (`python -m bench costs`).
-
-Mean squares and products of differences between known rows: near ones less far ones.
 """
 
 from __future__ import annotations

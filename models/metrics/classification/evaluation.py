@@ -1,6 +1,6 @@
 """A classifier measured on rows whose labels are known.
 
-Standard errors and intervals of metrics by resampling rows.
+Standard errors and intervals of metrics come from resampled rows (`resampled`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The true labels of rows as nodes of a classifier's tree.
 
-A set of nodes for each row, and the paths from the root to them.
+`NodeSets` hold a set of nodes for each row, and the paths from the root to them.
 """
 
 from __future__ import annotations

@@ -8,14 +8,12 @@ node are extended by the items of the other children, so each item is added once
 it: O(log) times, whatever the depth. Items are ordered from left to right in the tree: those under
 node v have numbers `start[v]` to `end[v]` - 1.
 
-The loop that finds the points nearest to the mean of each node, compiled by numba; serial.
-
-It goes up heavy paths like the loops of `nodes`. A mean moves little from one node to the next, so
-few points must be measured again: for every point under a node the distance to some earlier mean,
-the centre, is known, or known to be at least `radius`. The points closer than that form the pool.
-The nearest points of the pool are the nearest of all if they are closer to the new mean than
-`radius` minus the distance of that mean from the centre; else all points are measured again and the
-new mean becomes the centre.
+`nearest` finds the points nearest to the mean of each node, going up heavy paths, too. A mean moves
+little from one node to the next, so few points must be measured again: for every point under a node
+the distance to some earlier mean, the centre, is known, or known to be at least `radius`. The
+points closer than that form the pool. The nearest points of the pool are the nearest of all if they
+are closer to the new mean than `radius` minus the distance of that mean from the centre; else all
+points are measured again and the new mean becomes the centre.
 """
 
 from __future__ import annotations

@@ -4,22 +4,19 @@
 clusters. When two clusters merge, the one with the larger number stays as their union. Among equal
 distances, that to the smallest number comes first.
 
-Source: Müllner, "Modern hierarchical, agglomerative clustering algorithms" (2011): `chain` is
-figure 3 (the nearest-neighbour chain, Murtagh 1983), `closest` and `closest_points` are figure 4
-(the generic algorithm), but that the least of the stored distances is found by looking at all,
-which takes no longer than the new distances do.
-
-Cost: O(N^2) time by a chain; so the generic algorithm usually, O(N^3) at worst.
-
-The least of numbers that change one at a time, by a tournament; compiled by numba.
-
+`start`, `replay` and `drop` keep the least of numbers that change one at a time, by a tournament.
 `winner` has twice as many places as there are numbers, rounded up to a power of two: the entry at 1
 is where the least number is, the entries at 2 k and 2 k + 1 are those that the entry at k has
 beaten. Among equal numbers the first wins. A number that is out loses to all.
 
-Cost: O(N) to start, O(log N) for each change.
+`merge` gives merges of clusters in SciPy's numbering.
 
-Merges of clusters in SciPy's numbering, compiled by numba.
+Source: Müllner, "Modern hierarchical, agglomerative clustering algorithms" (2011): `chain` is
+figure 3 (the nearest-neighbour chain, Murtagh 1983), `closest` and `closest_points` are figure 4
+(the generic algorithm), but that a tournament finds the least of the stored distances.
+
+Cost: O(N^2) time by a chain; so the generic algorithm usually, O(N^3) at worst. A tournament takes
+O(N) to start, O(log N) for each change.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""The hierarchy over the classes, as the solvers use it.
+"""The hierarchy over the classes, as the solvers use it, and weights as sums along its paths.
 
-Weights of very many classes as sums along the paths of a tree, each node's own part compressed.
-
-What a node adds to its parent is large at few words, where its whole weights are not: a class
-whose bias is far below 0 has weights at nearly all words, which it shares with its family.
+`PathSums` are the weights of very many classes, each node's own part compressed. What a node adds
+to its parent is large at few words, where its whole weights are not: a class whose bias is far
+below 0 has weights at nearly all words, which it shares with its family.
 """
 
 from __future__ import annotations

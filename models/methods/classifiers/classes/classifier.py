@@ -3,12 +3,11 @@
 A method of the family trains vectors of weights, one for each class or node (`_train`); the rest is
 here.
 
-95% intervals of predictions, from normal posteriors of the weights.
-
-The score of a class at a row x has the mean mu.x and the variance x^T Psi x, classes independently
-of each other. The interval of a probability is that of its log odds, carried over: the log odds are
-normal to first order in the scores (the delta method), so the interval reflects how uncertain all
-classes' weights are, not the best one's alone.
+`intervals` gives 95% intervals of predictions, from normal posteriors of the weights. The score of
+a class at a row x has the mean mu.x and the variance x^T Psi x, classes independently of each
+other. The interval of a probability is that of its log odds, carried over: the log odds are normal
+to first order in the scores (the delta method), so the interval reflects how uncertain all classes'
+weights are, not the best one's alone.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""Chains of draws of the correlated multinomial logit.
+"""Chains of draws of the correlated multinomial logit, and whether they have mixed.
 
 An iteration draws the weights of branches along a trajectory given the precisions, then the
 precisions given the weights, from their gamma posteriors, then both together. In the burn-in steps
 are adapted, and masses to the information of the weights. Each iteration has separate random
 numbers, so that an interrupted chain goes on as it would have.
 
-Hamiltonian Monte Carlo: trajectories of a draw that moves with a random momentum.
+The trajectories are Hamiltonian Monte Carlo's: a draw moves with a random momentum (`moved`).
 
 Source: Neal, "MCMC Using Hamiltonian Dynamics" (2011), §3.2 and §5.4; Hoffman and Gelman, "The
 No-U-Turn Sampler" (2014), §3.2, for the adaptation of steps.
 
-Whether chains have mixed: split R-hat and the effective sample size.
+Split R-hat and the effective sample size tell whether chains have mixed.
 
 Source: Vehtari et al., "Rank-normalization, Folding, and Localization: An Improved R-hat" (2021),
 §2 and §3.2, without ranks; Geyer, "Practical Markov Chain Monte Carlo" (1992), for the sum of

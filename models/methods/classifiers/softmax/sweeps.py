@@ -22,14 +22,13 @@ Cost of a sweep: two to five steps of Newton's method for each class (`class_ste
 majorization also O(N D K). Memory: the weights 16 times, preconditioners twice, 25 values a row and
 7 arrays of the scores of a block of classes.
 
-The point that the next step of a fixed-point iteration starts from: Anderson's mixing.
+`Anderson` gives the point that the next step of a fixed-point iteration starts from, by Anderson's
+mixing. It takes the affine combination of the last steps x_j -> g(x_j) whose residuals g(x_j) - x_j
+cancel best, and mixes the g(x_j) in the same shares. It does not make any objective fall by itself:
+the caller checks the step from the mixed point, and calls `clear` if it undoes the step.
 
-It takes the affine combination of the last steps x_j -> g(x_j) whose residuals g(x_j) - x_j cancel
-best, and mixes the g(x_j) in the same shares. It does not make any objective fall by itself: the
-caller checks the step from the mixed point, and calls `clear` if it undoes the step.
-
-Source: Walker and Ni, "Anderson Acceleration for Fixed-Point Iterations" (2011).
-Cost: O(n m^2) for m of `DEPTH` steps.
+Source of the mixing: Walker and Ni, "Anderson Acceleration for Fixed-Point Iterations" (2011). Its
+cost: O(n m^2) for m of `DEPTH` steps.
 """
 
 from __future__ import annotations

@@ -8,16 +8,11 @@ that an update of the leaves updates the whole tree.
 A leaf grows two children by k-means on its points. A leaf whose weight falls below a threshold is
 removed, and its sibling takes the place of their parent.
 
-Source: Mautz, Plant and Böhm (2020), section 3. There the average halves with each batch; here it
-does for trees of few leaves, and spans as many batches as bring a leaf `FULL` points on average, so
-that leaves that get less than a point a batch are not removed by chance.
+`TreeShape` holds the nodes of a binary tree, as it grows by splits and shrinks by pruning. A shape
+is never changed: a split and a pruning give a new one. Nodes are numbered parents first, the root
+0. Leaves are taken in the order of their numbers.
 
-The nodes of a binary tree, as it grows by splits and shrinks by pruning.
-
-A shape is never changed: a split and a pruning give a new one. Nodes are numbered parents first,
-the root 0. Leaves are taken in the order of their numbers.
-
-The losses of a batch of embedded rows in a cluster tree, beside that of reconstruction.
+`tree_losses` gives the losses of a batch of embedded rows, beside that of reconstruction:
 
     centres      mean over leaves l of |m_l - c_l|, m_l the mean of the batch's points in l; 0 where
                  it has none. m_l is held fixed, so that this moves centres alone.
@@ -28,7 +23,9 @@ The losses of a batch of embedded rows in a cluster tree, beside that of reconst
 
 A point lies in the leaf with the nearest centre and in all nodes above it.
 
-Source: Mautz, Plant and Böhm (2020), section 3.
+Source: Mautz, Plant and Böhm (2020), section 3. There the average halves with each batch; here it
+does for trees of few leaves, and spans as many batches as bring a leaf `FULL` points on average, so
+that leaves that get less than a point a batch are not removed by chance.
 """
 
 from __future__ import annotations

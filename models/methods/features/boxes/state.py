@@ -1,7 +1,4 @@
-"""The state of a PERCH tree: created, grown, saved and restored.
-
-A grown PERCH tree as a `Tree`.
-"""
+"""The state of a PERCH tree: created, grown, saved, restored, and given as a `Tree`."""
 
 from __future__ import annotations
 

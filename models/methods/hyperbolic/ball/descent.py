@@ -8,12 +8,13 @@
 R is the retraction z + g, pulled back to norm `max_norm` if it leads further out. Eq. 19 as printed
 subtracts eps from every coordinate; it means the point of norm 1 - eps on the same ray.
 
+`prefixed` and `unprefixed` name the arrays of a checkpoint by parts: the names of each part begin
+with its prefix.
+
 Source: Monath et al. (2019), §4.1; Bécigneul and Ganea, "Riemannian Adaptive Optimization Methods"
 (2019), algorithm 1, without carrying m along the geodesic: to first order it does not change.
 
 Cost: O(M D) a step; 'adam' stores M D + M values more.
-
-Arrays of a checkpoint by parts: the names of each part begin with its own prefix.
 """
 
 from __future__ import annotations

@@ -14,19 +14,17 @@ Columns of the tree: `norm`, hyperbolic; `parent_probability` by eq. 5, for sepa
 over their points; `alternative_1`, `alternative_2`, the next likely parents (-1: none), and their
 probabilities `alternative_1_probability`, `alternative_2_probability`. The root has none.
 
+`point_leaves` gives a separate leaf to each point of a `BallTree`, which may put several points
+into one leaf. A leaf that several points selected becomes a node above them, with a new leaf for
+each; a leaf of one point is that point's leaf. New leaves follow the nodes of the tree, in order of
+the points. Their columns are the hyperbolic norm of the point, the probability of its parent and no
+alternatives. A leaf that existed before has the norm of its node.
+
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
 Trees in Hyperbolic Space" (2019), §3.1 and §4.2.
 
-Cost: that of `decoding`, twice for points and a few times for nodes.
-
-A separate leaf for each point of a `BallTree`, which may put several points into one leaf.
-
-A leaf that several points selected becomes a node above them, with a new leaf for each; a leaf of
-one point is that point's leaf. New leaves follow the nodes of the tree, in order of the points.
-Their columns are the hyperbolic norm of the point, the probability of its parent and no
-alternatives. A leaf that existed before has the norm of its node.
-
-Cost: O(M + N) for a tree of M nodes and N points.
+Cost: that of `decoding`, twice for points and a few times for nodes; `point_leaves` takes O(M + N)
+for a tree of M nodes and N points.
 """
 
 from __future__ import annotations

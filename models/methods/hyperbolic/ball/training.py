@@ -13,13 +13,8 @@ round in a row with a cost of `WORSE` times the least or with all nodes at the e
 The random numbers of a round depend only on its number, so a fit resumed from a checkpoint, taken
 after a round, gives the same result. Steps may be shared by several processes (`ball.all_reduce`).
 
-Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
-Trees in Hyperbolic Space" (2019), §3.3 and §4.
-
-Cost: O(B M D) a step for batches of B and M nodes, independently of the number of points; a
-measurement of the cost takes as long as a few dozen steps, and O(M^2 D).
-
-The dissimilarity of points of the ball, and the objectives that move nodes.
+The dissimilarity of points of the ball is d_cp; the objectives that move nodes are eq. 15
+(`ranking`) and eq. 17 (`child_parent`):
 
     eq. 3    d_cp(c, p) = d(c, p) (1 + max(|p| - |c|, 0)), |.| the hyperbolic norm
     eq. 16   the same with `margin` added inside the maximum
@@ -36,13 +31,15 @@ their number. s(0) is subtracted from each term of eq. 15, so that a node with n
 adds 0.
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
-Trees in Hyperbolic Space" (2019), §3 and §4.2, where Gumbel noise is added to the distances of eq.
-12 and 13 and `temperature` is 1. The authors' program has softplus in place of the sigmoid s, the
+Trees in Hyperbolic Space" (2019), §3 and §4, where Gumbel noise is added to the distances of eq. 12
+and 13 and `temperature` is 1. The authors' program has softplus in place of the sigmoid s, the
 margin 0.25 in every d_cp, eq. 17 as max(|p| - |c| + margin, 0) without the distance, and masks in
 eq. 13 the node that is best in eq. 12 without noise. Eq. 17 is 0 if child and parent coincide: by
 itself it does not keep them apart.
 
-Cost: O(B M D) for B triples and M nodes (`ball.ranking_torch`), O(B D) for B children.
+Cost: O(B M D) a step for B triples and M nodes (`ball.ranking_torch`), O(B D) for B children,
+independently of the number of points; a measurement of the cost takes as long as a few dozen steps,
+and O(M^2 D).
 """
 
 from __future__ import annotations

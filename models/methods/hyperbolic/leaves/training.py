@@ -2,14 +2,25 @@
 
 All leaves lie on one sphere about the origin, as in the paper's program, and start in random
 directions. The sphere's radius grows from `START` to that of `max_norm` over the first `GROWING` of
-the steps, by the same factor each step, while the temperature falls: on a small sphere depths
-hardly differ, so leaves are sorted coarsely at first; on a large one they separate as in a tree.
-(The paper's program learns the radius, from such a start.)
+the steps (`leaves.parameters`), by the same factor each step, while the temperature falls: on a
+small sphere depths hardly differ, so leaves are sorted coarsely at first; on a large one they
+separate as in a tree. (The paper's program learns the radius, from such a start.)
 
 A step is Riemannian Adam along the sphere, in lengths on the sphere: the mean of gradients over the
 root of the mean of their squared lengths, one number per leaf, then projected back onto the sphere;
 the mean is projected onto the new tangent space. No step turns a leaf by more than `MOST_TURN`,
 which a small sphere would otherwise allow.
+
+`relaxed_cost` is the relaxed Dasgupta cost over triples of leaves, and its gradient. In a triple,
+the pair with the deepest ancestor merges first, and its similarity costs nothing. With the depths h
+of the three ancestors (`leaves.ancestors`) and p = softmax(h / temperature),
+
+    loss = s_ij + s_ik + s_jk - (p_ij s_ij + p_ik s_ik + p_jk s_jk)
+
+The gradient in h is written out: p_a (mean of s under p - s_a) / temperature.
+
+`draw_triples` draws random triples of leaves: each leaf comes first equally often, with any two
+others. In the paper triples cover all pairs and the third is any leaf, the two themselves included.
 
 After each round the leaves are decoded (`leaves.decoding`) and the cost of the tree is measured
 (`leaves.tree_cost`). A run ends when `patience` rounds in a row gave no better tree than its best;
@@ -23,27 +34,7 @@ program; Bécigneul and Ganea, "Riemannian Adaptive Optimization Methods" (2019)
 
 Cost: O(B (D + d)) a step for B triples of points with D features and leaves in d dimensions,
 independently of the number of points, and O(N d) for the leaves; each round adds the cost of
-`decoding` and `tree_cost`.
-
-The relaxed Dasgupta cost over triples of leaves, and its gradient.
-
-In a triple, the pair with the deepest ancestor merges first, and its similarity costs nothing. With
-the depths h of the three ancestors (`leaves.ancestors`) and p = softmax(h / temperature),
-
-    loss = s_ij + s_ik + s_jk - (p_ij s_ij + p_ik s_ik + p_jk s_jk)
-
-The gradient in h is written out: p_a (mean of s under p - s_a) / temperature.
-
-Source: Chami et al., "From Trees to Continuous Embeddings and Back" (2020).
-
-Cost: O(B D) for B triples of leaves in D dimensions.
-
-Random triples of leaves: each leaf comes first equally often, with any two others.
-
-Source: Chami et al., "From Trees to Continuous Embeddings and Back" (2020), where triples
-cover all pairs and the third is any leaf, the two themselves included.
-
-Cost: O(B) for B triples.
+`decoding` and `tree_cost`. A step's triples take O(B), their relaxed cost O(B d).
 """
 
 from __future__ import annotations

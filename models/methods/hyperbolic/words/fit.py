@@ -1,19 +1,17 @@
 """The fit of `ghhc-glove`, from counts to a tree over words, its model, metrics and warnings.
 
-Each stage is described in its module: `vectors`, `words_torch`, `ball.training`, `ball.extraction`,
-`tree`.
+Each stage is described in its module: `vectors`, `words_torch`, `ball.training`, `ball.extraction`;
+the last, the tree over words, stands here.
 
-One checkpoint for the two stages of a fit: first vectors, then nodes that move with them.
-
-The second stage saves the vectors of the first along with its own state, so that the first is not
+One checkpoint serves the two stages of a fit: first vectors, then nodes that move with them. The
+second stage saves the vectors of the first along with its own state, so that the first is not
 repeated.
 
-The tree with a leaf for each word, from nodes of the ball selected by words.
+The tree has a leaf for each word, from nodes of the ball selected by words. Words that selected the
+same node each get a leaf below it, as siblings (`word_tree`) or joined by average linkage
+(`joined_word_tree`, `ball.leaf_merges`); the only word that selected a node is its leaf.
 
-Words that selected the same node each get a leaf below it, as siblings or joined by average linkage
-(`ball.leaf_merges`); the only word that selected a node is its leaf.
-
-Cost: O(M + V) for M nodes and V words, and that of `ball.leaf_merges`.
+Cost of the tree: O(M + V) for M nodes and V words, and that of `ball.leaf_merges`.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
-"""Candidates compared on known clusters that none of them has seen.
+"""Candidates compared on known clusters that none of them has seen, and the choice of one.
 
 The known clusters are split several times. From those on one side each candidate learns its
 transformation; the rows of the others are transformed and clustered, and the partition is compared
 with the truth (normalized mutual information). A candidate must be better than doing nothing, by
 more than the standard error of the difference, or nothing is done.
 
+`choose` takes one of several candidates by validation, or a cautious one where clusters are too few
+for it.
+
 Source: Gopal, "Large-scale Structured Learning" (2014), §6.6, which tunes on a third of the
 classes; here each known cluster takes part in learning and in validation.
-
-One of several candidates by validation, or a cautious one where clusters are too few for it.
 """
 
 from __future__ import annotations

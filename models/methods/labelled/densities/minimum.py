@@ -1,6 +1,7 @@
-"""The local minimum near a start, by L-BFGS (SciPy's L-BFGS-B).
+"""The local minimum near a start, by L-BFGS (SciPy's L-BFGS-B), and what holds a transformation.
 
-What holds a transformation: functions of L, or of its diagonal, with their gradients.
+`identity` and `logdet` hold a transformation: they are functions of L, or of its diagonal, with
+their gradients.
 
 A likelihood that the length of L, or of its rows, does not change has no minimum where a penalty
 only shrinks L ('l2', 'nuclear'): the objective falls all the way to 0, where L tells nothing. These

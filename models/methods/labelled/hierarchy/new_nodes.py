@@ -1,32 +1,29 @@
 """New nodes among the nodes of Ward's tree, chosen by what known nodes look like.
 
 From the top of Ward's tree down, a node becomes a new one with as many levels as its size and
-spread allow (`resemblance`), unless most of its rows' nearest labelled rows are below one child of
+spread allow (`Resemblance`), unless most of its rows' nearest labelled rows are below one child of
 the node that it would hang under: then it holds leaves of that child. Where none fits, the new
 leaves are those nodes that, over all ways to cut what is below, look most like known leaves. The
 same is done again below each new node, for fewer levels. A new node hangs under the known node that
 its nearest labelled rows lead to and that has children with as many levels.
 
-Ward's tree of some rows: size, spread and mean of each of its nodes.
+`Resemblance` tells how large and how wide nodes of each level are, as known ones show. The
+logarithms of a node's size and of its rows' variance are normal, with a mean and a deviation for
+each number of levels below it; deviations borrow from a half. Sizes are in rows of known nodes
+whether labelled or not.
 
-How widely the leaves below a node lie, as known ones show, and what that says of a new one.
+`novel` finds the unlabelled rows that are of no known leaf, and `votes` tells near to which known
+nodes rows lie. A row in a known leaf has about as many labelled rows among its nearest as a
+labelled row has; a row of a new leaf has fewer. This holds whatever the leaf's shape, as long as a
+fair share of the known leaves' rows is labelled.
 
-In the space of a node v, the leaves below a node u at or below v have means about that of u, with a
-variance t_u in each direction. A cluster with the mean m is the more likely below u the
+`Spreads` tell how widely the leaves below a node lie, as known ones show, and what that says of a
+new one. In the space of a node v, the leaves below a node u at or below v have means about that of
+u, with a variance t_u in each direction. A cluster with the mean m is the more likely below u the
 greater log n_u + log N(m; mean_u, t_u I), where n_u is the number of u's children. Nodes with few
 leaves borrow their variance from others of as many levels.
 
-Which unlabelled rows are of no known leaf, and near to which known nodes rows lie.
-
-A row in a known leaf has about as many labelled rows among its nearest as a labelled row has; a row
-of a new leaf has fewer. This holds whatever the leaf's shape, as long as a fair share of the known
-leaves' rows is labelled.
-
-How large and how wide nodes of each level are, as known ones show.
-
-The logarithms of a node's size and of its rows' variance are normal, with a mean and a deviation
-for each number of levels below it; deviations borrow from a half. Sizes are in rows of known nodes
-whether labelled or not.
+`WardTree` is Ward's tree of some rows: size, spread and mean of each of its nodes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The metric of max-margin clusters, by cutting planes.
+"""The metric of max-margin clusters, by cutting planes, each from another clustering of the rows.
 
 Minimises gamma |A - I|^2 + slack over semidefinite A, such that <A, normal> >= loss - slack for
 each plane and slack >= 0. Rounds add the plane that an oracle finds most violated, and end when it
@@ -9,22 +9,19 @@ the nearest semidefinite matrix, for the multipliers a >= 0 of sum at most 1 tha
 gamma (D - |A|^2) + sum of a_c loss_c, a smooth concave function whose derivative in a_c is what
 plane c lacks. It is below the optimum for any a, and never falls as planes are added.
 
-Source: Gopal, "Large-scale Structured Learning" (2014), §7.3.2, whose constraint has the slack's
-sign wrong and no loss, so that it is unbounded; Tsochantaridis et al. (2005); Joachims, Finley and
-Yu, "Cutting-Plane Training of Structural SVMs" (2009).
-
-Other clusterings of the known rows, beside the known one.
-
-A clustering z of the N rows is as good as F_A(z) = -tr(A W_z) / N, W_z the squares and products
-about its clusters' means. The squares of all rows are those within clusters and those between
-them, so that F_A(y) - F_A(z) = <A, B_y - B_z> / N with the squares B between clusters, of rank
-K - 1 each: linear in A, one matrix a clustering.
+`Clusterings` are other clusterings of the known rows, beside the known one. A clustering z of the N
+rows is as good as F_A(z) = -tr(A W_z) / N, W_z the squares and products about its clusters' means.
+The squares of all rows are those within clusters and those between them, so that F_A(y) - F_A(z) =
+<A, B_y - B_z> / N with the squares B between clusters, of rank K - 1 each: linear in A, one matrix
+a clustering.
 
 Its loss is 1 minus the adjusted Rand index with the known clustering, 1 at most: it is blind to how
 clusters are numbered, 0 for the same partition alone, and about 1 for one drawn by chance, however
 many clusters there are (without the adjustment it would fall as 2 / K).
 
-Source: Gopal, "Large-scale Structured Learning" (2014), §7.3.2.
+Source: Gopal, "Large-scale Structured Learning" (2014), §7.3.2, whose constraint has the slack's
+sign wrong and no loss, so that it is unbounded; Tsochantaridis et al. (2005); Joachims, Finley and
+Yu, "Cutting-Plane Training of Structural SVMs" (2009).
 """
 
 from __future__ import annotations

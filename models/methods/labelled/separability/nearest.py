@@ -1,5 +1,9 @@
 """The metric nearest to the identity that keeps all constraints, |A - I|^2 least.
 
+A constraint says what the metric owes each two known clusters: means apart, for the clusters'
+spread. That of clusters i and j is <A, G> >= 0 with G = (m_i - m_j)(m_i - m_j)' - gamma (C_i +
+C_j), from their means m and covariances C.
+
 The constraints <A, G> >= 0 and the cone of semidefinite matrices make a cone, of which A is the
 point nearest to I. So <A, A - I> = 0: |A|^2 = tr A, which is at least |A| for a semidefinite A.
 Hence A is 0, or its length and its trace are at least 1: a collapse is whole.
@@ -10,13 +14,6 @@ solver found it, and an |A| below 1 proves that the optimum is 0.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), §6.5; Boyd and Xiao, "Least-Squares
 Covariance Matrix Adjustment" (2005), for the dual.
-
-What a metric owes each two known clusters: means apart, for the clusters' spread.
-
-The constraint of clusters i and j is <A, G> >= 0 with
-G = (m_i - m_j)(m_i - m_j)' - gamma (C_i + C_j), from their means m and covariances C.
-
-Source: Gopal, "Large-scale Structured Learning" (2014), §6.5.
 """
 
 from __future__ import annotations

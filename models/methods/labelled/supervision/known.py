@@ -1,6 +1,7 @@
 """The clusters that a user knows: the rows that are labelled, or linked by pairs.
 
-Pairs of rows that are of one cluster, or of different ones, and what follows with labels.
+`read_pairs` reads pairs of rows that are of one cluster, or of different ones; `join` gives the
+known clusters that follow from them and the labels.
 """
 
 from __future__ import annotations

@@ -480,7 +480,7 @@ def _each(work: Callable[[slice], T], parts: list[slice]) -> list[T]:
 
 
 class _Lists(NamedTuple):
-    """The rows' lists in order of classes; see `loops.agglomeration.walk`."""
+    """The rows' lists in order of classes; see `loops.merges.walk`."""
 
     listed: npt.NDArray[Any]
     weight: npt.NDArray[np.float32]
@@ -492,7 +492,7 @@ class _Lists(NamedTuple):
 
 
 class _Groups(NamedTuple):
-    """The groups, updated by `loops.agglomeration.join`.
+    """The groups, updated by `loops.merges.join`.
 
     slot : (K,) the slot of each class's group.
     head, last, following : (K,) the classes of the group in a slot as a chain.
@@ -509,7 +509,7 @@ class _Groups(NamedTuple):
 
 
 class _Scores(NamedTuple):
-    """The parts of the scores of groups; see `loops.agglomeration.join`."""
+    """The parts of the scores of groups; see `loops.merges.join`."""
 
     value: Float
     slack: Float

@@ -7,7 +7,7 @@ psi and gamma with q(kappa), and the priors by empirical Bayes are each set to t
 bound never falls except by rounding. E_q[mu_k] = A_D(gamma_k) psi_k (the thesis prints mu_k for
 psi_k), and the entropy of q(kappa) is added (printed: subtracted).
 
-Variational inference by batches of rows (`mixture.stochastic`).
+`StochasticVariational` does the same by batches of rows (`mixture.stochastic`).
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ log-likelihood of rows and their clusters; with a common weight and kappa this i
 whose log-likelihood grows with the mean cosine. Neither falls from one iteration to the next,
 except by rounding.
 
+`StepwiseEM` is EM by batches of rows (`mixture.stochastic`).
+
 Source: Banerjee, Dhillon, Ghosh and Sra, "Clustering on the Unit Hypersphere using von Mises-Fisher
 Distributions" (2005), algorithms 1 and 2; Dhillon and Modha (2001) for spherical k-means.
-
-EM by batches of rows (`mixture.stochastic`).
 """
 
 from __future__ import annotations

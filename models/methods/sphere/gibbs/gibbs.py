@@ -7,11 +7,10 @@ factor kappa' / kappa). Empirical Bayes runs during the burn-in only: each prior
 the mean over sweeps of its expected log density (Casella, "Empirical Bayes Gibbs sampling", 2001),
 with less weight on older sweeps.
 
-The posterior consists of moments over the sweeps after the burn-in, with clusters matched to those
-at the end of the burn-in. Cost of a sweep: O(N D K), for sparse rows their stored values times K,
-and N (K + 1) log C_D at some tens of nanoseconds; it runs on one thread.
-
-The state of a Gibbs chain, and the posterior from its sweeps.
+`Chain` is the state of a chain. The posterior consists of moments over the sweeps after the
+burn-in, with clusters matched to those at the end of the burn-in (`moments`). Cost of a sweep: O(N
+D K), for sparse rows their stored values times K, and N (K + 1) log C_D at some tens of
+nanoseconds; it runs on one thread.
 """
 
 from __future__ import annotations

@@ -9,11 +9,11 @@ such scan is the proposal, and its probability is known. Concentrations follow a
 (2007), but here from a normal distribution about the peak of the density of log kappa given a
 cluster's rows; so these proposals have a known density, too.
 
+`MoveScores` are the scores of clusters with their means integrated out, which these moves need.
+
 Moves are accepted by Metropolis-Hastings. The probability of the reverse move is at most 1; a merge
 that would be rejected even then is rejected without a scan. Cost of a split, or of a merge that
 needs a scan: `SCANS` + 1 times 2 N_u D for N_u affected rows; of any other merge O(D).
-
-Scores of clusters with their means integrated out, for split-merge moves of Gibbs sampling.
 """
 
 from __future__ import annotations

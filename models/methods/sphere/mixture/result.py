@@ -1,8 +1,8 @@
 """The result of a fit: ordered clusters, the tree with its model, metrics and warnings.
 
-The features that distinguish clusters, nodes from their parents, and clusters in each period.
-
-A feature is scored by what it adds to the mean cosine of the cluster's rows with its mean.
+`top_features` are the features that distinguish clusters, `top_features_below` nodes from their
+parents, and `top_features_by_period` clusters in each period. A feature is scored by what it adds
+to the mean cosine of the cluster's rows with its mean.
 """
 
 from __future__ import annotations

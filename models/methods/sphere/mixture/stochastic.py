@@ -7,6 +7,12 @@ the likeliest mixture, or every factor of the posterior at its maximum, with the
 Bayes. A step is at least 4 / (M + 3) for M batches in an epoch: smaller steps would move less in an
 epoch than one iteration on all rows, and a single batch of all rows is exactly that iteration.
 
+`Batches` are of unit rows in a random order, from data that may be larger than memory. Rows in a
+file or in the object store are never read one by one: a pool consists of hundreds of runs of rows
+from random places, each run read in one go, and the rows of the pool are shuffled. So each row
+occurs once in an epoch, and a batch mixes rows from all runs of a pool. Data of up to `POOL_BYTES`
+form one pool. Sparse rows, which are in memory, are shuffled as a whole.
+
 An epoch visits every row once. Its estimate of the objective adds up the contribution of each batch
 under the parameters at that time. The run ends when the gain of an epoch is at most `tol` per row.
 The gain is the smaller of two: the rise of the estimate, and how much likelier the sums of the
@@ -21,14 +27,7 @@ Sources: Cappe and Moulines, "On-line Expectation-Maximization Algorithm for Lat
 Hoffman, Blei, Wang and Paisley, "Stochastic Variational Inference" (2013), whose averages of
 natural parameters are averages of sums. Cost of an epoch: that of a pass and M updates of the
 parameters, each 0.2 to 1 ms by EM and a few ms by variational inference, besides N K D / M. Memory:
-a pool of rows (`batches`), 4 sums of 8 K D bytes.
-
-Batches of unit rows in a random order, from data that may be larger than memory.
-
-Rows in a file or in the object store are never read one by one: a pool consists of hundreds of runs
-of rows from random places, each run read in one go, and the rows of the pool are shuffled. So each
-row occurs once in an epoch, and a batch mixes rows from all runs of a pool. Data of up to
-`POOL_BYTES` form one pool. Sparse rows, which are in memory, are shuffled as a whole.
+a pool of rows (`Batches`), 4 sums of 8 K D bytes.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""The hierarchy of clusters: its leaves are the clusters, in row order.
+"""The hierarchy of clusters, whose leaves are the clusters in row order, and means to start from.
 
 A request either supplies it as a tree or describes a complete one by `height` and `branching`.
 
-The means that a run starts from, found top-down by spherical k-means from k-means++ seeds.
-
-Dividing the rows of each node among its children finds groups within groups; dividing one k-means++
-seed per leaf instead finds small clusters wherever they lie. Which start leads to the higher bound
-depends on the data, so runs alternate between them.
+`first_means` are the means that a run starts from, found top-down by spherical k-means from
+k-means++ seeds. Dividing the rows of each node among its children finds groups within groups;
+dividing one k-means++ seed per leaf instead finds small clusters wherever they lie. Which start
+leads to the higher bound depends on the data, so runs alternate between them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Time stamps of rows, and the periods that they fall into.
+"""Time stamps of rows, the periods that they fall into, and rows by period.
 
-Rows ordered by period, and their predictive density, each row in its own period.
+`TimedRows` are rows ordered by period; `log_predictive_in_time` is their predictive density, each
+row in its own period.
 """
 
 from __future__ import annotations

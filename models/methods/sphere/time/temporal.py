@@ -1,8 +1,8 @@
 """Variational inference for the mixture of vMF distributions whose clusters move with time.
 
 mu_1k ~ vMF(mu0, first C0), mu_tk ~ vMF(mu_{t-1,k}, C0), log kappa_k ~ N(m, sigma^2), weights as
-`weight_paths` says. The factors are as in `bayes.variational`, with q(mu_tk) = vMF(psi_tk,
-gamma_tk) for every period:
+`WeightPaths` say. The factors are as in `bayes.variational`, with q(mu_tk) = vMF(psi_tk, gamma_tk)
+for every period:
 
 gamma_tk psi_tk = E[kappa_k] S_tk + C0 E[mu_{t-1,k}] + C0 E[mu_{t+1,k}] (thesis 5.5), S_tk being the
 weighted sum of the period's rows. The last period lacks the last term; in the first period, first
@@ -15,7 +15,7 @@ tends to 0; `step_concentration` estimates it otherwise. The thesis also draws t
 means with C0, which puts slow clusters all in one place; here the first means have their own
 concentration, estimated like the other parameters.
 
-Weights of clusters that change with time: the softmax of Gaussian random walks.
+`WeightPaths` are weights of clusters that change with time: the softmax of Gaussian random walks.
 
 eta_1 ~ N(0, s0^2 I), eta_t ~ N(eta_{t-1}, s^2 I), z_ti ~ Cat(softmax(eta_t)) (thesis 5.5, whose
 Dirichlet in between is not indexed by time). q(eta) is Gaussian and factorises over clusters, with

@@ -2,9 +2,8 @@
 
 Each stage is described in its module: `table`, `joint`.
 
-The tree over tasks described by nodes of the ball: each leaf is a task, with its rows.
-
-Tasks select nodes like points (`hyperbolic.ball.extraction`). A leaf there that several tasks
+`over_tasks` gives the tree over tasks described by nodes of the ball: each leaf is a task, with its
+rows. Tasks select nodes like points (`hyperbolic.ball.extraction`). A leaf there that several tasks
 selected is a node above them here, in the same place. Columns come from the extraction: `norm` of
 the only task that selected a node is that of the node, `parent_probability` that of the task's
 choice.
@@ -12,7 +11,7 @@ choice.
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
 Trees in Hyperbolic Space" (2019), §3.1 and §4.2.
 
-Cost: that of the extraction, and O(N + T).
+Cost of the tree: that of the extraction, and O(N + T).
 """
 
 from __future__ import annotations

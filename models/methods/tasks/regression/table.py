@@ -1,11 +1,12 @@
-"""The rows of several tasks, sorted by task, and the checks of inputs.
+"""The rows of several tasks, sorted by task, the checks of inputs, and rows held out.
 
 Within a task rows are sorted by value, so that results do not depend on the order of the input.
 
+`held_out` holds out a share of each task's rows from a fit for measuring, and `folds` gives folds
+for choosing.
+
 Cost: O(N (D + log N)) time, O(N D log N) if many rows are alike; two copies of the features in
 double precision.
-
-Rows held out from a fit: a share of each task's rows for measuring, and folds for choosing.
 """
 
 from __future__ import annotations

@@ -6,22 +6,20 @@ turns take it a share of about 1 / n of the way. On a tree with the logistic los
 tells how much its classes hold to their places (`held`), by a bound of their curvature, and inner
 nodes move by conjugate gradients of what remains when classes follow.
 
-Inner nodes move by conjugate gradients, while the classes follow them.
-
 With the classes at their best for given inner nodes, the objective is a function of the inner nodes
-alone. Each sweep of the classes gives its gradient where the inner nodes are; a diagonal bound of
-the classes' curvature gives a preconditioner, the bound's Hessian matrix, in which a tree is
-eliminated at once. Two gradients along a direction also give the best step there, as of a quadratic
-function, so the step that a sweep tries need not be right: the next move begins where it should
-have ended, with the gradient there by interpolation. The directions are Polak and Ribiere's.
+alone, which `moved` lowers. Each sweep of the classes gives its gradient where the inner nodes are;
+a diagonal bound of the classes' curvature gives a preconditioner, the bound's Hessian matrix, in
+which a tree is eliminated at once. Two gradients along a direction also give the best step there,
+as of a quadratic function, so the step that a sweep tries need not be right: the next move begins
+where it should have ended, with the gradient there by interpolation. The directions are Polak and
+Ribiere's.
+
+`NodeColumnPairs` are the values of inner nodes at the columns that tell of them. In a column where
+neither a node nor any class below it has a separate weight, the node only follows its parent, and
+so does all below it: what it adds there is 0, and its gradient too. So for a tree of thousands of
+nodes over many words only some pairs of node and column are worked with.
 
 Source: Nocedal and Wright, "Numerical Optimization" (2006), §5.2. The interpolation is ours.
-
-Values of inner nodes at the columns that tell of them.
-
-In a column where neither a node nor any class below it has a separate weight, the node only follows
-its parent, and so does all below it: what it adds there is 0, and its gradient too. So for a tree
-of thousands of nodes over many words only some pairs of node and column are worked with.
 """
 
 from __future__ import annotations
@@ -291,7 +289,7 @@ class InnerNodes:
         return 0.5 * total
 
     def move(self, classes: CompressedRows | None) -> None:
-        """Move to where the classes draw them. O(n_inner D), or as `conjugate_gradients.moved`.
+        """Move to where the classes draw them. O(n_inner D), or as `moved`.
 
         classes : the classes' weights, on a graph.
         """

@@ -1,4 +1,4 @@
-"""The compiled loops of `pairs`: over values of nodes at columns, a parent's first."""
+"""The compiled loops of `NodeColumnPairs`: over values of nodes at columns, a parent's first."""
 
 from __future__ import annotations
 
