@@ -1,4 +1,4 @@
-"""The fields that requests for work share: inputs, name, webhook."""
+"""The fields that requests for work share: name, description, tags, webhook, expiry; inputs."""
 
 from __future__ import annotations
 
