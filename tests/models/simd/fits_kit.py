@@ -46,9 +46,9 @@ def fits() -> Iterator[tuple[str, Fitted]]:
         yield f"l2h-{n_classes}-{dtype}", fit("l2h", {}, logits=logits(n_classes, dtype))
     features, _, _ = mixture((90, 60, 50), 12, 20.0)
     yield "vmf", fit("vmf", {"n_clusters": 3}, features=features)
-    for linkage in ("ward", "single", "average"):
+    # By the nearest of centres, and along a spanning tree.
+    for linkage in ("ward", "single"):
         yield f"hac-{linkage}", fit("hac", {"linkage": linkage}, features=features)
-    yield "hdbscan", fit("hdbscan", {}, features=features)
 
 
 def arrays() -> dict[str, Array]:
