@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from tests.e2e.conftest import Service, command, running, until
+from tests.workers.waiting_kit import gone
 
 TRIVIAL = {"method": "l2h", "inputs": {"logits": [[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1, 2]]}}
 BOUND_S = 120.0
@@ -232,7 +233,7 @@ def test_a_cancel_interrupts_a_c_loop(own: Service) -> None:
     assert answer.json()["status"] == "cancelling"
     assert own.ended(job, 10.0)["status"] == "cancelled"
     print(f"cancelled after {time.monotonic() - began:.2f} s")
-    until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE, 2.0)
+    until(lambda: gone(child.pid))
     own.submit(TRIVIAL)
 
 
@@ -242,7 +243,7 @@ def test_a_stopped_worker_gives_its_job_back_unspent(own: Service) -> None:
     worker = psutil.Process(psutil.Process(child.ppid()).ppid())
     began = time.monotonic()
     worker.send_signal(signal.SIGTERM)
-    until(lambda: not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE, 6.0)
+    until(lambda: gone(worker.pid))
     took = time.monotonic() - began
     print(f"the worker ended after {took:.2f} s")
     done = own.ended(job, 60.0)

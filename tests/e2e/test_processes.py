@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from tests.e2e.conftest import Service, running, until
+from tests.workers.waiting_kit import gone
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("torch")]
 
@@ -79,7 +80,7 @@ def test_a_lost_process_costs_an_attempt_and_the_fit_resumes(own: Service, victi
         psutil.Process(follower.ppid()).kill()
     else:
         own.workers()[0].kill()
-    until(lambda: not follower.is_running() or follower.status() == psutil.STATUS_ZOMBIE, 5.0)
+    until(lambda: gone(follower.pid))
     job = own.ended(job_id, 180.0)
     assert (job["status"], job["attempt"]) == ("succeeded", 2)
     assert job["result"]["curves"]["objective"][-1][0] == 1500

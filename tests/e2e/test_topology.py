@@ -15,6 +15,7 @@ from safetensors.numpy import save
 from tests.e2e.client import npy
 from tests.e2e.conftest import until
 from tests.e2e.topology_kit import TRIVIAL, Topology, upload
+from tests.workers.waiting_kit import gone
 
 
 def test_a_job_runs_and_its_result_is_on_s3(topology: Topology) -> None:
@@ -72,7 +73,7 @@ def test_a_worker_killed_in_the_middle_of_a_job(topology: Topology) -> None:
     print(f"a worker was killed: its job ended on the other one after {took:.2f} s")
     assert done["status"] == "succeeded", done
     assert done["attempt"] == 2
-    until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE, 5.0)
+    until(lambda: gone(child.pid))
     # There is exactly one result, whatever the first attempt had written.
     until(lambda: len(trees_of(topology, job)) == 1)
     assert sum(key.endswith(f"{job}/end.json") for key in topology.stored()) == 1

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -141,7 +141,7 @@ def process(
             started.kill()
             started.wait()
         for descendant in below:
-            if descendant.is_running():
+            with suppress(psutil.NoSuchProcess):
                 descendant.kill()
 
 

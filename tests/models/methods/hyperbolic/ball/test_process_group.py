@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +20,7 @@ from models.inputs.rows import ArrayRows
 from models.methods.hyperbolic.ball import parameters, pools
 from models.methods.hyperbolic.ghhc import GHHC, GHHCParams
 from tests.models.methods.hyperbolic.ball.processes_kit import PARAMS, fit, followers, points
+from tests.workers.waiting_kit import gone, until
 from umbel.testing.lost_worker import MemoryCheckpoint
 
 pytestmark = pytest.mark.needs("torch")
@@ -112,10 +112,7 @@ def test_no_follower_outlives_the_process_that_fits(way: signal.Signals, tmp_pat
         if way == signal.SIGSTOP:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait(10)
-        until = time.monotonic() + 10
-        while any(child.is_running() and child.status() != "zombie" for child in children):
-            assert time.monotonic() < until
-            time.sleep(0.02)
+        until(lambda: all(gone(child.pid) for child in children))
 
 
 def test_more_processes_than_threads_give_a_warning() -> None:
