@@ -14,6 +14,7 @@ from tests import turns_kit
 from tests.needs_kit import Unread, lacking, need, needs_of, table
 from tests.turns_kit import (  # noqa: F401
     pytest_collection_modifyitems,
+    pytest_configure,
     pytest_runtest_protocol,
     pytest_xdist_make_scheduler,
 )

@@ -12,7 +12,8 @@ CONFTEST = """
 import pytest
 from tests.turns_kit import module as pytest_pycollect_makemodule
 from tests.turns_kit import (
-    pytest_collection_modifyitems, pytest_runtest_protocol, pytest_xdist_make_scheduler,
+    pytest_collection_modifyitems, pytest_configure, pytest_runtest_protocol,
+    pytest_xdist_make_scheduler,
 )
 
 @pytest.fixture(scope="package")
@@ -29,14 +30,29 @@ FILES = {
 }
 
 
-def test_each_test_counts_once(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def run_in(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A folder whose files are opened in turns."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     pytester.makeini("[pytest]\nmarkers = slow\naddopts = -m 'not slow' -p no:cacheprovider\n")
-    pytester.mkpydir("first")
-    pytester.mkpydir("second")
     pytester.makeconftest(CONFTEST)
-    pytester.makepyfile(**FILES)
-    run = pytester.runpytest_subprocess("-n1", "-rA")
+    return pytester
+
+
+def test_a_process_that_dies_ends_the_run(run_in: pytest.Pytester) -> None:
+    dies = "import os, signal\ndef test(): os.kill(os.getpid(), signal.SIGKILL)"
+    others = {f"test_other_{n}": "def test(): pass" for n in range(6)}
+    run_in.makepyfile(test_dies=dies, **others)
+    run = run_in.runpytest_subprocess("-n2", timeout=60)
+    assert run.ret == 1
+    run.stdout.fnmatch_lines(["*crashed while running 'test_dies.py::unopened'*"])
+
+
+def test_each_test_counts_once(run_in: pytest.Pytester) -> None:
+    run_in.mkpydir("first")
+    run_in.mkpydir("second")
+    run_in.makepyfile(**FILES)
+    run = run_in.runpytest_subprocess("-n1", "-rA")
     run.assert_outcomes(passed=4, failed=1, errors=2, skipped=1)
     assert run.ret == 1
     run.stdout.fnmatch_lines(["1 worker [[]5 items[]]"])  # The files.

@@ -3,6 +3,9 @@
 Under xdist every process would collect all tests, which takes it half a minute. Here a file is one
 item, `Unopened`, until its process runs it: then the file is collected, and its tests take the
 item's place.
+
+xdist does not know these tests, so it could not go on where a process has died: it would wait for
+ever. Such a run ends, with the name of the file.
 """
 
 from __future__ import annotations
@@ -73,6 +76,12 @@ class Unopened(pytest.Item):
                 break
         session.items[place] = self
         file.opened = False
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """No process takes the place of one that has died, unless it is requested."""
+    if getattr(config.option, "maxworkerrestart", "0") is None:
+        config.option.maxworkerrestart = "0"
 
 
 @pytest.hookimpl(optionalhook=True)
