@@ -170,10 +170,11 @@ def test_a_killed_job_ends_once_with_its_result(
     assert list(killing.worker.scratch.iterdir()) == []
 
 
-def check_retry(record: Record) -> None:
-    """The record shows that the first attempt was lost with its process."""
+def check_retry(record: Record, most: int = 1) -> None:
+    """The record shows that an attempt, at most this one, was lost with its process."""
     assert record.retry is not None
-    assert (record.retry.attempt, record.retry.counted) == (1, True)
+    assert 1 <= record.retry.attempt <= most
+    assert record.retry.counted
     assert record.retry.error["type"] == "/problems/process-lost"
     assert "SIGKILL" in record.retry.error["detail"]
 
@@ -190,6 +191,6 @@ def test_a_job_killed_at_every_attempt_fails_once(
     assert (record.status, record.attempt, record.result) == ("failed", ATTEMPTS, None)
     assert record.error is not None
     assert record.error["type"] == "/problems/worker-lost"
-    check_retry(record)
+    check_retry(record, ATTEMPTS)
     assert killing.left(job) == {}
     assert list(killing.worker.scratch.iterdir()) == []
