@@ -140,7 +140,9 @@ def killing(tmp_path_factory: pytest.TempPathFactory, pool: ChildPool) -> Iterat
     server = EmbeddedServer(tmp_path_factory.mktemp("r"))
     server.start()
     folder, sent = tmp_path_factory.mktemp("killing"), list[str]()
-    app = create_app(make_settings(server, folder), lambda queue, job: sent.append(job))
+    # The API sweeps too: with another number of attempts it would queue a job that has ended.
+    settings = make_settings(server, folder, max_attempts=ATTEMPTS)
+    app = create_app(settings, lambda queue, job: sent.append(job))
     with TestClient(app, base_url="http://127.0.0.1:8000", client=("127.0.0.1", 50000)) as client:
         worker = SingleWorker(folder, server, pool, lease_s=60.0, max_attempts=ATTEMPTS)
         yield Killing(client, worker, sent)
@@ -176,3 +178,20 @@ def check_retry(record: Record) -> None:
     assert (record.retry.attempt, record.retry.counted) == (1, True)
     assert record.retry.error["type"] == "/problems/process-lost"
     assert "SIGKILL" in record.retry.error["detail"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_job_killed_at_every_attempt_fails_once(
+    killing: Killing, pool: ChildPool, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    job = killing.submit(kind)
+    for _ in range(ATTEMPTS):
+        killing.kill_amid(job, pool, monkeypatch)
+    killing.run(job)
+    record = killing.record(job)
+    assert (record.status, record.attempt, record.result) == ("failed", ATTEMPTS, None)
+    assert record.error is not None
+    assert record.error["type"] == "/problems/worker-lost"
+    check_retry(record)
+    assert killing.left(job) == {}
+    assert list(killing.worker.scratch.iterdir()) == []
