@@ -16,6 +16,7 @@ from app.http.problems import Refused, refused_at
 from models.roles import role_of
 from workers.artifacts.datasets import Dataset
 from workers.formats import catalogue
+from workers.formats.column_roles import COLUMN_OF, features, of_role
 from workers.formats.inline import LongList, shapes_of_list
 
 JOBS = frozenset({"base"})
@@ -141,6 +142,9 @@ def _check_dataset(dataset: Dataset, role: str, *, images: bool) -> None:
         )
     if dataset.format in catalogue.LABELLED:
         return
+    if dataset.columns and dataset.member is None:
+        _check_table(dataset, role)
+        return
     if dataset.role is not None and role_of(dataset.role).table != role_of(role).table:
         raise _refused(
             "wrong-role",
@@ -183,6 +187,28 @@ def _check_dataset(dataset: Dataset, role: str, *, images: bool) -> None:
             role,
             f"Input {role!r} must be a matrix with one row per point{others}; dataset "
             f"{dataset.id!r} has {len(dataset.shape)} dimension(s): {shape}.",
+        )
+
+
+def _check_table(dataset: Dataset, role: str) -> None:
+    """A table of named columns is whatever it has a column for."""
+    columns, own = dataset.columns or (), COLUMN_OF.get(role)
+    if role_of(role).table or len(columns) == 1:
+        return
+    if role_of(role).column:
+        lacks = own is not None and of_role(columns, own) is None
+        what = f"column that is taken as its {own}s" if lacks else ""
+        how = f"choose it with ?{own}_column=" if lacks else ""
+    else:
+        lacks = role_of(role).wants == "matrix" and not features(columns)
+        what, how = "columns of numbers", "choose them with ?columns="
+    if lacks:
+        there_are = ", ".join(f"{column.name!r} ({column.type})" for column in columns[:20])
+        raise _refused(
+            "wrong-role",
+            role,
+            f"Input {role!r}: the table {dataset.id!r} has no {what}; {how} when it is uploaded. "
+            f"It has {there_are}.",
         )
 
 

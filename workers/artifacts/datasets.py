@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from workers.artifacts.annotations import newest
 from workers.errors import AlreadyThere, Missing, Problem, TransientError
+from workers.formats.column_roles import Choice, Column
 from workers.model import Annotation, made_at, sibling
 from workers.stores.erasure import erase_job
 from workers.stores.objects import layout
@@ -29,7 +30,7 @@ STATEMENTS = "statements.json"
 _COMPARED = 100
 """The most datasets of one content that `same` looks at."""
 
-_ALIKE = ("sha256", "bytes", "format", "name", "role", "member", "n_features", "tree")
+_ALIKE = ("sha256", "bytes", "format", "name", "role", "member", "n_features", "tree", "choice")
 
 
 class Dataset(BaseModel):
@@ -37,6 +38,9 @@ class Dataset(BaseModel):
 
     shape, dtype : None until known. `sha256` and `bytes` describe the content as uploaded.
     n_features : the declared number of features of a libsvm file; None: that of its largest index.
+    choice : the columns that the uploader chose. columns : of a table, with what each is used
+    as; None until known, and where the columns have no names. warnings : what was decided or left
+    out.
     tree : the tree whose rows these labels are of, if they were made from statements about it.
     key : the key of the store by which it was made. expires_at : when it may be removed.
     name, description, tags : as changed since (`workers.artifacts.annotations`).
@@ -58,6 +62,9 @@ class Dataset(BaseModel):
     created_at: str
     problem: Problem | None
     n_features: int | None = None
+    choice: Choice = Choice()
+    columns: tuple[Column, ...] | None = None
+    warnings: tuple[str, ...] = ()
     tree: str | None = None
     key: str | None = None
     expires_at: str | None = None
@@ -74,6 +81,8 @@ class _Inspection(BaseModel):
     dtype: str | None
     problem: Problem | None
     job: str | None = None
+    columns: tuple[Column, ...] | None = None
+    warnings: tuple[str, ...] = ()
 
 
 class Datasets:
@@ -172,11 +181,20 @@ class Datasets:
         dtype: str | None,
         problem: Problem | None,
         job_id: str | None,
+        columns: tuple[Column, ...] | None = None,
+        warnings: tuple[str, ...] = (),
     ) -> bool:
         """As `inspected`, with the job that did it; False if the dataset is gone."""
         if self._blobs.size(layout.dataset(tenant, dataset_id, META)) is None:
             return False
-        inspection = _Inspection(shape=shape, dtype=dtype, problem=problem, job=job_id)
+        inspection = _Inspection(
+            shape=shape,
+            dtype=dtype,
+            problem=problem,
+            job=job_id,
+            columns=columns,
+            warnings=warnings,
+        )
         key = layout.dataset(tenant, dataset_id, INSPECTED)
         with suppress(AlreadyThere):
             self._blobs.put(key, inspection.model_dump_json().encode(), create=True)
@@ -285,6 +303,8 @@ class Datasets:
             "status": "ready",
             "shape": inspection.shape,
             "dtype": inspection.dtype,
+            "columns": inspection.columns,
+            "warnings": inspection.warnings,
         }
         if inspection.problem is not None:
             changed = {"status": "invalid", "problem": inspection.problem}

@@ -5,13 +5,15 @@ leaf_of_point.npy   (n_points,) int32
 model.safetensors   the stages' arrays, named "<stage>.<array>"; its metadata entry `umbel` is JSON:
                     {"stages": [{"method", "params", "facts"}, ...], "inputs": [roles],
                     "places": whether it places rows in the tree,
-                    "preprocess": [{"steps", "n_features"}, ...]}, one entry for each matrix of
-                    features; its arrays are named "preprocess.<matrix>.<step>.<array>"
+                    "preprocess": [{"steps", "n_features"}, ...], one entry for each matrix of
+                    features; its arrays are named "preprocess.<matrix>.<step>.<array>",
+                    "columns": the names of its columns, by role a list for each matrix}
 predictions.arrow   one row per predicted row: leaf, path, probabilities, the method's own columns;
                     for a classifier also node, label, labels and, if requested, top
 transformed.npy     rows that a model transformed; moved into a dataset when the job has ended
 state.safetensors   what a later job needs to grow from this one
 points.safetensors  the method's columns of points
+ids.arrow           the ids of points, a column `id` of texts, where their table had one
 piece.safetensors   the arrays of a piece of a fit; not part of a result
 nodes.arrow         an evaluation's report, one row per node: node, size; purity, entropy,
                     n_classes, majority, null without labels or points; exemplars, null without
@@ -40,8 +42,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -75,6 +77,7 @@ TRANSFORMED = "transformed.npy"
 STATE = "state.safetensors"
 PIECE = "piece.safetensors"
 POINTS = "points.safetensors"
+IDS = "ids.arrow"
 NODES = "nodes.arrow"
 TABLES = "tables.json"
 AGREEMENT = "agreement.npy"
@@ -109,12 +112,14 @@ class FittedModel:
     stages : in order. inputs : the roles that they expect. prepared : how features are prepared, a
         pipeline for each matrix; empty if they are used as they are. places : whether it places
         rows in the tree; a method that ran last may not, while the first transforms rows.
+    columns : the names of the columns of its matrices (`workers.work.named_columns`).
     """
 
     stages: list[Stage]
     inputs: list[str]
     prepared: tuple[Pipeline, ...] = ()
     places: bool = True
+    columns: Mapping[str, list[list[str]]] = field(default_factory=dict)
 
 
 def save_tree(tree: Tree, folder: Path) -> None:
@@ -159,6 +164,7 @@ def save_model(model: FittedModel, folder: Path) -> None:
         "inputs": model.inputs,
         "places": model.places,
         "preprocess": preprocess,
+        "columns": dict(model.columns),
     }
     _save(arrays, folder / MODEL, {_FACTS: json.dumps(facts)})
 
@@ -175,7 +181,13 @@ def load_model(path: Path) -> FittedModel:
         fitted = Model(_under(f"{number}.", arrays), stage["facts"])
         stages.append(Stage(stage["method"], stage["params"], fitted))
     prepared = _prepared(described, arrays)
-    return FittedModel(stages, described["inputs"], prepared, described.get("places", True))
+    return FittedModel(
+        stages,
+        described["inputs"],
+        prepared,
+        described.get("places", True),
+        described.get("columns", {}),
+    )
 
 
 def map_stage(path: Path, number: int) -> Stage:
@@ -199,6 +211,15 @@ def load_prepared(path: Path) -> tuple[Pipeline, ...]:
         described = json.loads(source.metadata()[_FACTS])
         names = [name for name in source.keys() if name.startswith("preprocess.")]  # noqa: SIM118
         return _prepared(described, {name: source.get_tensor(name) for name in names})
+
+
+def load_columns(path: Path) -> dict[str, list[list[str]]]:
+    """The names of the columns of a model's matrices; its arrays are not read."""
+    entries, _ = _mapped(path)
+    columns: dict[str, list[list[str]]] = json.loads(entries["__metadata__"][_FACTS]).get(
+        "columns", {}
+    )
+    return columns
 
 
 def _prepared(described: Mapping[str, Any], arrays: Arrays) -> tuple[Pipeline, ...]:
@@ -287,9 +308,10 @@ def save_predictions(
     node_names: npt.NDArray[Any] | None = None,
     clusters: PlacedClusters | None = None,
     answers: CalibratedAnswers | None = None,
+    ids: Sequence[str] | None = None,
 ) -> None:
-    """Write predictions: leaf, path, probabilities, the method's own columns, labels, clusters,
-    answers of a calibration.
+    """Write predictions: the ids of rows if they have any, leaf, path, probabilities, the method's
+    own columns, labels, clusters, answers of a calibration.
 
     node_names : (n_nodes,) `Tree.name`, for the labels of rows: the name of the leaf, or for
         classifiers of the last node of the path, where a class is called as its labels call it.
@@ -299,6 +321,7 @@ def save_predictions(
 
     start = pa.array(predictions.start, pa.int64())
     columns = {
+        **({} if ids is None else {"id": pa.array(ids, pa.large_string())}),
         "leaf": pa.array(predictions.leaf, pa.int64()),
         "path": pa.LargeListArray.from_arrays(start, pa.array(predictions.node, pa.int64())),
         "probabilities": pa.LargeListArray.from_arrays(
@@ -473,6 +496,21 @@ def load_agreement(path: Path, node: int, n_trees: int) -> npt.NDArray[np.bool_]
 def save_state(state: Arrays, folder: Path) -> None:
     """Write the arrays that a later job needs to grow from this one."""
     _save(state, folder / STATE)
+
+
+def save_ids(ids: Sequence[str], folder: Path) -> None:
+    """Write the ids of points."""
+    import pyarrow as pa
+
+    save_arrow(pa.table({"id": pa.array(ids, pa.large_string())}), folder / IDS, batch_rows=None)
+
+
+def load_ids(path: Path) -> pa.Array:
+    """(n_points,) the ids that `save_ids` wrote, mapped."""
+    import pyarrow as pa
+
+    with pa.memory_map(str(path)) as source:
+        return pa.ipc.open_file(source).read_all().column("id").combine_chunks()
 
 
 def save_points(columns: Arrays, folder: Path) -> None:

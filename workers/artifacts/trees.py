@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
@@ -23,6 +23,9 @@ from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import read_end, read_request
 from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 KEPT_NODES = 4_000_000
 """The limit on the nodes and points of all loaded trees together."""
@@ -126,6 +129,11 @@ class Trees:
         """The method's columns of points by name; often none."""
         path = self.file(tenant, tree_id, results.POINTS)
         return {} if path is None else results.load_arrays(path)
+
+    def ids(self, tenant: str, tree_id: str) -> pa.Array | None:
+        """(n_points,) the ids of the points, as their table had them; None where it had none."""
+        path = self.file(tenant, tree_id, results.IDS)
+        return None if path is None else results.load_ids(path)
 
     def stored(self, tenant: str, tree_id: str, name: str) -> Stored | None:
         """Where one of the result's files was published; it may have been removed since."""

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from workers.artifacts.datasets import Dataset
 from workers.errors import AlreadyThere, Missing, StoreUnavailable
+from workers.formats.column_roles import Choice
 from workers.model import made_at, new_id
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
@@ -40,6 +41,7 @@ class Upload(BaseModel):
     media_type: str | None
     created_at: str
     n_features: int | None = None
+    choice: Choice = Choice()
     key: str | None = None
     expires_at: str | None = None
     description: str | None = None

@@ -25,7 +25,10 @@ def run(spec: Spec, report: Report, coordinator: Coordinator | None = None) -> O
     """
     try:
         own = kind_of(spec.request.kind)
-        return own.run(Job(spec, report, coordinator), own.options(spec.request))
+        outcome = own.run(Job(spec, report, coordinator), own.options(spec.request))
+        of_inputs = [note for source in spec.sources for note in source.warnings]
+        warnings = dict.fromkeys([*of_inputs, *outcome.warnings])
+        return outcome.model_copy(update={"warnings": tuple(warnings)})
     except (UsageError, MemoryError) as error:
         return Outcome(error=problem_of(error))
 

@@ -8,6 +8,9 @@ parses bytes to a plain table (`tables`) and refuses what is not of its format:
 - `csv`, `libsvm`, `arff`, `json`, `jsonl`: text.
 - `image_zip`: images in a zip archive; `archives` opens these, and `npz`, with bounds.
 
+`table_files` looks at the columns of a table with names, and reads the chosen ones; `column_roles`
+proposes which of them are features, ids, labels or texts.
+
 `inline` has the lists that a request carries itself, `strict_json` what JSON it may send.
 `roles` turns a table into the value of a role, or refuses it, by means of `columns`, `labels` (rows
 with several labels or none), `edges` (a graph of labels) and `items` (columns of any kinds).

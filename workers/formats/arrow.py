@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,16 @@ def read_file(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAU
     """The chosen columns of an IPC file."""
     with _open(path, bounds, file=True) as opened:
         return batches.read(opened, member, want, bounds)
+
+
+def open_stream(path: Path, bounds: Bounds) -> AbstractContextManager[Batches]:
+    """An IPC stream, to be read by batches."""
+    return _open(path, bounds, file=False)
+
+
+def open_file(path: Path, bounds: Bounds) -> AbstractContextManager[Batches]:
+    """An IPC file, to be read by batches."""
+    return _open(path, bounds, file=True)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ A matrix is a table whose columns are all numbers, or one column of lists of equ
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,8 +49,8 @@ class Batches:
 def facts(batches: Batches, member: str | None, bounds: Bounds) -> Facts:
     """Shape and dtype; every batch is read once and dropped, to detect damage."""
     chosen = _chosen(batches, member)
-    first = _plain(batches.schema.field(chosen[0]).type)
-    if len(chosen) == 1 and _is_text(first):
+    first = plain_type(batches.schema.field(chosen[0]).type)
+    if len(chosen) == 1 and is_text(first):
         for _ in _texts(batches, chosen[0]):
             pass
         require_filled((batches.n_rows,))
@@ -80,9 +80,35 @@ def read(batches: Batches, member: str | None, want: Want, bounds: Bounds) -> Ta
             return Columns(batches.schema.names)
         if want != "column":
             return _label_rows(batches, chosen[0], bounds)
-        if _is_text(_plain(batches.schema.field(chosen[0]).type)):
+        if is_text(plain_type(batches.schema.field(chosen[0]).type)):
             return _all_texts(batches, chosen[0], bounds)
     return _matrix(batches, chosen, bounds)
+
+
+def columns(batches: Batches, names: Sequence[str], bounds: Bounds) -> npt.NDArray[Any]:
+    """(n_rows, len(names)) the columns of these names in this order; (n_rows, n) the vectors of one
+    column."""
+    bounds.require(8 * batches.n_rows)
+    require_filled((batches.n_rows,))
+    places = _places(batches, names)
+    found = _matrix(batches, sorted(places), bounds)
+    if places == sorted(places):
+        return found
+    order = np.argsort(np.argsort(places))
+    return np.ascontiguousarray(found[:, order])
+
+
+def column_blocks(
+    batches: Batches, names: Sequence[str], bounds: Bounds
+) -> Iterator[npt.NDArray[Any]]:
+    """The columns of these names as blocks of rows, in the order of the table."""
+    require_filled((batches.n_rows,))
+    return _blocks(batches, sorted(_places(batches, names)), bounds)
+
+
+def _places(batches: Batches, names: Sequence[str]) -> list[int]:
+    position = {name: at for at, name in enumerate(batches.schema.names)}
+    return [position[name] for name in names]
 
 
 def _named_columns(batches: Batches, bounds: Bounds) -> NamedColumns:
@@ -123,18 +149,18 @@ def _label_rows(batches: Batches, position: int, bounds: Bounds) -> LabelRows:
 
     field = batches.schema.field(position)
     several = is_list(field.type)
-    own = _plain(_plain(field.type).value_type) if several else _plain(field.type)
-    if not (_is_text(own) or _is_number(own) or pa.types.is_null(own)):
+    own = plain_type(plain_type(field.type).value_type) if several else plain_type(field.type)
+    if not (is_text(own) or _is_number(own) or pa.types.is_null(own)):
         raise unsupported(
             f"Column {shown(field.name)} has type {shown(str(field.type))}; labels are integers, "
             "text, or lists of them."
         )
-    times, values, unlabelled = [], [np.empty(0, dtype=object if _is_text(own) else np.int64)], []
+    times, values, unlabelled = [], [np.empty(0, dtype=object if is_text(own) else np.int64)], []
     n_read = n_values = 0
     for batch in batches.read([position]):
-        column = _storage(batch.column(0))
+        column = plain_values(batch.column(0))
         unlabelled.append(column.is_null().to_numpy(zero_copy_only=False))
-        inside = _storage(column.flatten()) if several else column.drop_null()
+        inside = plain_values(column.flatten()) if several else column.drop_null()
         own_times = ~unlabelled[-1]
         if several:
             own_times = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
@@ -152,7 +178,7 @@ def _label_rows(batches: Batches, position: int, bounds: Bounds) -> LabelRows:
         n_values += len(inside)
         bounds.require(8 * (2 * n_read + n_values))
         values.append(
-            _shared_texts(inside) if _is_text(own) else inside.to_numpy(zero_copy_only=False)
+            _shared_texts(inside) if is_text(own) else inside.to_numpy(zero_copy_only=False)
         )
     if n_read != batches.n_rows:
         raise broken(f"The table is damaged: it claims {batches.n_rows} rows and holds {n_read}.")
@@ -198,7 +224,7 @@ def _chosen(batches: Batches, member: str | None) -> list[int]:
             for position, name in enumerate(names)
         ]
         return [choose(members, member)]
-    index = _index_columns(batches.schema) & set(names)
+    index = index_columns(batches.schema) & set(names)
     if index and len(names) > 1:
         raise UsageError(
             f"The table holds the pandas index {shown(min(index))} as a column; write it with "
@@ -208,7 +234,8 @@ def _chosen(batches: Batches, member: str | None) -> list[int]:
     return list(range(len(names)))
 
 
-def _index_columns(schema: Any) -> set[str]:
+def index_columns(schema: Any) -> set[str]:
+    """The columns that pandas wrote as the index of its rows."""
     try:
         names = json.loads((schema.metadata or {})[b"pandas"])["index_columns"]
         return {name for name in names if isinstance(name, str)}
@@ -227,8 +254,8 @@ def _blocks(batches: Batches, chosen: list[int], bounds: Bounds) -> Iterator[npt
     for batch in batches.read(chosen):
         if batch.num_rows == 0:
             continue
-        if len(chosen) == 1 and is_list(_plain(batch.schema.field(0).type)):
-            block = _of_lists(_storage(batch.column(0)), start, width)
+        if len(chosen) == 1 and is_list(plain_type(batch.schema.field(0).type)):
+            block = _of_lists(plain_values(batch.column(0)), start, width)
         else:
             bounds.require(batch.num_rows * len(chosen) * dtype.itemsize)
             block = dense(batch, dtype, start)
@@ -243,7 +270,7 @@ def dense(batch: Any, dtype: np.dtype[Any], start: int) -> npt.NDArray[Any]:
     start : its first row in the table. Raises UsageError naming a missing value.
     """
     columns: list[npt.NDArray[Any]] = []
-    for number, column in enumerate(map(_storage, batch.columns)):
+    for number, column in enumerate(map(plain_values, batch.columns)):
         if column.null_count:
             raise missing(start + _first_null(column), number)
         columns.append(column.to_numpy(zero_copy_only=False))
@@ -313,7 +340,7 @@ def _dtype(batches: Batches, chosen: list[int]) -> np.dtype[Any]:
     kinds = set()
     for position in chosen:
         field = batches.schema.field(position)
-        plain = _plain(field.type)
+        plain = plain_type(field.type)
         if is_list(plain):
             if len(chosen) > 1:
                 raise UsageError(
@@ -321,9 +348,9 @@ def _dtype(batches: Batches, chosen: list[int]) -> np.dtype[Any]:
                     f"with ?member=. The table has {listed(batches.schema.names)}.",
                     code="member-needed",
                 )
-            plain = _plain(plain.value_type)
+            plain = plain_type(plain.value_type)
         if not _is_number(plain):
-            if _is_text(plain):
+            if is_text(plain):
                 lists = " Lists of labels need ?role=labels." if is_list(field.type) else ""
                 raise UsageError(
                     f"Column {shown(field.name)} holds text, and a matrix holds numbers; leave it "
@@ -339,13 +366,15 @@ def _dtype(batches: Batches, chosen: list[int]) -> np.dtype[Any]:
     return np.result_type(*kinds)
 
 
-def _plain(kind: Any) -> Any:
+def plain_type(kind: Any) -> Any:
+    """The Arrow type itself, or the storage of an extension type."""
     import pyarrow as pa
 
     return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
 
 
-def _storage(column: Any) -> Any:
+def plain_values(column: Any) -> Any:
+    """The Arrow array itself, or the storage of one of an extension type."""
     import pyarrow as pa
 
     return column.storage if isinstance(column, pa.ExtensionArray) else column
@@ -355,7 +384,7 @@ def is_list(kind: Any) -> bool:
     """Whether each value of an Arrow type is a list of values."""
     import pyarrow as pa
 
-    kind = _plain(kind)
+    kind = plain_type(kind)
     sized = pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind)
     return bool(sized or pa.types.is_large_list(kind))
 
@@ -367,7 +396,8 @@ def _is_number(kind: Any) -> bool:
     return bool(numeric or pa.types.is_boolean(kind))
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
+    """Whether each value of an Arrow type is a text, or one of a dictionary."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(kind):

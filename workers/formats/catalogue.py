@@ -7,8 +7,8 @@ declared type that contradicts the bytes is refused. Pickles are refused under a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from models.errors import UsageError
@@ -17,6 +17,7 @@ from models.roles import Want, role_of
 from workers.formats import (
     arff,
     arrow,
+    column_roles,
     csv,
     image_zip,
     json,
@@ -28,10 +29,12 @@ from workers.formats import (
     raw,
     roles,
     safetensors,
+    table_files,
 )
+from workers.formats.column_roles import COLUMN_OF, UNCHOSEN, Choice, Column
 from workers.formats.facts import DEFAULT, Bounds, Facts, Member
 from workers.formats.raw import Content, Layout
-from workers.formats.refusals import CONVERT, shown, unsupported
+from workers.formats.refusals import CONVERT, listed, shown, unsupported
 from workers.formats.tables import Table, is_number
 
 __all__ = [
@@ -237,38 +240,136 @@ def inspect(
     member: str | None = None,
     bounds: Bounds = DEFAULT,
     role: str | None = None,
+    choice: Choice = UNCHOSEN,
 ) -> Facts:
-    """The facts of a file. role : what it was uploaded as, if that is known.
+    """The facts of a file. role : what it was uploaded as, if that is known. choice : the columns
+    that the uploader chose; the others of a table are used as `column_roles` proposes.
+
+    The shape of a table is that of its features; of one without features, of what it has instead.
 
     For a worker's child, never for the API process. For npy, npz and safetensors only headers are
     read, for other formats every value. Raises UsageError: `member-needed` if the file holds
     several arrays and `member` names none of them, `archive-bomb`, `too-large`, `truncated`,
     `invalid-file`, `empty`, `ragged`, `missing-value`, `not-finite`, `wrong-input`.
     """
-    chosen = _format(format)
-    if chosen.by_role and role is not None and role_of(role).by_role:
-        return roles.facts(chosen.read(path, member, roles.wanted(role), bounds), role)
-    return chosen.inspect(path, member, bounds)
+    columns, warnings = table_columns(format, path, bounds, choice) if member is None else ((), ())
+    if choice and not columns:
+        raise UsageError(
+            "Columns are chosen by name, and this file has none; accepted are tables with a header "
+            f"or named columns ({', '.join(sorted(table_files.TABULAR))}).",
+            code="wrong-input",
+        )
+    found = _facts(_format(format), path, member, bounds, role, columns)
+    return replace(found, columns=columns, warnings=(*found.warnings, *warnings))
 
 
-def load(format: str, path: Path, member: str | None, role: str, bounds: Bounds = DEFAULT) -> Value:
+def table_columns(
+    format: str, path: Path, bounds: Bounds, choice: Choice = UNCHOSEN
+) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """The columns of a table with their roles, and what was decided of them that nobody chose; none
+    where the columns of the file have no names."""
+    seen = table_files.seen(format, path, bounds)
+    if not seen:
+        return (), ()
+    columns = column_roles.propose(seen, choice)
+    return columns, column_roles.warnings(columns, choice)
+
+
+def _facts(
+    format: Format,
+    path: Path,
+    member: str | None,
+    bounds: Bounds,
+    role: str | None,
+    columns: Sequence[Column],
+) -> Facts:
+    if format.by_role and role is not None and role_of(role).by_role:
+        read = format.read(path, _member(member, columns, role), roles.wanted(role), bounds)
+        return roles.facts(read, role)
+    if not columns:
+        return format.inspect(path, member, bounds)
+    names = column_roles.features(columns)
+    if role is not None and role_of(role).column:
+        return format.inspect(path, _member(member, columns, role), bounds)
+    if not names:
+        if role is not None:
+            raise _no_features(columns, role)
+        single = _member(None, columns, "documents") or _member(None, columns, "labels")
+        return format.inspect(path, single, bounds)
+    n_rows, width, dtype = 0, 0, "float64"
+    for block in table_files.blocks(format.id, path, names, bounds):
+        n_rows += len(block)
+        width, dtype = block.shape[1], str(block.dtype)
+    return Facts((n_rows, width), dtype)
+
+
+def _member(member: str | None, columns: Sequence[Column], role: str) -> str | None:
+    """The column that is the value of a role which takes one."""
+    if member is not None or not role_of(role).column:
+        return member
+    if len(columns) == 1:
+        return columns[0].name
+    own = COLUMN_OF.get(role)
+    return None if own is None else column_roles.of_role(columns, own)
+
+
+def _no_features(columns: Sequence[Column], role: str) -> UsageError:
+    return UsageError(
+        f"Input {role!r} must be a matrix of numbers; no column of the table is a "
+        f"feature. It has {listed([f'{column.name} ({column.type})' for column in columns])}.",
+        code="wrong-input",
+        role=role,
+    )
+
+
+def texts(format: str, path: Path, column: str, bounds: Bounds = DEFAULT) -> list[str]:
+    """A column of a table as texts, numbers as they are written. Raises the errors of `load`."""
+    found = load(format, path, column, "names", bounds)
+    assert isinstance(found, list)
+    return found
+
+
+def load(
+    format: str,
+    path: Path,
+    member: str | None,
+    role: str,
+    bounds: Bounds = DEFAULT,
+    columns: Sequence[Column] = (),
+) -> Value:
     """The input of `role` in a file, as described at `roles.value`.
+
+    columns : of a table, with their roles. A matrix is its features, in this order;
+    labels, names and documents are the column that has that role.
 
     For a worker's child. A matrix is mapped read-only if the file allows it: npy, safetensors, an
     uncompressed list column of Arrow. Raises the errors of `inspect` and `roles.value`.
     """
     want = roles.wanted(role)
-    return roles.value(_format(format).read(path, member, want, bounds), role)
+    if want == "matrix" and member is None and columns:
+        names = column_roles.features(columns)
+        if not names:
+            raise _no_features(columns, role)
+        return roles.value(table_files.matrix(format, path, names, bounds), role)
+    own = _member(member, columns, role)
+    return roles.value(_format(format).read(path, own, want, bounds), role)
 
 
-def rows(format: str, path: Path, member: str | None, role: str, bounds: Bounds = DEFAULT) -> Value:
+def rows(
+    format: str,
+    path: Path,
+    member: str | None,
+    role: str,
+    bounds: Bounds = DEFAULT,
+    columns: Sequence[Column] = (),
+) -> Value:
     """As `load` for a matrix that is read by rows: `Rows` if the format is one of `RAW`.
 
     Nothing is copied, whatever the dtype and the byte order.
     """
     locate = _format(format).locate
     if locate is None:
-        return load(format, path, member, role, bounds)
+        return load(format, path, member, role, bounds, columns)
     return raw.rows(path, locate(raw.LocalContent(path), member, DEFAULT), role)
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -137,6 +137,45 @@ def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -
     return matrix[:n_rows]
 
 
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The header of a file and its first rows, as written."""
+
+    names: tuple[str, ...]
+    rows: list[list[str]]
+
+
+def head(path: Path, most: int) -> Head | None:
+    """The header, and at most so many rows; None for a file without names of several columns."""
+    dialect = _dialect_of(path)
+    if dialect.names is None or dialect.n_columns == 1 or _is_by_id(dialect):
+        return None
+    rows = islice(_rows(path, dialect, DEFAULT, first_row=-1), 1, 1 + most)
+    return Head(dialect.names, [cells for _, cells in rows])
+
+
+def blocks(path: Path, names: Sequence[str]) -> Iterator[npt.NDArray[np.float64]]:
+    """The columns of these names, in this order, as blocks of rows."""
+    dialect = _dialect_of(path)
+    assert dialect.names is not None, "the columns of a file without names were chosen"
+    _require_rows(dialect)
+    return _blocks(path, dialect, [dialect.names.index(name) for name in names])
+
+
+def columns(path: Path, names: Sequence[str], bounds: Bounds) -> npt.NDArray[np.float64]:
+    """(n_rows, len(names)) the columns of these names, in this order."""
+    dialect = _dialect_of(path)
+    most_rows = _count_lines(path, dialect)
+    bounds.require(8 * most_rows * len(names))
+    matrix = np.empty((most_rows, len(names)))
+    n_rows = 0
+    for block in blocks(path, names):
+        matrix[n_rows : n_rows + len(block)] = block
+        n_rows += len(block)
+    require_filled((n_rows,))
+    return matrix[:n_rows]
+
+
 def _dialect_of(path: Path) -> Dialect:
     with path.open("rb") as file:
         head = file.read(MAX_LINE)
@@ -217,6 +256,10 @@ def _require_matrix(dialect: Dialect) -> None:
                 column=column,
                 line=1,
             )
+    _require_rows(dialect)
+
+
+def _require_rows(dialect: Dialect) -> None:
     if dialect.start >= dialect.end:
         raise UsageError("The CSV file has a header and no rows.", code="empty")
 
@@ -256,8 +299,11 @@ def _pieces(path: Path, dialect: Dialect) -> Iterator[tuple[int, bytes]]:
         begun = piece[cut:]
 
 
-def _blocks(path: Path, dialect: Dialect) -> Iterator[npt.NDArray[np.float64]]:
-    """The rows as float64 (n, n_columns), in order.
+def _blocks(
+    path: Path, dialect: Dialect, chosen: Sequence[int] | None = None
+) -> Iterator[npt.NDArray[np.float64]]:
+    """The rows as float64 (n, n_columns), in order; the columns at the chosen positions if there
+    are any.
 
     Raises UsageError naming a cell that is not a number.
     """
@@ -266,7 +312,9 @@ def _blocks(path: Path, dialect: Dialect) -> Iterator[npt.NDArray[np.float64]]:
 
     names = [str(column) for column in range(dialect.n_columns)]
     convert = arrow_csv.ConvertOptions(
-        column_types=dict.fromkeys(names, pa.float64()), null_values=[]
+        column_types=dict.fromkeys(names, pa.float64()),
+        null_values=[],
+        include_columns=None if chosen is None else [names[at] for at in chosen],
     )
     parse = arrow_csv.ParseOptions(delimiter=dialect.delimiter, ignore_empty_lines=False)
     row = 0
@@ -280,22 +328,24 @@ def _blocks(path: Path, dialect: Dialect) -> Iterator[npt.NDArray[np.float64]]:
                 convert_options=convert,
             )
         except pa.ArrowException:
-            _explain(piece, dialect, row, line)
+            _explain(piece, dialect, row, line, chosen)
         block = batches.dense(table.combine_chunks().to_batches()[0], np.dtype(np.float64), row)
         with np.errstate(over="ignore", invalid="ignore"):
             finite = np.isfinite(block.sum())
         if not finite and not np.isfinite(block).all():
-            _explain(piece, dialect, row, line)
+            _explain(piece, dialect, row, line, chosen)
         if len(block) != piece.count(b"\n") + (not piece.endswith(b"\n")):
             raise broken("The CSV file has lines that end in CR alone; accepted are LF and CRLF.")
         row += len(block)
         yield block
 
 
-def _explain(piece: bytes, dialect: Dialect, row: int, line: int) -> NoReturn:
+def _explain(
+    piece: bytes, dialect: Dialect, row: int, line: int, chosen: Sequence[int] | None
+) -> NoReturn:
     """Raise UsageError naming the first cell of a piece that is not a finite number.
 
-    row, line : numbers of the first row and line of the piece.
+    row, line : numbers of the first row and line of the piece. chosen : as `_blocks`.
     """
     # Numbers are not quoted over several lines, so a line is a row.
     for offset, raw in enumerate(piece.removesuffix(b"\n").split(b"\n")):
@@ -307,7 +357,8 @@ def _explain(piece: bytes, dialect: Dialect, row: int, line: int) -> NoReturn:
         if len(cells) != dialect.n_columns:
             raise _ragged(row + offset, line + offset, len(cells), dialect)
         for column, cell in enumerate(cells):
-            _number(cell, row + offset, column, line + offset)
+            if chosen is None or column in chosen:
+                _number(cell, row + offset, column, line + offset)
     raise UsageError(
         f"The CSV file cannot be read between lines {line} and {line + piece.count(bytes([10]))}; "
         "cells of a matrix are plain numbers.",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from models.errors import UsageError
+from workers.formats.column_roles import Column
 from workers.formats.refusals import shown
 
 _MOST_LISTED = 20
@@ -31,12 +32,16 @@ class Facts:
     dtype : NumPy's name ("float32", ">f4" where big-endian), "bfloat16", or "str" for text.
     sparse : whether it loads as `scipy.sparse.csr_array`.
     members : every array of the file, where the format can hold several.
+    columns : of a table, with their roles; empty where they have no names.
+    warnings : what was decided about the file, and what of it is not used.
     """
 
     shape: tuple[int, ...]
     dtype: str
     sparse: bool = False
     members: tuple[Member, ...] = ()
+    columns: tuple[Column, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

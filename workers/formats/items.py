@@ -42,7 +42,7 @@ def table(plain: Table) -> ItemTable:
     `empty`, naming the column and, where there is one, the row.
     """
     if isinstance(plain, Lists):
-        plain = _of_objects(plain.value)
+        plain = of_objects(plain.value)
     if not isinstance(plain, NamedColumns):
         raise refused(
             "must be a table with named columns: CSV with a header, JSON or JSON lines of objects, "
@@ -60,7 +60,7 @@ def table(plain: Table) -> ItemTable:
     )
 
 
-def _of_objects(rows: object) -> NamedColumns:
+def of_objects(rows: object) -> NamedColumns:
     """A list of objects; a member that a row does not have is missing there."""
     import pyarrow as pa
 
@@ -309,6 +309,11 @@ def _written_dates(texts: pa.Array) -> pa.Array | None:
             return None
         moments.append(moment)
     return pa.array(moments, pa.timestamp("us"))
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a date in ISO 8601."""
+    return _date(text) is not None
 
 
 def _date(text: str) -> Any:

@@ -27,8 +27,12 @@ def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
 
 
 def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Lists:
-    """The lists of a JSON file, parsed but not checked."""
-    return parse(_bytes(path))
+    """The lists of a JSON file, parsed but not checked. member : the field of objects."""
+    parsed = parse(_bytes(path))
+    rows = parsed.value
+    if member is None or not isinstance(rows, list):
+        return parsed
+    return Lists([row.get(member) if isinstance(row, dict) else row for row in rows])
 
 
 def facts(document: bytes, role: str | None = None) -> Facts:
@@ -73,6 +77,12 @@ def decode(text: str) -> object:
         raise
     except ValueError:
         raise broken("The JSON document holds an integer with too many digits.") from None
+
+
+def begins_with_object(head: bytes) -> bool:
+    """Whether a document that begins so is a list whose first item is an object."""
+    text = head[:4096].decode("utf-8-sig", "replace").lstrip()
+    return text.startswith("[") and text[1:].lstrip().startswith("{")
 
 
 def require_length(length: int) -> None:

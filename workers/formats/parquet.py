@@ -23,18 +23,19 @@ _BATCH_ROWS = 1 << 16
 
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
     """Facts of the table; every row group is read once."""
-    with _open(path, bounds) as opened:
+    with opened_file(path, bounds) as opened:
         return batches.facts(opened, member, bounds)
 
 
 def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
     """The chosen columns, read batch by batch into one array."""
-    with _open(path, bounds) as opened:
+    with opened_file(path, bounds) as opened:
         return batches.read(opened, member, want, bounds)
 
 
 @contextmanager
-def _open(path: Path, bounds: Bounds) -> Iterator[Batches]:
+def opened_file(path: Path, bounds: Bounds) -> Iterator[Batches]:
+    """A Parquet file, to be read by batches."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

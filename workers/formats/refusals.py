@@ -23,11 +23,20 @@ def broken(detail: str) -> UsageError:
 
 
 def missing(
-    row: int, column: int | None = None, *, line: int | None = None, role: str | None = None
+    row: int,
+    column: int | None = None,
+    *,
+    line: int | None = None,
+    role: str | None = None,
+    name: str | None = None,
 ) -> UsageError:
-    """The error `missing-value` at a row and column counted from 0, on a line counted from 1."""
+    """The error `missing-value` at a row and column counted from 0, on a line counted from 1.
+
+    name : that of the column.
+    """
     place = {"row": row, "column": column, "line": line}
-    at = f"row {row}" if column is None else f"row {row}, column {column}"
+    own = f"{column}" if name is None else shown(name)
+    at = f"row {row}" if column is None else f"row {row}, column {own}"
     of_file = "" if line is None else f"; line {line} of the file"
     return UsageError(
         f"{subject(role)} has a missing value at {at} (counted from 0{of_file}); every value is "

@@ -188,6 +188,11 @@ def require_names(names: Sequence[str]) -> None:
             code="too-large",
             limit=MOST_COLUMNS,
         )
+    require_distinct(names)
+
+
+def require_distinct(names: Sequence[str]) -> None:
+    """Raise UsageError for two columns of one name."""
     known: set[str] = set()
     for column, name in enumerate(names):
         if name.strip() in known:

@@ -156,6 +156,8 @@ class Endings:
             dtype=facts.get("dtype"),
             problem=None if end.status == "succeeded" else end.error or _not_opened(),
             job_id=request.id,
+            columns=facts.get("columns"),
+            warnings=end.warnings,
         )
 
     def _adopt_dataset(self, request: Request, end: End) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,9 @@ from workers.artifacts import results
 from workers.formats.table_writers import save_arrow
 from workers.kinds.kind import Find, NamedKind, OfTree
 from workers.work.job import Job, Outcome
-from workers.work.placing import fitted_of, placing_data
-from workers.work.sources import Source, many_of, values_of
+from workers.work.named_columns import ids_of
+from workers.work.placing import fitted_of, new_rows, placing_data
+from workers.work.sources import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,11 +59,18 @@ class _Calibrate(NamedKind[CalibrationOptions]):
     def run(self, job: Job, options: CalibrationOptions) -> Outcome:
         job.reading()
         tree, model = fitted_of(job.sources)
-        values = values_of(job.sources, but=("tree",), many=many_of(model.stages[0].method))
+        values = new_rows(job.sources, model)
         given = {role: values.pop(role, None) for role in ("labels", "costs")}
         data = placing_data(model, values)
         facts, warnings = _calibrated(
-            options, tree, model.stages[-1], data, given, job.folder, job.progress
+            options,
+            tree,
+            model.stages[-1],
+            data,
+            given,
+            ids_of(job.sources),
+            job.folder,
+            job.progress,
         )
         return Outcome(result={"tree": options.tree, "calibration": facts}, warnings=warnings)
 
@@ -76,6 +84,7 @@ def _calibrated(
     stage: results.Stage,
     data: Data,
     given: Mapping[str, Value | None],
+    ids: Sequence[str] | None,
     folder: Path,
     progress: Progress,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -115,6 +124,7 @@ def _calibrated(
         label_errors(tree, scores, labels, fitted.calibration.temperature),
         tree,
         scores.node,
+        ids,
         folder,
     )
     pairs = pair_needs(tree, scores, labels, fitted.calibration.temperature)
@@ -178,13 +188,19 @@ def _save_curve(fitted: FittedCalibration, folder: Path) -> None:
     save_arrow(pa.table(columns), folder / results.CURVE)
 
 
-def _save_suspects(found: LabelErrors, tree: Tree, node: Int, folder: Path) -> int:
-    """Write the rows whose labels look wrong; returns how many they are. node : of classes."""
+def _save_suspects(
+    found: LabelErrors, tree: Tree, node: Int, ids: Sequence[str] | None, folder: Path
+) -> int:
+    """Write the rows whose labels look wrong; returns how many they are.
+
+    node : of classes. ids : of all rows, where they have any.
+    """
     import pyarrow as pa
 
     nodes = {"label": node[found.label], "likely": node[found.likely], "meet": found.meet}
     columns = {
         "row": pa.array(found.row, pa.int64()),
+        **({} if ids is None else {"id": pa.array([ids[row] for row in found.row.tolist()])}),
         **_named(tree, nodes),
         "of_label": pa.array(found.of_label, pa.float64()),
         "of_likely": pa.array(found.of_likely, pa.float64()),

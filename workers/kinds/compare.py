@@ -35,8 +35,9 @@ from workers.kinds.kind import Lane, NamedKind, Options
 from workers.model import MethodStep, Request, run_id
 from workers.work.crew import Crew
 from workers.work.job import OUTCOME, RUNS, Job, Outcome, Spec, with_tree
+from workers.work.named_columns import ids_of, implied, names_taken
 from workers.work.plan import Plan, PlanResult, StepProgress, run_plan
-from workers.work.sources import values_of
+from workers.work.sources import Source, values_of
 
 
 class Contender(BaseModel):
@@ -97,17 +98,18 @@ _FILE = "file:"
 class ComparisonRuns:
     """The runs of a comparison, each with one seed on the same inputs.
 
-    write : needed if the comparison keeps trees.
+    sources : where the values are from, and so names. write : needed if the comparison keeps trees.
     """
 
     def __init__(
         self,
         options: ComparisonOptions,
-        values: dict[str, Value],
+        sources: Sequence[Source],
         threads: int,
         write: Write | None = None,
     ) -> None:
-        self._options, self._values, self._threads = options, values, threads
+        self._options, self._sources, self._threads = options, sources, threads
+        self._values = values_of(sources)
         self._write = write if options.keep_trees else None
 
     def compute(self, piece: Piece, progress: Progress) -> Arrays:
@@ -136,6 +138,8 @@ class ComparisonRuns:
             for role, value in self._values.items()
             if role in roles and not role_of(role).measured
         }
+        taken = names_taken(method(plan.method))
+        inputs |= implied(self._sources, inputs, taken, plan.preprocess)
 
         began = time.perf_counter()
         result = run_plan(plan, inputs, progress, self._threads)
@@ -198,7 +202,7 @@ class _Compare(NamedKind[ComparisonOptions]):
         spec = job.spec
         job.reading()
         runs = ComparisonRuns(
-            options, values_of(spec.sources), spec.threads, partial(_run_files, spec, options)
+            options, spec.sources, spec.threads, partial(_run_files, spec, options)
         )
         if spec.piece is not None:
             results.save_arrays(runs.compute(spec.piece, silent), spec.folder)
@@ -248,7 +252,7 @@ def _run_files(
     with TemporaryDirectory(dir=spec.folder.parent) as place:
         folder = Path(place)
         own = spec.model_copy(update={"request": request, "folder": folder})
-        members = write_fit(own, result, given)
+        members = write_fit(own, result, given, ids_of(spec.sources))
         outcome = with_tree(own, result.fitted.tree, request.method, members, result.warnings)
         (folder / OUTCOME).write_text(outcome.model_dump_json())
         return {path.name: path.read_bytes() for path in folder.iterdir()}

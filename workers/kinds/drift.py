@@ -22,8 +22,8 @@ from workers.formats.strict_json import SAMPLES
 from workers.formats.table_writers import save_arrow
 from workers.kinds.kind import Find, NamedKind, OfTree
 from workers.work.job import Job, Outcome
-from workers.work.placing import fitted_of, placed
-from workers.work.sources import Source, many_of, values_of
+from workers.work.placing import fitted_of, new_rows, placed
+from workers.work.sources import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -77,14 +77,13 @@ def _compared(
     from models.drift.drift import Sample, drift
 
     tree, model = fitted_of(sources)
-    many = many_of(model.stages[0].method)
     samples: dict[str, Sample] = {}
     labels: dict[str, LabelSets] = {}
     warnings: dict[str, None] = {}
     for place, name in enumerate(SAMPLES):
         progress(0.3 * place, f"placing the {name}")
         with naming(name):
-            values = values_of(_of_sample(sources, name), many=many)
+            values = new_rows(_of_sample(sources, name), model)
             given = values.pop("labels", None)
             predictions = placed(tree, model, values)
             n_rows = int(predictions.leaf.shape[0])

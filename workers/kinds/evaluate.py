@@ -22,9 +22,9 @@ from workers.artifacts import results
 from workers.artifacts.results import FittedModel
 from workers.kinds.kind import Find, Kind, OfTree
 from workers.work.job import Job, Outcome
-from workers.work.placing import NewRows, fitted_of
+from workers.work.placing import NewRows, fitted_of, new_rows
 from workers.work.plan import StepProgress
-from workers.work.sources import Source, many_of, of_role, tree_of, values_of
+from workers.work.sources import Source, of_role, tree_of, values_of
 
 
 class EvaluationOptions(OfTree):
@@ -129,7 +129,7 @@ def _evaluated(
 
 def _evaluated_classifier(job: Job, options: EvaluationOptions) -> Outcome:
     tree, model = fitted_of(job.sources)
-    values = values_of(job.sources, but=("tree",), many=many_of(model.stages[0].method))
+    values = new_rows(job.sources, model)
     measured = classifier_evaluation(model, tree, values, options, job.progress)
     job.at(0.99, "writing")
     results.save_tables(measured.tables, job.folder)

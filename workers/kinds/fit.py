@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from models.arrays import Arrays
+from models.errors import UsageError
 from models.inputs.data import Data, Value
 from models.inputs.images import as_matrix
 from models.inputs.label_sets import LabelSets
@@ -24,6 +25,7 @@ from workers.kinds.kind import Kind, Lane, Options
 from workers.model import Request, sibling
 from workers.work.crew import Coordinator, Crew
 from workers.work.job import Job, Outcome, Spec, with_tree
+from workers.work.named_columns import Names, columns_of, ids_of, implied, matched, names_taken
 from workers.work.plan import (
     Plan,
     PlanResult,
@@ -104,18 +106,22 @@ def _fit(job: Job) -> Outcome:
         tree = _named(tree, naming, request.name_by)
 
     job.at(0.99, "writing")
-    members |= write_fit(spec, result, method_inputs)
+    members |= write_fit(spec, result, method_inputs, ids_of(spec.sources))
     return with_tree(spec, tree, request.method, members, warnings)
 
 
-def write_fit(spec: Spec, result: PlanResult, given: Mapping[str, Value]) -> dict[str, Any]:
-    """Write the files of a fit except its tree's.
+def write_fit(
+    spec: Spec, result: PlanResult, given: Mapping[str, Value], ids: Sequence[str] | None
+) -> dict[str, Any]:
+    """Write the files of a fit except its tree's. ids : of the points, where they have any.
 
     Returns the members of the job's result.
     """
     request, fitted = spec.request, result.fitted
     if fitted.state is not None:
         results.save_state(fitted.state, spec.folder)
+    if ids is not None:
+        results.save_ids(ids, spec.folder)
     if fitted.point_columns:
         results.save_points(fitted.point_columns, spec.folder)
     first = method(request.method)
@@ -126,7 +132,11 @@ def write_fit(spec: Spec, result: PlanResult, given: Mapping[str, Value]) -> dic
         roles = [*first.needed(predicting=True), *(choice & set(given))]
         preparation = result.preparation
         model = results.FittedModel(
-            result.stages, preparation.roles_given(roles), preparation.pipelines, places
+            result.stages,
+            preparation.roles_given(roles),
+            preparation.pipelines,
+            places,
+            columns_of(spec.sources),
         )
         results.save_model(model, spec.folder)
     curves = curves_of(result)
@@ -147,12 +157,37 @@ def _checkpoint(spec: Spec, coordinator: Coordinator | None) -> FileCheckpoint |
 def _inputs(spec: Spec) -> tuple[dict[str, Value], dict[str, Value]]:
     """The inputs of the method by role, and these with the inputs that only name its tree."""
     request = spec.request
-    values = values_of(spec.sources, many=many_of(request.method))
+    sources = matched(spec.sources, _columns_of_base(spec))
+    values = values_of(sources, many=many_of(request.method))
+    taken = names_taken(method(request.method))
+    if request.name_by == "feature_names":
+        taken["feature_names"] = "column"
+    values |= implied(sources, values, taken, request.preprocess)
+    _require_names(request.name_by, values)
     roles = method(request.method).inputs
     method_inputs = {
         role: value for role, value in values.items() if role != request.name_by or role in roles
     }
     return method_inputs, values
+
+
+def _require_names(by: str | None, values: Mapping[str, Value]) -> None:
+    """Raises UsageError where the tree is to be named by what nobody gave."""
+    if by is not None and by not in values and "documents" not in values:
+        raise UsageError(
+            f"`name_by` needs the input {by!r}, or features of a table with named columns that are "
+            "not turned into others.",
+            code="wrong-input",
+            role=by,
+        )
+
+
+def _columns_of_base(spec: Spec) -> Names:
+    """The names of the columns of the job that this one grows from."""
+    base = next((source for source in spec.sources if source.kind == "job"), None)
+    if base is None or results.MODEL not in base.files:
+        return {}
+    return results.load_columns(base.files[results.MODEL])
 
 
 def _named(tree: Tree, values: Mapping[str, Any], by: str) -> Tree:

@@ -9,8 +9,11 @@ from models.heatmaps.options import HeatmapTerms
 from models.heatmaps.tiles import TILE
 from models.inputs.data import Data
 from models.preprocess.inputs import TERMS
+from models.preprocess.pipeline import parsed
+from models.roles import role_of
 from models.running.progress import Progress, subprogress
 from workers.artifacts import results
+from workers.formats.column_roles import features
 from workers.kinds.kind import Find, NamedKind
 from workers.kinds.of_fit import OfFit
 from workers.model import Request
@@ -42,6 +45,15 @@ class _Heatmap(NamedKind[OfFit]):
 KIND = _Heatmap()
 
 
+def _names_of_columns(options: OfFit, given: Sequence[Source]) -> list[str] | None:
+    """The names that the tables of what is shown bring, side by side; None where one has none."""
+    if not all(step.keeps_columns for step in parsed(options.preprocess)):
+        return None
+    shown = [each for each in given if role_of(each.role).wants == "matrix"]
+    names = [list(features(each.columns)) for each in shown]
+    return [name for own in names for name in own] if names and all(names) else None
+
+
 def _drawn(
     request: Request, options: OfFit, sources: Sequence[Source], progress: Progress
 ) -> tuple[Heatmap, dict[str, Any]]:
@@ -63,6 +75,8 @@ def _drawn(
     values = prepared(options, source, given, seed=0)
     names_role = options.names_of_fit or TERMS
     names = Data(values).names(names_role)
+    if names is None:
+        names = _names_of_columns(options, given)
     values = {role: value for role, value in values.items() if role not in (names_role, TERMS)}
     rows = matrix_of(values) if values else None
     result = heatmap(tree_of(source), cut, rows, names, terms, subprogress(progress, 0.02, 0.98))

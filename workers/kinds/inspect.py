@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from workers.kinds.kind import Find, Kind, Options
 from workers.work.job import Job, Outcome
 from workers.work.remote_rows import facts_of
@@ -30,10 +32,15 @@ class _Inspect(Kind[InspectionOptions]):
         source = of_role(job.sources, "dataset")
         format = source.format or ""
         if source.link is None:
-            facts = inspect(format, source.file, source.member, source.bounds, source.hint)
+            facts = inspect(
+                format, source.file, source.member, source.bounds, source.hint, source.choice
+            )
         else:
             facts = facts_of(source.link, format, source.member, source.role)
-        return Outcome(result={"dataset": {"shape": list(facts.shape), "dtype": facts.dtype}})
+        found: dict[str, Any] = {"shape": list(facts.shape), "dtype": facts.dtype}
+        if facts.columns:
+            found["columns"] = [column.model_dump() for column in facts.columns]
+        return Outcome(result={"dataset": found}, warnings=facts.warnings)
 
 
 KIND = _Inspect()

@@ -16,6 +16,7 @@ from workers.formats.table_writers import save_arrow
 from workers.kinds.kind import Find, Lane, NamedKind, OfTree
 from workers.model import Request
 from workers.work.job import Job, Outcome
+from workers.work.named_columns import implied
 from workers.work.sources import Source, of_role, tree_of, values_of
 
 
@@ -41,6 +42,7 @@ class _Name(NamedKind[NamingOptions]):
         job.reading()
         tree = tree_of(of_role(job.sources, "tree"))
         values = values_of(job.sources, but=("tree",), many=frozenset({"features"}))
+        values |= implied(job.sources, values, {"names": "row", "feature_names": "column"})
         job.at(0.1, "naming")
         facts, warnings = _named(options, tree, values, job.folder)
         return Outcome(result={"tree": options.tree, "naming": facts}, warnings=warnings)

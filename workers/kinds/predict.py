@@ -11,8 +11,9 @@ from models.tree.clusters import CUTS, clusters
 from workers.artifacts import results
 from workers.kinds.kind import Find, Kind, OfTree
 from workers.work.job import Job, Outcome
-from workers.work.placing import fitted_of, placing_data
-from workers.work.sources import Source, many_of, of_role, values_of
+from workers.work.named_columns import ids_of
+from workers.work.placing import fitted_of, new_rows, placing_data
+from workers.work.sources import Source, of_role
 
 
 class PredictionTerms(OfTree):
@@ -47,8 +48,7 @@ class _Predict(Kind[PredictionTerms]):
     def run(self, job: Job, options: PredictionTerms) -> Outcome:
         job.reading()
         tree, model = fitted_of(job.sources)
-        but = ("tree", "calibration")
-        values = values_of(job.sources, but=but, many=many_of(model.stages[0].method))
+        values = new_rows(job.sources, model, but=("tree", "calibration"))
         job.at(0.1, "predicting")
         data = placing_data(model, values)
         last = model.stages[-1]
@@ -69,7 +69,12 @@ class _Predict(Kind[PredictionTerms]):
         )
         named = method(last.method).classifies or has_names(tree)
         results.save_predictions(
-            predictions, job.folder, tree.name if named else None, in_clusters, answers
+            predictions,
+            job.folder,
+            tree.name if named else None,
+            in_clusters,
+            answers,
+            ids_of(job.sources),
         )
         n_rows = int(predictions.leaf.shape[0])
         notes = () if cut is None or cut.warning is None else (cut.warning,)

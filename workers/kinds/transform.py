@@ -9,7 +9,8 @@ from workers.artifacts import results
 from workers.kinds.kind import Find, Kind, Options
 from workers.model import sibling
 from workers.work.job import Job, Outcome
-from workers.work.sources import Source, many_of, values_of
+from workers.work.placing import new_rows
+from workers.work.sources import Source
 
 
 class TransformationOptions(Options):
@@ -33,7 +34,7 @@ class _Transform(Kind[TransformationOptions]):
         model = results.load_model(source.file)
         first = model.stages[0]
         given = [source for source in job.sources if source.kind != "model"]
-        values = values_of(given, many=many_of(first.method))
+        values = new_rows(given, model)
         data = Data(Preparation(model.prepared).apply(values))
         job.at(0.1, "transforming")
         rows = method(first.method).transform(first.model, data)

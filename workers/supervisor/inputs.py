@@ -8,11 +8,12 @@ from pathlib import Path
 
 from models.errors import UsageError
 from models.registry import known
+from models.roles import role_of
 from workers.artifacts import results
 from workers.artifacts.datasets import Dataset, Datasets
 from workers.artifacts.trees import Trees
 from workers.errors import Missing
-from workers.formats import npy
+from workers.formats import column_roles, npy
 from workers.formats.catalogue import RAW
 from workers.kinds.registry import kind_of
 from workers.model import Request, sibling
@@ -192,6 +193,9 @@ class _Inputs:
             by_rows=by_rows,
             hint=dataset.role,
             n_features=dataset.n_features,
+            choice=dataset.choice,
+            columns=dataset.columns or (),
+            warnings=_warnings(dataset, role),
         )
 
     def _link(self, key: str, format: str) -> Link | None:
@@ -216,6 +220,14 @@ class _Inputs:
             method_id = "" if record is None else record.method
         used, own = known(method_id), role.rpartition(".")[2]
         return used is not None and own in used.inputs and used.inputs[own].by_rows
+
+
+def _warnings(dataset: Dataset, role: str) -> tuple[str, ...]:
+    """What a job must know of a dataset; which columns are features counts for a matrix alone."""
+    if role_of(role.rpartition(".")[2]).wants == "matrix":
+        return dataset.warnings
+    of_features = column_roles.warnings(dataset.columns or (), dataset.choice)
+    return tuple(text for text in dataset.warnings if text not in of_features)
 
 
 def _deleted(role: str, what: str) -> UsageError:

@@ -15,6 +15,7 @@ from models.registry import method
 from models.tree.rows import over_rows
 from models.tree.tree import Tree
 from workers.artifacts import results
+from workers.work.named_columns import matched
 from workers.work.sources import Source, many_of, of_role, tree_of, values_of
 
 
@@ -35,6 +36,16 @@ def fitted_of(sources: Sequence[Source]) -> tuple[Tree, results.FittedModel]:
             code="cannot-predict",
         )
     return tree_of(source), model
+
+
+def new_rows(
+    sources: Sequence[Source], model: results.FittedModel, but: Collection[str] = ("tree",)
+) -> dict[str, Value]:
+    """The inputs by role, their columns matched by name with those of the fit.
+
+    Raises UsageError as `matched` and `values_of`.
+    """
+    return values_of(matched(sources, model.columns), but, many_of(model.stages[0].method))
 
 
 def placing_data(model: results.FittedModel, values: Mapping[str, Value]) -> Data:
@@ -82,7 +93,7 @@ class NewRows:
         Raises UsageError as `fitted_of`, `placing_data` and `Method.predict`.
         """
         fitted, model = fitted_of(sources)
-        values = values_of(sources, but=("tree",), many=many_of(model.stages[0].method))
+        values = new_rows(sources, model)
         given = {role: value for role, value in values.items() if role in roles}
         predicts = method(model.stages[-1].method)
         predictions = placed(fitted, model, given)

@@ -14,6 +14,7 @@ from models.inputs.data import Data, Earlier, Value
 from models.registry import method
 from models.tree.tree import Tree
 from workers.artifacts import results
+from workers.formats.column_roles import Choice, Column
 from workers.formats.facts import DEFAULT, Bounds
 from workers.stores.objects.blobs import Link
 
@@ -30,6 +31,9 @@ class Source(BaseModel):
         link : in place of `path`, if the object stays in the store and is read in parts.
     by_rows : whether the method reads it through `Data.rows`.
     hint, n_features : what a dataset was uploaded as, and its declared number of features.
+    choice, columns : of a table, the columns that the uploader chose, and all of them with what
+        each is used as; the features are read in this order. warnings : what was
+        decided about the dataset, and what of it is not used.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -43,6 +47,9 @@ class Source(BaseModel):
     by_rows: bool = False
     hint: str | None = None
     n_features: int | None = None
+    choice: Choice = Choice()
+    columns: tuple[Column, ...] = ()
+    warnings: tuple[str, ...] = ()
     files: dict[str, Path] = {}
     method: str = ""
     params: dict[str, Any] = {}
@@ -53,6 +60,12 @@ class Source(BaseModel):
         """The local file of a source without a link."""
         assert self.path is not None
         return self.path
+
+    def texts(self, column: str) -> list[str]:
+        """A column of its table as texts. Raises UsageError as `catalogue.texts`."""
+        from workers.formats import catalogue
+
+        return catalogue.texts(self.format or "", self.file, column, self.bounds)
 
     @property
     def bounds(self) -> Bounds:
@@ -113,8 +126,12 @@ def _value(source: Source) -> Value:
     if source.link is not None:
         return remote_rows.rows(source.link, format, source.member, source.role)
     if source.by_rows:
-        return catalogue.rows(format, source.file, source.member, source.role, source.bounds)
-    return catalogue.load(format, source.file, source.member, source.role, source.bounds)
+        return catalogue.rows(
+            format, source.file, source.member, source.role, source.bounds, source.columns
+        )
+    return catalogue.load(
+        format, source.file, source.member, source.role, source.bounds, source.columns
+    )
 
 
 def _earlier(source: Source) -> Earlier:

@@ -239,6 +239,7 @@ class SuspectBody(BaseModel):
     model_config = ConfigDict(title="SuspectedLabel")
 
     row: int = Field(description="The row's number among the calibration's, from 0.")
+    id: str | None = Field(None, description="The row's id, where its table has ids.")
     label: int = Field(description="The node of the class that it is labelled.")
     label_name: str | None
     likely: int = Field(description="The node of the class that it likely is.")

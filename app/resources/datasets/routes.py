@@ -32,9 +32,19 @@ from app.http.idempotency import Once
 from app.http.problems import not_found, responses
 from app.http.queries import ONLY_KNOWN
 from app.resources.datasets import duplicates
-from app.resources.datasets.schemas import EXAMPLE, DatasetBody, Hint, Member, Name, NFeatures, Role
+from app.resources.datasets.schemas import (
+    EXAMPLE,
+    ColumnChoice,
+    DatasetBody,
+    Hint,
+    Member,
+    Name,
+    NFeatures,
+    Role,
+)
 from app.resources.datasets.submission import NewDataset, create, receive
 from workers.artifacts.datasets import Dataset
+from workers.formats.column_roles import UNCHOSEN
 from workers.model import new_id
 
 router = APIRouter(prefix="/v1/datasets", tags=["datasets"], dependencies=ONLY_KNOWN)
@@ -109,6 +119,7 @@ async def create_dataset(
     role: Hint = None,
     member: Member = None,
     n_features: NFeatures = None,
+    choice: ColumnChoice = UNCHOSEN,
     expires_at: ExpiresAt = None,
     description: DescriptionQuery = None,
     tags: TagsQuery = (),
@@ -147,6 +158,7 @@ async def create_dataset(
         member,
         media_type,
         n_features,
+        choice,
         key=caller.key_id,
         expires_at=expires_at,
         description=description,

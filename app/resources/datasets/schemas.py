@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import Query
+from fastapi import Depends, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.creation.annotation_schemas import Description, Tags
 from app.creation.result_schemas import ProblemDict
 from workers.artifacts.datasets import Dataset
+from workers.formats.column_roles import Choice
 
 Role = Literal[
     "logits",
@@ -52,6 +53,44 @@ NFeatures = Annotated[
 ]
 """What the query of an upload says about the dataset."""
 
+_ColumnName = Annotated[str | None, Query(max_length=1000)]
+
+
+async def _choice(
+    columns: Annotated[
+        list[Annotated[str, Field(max_length=1000)]],
+        Query(
+            max_length=100_000,
+            description="The columns of a table that are its features or logits, by name, each as "
+            "one parameter; by default the columns of numbers that are not an index, an id, labels "
+            "or weights.",
+        ),
+    ] = [],  # noqa: B006
+    id_column: Annotated[
+        _ColumnName, Query(description="The column of a table that has the ids of the rows.")
+    ] = None,
+    label_column: Annotated[
+        _ColumnName, Query(description="The column of a table that has the labels.")
+    ] = None,
+    text_column: Annotated[
+        _ColumnName, Query(description="The column of a table that has the texts.")
+    ] = None,
+    weight_column: Annotated[
+        _ColumnName, Query(description="The column of a table that has the weights of the rows.")
+    ] = None,
+) -> Choice:
+    return Choice(
+        features=tuple(columns),
+        id=id_column,
+        label=label_column,
+        text=text_column,
+        weight=weight_column,
+    )
+
+
+ColumnChoice = Annotated[Choice, Depends(_choice)]
+"""The columns that the query of an upload chooses."""
+
 EXAMPLE: dict[str, Any] = {
     "id": "ds_01kamjx5w0n5zr4v8cqe2t7h3f",
     "name": "train",
@@ -67,9 +106,23 @@ EXAMPLE: dict[str, Any] = {
     "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     "created_at": "2026-11-21T17:00:00.000000Z",
     "problem": None,
+    "columns": None,
+    "warnings": [],
     "tree": None,
     "expires_at": None,
 }
+
+
+class DatasetColumn(BaseModel):
+    """A column of a table."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    name: str
+    type: Literal["number", "integer", "boolean", "text", "date", "vector", "other"]
+    role: Literal["feature", "id", "label", "text", "weight"] | None = Field(
+        description="What it is used as; null: as nothing."
+    )
 
 
 class DatasetBody(BaseModel):
@@ -93,6 +146,15 @@ class DatasetBody(BaseModel):
     sha256: str = Field(description="SHA-256 of the uploaded content, in hexadecimal.")
     created_at: str = Field(description="As RFC 3339 in UTC.")
     problem: ProblemDict | None = Field(description="The problem that makes it invalid.")
+    columns: list[DatasetColumn] | None = Field(
+        description="The columns of a table; null until known, and where they have no names. A "
+        "dataset used as `features` or `logits` is its columns of the role `feature`; as `labels`, "
+        "`names` or `documents` the column of the role `label`, `id` or `text`, unless `member` "
+        "names another."
+    )
+    warnings: list[str] = Field(
+        description="What was decided about the file, and what of it is not used."
+    )
     tree: str | None = Field(
         description="The tree whose rows these labels are of, if they were made from statements "
         "about it (`/v1/trees/{tree_id}/labels`)."

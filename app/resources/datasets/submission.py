@@ -18,6 +18,7 @@ from workers.artifacts.datasets import Dataset
 from workers.child.json_facts import facts_apart
 from workers.formats import catalogue
 from workers.formats import json as json_format
+from workers.formats.column_roles import UNCHOSEN, Choice
 from workers.formats.facts import Facts
 from workers.model import now
 
@@ -41,6 +42,7 @@ class NewDataset:
     member: str | None
     media_type: str | None
     n_features: int | None = None
+    choice: Choice = UNCHOSEN
     key: str | None = None
     expires_at: str | None = None
     description: str | None = None
@@ -80,7 +82,8 @@ async def store(
     stored = await service.datasets.receive(new.tenant, new.dataset_id, rest)
     try:
         facts = catalogue.peek(file_format, stored.head, stored.length)
-        if facts is None and file_format == "json" and stored.length <= _parsed_at_once(service):
+        at_once = stored.length <= _parsed_at_once(service) and not _is_table(stored.head, new.role)
+        if facts is None and file_format == "json" and at_once:
             facts = await _open_json(service, new, stored.length)
     except BaseException:
         await to_thread.run_sync(service.datasets.discard, new.tenant, new.dataset_id)
@@ -100,11 +103,20 @@ async def store(
         created_at=now(),
         problem=None,
         n_features=new.n_features,
+        choice=new.choice,
+        columns=None if facts is None else facts.columns or None,
+        warnings=() if facts is None else facts.warnings,
         key=new.key,
         expires_at=new.expires_at,
         description=new.description,
         tags=new.tags,
     )
+
+
+def _is_table(head: bytes, role: str | None) -> bool:
+    """Whether a JSON document is one of objects, which a worker reads as a table."""
+    items = role is not None and role_of(role).table
+    return not items and json_format.begins_with_object(head)
 
 
 def create(service: Service, dataset: Dataset, request_id: str) -> None:

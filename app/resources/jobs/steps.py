@@ -78,7 +78,9 @@ def _named_by_words(body: NewJob, preprocess: list[dict[str, Any]]) -> bool:
 
 
 def _check_name_by(body: NewJob, role: str) -> None:
-    if role not in body.inputs:
+    # The table of a dataset may bring the names of its columns.
+    of_table = role == "feature_names" and isinstance(body.inputs.get(ROLE), str)
+    if role not in body.inputs and not of_table:
         raise _refused_role(role, f"`name_by` needs the input {role!r}.")
     if role == "feature_names" and ROLE not in body.inputs:
         raise _refused_role(ROLE, f"Nodes are named by terms of the input {ROLE!r}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +22,8 @@ from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
 from workers.formats.table_writers import Piece, arrow_chunks, csv_chunks, json_rows
 
-_COLUMNS = ["row", "x", "y"]
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ class Positions:
 
     row : (n_points,) the rows in the order in which they are written. xy : (n_points, 2) float32.
     result : what the map shows. tree : its tree, with the categories that colour a picture.
+    ids : of all rows, where they have any.
     """
 
     row: Int
@@ -39,6 +42,11 @@ class Positions:
     sheet: Sheet
     tree: Tree | None = None
     categories: Categories | None = None
+    ids: pa.Array | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        return ["row", *([] if self.ids is None else ["id"]), "x", "y"]
 
     def drawn(self) -> str:
         """The points as a picture."""
@@ -88,7 +96,8 @@ class Positions:
 
     def pieces(self) -> Iterator[Piece]:
         for rows, xy in zip(slices(self.row, IDS), slices(self.xy, IDS), strict=True):
-            yield [rows, xy[:, 0], xy[:, 1]]
+            ids = [] if self.ids is None else [self.ids.take(rows).to_pylist()]
+            yield [rows, *ids, xy[:, 0], xy[:, 1]]
 
 
 def _coloured(positions: Positions, own: Style) -> tuple[Int, list[str], list[tuple[str, str]]]:
@@ -114,12 +123,12 @@ def _caption(result: MapResult) -> str:
 
 
 def _json(positions: Positions) -> Chunks:
-    yield from json_object({"items": json_rows(_COLUMNS, positions.pieces())})
+    yield from json_object({"items": json_rows(positions.columns, positions.pieces())})
     yield b"\n"
 
 
 def _csv(positions: Positions) -> Chunks:
-    return csv_chunks(_COLUMNS, positions.pieces())
+    return csv_chunks(positions.columns, positions.pieces())
 
 
 def _npy(positions: Positions) -> Chunks:
@@ -129,9 +138,11 @@ def _npy(positions: Positions) -> Chunks:
 def _arrow(positions: Positions) -> Chunks:
     import pyarrow as pa
 
-    columns = (positions.row, positions.xy[:, 0], positions.xy[:, 1])
-    arrays = [pa.array(np.ascontiguousarray(column)) for column in columns]
-    return arrow_chunks(pa.table(dict(zip(_COLUMNS, arrays, strict=True))))
+    row, x, y = positions.row, positions.xy[:, 0], positions.xy[:, 1]
+    arrays = [pa.array(np.ascontiguousarray(column)) for column in (row, x, y)]
+    if positions.ids is not None:
+        arrays.insert(1, positions.ids.take(pa.array(row)))
+    return arrow_chunks(pa.table(dict(zip(positions.columns, arrays, strict=True))))
 
 
 FORMS: tuple[Form[Positions], ...] = (

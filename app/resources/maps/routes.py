@@ -177,7 +177,8 @@ async def get_positions(
             if form.drawn:
                 categories = categories_of(service, tenant, record.id, shown, query.color_by)
         sheet = query.sheet(service.settings.fonts)
-        positions = Positions(row, xy, result, query, sheet, tree, categories)
+        ids = None if form.drawn else service.trees.ids(tenant, record.id)
+        positions = Positions(row, xy, result, query, sheet, tree, categories, ids)
         return positions, warning(positions.warning()) if form.drawn else {}
 
     # A map never changes once it has succeeded; the order of leaves may.

@@ -188,6 +188,7 @@ class PositionBody(BaseModel):
     model_config = ConfigDict(title="Position")
 
     row: int
+    id: str | None = Field(None, description="The row's id, where its table has ids.")
     x: float
     y: float
 

@@ -94,6 +94,7 @@ class TopClass(BaseModel):
 class Prediction(BaseModel):
     """The place of one row in the tree."""
 
+    id: str | None = Field(None, description="The row's id, where its table has ids.")
     leaf: int = Field(description="The leaf; for classifiers that of the best class.")
     path: list[int] = Field(
         description="The nodes from the root to the leaf, or to `node` where a `confidence` is "

@@ -191,7 +191,9 @@ def _values(service: Service, dataset: Dataset) -> npt.NDArray[Any]:
     """(n_labels,) integers or strings, None for a row without a label."""
     try:
         path = service.blobs.local_path(service.datasets.content_key(dataset.tenant, dataset.id))
-        value = catalogue.load(dataset.format, path, dataset.member, "labels")
+        value = catalogue.load(
+            dataset.format, path, dataset.member, "labels", columns=dataset.columns or ()
+        )
     except (Missing, FileNotFoundError):
         # It was deleted after it was looked up.
         raise not_found("dataset", dataset.id) from None

@@ -177,6 +177,9 @@ class NestedAssignments(BaseModel):
     assignments: list[list[int]] = Field(
         description="For each row its cluster at each level, the coarsest first."
     )
+    ids: list[str] | None = Field(
+        default=None, description="The ids of the rows, where the table of the fit had them."
+    )
     warnings: list[str]
 
 
@@ -203,6 +206,9 @@ class Assignments(BaseModel):
     cut: dict[str, float | int] = Field(description="The cut as requested; empty for the leaves.")
     clusters: list[CutNode]
     assignments: list[int]
+    ids: list[str] | None = Field(
+        default=None, description="The ids of the rows, where the table of the fit had them."
+    )
     columns: dict[str, list[float]] = Field(
         default={},
         description="Further columns of the rows from some methods: `probability`, ...",

@@ -34,7 +34,14 @@ from app.resources.datasets import duplicates
 from app.resources.datasets import submission as uploads
 from app.resources.datasets.routes import REPEATED, created, repeated
 from app.resources.datasets.schemas import EXAMPLE as DATASET
-from app.resources.datasets.schemas import DatasetBody, Hint, Member, Name, NFeatures
+from app.resources.datasets.schemas import (
+    ColumnChoice,
+    DatasetBody,
+    Hint,
+    Member,
+    Name,
+    NFeatures,
+)
 from app.resources.datasets.uploads.schemas import (
     EXAMPLE,
     CompleteBody,
@@ -45,6 +52,7 @@ from app.resources.datasets.uploads.schemas import (
 from workers.artifacts.datasets import Dataset
 from workers.artifacts.uploads import MOST_PARTS, Part, Upload
 from workers.errors import AlreadyThere, Missing
+from workers.formats.column_roles import UNCHOSEN
 from workers.model import new_id, now
 
 router = APIRouter(
@@ -88,6 +96,7 @@ async def create_upload(
     role: Hint = None,
     member: Member = None,
     n_features: NFeatures = None,
+    choice: ColumnChoice = UNCHOSEN,
     media_type: Annotated[
         str | None,
         Query(
@@ -115,6 +124,7 @@ async def create_upload(
         media_type=media_type,
         created_at=now(),
         n_features=n_features,
+        choice=choice,
         key=caller.key_id,
         expires_at=expires_at,
         description=description,
@@ -368,6 +378,7 @@ async def _joined(
         upload.member,
         upload.media_type,
         upload.n_features,
+        upload.choice,
         key=upload.key,
         expires_at=upload.expires_at,
         description=upload.description,

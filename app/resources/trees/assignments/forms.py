@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,9 @@ from workers.formats.table_writers import (
     json_list,
     json_rows,
 )
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Assigned(Protocol):
@@ -47,13 +50,15 @@ class Assigned(Protocol):
 class OneCut:
     """The rows of a tree in the clusters of a cut.
 
-    query : the cut as requested. columns : further columns of the rows, by name.
+    query : the cut as requested. columns : further columns of the rows, by name. ids : of the
+    rows, where they have any.
     """
 
     shown: EditedTree
     query: dict[str, Any]
     cut: Cut
     columns: dict[str, Any]
+    ids: pa.Array | None = None
 
     @property
     def warning(self) -> str | None:
@@ -67,6 +72,8 @@ class OneCut:
                 some.tolist() for some in slices(self.cut.cluster_of_point, IDS)
             ),
         }
+        if self.ids is not None:
+            fields["ids"] = json_list(_texts(self.ids))
         if self.columns:
             fields["columns"] = json_columns(self.columns)
         fields["warnings"] = [self.cut.warning] if self.cut.warning else []
@@ -74,7 +81,8 @@ class OneCut:
         yield b"\n"
 
     def csv(self) -> Chunks:
-        return csv_chunks(["row", "cluster", "node", "name", *self.columns], self._rows())
+        own = ["row", *_id_column(self.ids), "cluster", "node", "name", *self.columns]
+        return csv_chunks(own, self._rows())
 
     def npy(self) -> Chunks:
         return npy_chunks(self.cut.cluster_of_point.astype(np.int64, copy=False))
@@ -84,6 +92,7 @@ class OneCut:
 
         clusters = self.cut.cluster_of_point
         columns = {
+            **_id_column(self.ids),
             "cluster": clusters,
             "node": self.shown.ids_of(self.cut.nodes)[clusters],
             **self.columns,
@@ -97,7 +106,8 @@ class OneCut:
             clusters = self.cut.cluster_of_point[some]
             nodes = ids[clusters]
             further = [values[some] for values in self.columns.values()]
-            yield [range(some.start, some.stop), clusters, nodes, names[clusters], *further]
+            own = [range(some.start, some.stop), *_ids_at(self.ids, some)]
+            yield [*own, clusters, nodes, names[clusters], *further]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +115,14 @@ class Taxonomy:
     """The rows of a tree in the clusters of several cuts, the coarsest first.
 
     Clusters of a cut are nested in the clusters of the cuts before it, since all cuts open the
-    same nodes in the same order. k : the numbers of clusters as requested, rising.
+    same nodes in the same order. k : the numbers of clusters as requested, rising. ids : of the
+    rows, where they have any.
     """
 
     shown: EditedTree
     k: Sequence[int]
     cuts: Sequence[Cut]
+    ids: pa.Array | None = None
 
     @property
     def warning(self) -> str | None:
@@ -123,6 +135,7 @@ class Taxonomy:
             "assignments": json_list(
                 rows.tolist() for rows in (self._assignments(some) for some in self._spans())
             ),
+            **({} if self.ids is None else {"ids": json_list(_texts(self.ids))}),
             "warnings": [cut.warning for cut in self.cuts if cut.warning],
         }
         yield from json_object(fields)
@@ -130,7 +143,7 @@ class Taxonomy:
 
     def csv(self) -> Chunks:
         names = [f"{part}_{k}" for k in self.k for part in ("cluster", "node", "name")]
-        return csv_chunks(["row", *names], self._rows())
+        return csv_chunks(["row", *_id_column(self.ids), *names], self._rows())
 
     def npy(self) -> Chunks:
         return npy_chunks(self._assignments(slice(None)))
@@ -138,7 +151,7 @@ class Taxonomy:
     def arrow(self) -> Chunks:
         import pyarrow as pa
 
-        columns = {}
+        columns = _id_column(self.ids)
         for k, cut in zip(self.k, self.cuts, strict=True):
             columns[f"cluster_{k}"] = cut.cluster_of_point
             columns[f"node_{k}"] = self.shown.ids_of(cut.nodes)[cut.cluster_of_point]
@@ -184,11 +197,25 @@ class Taxonomy:
         names = [_names(self.shown.tree, cut) for cut in self.cuts]
         ids = [self.shown.ids_of(cut.nodes) for cut in self.cuts]
         for some in self._spans():
-            columns: list[Any] = [range(some.start, some.stop)]
+            columns: list[Any] = [range(some.start, some.stop), *_ids_at(self.ids, some)]
             for cut, of_cluster, nodes in zip(self.cuts, names, ids, strict=True):
                 clusters = cut.cluster_of_point[some]
                 columns += [clusters, nodes[clusters], of_cluster[clusters]]
             yield columns
+
+
+def _id_column(ids: pa.Array | None) -> dict[str, Any]:
+    """The column of ids, if there is one."""
+    return {} if ids is None else {"id": ids}
+
+
+def _ids_at(ids: pa.Array | None, some: slice) -> list[list[str]]:
+    """The ids of some rows as a column, if there is one."""
+    return [] if ids is None else [ids[some].to_pylist()]
+
+
+def _texts(ids: pa.Array) -> Iterator[list[str]]:
+    return (ids[some].to_pylist() for some in _spans(len(ids)))
 
 
 def _spans(n_points: int) -> Iterator[slice]:

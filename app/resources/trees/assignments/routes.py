@@ -71,12 +71,13 @@ async def get_assignments(
         shown = shown_tree_of(service, tenant, tree_id, query.names, query.edition)
         tree = shown.tree
         assigned: Assigned
+        ids = service.trees.ids(tenant, tree_id)
         if query.levels is None:
             columns = service.trees.points(tenant, tree_id)
-            assigned = OneCut(shown, bounds, cut(tree, **bounds), columns)
+            assigned = OneCut(shown, bounds, cut(tree, **bounds), columns, ids)
         else:
             numbers = query.numbers()
-            assigned = Taxonomy(shown, numbers, [cut(tree, k=k) for k in numbers])
+            assigned = Taxonomy(shown, numbers, [cut(tree, k=k) for k in numbers], ids)
         return assigned, warning(assigned.warning)
 
     etag = etag_of(f"{record.etag} assignments {form.suffix} {bounds}".encode())

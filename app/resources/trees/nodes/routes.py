@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,9 @@ from models.tree.labels import mix
 from models.tree.leaf_ranges import points_before, spans
 from models.tree.tree import Tree
 from workers.formats.table_writers import Column, Piece, csv_chunks, json_list, json_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
 
@@ -181,7 +184,7 @@ def _mix(shown: EditedTree, categories: Categories, row: int) -> dict[str, Any]:
 class Members:
     """The points under a node, from input row `first` on, and their labels if there are any.
 
-    node : its row in the tree. limit : points on a page.
+    node : its row in the tree. limit : points on a page. ids : of all rows, where they have any.
     """
 
     shown: EditedTree
@@ -189,6 +192,7 @@ class Members:
     categories: Categories | None
     first: int
     limit: int
+    ids: pa.Array | None = None
 
     @property
     def tree(self) -> Tree:
@@ -196,7 +200,8 @@ class Members:
 
     @property
     def columns(self) -> list[str]:
-        return ["row", "leaf", "name", *([] if self.categories is None else ["label"])]
+        own = ["row"] if self.ids is None else ["row", "id"]
+        return [*own, "leaf", "name", *([] if self.categories is None else ["label"])]
 
     def pieces(self) -> Iterator[Piece]:
         """Row, leaf, the leaf's name and the label of each point, ascending."""
@@ -221,7 +226,10 @@ class Members:
 
     def _piece(self, rows: Int) -> Piece:
         leaf = self.tree.leaf_of_point[rows]
-        columns: list[Column] = [rows, self.shown.ids_of(leaf), self.tree.name[leaf]]
+        columns: list[Column] = [rows]
+        if self.ids is not None:
+            columns.append(self.ids.take(rows).to_pylist())
+        columns += [self.shown.ids_of(leaf), self.tree.name[leaf]]
         if self.categories is not None:
             columns.append(self._labels(self.categories, rows, leaf))
         return columns
@@ -349,7 +357,8 @@ async def get_members(
         if query.labels is not None:
             categories = labels_of(service, tenant, tree_id, shown, query.labels, "labels")
         first = int(query.cursor or 0) if paged else 0
-        members = Members(shown, row, categories, first, query.limit)
+        ids = service.trees.ids(tenant, tree_id)
+        members = Members(shown, row, categories, first, query.limit, ids)
         return members, next_link(request, members.page[1]) if paged else {}
 
     return await respond(request, form, load, await look_turn(service, tenant, tree_id))

@@ -153,6 +153,7 @@ class Member(BaseModel):
     """A point under a node."""
 
     row: int = Field(description="The point's row in the input.")
+    id: str | None = Field(None, description="The row's id, where its table has ids.")
     leaf: int = Field(description="The leaf that holds it.")
     name: str | None = Field(description="The leaf's name.")
     label: str | None = Field(default=None, description="With the parameter `labels`.")

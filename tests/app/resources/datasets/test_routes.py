@@ -57,6 +57,8 @@ def test_npy_is_ready_at_once(api: Api) -> None:
         "created_at": dataset["created_at"],
         "problem": None,
         "tree": None,
+        "columns": None,
+        "warnings": [],
         "expires_at": None,
         "description": None,
         "tags": [],

@@ -1,0 +1,146 @@
+"""What each column of a table is taken as."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from models.errors import UsageError
+from workers.formats.column_roles import Choice, Column, Seen, propose, warnings
+
+AB = (Seen("a", "number"), Seen("b", "number"))
+
+
+def roles(*seen: Seen, choice: Choice | None = None) -> dict[str, str | None]:
+    columns = propose(seen, choice) if choice else propose(seen)
+    assert [column.name for column in columns] == [each.name for each in seen]
+    return {column.name: column.role for column in columns}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "Unnamed: 0", "unnamed: 12", "__index_level_0__", "index", "level_0", "Index", "row"]
+    + ["rownames", "row_id", "id", "ID", "customer_id", "uuid", "Id", "sampleId", "key", "barcode"],
+)
+def test_a_saved_index_and_ids_are_no_features(name: str) -> None:
+    found = roles(Seen(name, "integer", differ=True), *AB)
+    assert found == {name: "id", "a": "feature", "b": "feature"}
+    columns = propose([Seen(name, "integer", differ=True), *AB])
+    (note,) = warnings(columns)
+    assert repr(name) in note
+    assert "ids of the rows" in note
+
+
+@pytest.mark.parametrize("name", ["row", "index", "key", "id"])
+def test_numbers_that_repeat_are_no_ids(name: str) -> None:
+    assert roles(Seen(name, "integer"), *AB)[name] == "feature"
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__"])
+def test_a_saved_index_is_never_a_feature(name: str) -> None:
+    assert roles(Seen(name, "integer"), *AB)[name] is None
+    assert roles(Seen(name, "number", differ=True), *AB)[name] is None
+
+
+def test_a_declared_index_is_the_ids() -> None:
+    assert roles(*AB, Seen("gene", "text", differ=True, index=True))["gene"] == "id"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["label", "labels", "class", "target", "Species", "category", "true_label", "y_true"],
+)
+@pytest.mark.parametrize("kind", ["text", "integer"])
+def test_labels(name: str, kind: str) -> None:
+    seen = Seen(name, kind)  # type: ignore[arg-type]
+    assert roles(*AB, seen)[name] == "label"
+    assert "the labels" in warnings(propose([*AB, seen]))[0]
+
+
+@pytest.mark.parametrize("name", ["x", "y", "z", "width", "weight", "group", "n_classes"])
+def test_numbers_are_features(name: str) -> None:
+    columns = propose([*AB, Seen(name, "integer", differ=True), Seen("t", "boolean")])
+    assert {column.role for column in columns} == {"feature"}
+    assert warnings(columns) == ()
+
+
+def test_texts_dates_and_others_are_left_out_and_named() -> None:
+    seen = [
+        *AB,
+        Seen("when", "date", differ=True),
+        Seen("colour", "text", length=4),
+        Seen("review", "text", length=12),
+        Seen("essay", "text", length=400),
+        Seen("image", "other"),
+        Seen("sample_weight", "number"),
+    ]
+    found = roles(*seen)
+    assert found["review"] == "text"
+    assert found["sample_weight"] == "weight"
+    assert [found[name] for name in ("when", "colour", "essay", "image")] == [None] * 4
+    (note,) = warnings(propose(seen))
+    for each in seen[2:]:
+        assert repr(each.name) in note
+
+
+def test_a_column_of_vectors_is_the_features() -> None:
+    found = roles(Seen("embedding", "vector"), *AB, Seen("text", "text", length=90))
+    assert found == {"embedding": "feature", "a": None, "b": None, "text": "text"}
+
+
+def test_a_text_that_differs_is_the_ids_where_nothing_else_is() -> None:
+    gene = Seen("gene", "text", differ=True, length=6)
+    assert roles(gene, *AB)["gene"] == "id"
+    assert roles(gene, Seen("id", "integer", differ=True), *AB)["gene"] is None
+    assert roles(Seen("gene", "text", differ=False, length=6), *AB)["gene"] is None
+
+
+def test_what_is_chosen_stays() -> None:
+    seen = [Seen("id", "integer", differ=True), *AB, Seen("label", "integer")]
+    chosen = Choice(features=("b", "id"))
+    assert roles(*seen, choice=chosen) == {
+        "id": "feature",
+        "a": None,
+        "b": "feature",
+        "label": None,
+    }
+    assert warnings(propose(seen, chosen), chosen) == ()
+    chosen = Choice(label="a", id="label")
+    assert roles(*seen, choice=chosen) == {
+        "id": "feature",
+        "a": "label",
+        "b": "feature",
+        "label": "id",
+    }
+    assert roles(*seen, choice=Choice(features=("a,b",)))["b"] == "feature"
+
+
+def test_roles_do_not_depend_on_the_order_of_columns() -> None:
+    seen = [Seen("id", "text", differ=True), *AB, Seen("label", "text"), Seen("text", "text")]
+    first = roles(*seen)
+    for order in itertools.permutations(seen):
+        assert roles(*order) == first
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        (Choice(features=("A",)), ["'A'", "'a' is written otherwise"]),
+        (Choice(features=("widht",)), ["'widht'", "Did you mean 'width'"]),
+        (Choice(features=("a", "a")), ["chosen twice"]),
+        (Choice(features=("a",), id="a"), ["chosen twice", "as id and as feature"]),
+        (Choice(features=("word",)), ["'word'", "holds text"]),
+        (Choice(label="nothing"), ["no column 'nothing'", "'a'", "'word'"]),
+    ],
+)
+def test_a_wrong_choice_is_refused_by_name(choice: Choice, words: list[str]) -> None:
+    with pytest.raises(UsageError) as caught:
+        propose([*AB, Seen("width", "number"), Seen("word", "text")], choice)
+    for word in words:
+        assert word in caught.value.detail
+
+
+def test_columns_are_kept_as_json() -> None:
+    column = Column(name="a", type="number", role="feature")
+    assert Column.model_validate_json(column.model_dump_json()) == column

@@ -1,0 +1,268 @@
+"""Which column of a table is what: features, ids, labels, texts, weights, or none of these.
+
+`propose` reads the names and what was seen of each column, and takes what the uploader chose. The
+rules, in this order:
+
+- What was chosen stays. If features were chosen, no other column is one.
+- A column of vectors is the features, where there is one; numbers beside it are not.
+- The index that pandas, R or Excel saved is the ids: a declared index, a column without a name,
+  `Unnamed: 0`, `index` and the like, if the values differ. So is a column called `id`, `key` or
+  `uuid`, alone or after a mark (`customer_id`), if its values are texts or integers that differ.
+- `label`, `class`, `target`, `species` and the like are the labels, if they are texts, or integers
+  under a name that says so.
+- `text`, `document`, `review` and the like, and texts of more than 40 characters in the mean, are
+  the texts; `sample_weight` is the weights.
+- Other numbers and truths are features. A text column whose values all differ is the ids, where no
+  other is. What remains is nothing.
+
+Nothing of it is silent: `warnings` names what is not among the features.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+
+from models.errors import UsageError
+from models.inputs.data import listed as named
+from workers.formats.refusals import listed, shown
+
+Kind: TypeAlias = Literal["number", "integer", "boolean", "text", "date", "vector", "other"]
+ColumnRole: TypeAlias = Literal["feature", "id", "label", "text", "weight"]
+
+COLUMN_OF: dict[str, ColumnRole] = {"labels": "label", "names": "id", "documents": "text"}
+"""The column that is the value of an input which takes one, where a table has several."""
+NUMERIC = frozenset({"number", "integer", "boolean"})
+LONG_TEXT = 40
+"""Mean length in characters from which on a column of text is one of texts."""
+
+_SAVED = re.compile(r"|unnamed: ?\d+(_level_\d+)?|__index_level_\d+__", re.IGNORECASE)
+_INDEX = re.compile(
+    r"index|level_\d|row|rowid|rownames?|row[ _.](id|number|names?)|obs_names?", re.IGNORECASE
+)
+_ID = re.compile(r"(.*[ _.\-])?(id|ids|uuid|guid|key|barcode)|.*[a-z](Id|ID)", re.ASCII)
+_NAME = re.compile(r"(.*[ _.\-])?(name|title)", re.IGNORECASE)
+_LABEL = re.compile(
+    r"(true[ _.]?)?(labels?|class|classes|targets?|category|categories|species|cluster|ground[ _.]?"
+    r"truth|y_true|diagnosis)",
+    re.IGNORECASE,
+)
+_TEXT = re.compile(
+    r"texts?|documents?|docs?|sentences?|reviews?|abstracts?|content|body|description|message|tweet",
+    re.IGNORECASE,
+)
+_PLURAL: dict[Kind, str] = {
+    "number": "numbers",
+    "integer": "integers",
+    "boolean": "truths",
+    "text": "texts",
+    "date": "dates",
+    "vector": "vectors",
+    "other": "other types",
+}
+_WEIGHT = re.compile(r"(sample|case|row)[ _.]?weights?", re.IGNORECASE)
+
+
+class Column(BaseModel):
+    """A column of a table, and what it is used as; None: as nothing."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    type: Kind
+    role: ColumnRole | None = None
+
+
+class Choice(BaseModel):
+    """The columns that the uploader chose, by name; empty or None where nothing was chosen."""
+
+    model_config = ConfigDict(frozen=True)
+
+    features: tuple[str, ...] = ()
+    id: str | None = None
+    label: str | None = None
+    text: str | None = None
+    weight: str | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.features) or any((self.id, self.label, self.text, self.weight))
+
+    def singles(self) -> dict[str, ColumnRole]:
+        """The chosen columns but the features, with their roles."""
+        own: tuple[tuple[str | None, ColumnRole], ...] = (
+            (self.id, "id"),
+            (self.label, "label"),
+            (self.text, "text"),
+            (self.weight, "weight"),
+        )
+        return {name: role for name, role in own if name is not None}
+
+
+UNCHOSEN = Choice()
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was seen of a column.
+
+    differ : whether no two values that were seen are the same. length : mean length of its texts,
+    in characters. index : whether the file declares it as the index of its rows.
+    """
+
+    name: str
+    kind: Kind
+    differ: bool = False
+    length: float = 0.0
+    index: bool = False
+
+
+def propose(seen: Sequence[Seen], choice: Choice = UNCHOSEN) -> tuple[Column, ...]:
+    """The columns with their roles.
+
+    Raises UsageError `wrong-input` for a chosen column that the table does not have, naming those
+    that it has and a near one, for one that is chosen twice, and for features that are not numbers.
+    """
+    role_of = _chosen(seen, choice)
+    free = [each for each in seen if each.name not in role_of]
+    taken = set(role_of.values())
+    if not choice.features:
+        vectors = [each for each in free if each.kind == "vector"]
+        if vectors:
+            role_of[vectors[0].name] = "feature"
+        for role, test in (("id", _is_id), ("label", _is_label), ("text", _is_text)):
+            found = next((each for each in free if each.name not in role_of and test(each)), None)
+            if role not in taken and found is not None:
+                role_of[found.name] = role  # type: ignore[assignment]
+        for each in free:
+            if each.name in role_of:
+                continue
+            if _WEIGHT.fullmatch(each.name.strip()) and "weight" not in role_of.values():
+                role_of[each.name] = "weight"
+            elif each.kind in NUMERIC and not vectors and not _is_saved(each):
+                role_of[each.name] = "feature"
+    if "id" not in role_of.values():
+        texts = (each for each in free if each.name not in role_of and each.kind == "text")
+        found = next((each for each in texts if each.differ and each.length <= LONG_TEXT), None)
+        if found is not None:
+            role_of[found.name] = "id"
+    return tuple(
+        Column(name=each.name, type=each.kind, role=role_of.get(each.name)) for each in seen
+    )
+
+
+def warnings(columns: Sequence[Column], choice: Choice = UNCHOSEN) -> tuple[str, ...]:
+    """What was decided and not chosen: the columns that are not among the features."""
+    if choice.features:
+        return ()
+    chosen = choice.singles()
+    apart = [column for column in columns if column.role != "feature" and column.name not in chosen]
+    if not apart or not any(column.role == "feature" for column in columns):
+        return ()
+    of_role = {
+        "id": "the ids of the rows",
+        "label": "the labels",
+        "text": "the texts",
+        "weight": "the weights",
+    }
+    parts = [
+        f"{shown(column.name)} is taken as {of_role[column.role]}"
+        for column in apart
+        if column.role is not None
+    ]
+    unused: dict[str, list[str]] = {}
+    for column in apart:
+        if column.role is None:
+            unused.setdefault(_PLURAL[column.type], []).append(column.name)
+    parts += [f"left out: {named(names)} ({what})" for what, names in unused.items()]
+    return (
+        f"Columns that are not among the features: {'; '.join(parts)}. Choose others with "
+        "?columns= (features), ?id_column=, ?label_column= and ?text_column=.",
+    )
+
+
+def features(columns: Iterable[Column]) -> tuple[str, ...]:
+    """The names of the features, in the order of the table."""
+    return tuple(column.name for column in columns if column.role == "feature")
+
+
+def of_role(columns: Iterable[Column], role: ColumnRole) -> str | None:
+    """The name of the column that has this role."""
+    return next((column.name for column in columns if column.role == role), None)
+
+
+def _chosen(seen: Sequence[Seen], choice: Choice) -> dict[str, ColumnRole]:
+    by_name = {each.name: each for each in seen}
+    role_of: dict[str, ColumnRole] = {}
+    chosen: list[tuple[str, ColumnRole]] = [
+        *choice.singles().items(),
+        *((name, "feature") for name in _one_by_one(choice.features, by_name)),
+    ]
+    for name, role in chosen:
+        if name not in by_name:
+            raise UsageError(
+                f"The table has no column {shown(name)}.{_near(name, list(by_name))} It has "
+                f"{listed(list(by_name))}.",
+                code="wrong-input",
+            )
+        if name in role_of:
+            raise UsageError(
+                f"Column {shown(name)} is chosen twice, as {role_of[name]} and as {role}; a column "
+                "is one thing.",
+                code="wrong-input",
+            )
+        if role == "feature" and by_name[name].kind not in (*NUMERIC, "vector"):
+            raise UsageError(
+                f"Column {shown(name)} is chosen as a feature and holds {by_name[name].kind}; "
+                "features are numbers.",
+                code="wrong-input",
+            )
+        role_of[name] = role
+    return role_of
+
+
+def _one_by_one(chosen: Sequence[str], known: Collection[str]) -> Iterator[str]:
+    """The chosen names; several with commas between them are several, if all are known."""
+    for name in chosen:
+        parts = [part.strip() for part in name.split(",")]
+        yield from parts if name not in known and set(parts) <= set(known) else [name]
+
+
+def _near(name: str, names: list[str]) -> str:
+    import difflib
+
+    folded = {each.strip().casefold(): each for each in reversed(names)}
+    same = folded.get(name.strip().casefold())
+    if same is not None:
+        return f" {shown(same)} is written otherwise: case and spaces count."
+    close = difflib.get_close_matches(name, names, n=1)
+    return f" Did you mean {shown(close[0])}?" if close else ""
+
+
+def _is_saved(seen: Seen) -> bool:
+    """Whether it is an index that some program wrote of itself."""
+    return seen.index or _SAVED.fullmatch(seen.name.strip()) is not None
+
+
+def _is_id(seen: Seen) -> bool:
+    if not seen.differ or seen.kind not in ("text", "integer", "date"):
+        return False
+    name = seen.name.strip()
+    if _is_saved(seen) or _INDEX.fullmatch(name):
+        return True
+    if seen.kind != "date" and (_ID.fullmatch(name) or _ID.fullmatch(name.lower())):
+        return True
+    return seen.kind == "text" and _NAME.fullmatch(name) is not None
+
+
+def _is_label(seen: Seen) -> bool:
+    return seen.kind in ("text", "integer", "boolean") and bool(_LABEL.fullmatch(seen.name.strip()))
+
+
+def _is_text(seen: Seen) -> bool:
+    if seen.kind != "text":
+        return False
+    return bool(_TEXT.fullmatch(seen.name.strip())) or seen.length > LONG_TEXT

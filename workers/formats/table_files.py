@@ -1,0 +1,201 @@
+"""Files of tables with named columns: what their columns hold, and those that are chosen.
+
+`seen` looks at the first rows alone; what follows is checked where it is read. `matrix` reads the
+chosen columns of numbers in constant memory beside the matrix itself, `texts` one column as text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from models.errors import UsageError
+from workers.formats import arrow, batches, csv, items, json, jsonl, parquet
+from workers.formats.batches import Batches
+from workers.formats.column_roles import Kind, Seen
+from workers.formats.facts import Bounds
+from workers.formats.refusals import missing, shown
+from workers.formats.tables import NOTHING, Lists, NamedColumns, is_number, require_distinct
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_SEEN = 2000
+"""Rows that are looked at."""
+
+_INTEGER = re.compile(r"\s*[+-]?\d{1,18}\s*", re.ASCII)
+_TRUTHS = frozenset({"true", "false"})
+_OPEN: dict[str, Callable[[Path, Bounds], AbstractContextManager[Batches]]] = {
+    "arrow-stream": arrow.open_stream,
+    "arrow-file": arrow.open_file,
+    "parquet": parquet.opened_file,
+}
+TABULAR = frozenset({"csv", "json", "jsonl", *_OPEN})
+"""The formats whose files may be tables with named columns."""
+
+
+def seen(format: str, path: Path, bounds: Bounds) -> list[Seen]:
+    """What the first rows show of each column; empty where the columns have no names.
+
+    Raises UsageError for two columns of one name, and as the reader.
+    """
+    if format not in TABULAR:
+        return []
+    if format == "csv":
+        head = csv.head(path, MOST_SEEN)
+        if head is None:
+            return []
+        require_distinct(head.names)
+        return [
+            _of_cells(name, [row[at] for row in head.rows]) for at, name in enumerate(head.names)
+        ]
+    if format in _OPEN:
+        with _OPEN[format](path, bounds) as opened:
+            require_distinct(opened.schema.names)
+            first = next(opened.read(list(range(len(opened.schema.names)))), None)
+            declared = batches.index_columns(opened.schema)
+            return [
+                _of_values(
+                    field.name,
+                    field.type,
+                    None if first is None else first.column(at).slice(0, MOST_SEEN),
+                    index=field.name in declared,
+                )
+                for at, field in enumerate(opened.schema)
+            ]
+    objects = _objects(format, path, bounds)
+    if objects is None:
+        return []
+    require_distinct(objects.names)
+    return [
+        _of_values(name, column.type, column.slice(0, MOST_SEEN).combine_chunks())
+        for name, column in zip(objects.names, objects.columns, strict=True)
+    ]
+
+
+def matrix(format: str, path: Path, names: Sequence[str], bounds: Bounds) -> npt.NDArray[Any]:
+    """(n_rows, len(names)) the columns of these names, or the vectors of the only one.
+
+    Raises UsageError `missing-value`, `wrong-input` and `not-finite`, naming column and row.
+    """
+    if format == "csv":
+        return csv.columns(path, names, bounds)
+    if format in _OPEN:
+        with _OPEN[format](path, bounds) as opened:
+            return batches.columns(opened, names, bounds)
+    objects = _objects(format, path, bounds)
+    assert objects is not None, "the columns of a file without names were chosen"
+    by_name = dict(zip(objects.names, objects.columns, strict=True))
+    bounds.require(8 * len(names) * len(objects.columns[0]))
+    columns = [_numbers(at, name, by_name[name]) for at, name in enumerate(names)]
+    return np.stack(columns, axis=1)
+
+
+def blocks(
+    format: str, path: Path, names: Sequence[str], bounds: Bounds
+) -> Iterator[npt.NDArray[Any]]:
+    """What `matrix` gives, as blocks of rows."""
+    if format == "csv":
+        yield from csv.blocks(path, names)
+    elif format in _OPEN:
+        with _OPEN[format](path, bounds) as opened:
+            yield from batches.column_blocks(opened, names, bounds)
+    else:
+        yield matrix(format, path, names, bounds)
+
+
+def _objects(format: str, path: Path, bounds: Bounds) -> NamedColumns | None:
+    """The columns of a JSON document or JSON lines of objects; None for other values."""
+    reader = json.read if format == "json" else jsonl.read
+    plain = reader(path, None, "table", bounds)
+    rows = plain.value if isinstance(plain, Lists) else None
+    if not isinstance(rows, list) or not rows or not isinstance(rows[0], dict):
+        return None
+    return items.of_objects(rows)
+
+
+def _numbers(at: int, name: str, column: pa.ChunkedArray) -> npt.NDArray[Any]:
+    """(n_rows,) float64."""
+    import pyarrow as pa
+
+    if column.null_count:
+        empty = column.combine_chunks().is_null().to_numpy(zero_copy_only=False)
+        raise missing(int(np.flatnonzero(empty)[0]), at, name=name)
+    try:
+        values: npt.NDArray[Any] = column.cast(pa.float64(), safe=False).to_numpy()
+    except pa.ArrowInvalid:
+        raise UsageError(
+            f"Column {shown(name)} holds text; a matrix holds numbers.", code="wrong-input"
+        ) from None
+    strange = np.flatnonzero(~np.isfinite(values))
+    if strange.size:
+        raise UsageError(
+            f"Column {shown(name)} has a number that is not finite at row {int(strange[0])} "
+            "(counted from 0).",
+            code="not-finite",
+            row=int(strange[0]),
+        )
+    return values
+
+
+def _of_cells(name: str, cells: Sequence[str]) -> Seen:
+    """What the cells of a column of text are. One that has more numbers than words is of numbers:
+    where it is read, its first word is refused."""
+    present = [cell for cell in cells if cell.strip() and cell.strip().lower() not in NOTHING]
+    differ = len(set(present)) == len(cells)
+    if not present:
+        return Seen(name, "number")
+    numbers = sum(map(is_number, present))
+    if 2 * numbers > len(present):
+        whole = all(map(_INTEGER.fullmatch, present))
+        return Seen(name, "integer" if whole else "number", differ)
+    if {cell.strip().lower() for cell in present} <= _TRUTHS:
+        return Seen(name, "boolean")
+    if all(items.is_date(cell) for cell in present):
+        return Seen(name, "date", differ)
+    return Seen(name, "text", differ, sum(map(len, present)) / len(present))
+
+
+def _of_values(name: str, type: pa.DataType, values: pa.Array | None, index: bool = False) -> Seen:
+    import pyarrow.compute as pc
+
+    kind = kind_of(type)
+    if values is None or kind in ("vector", "other"):
+        return Seen(name, kind, index=index)
+    if kind == "number" and not len(values.drop_null()):
+        return Seen(name, kind, index=index)
+    plain = batches.plain_values(values)
+    differ = not plain.null_count and len(plain.unique()) == len(plain)
+    length = 0.0
+    if kind == "text" and len(plain) > plain.null_count:
+        length = float(pc.mean(pc.utf8_length(plain.cast("large_string"))).as_py())
+    return Seen(name, kind, differ, length, index)
+
+
+def kind_of(type: pa.DataType) -> Kind:
+    """The kind of an Arrow column."""
+    import pyarrow as pa
+
+    plain = batches.plain_type(type)
+    if pa.types.is_dictionary(plain):
+        plain = plain.value_type
+    if batches.is_list(plain):
+        inside = kind_of(plain.value_type)
+        return "vector" if inside in ("number", "integer") else "other"
+    if pa.types.is_boolean(plain):
+        return "boolean"
+    if pa.types.is_integer(plain):
+        return "integer"
+    if pa.types.is_floating(plain) or pa.types.is_decimal(plain) or pa.types.is_null(plain):
+        return "number"
+    if pa.types.is_temporal(plain):
+        return "date"
+    if batches.is_text(plain):
+        return "text"
+    return "other"

@@ -1,0 +1,159 @@
+"""Names that tables bring: of the columns of a matrix, and of its rows.
+
+A fit keeps the names of its columns in its model. New rows are then matched by name, so that their
+order does not count; a column that is missing, or one more, is refused by its name. Rows without
+names of columns are taken in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from models.errors import UsageError
+from models.inputs.data import Value, listed
+from models.method import Method
+from models.preprocess.pipeline import parsed
+from models.roles import role_of
+from workers.formats.column_roles import NUMERIC, Column, features, of_role
+from workers.work.sources import Source
+
+Names = Mapping[str, Sequence[Sequence[str]]]
+"""The names of the columns of a fit's matrices: by role, one list for each matrix of the role,
+empty where it had none."""
+
+
+def columns_of(sources: Sequence[Source]) -> dict[str, list[list[str]]]:
+    """The names of the columns of the matrices among the inputs, as `Names`, of those that are read
+    again for new rows."""
+    found: dict[str, list[list[str]]] = {}
+    for source in sources:
+        if _matched(source.role):
+            found.setdefault(source.role, []).append(list(features(source.columns)))
+    return {role: lists for role, lists in found.items() if any(lists)}
+
+
+def matched(sources: Sequence[Source], fitted: Names) -> list[Source]:
+    """The inputs with the columns of their matrices as in the fit.
+
+    Raises UsageError `wrong-input`, naming the columns that are missing and those that the fit did
+    not have.
+    """
+    number: dict[str, int] = {}
+    result = []
+    for source in sources:
+        place = number.get(source.role, 0)
+        number[source.role] = place + 1
+        lists = fitted.get(source.role, ())
+        wanted = lists[place] if place < len(lists) else ()
+        if source.columns and wanted:
+            source = source.model_copy(update={"columns": _ordered(source, list(wanted))})
+        result.append(source)
+    return result
+
+
+def implied(
+    sources: Sequence[Source],
+    given: Collection[str],
+    taken: Mapping[str, str | None],
+    steps: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Value]:
+    """Inputs that the tables bring and nobody gave: names of rows and of columns.
+
+    given : the roles that have an input. taken : the roles `names` and `feature_names`, as far as
+    they are taken, and what has one name each: "row" or "column" of a matrix. steps : how features
+    are prepared; their names are kept where their columns are.
+    """
+    found: dict[str, Value] = {}
+    matrices = [source for source in sources if source.columns and _matched(source.role)]
+    kept = all(step.keeps_columns for step in parsed(steps))
+    for role, of in taken.items():
+        if role in given:
+            continue
+        for source in matrices:
+            square, of_features = role_of(source.role).square, source.role == "features"
+            if (of == "row" and not square) or of is None or (of_features and not kept):
+                continue
+            if names := features(source.columns):
+                found[role] = list(names)
+                break
+        if of == "row" and role not in found and (ids := ids_of(sources)) is not None:
+            found[role] = ids
+    return found
+
+
+def names_taken(method: Method[Any]) -> dict[str, str | None]:
+    """What has a name each in the inputs of a method, for `implied`."""
+    of = {role: slot.one_per for role, slot in method.inputs.items() if role == "names"}
+    return {**of, **{role: "column" for role in method.inputs if role == "feature_names"}}
+
+
+def ids_of(sources: Sequence[Source]) -> list[str] | None:
+    """The ids of the rows: of the first input with a row for each point whose table has them.
+
+    Raises UsageError `wrong-input` for an id that occurs twice, naming both rows, if the uploader
+    chose that column.
+    """
+    for source in sources:
+        name = of_role(source.columns, "id")
+        if name is None or source.kind != "dataset" or not _by_rows(source.role):
+            continue
+        ids = source.texts(name)
+        twice = _twice(ids)
+        if twice is None:
+            return ids
+        if source.choice.id is not None:
+            first, second = twice
+            raise UsageError(
+                f"Column {name!r} of input {source.role!r} has the id {ids[first][:80]!r} at row "
+                f"{first} and at row {second} (counted from 0); ids must differ.",
+                code="wrong-input",
+                role=source.role,
+                row=second,
+            )
+    return None
+
+
+def _matched(role: str) -> bool:
+    own = role_of(role.rpartition(".")[2])
+    return own.wants == "matrix" and not own.links
+
+
+def _by_rows(role: str) -> bool:
+    own = role_of(role.rpartition(".")[2])
+    return own.name in ("features", "logits", "documents", "distances", "similarity")
+
+
+def _twice(ids: Sequence[str]) -> tuple[int, int] | None:
+    row_of: dict[str, int] = {}
+    for row, text in enumerate(ids):
+        first = row_of.setdefault(text, row)
+        if first != row:
+            return first, row
+    return None
+
+
+def _ordered(source: Source, wanted: list[str]) -> tuple[Column, ...]:
+    by_name = {column.name: column for column in source.columns}
+    missing = [
+        name
+        for name in wanted
+        if name not in by_name or by_name[name].type not in (*NUMERIC, "vector")
+    ]
+    more = [name for name in features(source.columns) if name not in set(wanted)]
+    if missing or more:
+        parts = []
+        if missing:
+            parts.append(f"lacks the column(s) {listed(missing)}")
+        if more:
+            parts.append(f"has the column(s) {listed(more)}, which the fit did not have")
+        raise UsageError(
+            f"Input {source.role!r} {' and '.join(parts)}. Rows are matched by the names of their "
+            f"columns; the fit had {listed(wanted, 20)}. Upload the columns alone "
+            "(?columns=...), or without names to be taken in order.",
+            code="wrong-input",
+            role=source.role,
+        )
+    own = tuple(by_name[name].model_copy(update={"role": "feature"}) for name in wanted)
+    chosen = set(wanted)
+    return own + tuple(column for column in source.columns if column.name not in chosen)
