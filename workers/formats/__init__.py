@@ -1,19 +1,15 @@
 """Files of arrays: the accepted formats of uploads, and how a file becomes the input of a role.
 
 Start with `catalogue`: it recognises a file's format and reads it. Each format has a reader, which
-parses bytes to a plain table (`tables`) and refuses what is not of its format:
-
-- `npy`, `npz`, `safetensors`: arrays; `raw` maps arrays that are stored uncompressed.
-- `arrow`, `parquet` (`parquet_footer`): record batches, which `batches` turns into arrays.
-- `csv`, `libsvm`, `arff`, `json`, `jsonl`: text.
-- `image_zip`: images in a zip archive; `archives` opens these, and `npz`, with bounds.
+parses bytes to a plain table (`tables`) and refuses what is not of its format: `npy`, `npz`,
+`safetensors` (`raw` maps what is stored uncompressed); `arrow`, `parquet` (`parquet_footer`) in
+`batches`; `csv`, `libsvm`, `arff`, `json`, `jsonl`; `image_zip` (`archives` bounds zip archives).
 
 `table_files` looks at the columns of a table with names, and reads the chosen ones; `column_roles`
-proposes which of them are features, ids, labels or texts.
-
-`inline` has the lists that a request carries itself, `strict_json` what JSON it may send.
-`roles` turns a table into the value of a role, or refuses it, by means of `columns`, `labels` (rows
-with several labels or none), `edges` (a graph of labels) and `items` (columns of any kinds).
-`facts` describes a file and limits its size in memory; `refusals` has the errors that several
-readers share. `trees` reads uploaded trees. `table_writers` writes tables as CSV, JSON and Arrow.
+proposes which of them are features, ids, labels or texts. `roles` turns a table into the value of
+a role, or refuses it, by means of `columns`, `labels` (rows with several labels or none), `edges`
+(a graph of labels) and `items` (columns of any kinds). `facts` describes a file and limits its size
+in memory; `refusals` has the errors that several readers share; `inline` has the lists that a
+request carries, `strict_json` what JSON it may send. `trees` reads uploaded trees.
+`table_writers` writes tables as CSV, JSON and Arrow.
 """

