@@ -40,6 +40,7 @@ NUMERIC = frozenset({"number", "integer", "boolean"})
 LONG_TEXT = 40
 """Mean length in characters from which on a column of text is one of texts."""
 
+_EXAMPLES, _EXAMPLE = 3, 40
 _SAVED = re.compile(r"|unnamed: ?\d+(_level_\d+)?|__index_level_\d+__", re.IGNORECASE)
 _INDEX = re.compile(
     r"index|level_\d|row|rowid|rownames?|row[ _.](id|number|names?)|obs_names?", re.IGNORECASE
@@ -68,13 +69,15 @@ _WEIGHT = re.compile(r"(sample|case|row)[ _.]?weights?", re.IGNORECASE)
 
 
 class Column(BaseModel):
-    """A column of a table, and what it is used as; None: as nothing."""
+    """A column of a table, and what it is used as; None: as nothing. examples : its first values as
+    written, shortened."""
 
     model_config = ConfigDict(frozen=True)
 
     name: str
     type: Kind
     role: ColumnRole | None = None
+    examples: tuple[str, ...] = ()
 
 
 class Choice(BaseModel):
@@ -110,7 +113,8 @@ class Seen:
     """What was seen of a column.
 
     differ : whether no two values that were seen are the same. length : mean length of its texts,
-    in characters. index : whether the file declares it as the index of its rows.
+    in characters. index : whether the file declares it as the index of its rows. examples : its
+    first values.
     """
 
     name: str
@@ -118,6 +122,7 @@ class Seen:
     differ: bool = False
     length: float = 0.0
     index: bool = False
+    examples: tuple[str, ...] = ()
 
 
 def propose(seen: Sequence[Seen], choice: Choice = UNCHOSEN) -> tuple[Column, ...]:
@@ -150,7 +155,13 @@ def propose(seen: Sequence[Seen], choice: Choice = UNCHOSEN) -> tuple[Column, ..
         if found is not None:
             role_of[found.name] = "id"
     return tuple(
-        Column(name=each.name, type=each.kind, role=role_of.get(each.name)) for each in seen
+        Column(
+            name=each.name,
+            type=each.kind,
+            role=role_of.get(each.name),
+            examples=tuple(text[:_EXAMPLE] for text in each.examples[:_EXAMPLES]),
+        )
+        for each in seen
     )
 
 

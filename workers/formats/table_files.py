@@ -149,33 +149,40 @@ def _of_cells(name: str, cells: Sequence[str]) -> Seen:
     where it is read, its first word is refused."""
     present = [cell for cell in cells if cell.strip() and cell.strip().lower() not in NOTHING]
     differ = len(set(present)) == len(cells)
-    if not present:
-        return Seen(name, "number")
+    length = sum(map(len, present)) / max(1, len(present))
+    return Seen(name, _kind_of_cells(present), differ, length, examples=tuple(present[:3]))
+
+
+def _kind_of_cells(present: Sequence[str]) -> Kind:
     numbers = sum(map(is_number, present))
-    if 2 * numbers > len(present):
-        whole = all(map(_INTEGER.fullmatch, present))
-        return Seen(name, "integer" if whole else "number", differ)
+    if not present or 2 * numbers > len(present):
+        whole = present and all(map(_INTEGER.fullmatch, present))
+        return "integer" if whole else "number"
     if {cell.strip().lower() for cell in present} <= _TRUTHS:
-        return Seen(name, "boolean")
-    if all(items.is_date(cell) for cell in present):
-        return Seen(name, "date", differ)
-    return Seen(name, "text", differ, sum(map(len, present)) / len(present))
+        return "boolean"
+    return "date" if all(map(items.is_date, present)) else "text"
 
 
 def _of_values(name: str, type: pa.DataType, values: pa.Array | None, index: bool = False) -> Seen:
     import pyarrow.compute as pc
 
     kind = kind_of(type)
-    if values is None or kind in ("vector", "other"):
-        return Seen(name, kind, index=index)
-    if kind == "number" and not len(values.drop_null()):
+    if values is None:
         return Seen(name, kind, index=index)
     plain = batches.plain_values(values)
+    examples = tuple(_written(value) for value in plain.drop_null()[:3].to_pylist())
+    if kind in ("vector", "other"):
+        return Seen(name, kind, index=index, examples=examples)
     differ = not plain.null_count and len(plain.unique()) == len(plain)
     length = 0.0
     if kind == "text" and len(plain) > plain.null_count:
         length = float(pc.mean(pc.utf8_length(plain.cast("large_string"))).as_py())
-    return Seen(name, kind, differ, length, index)
+    return Seen(name, kind, differ, length, index, examples)
+
+
+def _written(value: object) -> str:
+    """A value for people; bytes are not shown."""
+    return f"{len(value)} bytes" if isinstance(value, bytes) else str(value)
 
 
 def kind_of(type: pa.DataType) -> Kind:

@@ -123,6 +123,7 @@ class DatasetColumn(BaseModel):
     role: Literal["feature", "id", "label", "text", "weight"] | None = Field(
         description="What it is used as; null: as nothing."
     )
+    examples: list[str] = Field(description="Its first values as written, shortened.")
 
 
 class DatasetBody(BaseModel):
