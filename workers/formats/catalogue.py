@@ -260,7 +260,10 @@ def inspect(
             code="wrong-input",
         )
     found = _facts(_format(format), path, member, bounds, role, columns)
-    return replace(found, columns=columns, warnings=(*found.warnings, *warnings))
+    names = column_roles.features(columns) if columns else None
+    of_matrix = len(found.shape) == 2 and found.dtype not in ("str", "table")
+    notes = table_files.notes(format, path, names if of_matrix else (), bounds)
+    return replace(found, columns=columns, warnings=(*notes, *warnings))
 
 
 def table_columns(
@@ -324,6 +327,8 @@ def _no_features(columns: Sequence[Column], role: str) -> UsageError:
 
 def texts(format: str, path: Path, column: str, bounds: Bounds = DEFAULT) -> list[str]:
     """A column of a table as texts, numbers as they are written. Raises the errors of `load`."""
+    if format == "csv":
+        return csv.texts(path, column, bounds)
     found = load(format, path, column, "names", bounds)
     assert isinstance(found, list)
     return found

@@ -29,6 +29,7 @@ from pydantic import BaseModel, ConfigDict
 
 from models.errors import UsageError
 from models.inputs.data import listed as named
+from workers.formats.csv_dialect import AS_FOUND, Written
 from workers.formats.refusals import listed, shown
 
 Kind: TypeAlias = Literal["number", "integer", "boolean", "text", "date", "vector", "other"]
@@ -81,7 +82,8 @@ class Column(BaseModel):
 
 
 class Choice(BaseModel):
-    """The columns that the uploader chose, by name; empty or None where nothing was chosen."""
+    """What the uploader says of a table: the chosen columns by name, empty or None where nothing
+    was chosen, and how a CSV file is written."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -90,6 +92,7 @@ class Choice(BaseModel):
     label: str | None = None
     text: str | None = None
     weight: str | None = None
+    csv: Written = AS_FOUND
 
     def __bool__(self) -> bool:
         return bool(self.features) or any((self.id, self.label, self.text, self.weight))

@@ -1,9 +1,8 @@
 """CSV: text in cells, after RFC 4180.
 
-Cells are separated by a tab if the first line has one, else by a comma if it has one, else by a
-semicolon. UTF-8, lines end in LF or CRLF, decimals are written with a point. The first line is a
-header where none of its cells is a number; a first line that mixes numbers and text is refused. No
-cell may be missing, and every number must be finite.
+How cells, numbers and the header are written is found in the first lines (`csv_dialect`). Lines
+end in LF or CRLF; a first line that mixes numbers and text is refused. No cell may be missing, and
+every number must be finite.
 
 A matrix is read in blocks by Arrow's parser; a block that it refuses is read again slowly, to name
 the cell. A column (labels, names) is read by Python's parser: one cell a line, or the column that
@@ -24,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +31,7 @@ import numpy.typing as npt
 from models.errors import UsageError
 from models.roles import Want
 from workers.formats import batches, roles
+from workers.formats.csv_dialect import MAX_LINE, Dialect, dialect_of
 from workers.formats.facts import DEFAULT, Bounds, Facts, Member, choose
 from workers.formats.refusals import broken, listed, missing, shown
 from workers.formats.tables import (
@@ -47,9 +47,9 @@ from workers.formats.tables import (
     require_names,
 )
 
-MAX_LINE = 16 << 20
-"""The largest length of a line in bytes."""
-MAX_COLUMNS = 100_000
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 HEADERS = frozenset(
     {"label", "labels", "name", "names", "class", "classes", "category", "target", "text"}
     | {"task", "tasks", "targets", "timestamp", "timestamps", "document", "documents"}
@@ -74,33 +74,12 @@ _AT_ONCE = 1 << 14
 """Rows of text that are held as Python objects."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """The layout of a file.
-
-    names : the cells of the header, None without a header. first : the cells of the first line.
-    start, end : byte range of the data, without line breaks at the end.
-    line : number of the first line of data, from 1.
-    """
-
-    delimiter: str
-    names: tuple[str, ...] | None
-    first: tuple[str, ...]
-    start: int
-    line: int
-    end: int
-
-    @property
-    def n_columns(self) -> int:
-        return len(self.first)
-
-
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
     """Facts of the table, after reading every cell.
 
     A single column without `member` may be text.
     """
-    dialect = _dialect_of(path)
+    dialect = dialect_of(path, bounds.csv)
     if member is not None or dialect.n_columns == 1 or _is_by_id(dialect):
         return roles.facts(_column(path, dialect, member, bounds))
     _require_matrix(dialect)
@@ -112,7 +91,7 @@ def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
 def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
     """The table as float64 (n_rows, n_columns), or one column, pairs or columns of text as
     written."""
-    dialect = _dialect_of(path)
+    dialect = dialect_of(path, bounds.csv)
     if want == "table":
         return _named_columns(path, dialect, bounds)
     if want in ("column", "labels", "paths"):
@@ -120,9 +99,9 @@ def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -
     if want == "edges" and member is None and (pairs := _pairs(path, dialect, bounds)) is not None:
         return pairs
     if member is not None:
-        cells = _column(path, dialect, member, bounds)
+        cells, position = _column(path, dialect, member, bounds), _position(dialect, member)
         numbers = [
-            _number(text, row, 0, line)
+            _number(text, row, position, line, dialect)
             for row, (text, line) in enumerate(zip(cells.texts, cells.lines, strict=True))
         ]
         return np.array(numbers).reshape(-1, 1)
@@ -141,22 +120,53 @@ def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -
 class Head:
     """The header of a file and its first rows, as written."""
 
+    dialect: Dialect
     names: tuple[str, ...]
     rows: list[list[str]]
 
 
-def head(path: Path, most: int) -> Head | None:
+def head(path: Path, most: int, bounds: Bounds) -> Head | None:
     """The header, and at most so many rows; None for a file without names of several columns."""
-    dialect = _dialect_of(path)
+    dialect = dialect_of(path, bounds.csv)
     if dialect.names is None or dialect.n_columns == 1 or _is_by_id(dialect):
         return None
-    rows = islice(_rows(path, dialect, DEFAULT, first_row=-1), 1, 1 + most)
-    return Head(dialect.names, [cells for _, cells in rows])
+    rows = islice(_rows(path, dialect, None, first_row=-1), 1, 1 + most)
+    return Head(dialect, dialect.names, [cells for _, cells in rows])
 
 
-def blocks(path: Path, names: Sequence[str]) -> Iterator[npt.NDArray[np.float64]]:
+def texts(path: Path, name: str, bounds: Bounds) -> list[str]:
+    """A column as written.
+
+    Raises UsageError naming the first cell that is blank, `too-large` before more is held than the
+    bounds allow.
+    """
+    import pyarrow as pa
+
+    dialect = dialect_of(path, bounds.csv)
+    assert dialect.names is not None, "the column of a file without names was chosen"
+    _require_rows(dialect)
+    at = dialect.names.index(name)
+    convert = _conversion(dialect, [at], [pa.string()] * dialect.n_columns)
+    found: list[str] = []
+    n_bytes = 0
+    for line, piece in _pieces(path, dialect):
+        try:
+            column = _parsed(piece, dialect, convert).column(0)
+        except pa.ArrowException:
+            _explain(piece, dialect, len(found), line, ())
+        n_bytes += 80 * len(column) + column.nbytes
+        bounds.require(n_bytes)
+        own = column.to_pylist()
+        if not all(map(str.strip, own)):
+            empty = next(row for row, text in enumerate(own) if not text.strip())
+            raise missing(len(found) + empty, at, name=name)
+        found += own
+    return found
+
+
+def blocks(path: Path, names: Sequence[str], bounds: Bounds) -> Iterator[npt.NDArray[np.float64]]:
     """The columns of these names, in this order, as blocks of rows."""
-    dialect = _dialect_of(path)
+    dialect = dialect_of(path, bounds.csv)
     assert dialect.names is not None, "the columns of a file without names were chosen"
     _require_rows(dialect)
     return _blocks(path, dialect, [dialect.names.index(name) for name in names])
@@ -164,72 +174,16 @@ def blocks(path: Path, names: Sequence[str]) -> Iterator[npt.NDArray[np.float64]
 
 def columns(path: Path, names: Sequence[str], bounds: Bounds) -> npt.NDArray[np.float64]:
     """(n_rows, len(names)) the columns of these names, in this order."""
-    dialect = _dialect_of(path)
+    dialect = dialect_of(path, bounds.csv)
     most_rows = _count_lines(path, dialect)
     bounds.require(8 * most_rows * len(names))
     matrix = np.empty((most_rows, len(names)))
     n_rows = 0
-    for block in blocks(path, names):
+    for block in blocks(path, names, bounds):
         matrix[n_rows : n_rows + len(block)] = block
         n_rows += len(block)
     require_filled((n_rows,))
     return matrix[:n_rows]
-
-
-def _dialect_of(path: Path) -> Dialect:
-    with path.open("rb") as file:
-        head = file.read(MAX_LINE)
-        end = _end(file)
-    start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
-    if end <= start:
-        raise UsageError("The CSV file is empty.", code="empty")
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in head[:1024]:
-        raise broken("The CSV file is not UTF-8 text.")
-    line, newline, _ = head[start:].partition(b"\n")
-    if not newline and len(head) == MAX_LINE:
-        raise broken(f"The first line of the CSV file is longer than {MAX_LINE} bytes.")
-    delimiter = next((mark for mark in "\t,;" if mark.encode() in line), ",")
-    first, n_lines = _first_row(head[start:end], delimiter)
-    if any(map(is_number, first)):
-        return Dialect(delimiter, None, first, start, 1, end)
-    for _ in range(n_lines):
-        after = head.find(b"\n", start)
-        start = after + 1 if after >= 0 else len(head)
-    return Dialect(delimiter, first, first, min(start, end), 1 + n_lines, end)
-
-
-def _first_row(head: bytes, delimiter: str) -> tuple[tuple[str, ...], int]:
-    """The cells of the first row and its number of lines: a quoted cell may contain line breaks."""
-    reader = csv.reader(
-        io.StringIO(head.decode("utf-8", "replace"), newline=""), delimiter=delimiter
-    )
-    try:
-        first = tuple(next(reader))
-    except (csv.Error, StopIteration):
-        raise broken("The first line of the CSV file cannot be read.") from None
-    if not first:
-        raise UsageError("The first line of the CSV file is blank.", code="ragged", line=1)
-    if len(first) > MAX_COLUMNS:
-        raise UsageError(
-            f"The CSV file has {len(first)} columns; at most {MAX_COLUMNS} are accepted. Upload "
-            "wider arrays as .npy, sparse ones as .npz or libsvm.",
-            code="too-large",
-            limit=MAX_COLUMNS,
-        )
-    return first, reader.line_num
-
-
-def _end(file: IO[bytes]) -> int:
-    """The end of the file, without trailing line breaks."""
-    size = file.seek(0, io.SEEK_END)
-    while size:
-        step = min(size, 1 << 16)
-        file.seek(size - step)
-        kept = file.read(step).rstrip(b"\r\n")
-        size -= step - len(kept)
-        if kept:
-            return int(size)
-    return 0
 
 
 def _require_matrix(dialect: Dialect) -> None:
@@ -244,7 +198,7 @@ def _require_matrix(dialect: Dialect) -> None:
             column=0,
         )
     if names is None:
-        texts = (at for at, cell in enumerate(dialect.first) if not is_number(cell))
+        texts = (at for at, cell in enumerate(dialect.first) if dialect.number(cell, at) is None)
         column = next(texts, None)
         if column is not None and dialect.first[column].strip():
             raise UsageError(
@@ -279,14 +233,14 @@ def _count_lines(path: Path, dialect: Dialect) -> int:
 
 
 def _pieces(path: Path, dialect: Dialect) -> Iterator[tuple[int, bytes]]:
-    """The data as (line number, whole lines), about `_BLOCK` bytes each."""
+    """The data as (line number, whole rows in UTF-8), about `_BLOCK` bytes each."""
     line = dialect.line
     remaining = dialect.end - dialect.start
     begun = b""
     for part in _parts(path, dialect):
         piece = begun + part
         remaining -= len(part)
-        cut = piece.rfind(b"\n") + 1 if remaining else len(piece)
+        cut = _whole_rows(piece) if remaining else len(piece)
         if not cut and len(piece) > MAX_LINE:
             raise UsageError(
                 f"Line {line} of the CSV file is longer than {MAX_LINE} bytes.",
@@ -294,9 +248,30 @@ def _pieces(path: Path, dialect: Dialect) -> Iterator[tuple[int, bytes]]:
                 line=line,
             )
         if cut:
-            yield line, piece[:cut]
+            yield line, _utf8(piece[:cut], dialect)
             line += piece.count(b"\n", 0, cut)
         begun = piece[cut:]
+
+
+def _whole_rows(piece: bytes) -> int:
+    """Where the last whole row of a piece ends: after a line break that is not within quotes."""
+    cut = piece.rfind(b"\n") + 1
+    n_quotes = piece.count(b'"', 0, cut)
+    while cut and n_quotes % 2:
+        before = piece.rfind(b'"', 0, cut)
+        after = piece.rfind(b"\n", 0, before) + 1
+        n_quotes -= piece.count(b'"', after, cut)
+        cut = after
+    return cut
+
+
+def _utf8(piece: bytes, dialect: Dialect) -> bytes:
+    if dialect.encoding == "utf-8":
+        return piece
+    try:
+        return piece.decode(dialect.encoding).encode()
+    except UnicodeDecodeError:
+        raise broken("The CSV file is neither UTF-8 nor Windows-1252 text.") from None
 
 
 def _blocks(
@@ -308,57 +283,97 @@ def _blocks(
     Raises UsageError naming a cell that is not a number.
     """
     import pyarrow as pa
-    from pyarrow import csv as arrow_csv
 
-    names = [str(column) for column in range(dialect.n_columns)]
-    convert = arrow_csv.ConvertOptions(
-        column_types=dict.fromkeys(names, pa.float64()),
-        null_values=[],
-        include_columns=None if chosen is None else [names[at] for at in chosen],
-    )
-    parse = arrow_csv.ParseOptions(delimiter=dialect.delimiter, ignore_empty_lines=False)
+    own = range(dialect.n_columns) if chosen is None else chosen
+    types = [pa.float64() if style == "plain" else pa.string() for style in dialect.styles]
+    convert = _conversion(dialect, own, types)
     row = 0
     for line, piece in _pieces(path, dialect):
-        options = arrow_csv.ReadOptions(column_names=names, block_size=len(piece) + 1)
         try:
-            table = arrow_csv.read_csv(
-                pa.BufferReader(piece),
-                read_options=options,
-                parse_options=parse,
-                convert_options=convert,
-            )
+            table = _parsed(piece, dialect, convert)
+            if not dialect.plain:
+                table = _standard(table, own, dialect)
         except pa.ArrowException:
-            _explain(piece, dialect, row, line, chosen)
+            _explain(piece, dialect, row, line, own)
         block = batches.dense(table.combine_chunks().to_batches()[0], np.dtype(np.float64), row)
         with np.errstate(over="ignore", invalid="ignore"):
             finite = np.isfinite(block.sum())
         if not finite and not np.isfinite(block).all():
-            _explain(piece, dialect, row, line, chosen)
-        if len(block) != piece.count(b"\n") + (not piece.endswith(b"\n")):
+            _explain(piece, dialect, row, line, own)
+        if b'"' not in piece and len(block) != piece.count(b"\n") + (not piece.endswith(b"\n")):
             raise broken("The CSV file has lines that end in CR alone; accepted are LF and CRLF.")
         row += len(block)
         yield block
 
 
+def _conversion(dialect: Dialect, own: Sequence[int], types: Sequence[pa.DataType]) -> Any:
+    """How Arrow reads the columns at these positions. types : of all columns."""
+    from pyarrow import csv as arrow_csv
+
+    return arrow_csv.ConvertOptions(
+        column_types={str(at): kind for at, kind in enumerate(types)},
+        null_values=[],
+        strings_can_be_null=False,
+        include_columns=[str(at) for at in own],
+        decimal_point=dialect.decimal,
+    )
+
+
+def _parsed(piece: bytes, dialect: Dialect, convert: Any) -> pa.Table:
+    """Whole rows as a table. Raises pa.ArrowException."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    return arrow_csv.read_csv(
+        pa.BufferReader(piece),
+        read_options=arrow_csv.ReadOptions(
+            column_names=[str(at) for at in range(dialect.n_columns)], block_size=len(piece) + 1
+        ),
+        parse_options=arrow_csv.ParseOptions(
+            delimiter=dialect.delimiter,
+            ignore_empty_lines=False,
+            newlines_in_values=b'"' in piece,
+        ),
+        convert_options=convert,
+    )
+
+
+def _standard(table: pa.Table, own: Sequence[int], dialect: Dialect) -> pa.Table:
+    """The table with its columns of text as numbers. Raises pa.ArrowInvalid for other texts."""
+    import pyarrow as pa
+
+    for place, at in enumerate(own):
+        if dialect.styles[at] == "plain":
+            continue
+        coded = table.column(place).combine_chunks().dictionary_encode()
+        texts = [dialect.number(text, at) for text in coded.dictionary.to_pylist()]
+        if None in texts:
+            raise pa.ArrowInvalid
+        numbers = pa.array([float(text) for text in texts if text is not None], pa.float64())
+        table = table.set_column(place, table.column_names[place], numbers.take(coded.indices))
+    return table
+
+
 def _explain(
-    piece: bytes, dialect: Dialect, row: int, line: int, chosen: Sequence[int] | None
+    piece: bytes, dialect: Dialect, row: int, line: int, chosen: Sequence[int]
 ) -> NoReturn:
     """Raise UsageError naming the first cell of a piece that is not a finite number.
 
     row, line : numbers of the first row and line of the piece. chosen : as `_blocks`.
     """
-    # Numbers are not quoted over several lines, so a line is a row.
-    for offset, raw in enumerate(piece.removesuffix(b"\n").split(b"\n")):
-        text = raw.decode("utf-8", "replace")
-        try:
-            cells = next(csv.reader([text], delimiter=dialect.delimiter))
-        except csv.Error:
-            cells = []
-        if len(cells) != dialect.n_columns:
-            raise _ragged(row + offset, line + offset, len(cells), dialect)
-        for column, cell in enumerate(cells):
-            if chosen is None or column in chosen:
-                _number(cell, row + offset, column, line + offset)
+    text = io.StringIO(piece.decode("utf-8", "replace"), newline="")
+    reader = csv.reader(text, delimiter=dialect.delimiter)
+    before = 0
+    try:
+        for offset, cells in enumerate(reader):
+            at = line + before
+            if len(cells) != dialect.n_columns:
+                raise _ragged(row + offset, at, len(cells), dialect)
+            for column in sorted(chosen):
+                _number(cells[column], row + offset, column, at, dialect)
+            before = reader.line_num
+    except csv.Error:
+        pass
     raise UsageError(
         f"The CSV file cannot be read between lines {line} and {line + piece.count(bytes([10]))}; "
         "cells of a matrix are plain numbers.",
@@ -367,14 +382,17 @@ def _explain(
     )
 
 
-def _number(cell: str, row: int, column: int, line: int) -> float:
+def _number(cell: str, row: int, column: int, line: int, dialect: Dialect) -> float:
     """The finite number in a cell of a matrix. Raises UsageError for anything else."""
-    at = f"row {row}, column {column} (counted from 0; line {line} of the file)"
+    name = None if dialect.names is None else dialect.names[column]
+    own = f"{column}" if name is None else f"{column} ({shown(name, 40)})"
+    at = f"row {row}, column {own} (counted from 0; line {line} of the file)"
     bare = cell.strip().lower()
     if not bare or bare.lstrip("+-").startswith("nan") or bare in NOTHING:
         raise missing(row, column, line=line)
-    if NUMBER.fullmatch(cell):
-        number = float(cell)
+    written = dialect.number(cell, column)
+    if written is not None and NUMBER.fullmatch(written):
+        number = float(written)
         if np.isfinite(number):
             return number
     elif not NOT_FINITE.fullmatch(cell):
@@ -472,19 +490,23 @@ def _pairs(path: Path, dialect: Dialect, bounds: Bounds) -> WrittenPairs | None:
 
 
 def _rows(
-    path: Path, dialect: Dialect, bounds: Bounds, first_row: int = 0
+    path: Path, dialect: Dialect, bounds: Bounds | None, first_row: int = 0
 ) -> Iterator[tuple[int, list[str]]]:
     """The line and the cells of each row as text, the first line too.
 
-    first_row : the number of the first line, for errors.
+    bounds : None where few rows are read. first_row : the number of the first line, for errors.
 
     Raises UsageError `empty` where there is none: the decoder drops the beginning of a byte order
     mark that the file breaks off in.
     """
-    bounds.require(24 * (dialect.end - dialect.start))
-    line = 1
+    if bounds is not None:
+        bounds.require(24 * (dialect.end - dialect.start))
+    line = 1 + dialect.skipped
+    encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with path.open(encoding=encoding, newline="") as file:
+            for _ in range(dialect.skipped):
+                file.readline()
             reader = csv.reader(file, delimiter=dialect.delimiter, strict=True)
             for row, cells in enumerate(reader, first_row):
                 if len(cells) != dialect.n_columns:
@@ -492,8 +514,8 @@ def _rows(
                         break
                     raise _ragged(row, line, len(cells), dialect)
                 yield line, cells
-                line = reader.line_num + 1
-        if line == 1:
+                line = reader.line_num + 1 + dialect.skipped
+        if line == 1 + dialect.skipped:
             raise UsageError("The CSV file has no rows.", code="empty")
     except UnicodeDecodeError:
         raise broken("The CSV file is not UTF-8 text.") from None
@@ -505,8 +527,8 @@ def _named_columns(path: Path, dialect: Dialect, bounds: Bounds) -> NamedColumns
     """All columns under the names of the header. Raises UsageError where there is no header."""
     import pyarrow as pa
 
-    number = next((at for at, cell in enumerate(dialect.first) if is_number(cell)), None)
-    if number is not None:
+    if dialect.names is None:
+        number = next(at for at, cell in enumerate(dialect.first) if dialect.number(cell, at))
         raise UsageError(
             "The first line of the CSV file must name the columns; column "
             f"{number} (counted from 0) is {shown(dialect.first[number], 40)}, a number.",
@@ -521,13 +543,21 @@ def _named_columns(path: Path, dialect: Dialect, bounds: Bounds) -> NamedColumns
     next(rows)
     parts: list[list[pa.Array]] = [[] for _ in dialect.first]
     while some := list(islice(rows, _AT_ONCE)):
-        for part, texts in zip(parts, zip(*some, strict=True), strict=True):
-            part.append(pa.array(texts, kind))
+        for at, texts in enumerate(zip(*some, strict=True)):
+            own = texts if dialect.plain else [_with_point(text, at, dialect) for text in texts]
+            parts[at].append(pa.array(own, kind))
     if not parts[0]:
         raise UsageError("The CSV file has a header and no rows.", code="empty")
     return NamedColumns(
         dialect.first, [pa.chunked_array(part, kind) for part in parts], written=True
     )
+
+
+def _with_point(text: str, at: int, dialect: Dialect) -> str:
+    """The cell with a decimal point if it is a number, else as it is."""
+    if dialect.styles[at] == "truth":
+        return text
+    return dialect.number(text, at) or text
 
 
 def _position(dialect: Dialect, member: str | None) -> int:

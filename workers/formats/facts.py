@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from models.errors import UsageError
 from workers.formats.column_roles import Column
+from workers.formats.csv_dialect import AS_FOUND, Written
 from workers.formats.refusals import shown
 
 _MOST_LISTED = 20
@@ -53,7 +54,8 @@ class Bounds:
     max_ratio : limit on the ratio of unpacked to packed size of an archive, if it unpacks to more
         than `ratio_floor` bytes.
     n_features : the declared number of columns of sparse rows whose format does not say it
-        (libsvm); None for that of the largest index.
+        (libsvm); None for that of the largest index. csv : how the uploader says that a CSV file is
+        written.
     """
 
     max_bytes: int = 8 << 30
@@ -61,6 +63,7 @@ class Bounds:
     max_ratio: int = 200
     ratio_floor: int = 64 << 20
     n_features: int | None = None
+    csv: Written = AS_FOUND
 
     def require(self, n_bytes: int) -> None:
         """Raise UsageError `too-large` if an opened file would take more than `max_bytes`."""

@@ -19,9 +19,10 @@ from models.errors import UsageError
 from workers.formats import arrow, batches, csv, items, json, jsonl, parquet
 from workers.formats.batches import Batches
 from workers.formats.column_roles import Kind, Seen
+from workers.formats.csv_dialect import Dialect, dialect_of
 from workers.formats.facts import Bounds
 from workers.formats.refusals import missing, shown
-from workers.formats.tables import NOTHING, Lists, NamedColumns, is_number, require_distinct
+from workers.formats.tables import NOTHING, Lists, NamedColumns, require_distinct
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +31,6 @@ MOST_SEEN = 2000
 """Rows that are looked at."""
 
 _INTEGER = re.compile(r"\s*[+-]?\d{1,18}\s*", re.ASCII)
-_TRUTHS = frozenset({"true", "false"})
 _OPEN: dict[str, Callable[[Path, Bounds], AbstractContextManager[Batches]]] = {
     "arrow-stream": arrow.open_stream,
     "arrow-file": arrow.open_file,
@@ -48,12 +48,13 @@ def seen(format: str, path: Path, bounds: Bounds) -> list[Seen]:
     if format not in TABULAR:
         return []
     if format == "csv":
-        head = csv.head(path, MOST_SEEN)
+        head = csv.head(path, MOST_SEEN, bounds)
         if head is None:
             return []
         require_distinct(head.names)
         return [
-            _of_cells(name, [row[at] for row in head.rows]) for at, name in enumerate(head.names)
+            _of_cells(name, [row[at] for row in head.rows], at, head.dialect)
+            for at, name in enumerate(head.names)
         ]
     if format in _OPEN:
         with _OPEN[format](path, bounds) as opened:
@@ -79,6 +80,19 @@ def seen(format: str, path: Path, bounds: Bounds) -> list[Seen]:
     ]
 
 
+def notes(format: str, path: Path, names: Sequence[str] | None, bounds: Bounds) -> tuple[str, ...]:
+    """What was decided about a CSV file and could be read otherwise.
+
+    names : the columns that are read as numbers; None: all of them.
+    """
+    if format != "csv":
+        return ()
+    dialect = dialect_of(path, bounds.csv)
+    known = dialect.names or ()
+    own = range(dialect.n_columns) if names is None else [known.index(name) for name in names]
+    return (*dialect.notes, *dialect.of_styles(own))
+
+
 def matrix(format: str, path: Path, names: Sequence[str], bounds: Bounds) -> npt.NDArray[Any]:
     """(n_rows, len(names)) the columns of these names, or the vectors of the only one.
 
@@ -102,7 +116,7 @@ def blocks(
 ) -> Iterator[npt.NDArray[Any]]:
     """What `matrix` gives, as blocks of rows."""
     if format == "csv":
-        yield from csv.blocks(path, names)
+        yield from csv.blocks(path, names, bounds)
     elif format in _OPEN:
         with _OPEN[format](path, bounds) as opened:
             yield from batches.column_blocks(opened, names, bounds)
@@ -144,22 +158,25 @@ def _numbers(at: int, name: str, column: pa.ChunkedArray) -> npt.NDArray[Any]:
     return values
 
 
-def _of_cells(name: str, cells: Sequence[str]) -> Seen:
+def _of_cells(name: str, cells: Sequence[str], at: int, dialect: Dialect) -> Seen:
     """What the cells of a column of text are. One that has more numbers than words is of numbers:
     where it is read, its first word is refused."""
     present = [cell for cell in cells if cell.strip() and cell.strip().lower() not in NOTHING]
     differ = len(set(present)) == len(cells)
     length = sum(map(len, present)) / max(1, len(present))
-    return Seen(name, _kind_of_cells(present), differ, length, examples=tuple(present[:3]))
+    kind: Kind = (
+        "boolean"
+        if dialect.styles[at] == "truth"
+        else _kind_of_cells(present, [dialect.number(cell, at) for cell in present])
+    )
+    return Seen(name, kind, differ, length, examples=tuple(present[:3]))
 
 
-def _kind_of_cells(present: Sequence[str]) -> Kind:
-    numbers = sum(map(is_number, present))
-    if not present or 2 * numbers > len(present):
-        whole = present and all(map(_INTEGER.fullmatch, present))
+def _kind_of_cells(present: Sequence[str], numbers: Sequence[str | None]) -> Kind:
+    found = [number for number in numbers if number is not None]
+    if not present or 2 * len(found) > len(present):
+        whole = len(found) == len(present) > 0 and all(map(_INTEGER.fullmatch, found))
         return "integer" if whole else "number"
-    if {cell.strip().lower() for cell in present} <= _TRUTHS:
-        return "boolean"
     return "date" if all(map(items.is_date, present)) else "text"
 
 

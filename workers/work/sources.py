@@ -70,7 +70,7 @@ class Source(BaseModel):
     @property
     def bounds(self) -> Bounds:
         """The limits for reading a dataset, with its declared width."""
-        return replace(DEFAULT, n_features=self.n_features)
+        return replace(DEFAULT, n_features=self.n_features, csv=self.choice.csv)
 
     @property
     def n_bytes(self) -> int:

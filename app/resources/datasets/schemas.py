@@ -11,6 +11,7 @@ from app.creation.annotation_schemas import Description, Tags
 from app.creation.result_schemas import ProblemDict
 from workers.artifacts.datasets import Dataset
 from workers.formats.column_roles import Choice
+from workers.formats.csv_dialect import Written
 
 Role = Literal[
     "logits",
@@ -78,6 +79,22 @@ async def _choice(
     weight_column: Annotated[
         _ColumnName, Query(description="The column of a table that has the weights of the rows.")
     ] = None,
+    delimiter: Annotated[
+        Literal[",", ";", "|", "\t"] | None,
+        Query(description="What separates the cells of a CSV file; by default as it is found."),
+    ] = None,
+    decimal: Annotated[
+        Literal[".", ","] | None,
+        Query(description="The mark before decimals in a CSV file; by default as it is found."),
+    ] = None,
+    thousands: Annotated[
+        Literal[",", ".", " ", "'"] | None,
+        Query(description="The mark between groups of digits in a CSV file; as it is found."),
+    ] = None,
+    header: Annotated[
+        bool | None,
+        Query(description="Whether the first line of a CSV file is its header; as it is found."),
+    ] = None,
 ) -> Choice:
     return Choice(
         features=tuple(columns),
@@ -85,6 +102,7 @@ async def _choice(
         label=label_column,
         text=text_column,
         weight=weight_column,
+        csv=Written(delimiter=delimiter, decimal=decimal, thousands=thousands, header=header),
     )
 
 

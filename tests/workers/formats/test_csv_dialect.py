@@ -1,0 +1,170 @@
+"""CSV as people export it: separators, decimal commas, thousands, percentages, odd headers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.workers.formats.files_kit import put, refused
+from workers.formats import catalogue
+from workers.formats.column_roles import Choice
+from workers.formats.csv_dialect import Written, dialect_of
+from workers.formats.facts import Bounds, Facts
+
+
+def read(path: Path, written: Written | None = None) -> tuple[Facts, np.ndarray]:
+    bounds = Bounds(csv=written or Written())
+    choice = Choice(csv=bounds.csv)
+    facts = catalogue.inspect("csv", path, None, bounds, "features", choice)
+    value = catalogue.load("csv", path, None, "features", bounds, facts.columns)
+    assert isinstance(value, np.ndarray)
+    return facts, value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x;y\r\n1,5;2,25\r\n3,5;4\r\n9;9,75\r\n",
+        "1,5;2,25\r\n3,5;4\r\n9;9,75\r\n",
+        "1,5;2,25\n3,5;4\n9,0;9,75\n",
+        '"x";"y"\n"1,5";"2,25"\n"3,5";"4"\n"9";"9,75"\n',
+        "x\ty\n1,5\t2,25\n3,5\t4\n9\t9,75\n",
+        'x,y\n"1,5","2,25"\n"3,5",4\n9,"9,75"\n',
+        "x|y\n1,5|2,25\n3,5|4\n9|9,75\n",
+        "x|y\n1.5|2.25\n3.5|4\n9|9.75\n",
+        "x;y\n1.5;2.25\n3.5;4\n9;9.75\n",
+        "\ufeffx;y\n 1,5 ; 2,25\n3,5;4,\n9;9,75\n",
+        "# made by R\n#\nx;y\n1,5;2,25\n3,5;4\n9;9,75\n",
+        "# made by R\n1,5;2,25\n3,5;4\n9;9,75",
+    ],
+)
+def test_marks_within_numbers(text: str, tmp_path: Path) -> None:
+    facts, value = read(put(tmp_path / "x", text))
+    assert facts.shape == (3, 2)
+    assert value.tolist() == [[1.5, 2.25], [3.5, 4.0], [9.0, 9.75]]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('x,y\n"1,234.5",2\n"2,345,678.25",3\n', [[1234.5, 2], [2345678.25, 3]]),
+        ("x;y\n1.234,5;2\n2.345.678,25;3\n", [[1234.5, 2], [2345678.25, 3]]),
+        ("x;y\n1 234,5;2\n2 345 678,25;3\n", [[1234.5, 2], [2345678.25, 3]]),
+        ("x;y\n1\u00a0234,5;2\n12;3\n", [[1234.5, 2], [12, 3]]),
+        ("x;y\n1\u202f234,5;2\n12;3\n", [[1234.5, 2], [12, 3]]),
+        ("x,y\n1'234.5,2\n12,3\n", [[1234.5, 2], [12, 3]]),
+        ("x,y\n12%,2\n3.5 %,3\n", [[0.12, 2], [0.035, 3]]),
+        ("x;y\n12,5%;2\n100%;3\n", [[0.125, 2], [1.0, 3]]),
+        ("x,y\ntrue,2\nFalse,3\n", [[1, 2], [0, 3]]),
+        ("x,y\nyes,2\nno,3\nYes,4\n", [[1, 2], [0, 3], [1, 4]]),
+        ("x,y\n-1e3,2\n+.5,3\n", [[-1000, 2], [0.5, 3]]),
+    ],
+)
+def test_numbers_as_people_write_them(
+    text: str, expected: list[list[float]], tmp_path: Path
+) -> None:
+    _, value = read(put(tmp_path / "x", text))
+    assert value.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "taken", "word"),
+    [
+        ('x,y\n"1,234",2\n"5,678",3\n', [1234, 5678], "decimal=,"),
+        ("x;y\n1,234;2\n5,678;3\n", [1.234, 5.678], "thousands=,"),
+        ("x,y\n12%,2\n3%,3\n", [0.12, 0.03], "divided by 100 in 'x'"),
+        ("x,y\nyes,2\nno,3\n", [1, 0], "read as 1, false and no as 0 in 'x'"),
+    ],
+)
+def test_what_could_be_read_otherwise_is_noted(
+    text: str, taken: list[float], word: str, tmp_path: Path
+) -> None:
+    facts, value = read(put(tmp_path / "x", text))
+    assert value[:, 0].tolist() == taken
+    (note,) = facts.warnings
+    assert word in note
+
+
+def test_the_uploader_decides(tmp_path: Path) -> None:
+    path = put(tmp_path / "x", 'x,y\n"1,234",2\n"5,678",3\n')
+    facts, value = read(path, Written(decimal=","))
+    assert (value[:, 0].tolist(), facts.warnings) == ([1.234, 5.678], ())
+    path = put(tmp_path / "x", "1;2\n3;4\n")
+    assert read(path, Written(header=True))[1].tolist() == [[3, 4]]
+    path = put(tmp_path / "x", "0,1,2\n3,4,5\n")
+    facts, value = read(path)
+    assert value.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert "?header=true" in facts.warnings[0]
+    assert read(path, Written(header=True))[0].shape == (1, 3)
+    path = put(tmp_path / "x", "a;b|c;d\n1;2|3;4\n")
+    assert dialect_of(path, Written(delimiter="|")).first == ("a;b", "c;d")
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "ids"),
+    [
+        (",0,1,2\n0,1.5,2.5,3.5\n1,4.5,5.5,6.5\n", (2, 3), ""),
+        ("0,1,2\n1.5,2.5,3.5\n4.5,5.5,6.5\n", (2, 3), None),
+        ("gene,2019,2020\nabc,1,2\nxyz,3,4\n", (2, 2), "gene"),
+        (",a,b\nr1,1,2\nr2,3,4\n", (2, 2), ""),
+        ('"","a","b"\n"1",1,2\n"2",3,4\n', (2, 2), ""),
+        ("Unnamed: 0,a,b\n0,1,2\n1,3,4\n", (2, 2), "Unnamed: 0"),
+    ],
+)
+def test_an_index_and_a_header_of_numbers(
+    text: str, shape: tuple[int, int], ids: str | None, tmp_path: Path
+) -> None:
+    facts, value = read(put(tmp_path / "x", text))
+    assert facts.shape == shape == value.shape
+    assert [column.name for column in facts.columns if column.role == "id"] == (
+        [] if ids is None else [ids]
+    )
+
+
+def test_texts_with_breaks_and_marks_stand_beside_numbers(tmp_path: Path) -> None:
+    words = ['"one, two"', '"line\nbreak"', '"say ""no"""', "plain"]
+    lines = [f"{at}.5,{words[at % 4]},{at % 3}" for at in range(40_000)]
+    path = put(tmp_path / "x", "x,text,y\n" + "\n".join(lines) + "\n")
+    _, value = read(path)
+    assert value.tolist() == [[at + 0.5, at % 3] for at in range(40_000)]
+    texts = catalogue.texts("csv", path, "text")
+    assert texts[:4] == ["one, two", "line\nbreak", 'say "no"', "plain"]
+    lines[39_999] = "1,b,word"
+    error = refused(read, put(tmp_path / "x", "x,text,y\n" + "\n".join(lines) + "\n"))
+    assert (error.where["row"], error.where["column"]) == (39_999, 2)
+    assert error.where["line"] == 40_001 + 10_000
+    assert "'y'" in error.detail
+
+
+def test_windows_text_is_read_and_noted(tmp_path: Path) -> None:
+    path = put(tmp_path / "x", "größe;länge\n1,5;2\n3,5;4\n".encode("cp1252"))
+    facts, value = read(path)
+    assert [column.name for column in facts.columns] == ["größe", "länge"]
+    assert value.tolist() == [[1.5, 2], [3.5, 4]]
+    assert "Windows-1252" in facts.warnings[0]
+    error = refused(read, put(tmp_path / "x", "a,b\n1,2\n".encode("utf-16")))
+    assert "UTF-16" in error.detail
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "column"),
+    [
+        ("x;y\n1,5;2\n1.5;3\n4,5;3\n", 1, 0),
+        ('x,y\n"1,234.5",2\n"12,34.5",3\n8,9\n', 1, 0),
+        ("x,y\n12%,2\n3%,3\n" + "5%,1\n" * 600 + "4,4\n", 602, 0),
+        ("x,y\n$5,1\n6,2\n7,3\n", 0, 0),
+    ],
+)
+def test_a_number_in_another_way_is_refused(
+    text: str, row: int, column: int, tmp_path: Path
+) -> None:
+    error = refused(read, put(tmp_path / "x", text))
+    assert (error.where["row"], error.where["column"]) == (row, column)
+
+
+def test_trailing_separators_are_left_out(tmp_path: Path) -> None:
+    facts, value = read(put(tmp_path / "x", "x,y,\n1,2,\n3,4,\n"))
+    assert value.tolist() == [[1, 2], [3, 4]]
+    assert "''" in facts.warnings[0]
