@@ -554,7 +554,7 @@ def _named_columns(path: Path, dialect: Dialect, bounds: Bounds) -> NamedColumns
 
 
 def _with_point(text: str, at: int, dialect: Dialect) -> str:
-    """The cell with a decimal point if it is a number, else as it is."""
+    """The cell with a decimal point if it is a number, else the cell."""
     if dialect.styles[at] == "truth":
         return text
     return dialect.number(text, at) or text

@@ -38,6 +38,10 @@ Style: TypeAlias = Literal["plain", "grouped", "percent", "truth"]
 """How the numbers of a column are written: as such, in groups of thousands, with a percent sign, as
 yes and no."""
 
+Delimiter: TypeAlias = Literal["\t", ",", ";", "|"]
+Decimal: TypeAlias = Literal[".", ","]
+Thousands: TypeAlias = Literal[",", ".", " ", "'"]
+
 TRUTHS = {"true": "1", "yes": "1", "false": "0", "no": "0"}
 _MARKS = "\t;,|"
 _SAMPLE_BYTES = 1 << 18
@@ -59,9 +63,9 @@ class Written(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    delimiter: Literal["\t", ",", ";", "|"] | None = None
-    decimal: Literal[".", ","] | None = None
-    thousands: Literal[",", ".", " ", "'"] | None = None
+    delimiter: Delimiter | None = None
+    decimal: Decimal | None = None
+    thousands: Thousands | None = None
     header: bool | None = None
 
 
@@ -276,7 +280,7 @@ def _parsed(text: str, delimiter: str) -> Iterator[list[str]]:
 
 
 def _rows(text: str, delimiter: str, n_columns: int, *, whole: bool) -> list[list[str]]:
-    """The first rows, but the last one where it may be cut off; without those of other lengths,
+    """The first rows, but the last one where it may be cut off; without rows of other lengths,
     which are refused where they are read."""
     rows = list(islice(_parsed(text, delimiter), _SAMPLE_ROWS + 1))
     if not whole and len(rows) <= _SAMPLE_ROWS:
@@ -294,7 +298,7 @@ class _Numbers:
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[str]], written: Written, delimiter: str) -> _Numbers:
-        """From the cells of some rows, as far as it is not given."""
+        """From the cells of some rows, where the uploader does not say."""
         if written.decimal is not None or written.thousands is not None:
             decimal = written.decimal or ("," if written.thousands == "." else ".")
             if decimal == written.thousands:

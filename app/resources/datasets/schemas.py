@@ -11,7 +11,7 @@ from app.creation.annotation_schemas import Description, Tags
 from app.creation.result_schemas import ProblemDict
 from workers.artifacts.datasets import Dataset
 from workers.formats.column_roles import Choice
-from workers.formats.csv_dialect import Written
+from workers.formats.csv_dialect import Decimal, Delimiter, Thousands, Written
 
 Role = Literal[
     "logits",
@@ -80,20 +80,20 @@ async def _choice(
         _ColumnName, Query(description="The column of a table that has the weights of the rows.")
     ] = None,
     delimiter: Annotated[
-        Literal[",", ";", "|", "\t"] | None,
-        Query(description="What separates the cells of a CSV file; by default as it is found."),
+        Delimiter | None,
+        Query(description="What separates the cells of a CSV file; by default found in it."),
     ] = None,
     decimal: Annotated[
-        Literal[".", ","] | None,
-        Query(description="The mark before decimals in a CSV file; by default as it is found."),
+        Decimal | None,
+        Query(description="The mark before decimals in a CSV file; by default found in it."),
     ] = None,
     thousands: Annotated[
-        Literal[",", ".", " ", "'"] | None,
-        Query(description="The mark between groups of digits in a CSV file; as it is found."),
+        Thousands | None,
+        Query(description="The mark between groups of digits in a CSV file; found in it."),
     ] = None,
     header: Annotated[
         bool | None,
-        Query(description="Whether the first line of a CSV file is its header; as it is found."),
+        Query(description="Whether the first line of a CSV file is its header; found in it."),
     ] = None,
 ) -> Choice:
     return Choice(
