@@ -403,3 +403,35 @@ def test_a_method_without_its_package_cannot_be_chosen(open_page: Open, service:
     assert card.is_disabled()
     page.get_by_label("Search the methods").fill("k-means")
     assert page.locator(".method-card", has_text="kmeans").first.is_enabled()
+
+
+TABLE = (
+    b"Unnamed: 0,name,species,born,width,height\n"
+    b"0,ann,cat,2020-01-01,0,0\n1,bob,cat,2020-01-02,0,1\n"
+    b"2,cyd,dog,2020-02-01,9,0\n3,dan,dog,2021-01-01,9,1\n"
+)
+
+
+def test_the_columns_of_a_table_are_shown_and_chosen_once(
+    open_page: Open, service: Service
+) -> None:
+    page = open_page("/")
+    drop(page, "pets.csv", TABLE)
+    card = page.locator(".file-card")
+    used = card.get_by_label("Use Unnamed: 0 as")
+    used.wait_for()
+    assert used.input_value() == "id"
+    assert card.get_by_label("Use species as").input_value() == "label"
+    assert "ann · bob · cyd" in card.inner_text()
+    card.get_by_label("Use name as").select_option(label="Id of the row")
+    card.get_by_role("button", name="Use it so").click()
+    assert "Only one column can be the id." in card.inner_text()
+    used.select_option(label="Not used")
+    card.get_by_role("button", name="Use it so").click()
+    page.get_by_text("Ready").wait_for()
+    newest = service.client.get("/v1/datasets?limit=1").json()["items"][0]
+    roles = {column["name"]: column["role"] for column in newest["columns"]}
+    assert (roles["name"], roles["Unnamed: 0"], roles["width"]) == ("id", None, "feature")
+    page.get_by_role("link", name="Details").click()
+    page.get_by_role("heading", name="Columns").wait_for()
+    assert "Id of the row" in page.locator("main").inner_text()

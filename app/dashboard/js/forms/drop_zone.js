@@ -12,12 +12,14 @@ import { append, bdi, el, focusFirst, replace, unique } from "../ui/dom.js";
 import { bytes, shape } from "../ui/format.js";
 import { icon } from "../ui/icons.js";
 import { problemBox, waiting } from "../ui/notices.js";
+import { columnsForm } from "./columns_form.js";
 import { inspected } from "./datasets.js";
 import { ACCEPTED, guessFile, HINTS, USES } from "./file_guess.js";
 import { roleTitle } from "./roles.js";
 import { fetched, SAMPLE } from "./sample.js";
 
 /** @import { Dataset, Job, Tree, TreeSummary } from "../net/answers.js" */
+/** @import { ColumnChoice } from "./columns_form.js" */
 /** @import { Guess } from "./file_guess.js" */
 
 /**
@@ -33,12 +35,15 @@ import { fetched, SAMPLE } from "./sample.js";
  *   name: string,
  *   member?: string,
  *   source?: string,
+ *   choice?: ColumnChoice,
  * }} UploadPlan `use`: the role, "tree" or ""; `square`: the role of a square array besides; `member`: the
- *   array in the file; `source`: where the service has the file itself
+ *   array in the file; `source`: where the service has the file itself; `choice`: the columns of a table
  */
 
 /** @typedef {ReturnType<typeof dropZone>} DropZone */
 
+/** Uses of which a table may have other columns besides. */
+const MATRICES = new Set(["features", "logits"]);
 const FOREVER = 2 ** 31 - 1;
 const UNKNOWN = "application/octet-stream";
 
@@ -356,6 +361,7 @@ class FileCard {
         role: HINTS.has(plan.use) ? plan.use : undefined,
         name: plan.name || file.name,
         member: plan.member,
+        choice: plan.choice,
         source: plan.source,
         type: isTree && isUnknown ? "text/x-nh" : plan.media,
         path: isTree ? "/v1/trees" : "/v1/datasets",
@@ -368,7 +374,7 @@ class FileCard {
       isSent();
       cancel.remove();
       if ("sha256" in answer) {
-        await this.#showDataset(file, answer, plan.use || (plan.square ?? ""));
+        await this.#showDataset(file, answer, plan);
       } else await this.#showTree(answer);
     } catch (error) {
       this.#showFailure(file.name, error, retry);
@@ -433,9 +439,10 @@ class FileCard {
   /**
    * @param {File} file
    * @param {Dataset} uploaded
-   * @param {string} use
+   * @param {UploadPlan} plan
    */
-  async #showDataset(file, uploaded, use) {
+  async #showDataset(file, uploaded, plan) {
+    const use = plan.use || (plan.square ?? "");
     replace(this.body, waiting("A worker is opening it…"));
     const dataset = await inspected(uploaded, this.transfer.signal);
     if (this.left.aborted) {
@@ -455,6 +462,24 @@ class FileCard {
       );
       return;
     }
+    const { columns, warnings } = dataset;
+    if (columns && warnings.length && !plan.choice && MATRICES.has(use)) {
+      const kept = columnsForm(columns, {
+        onkeep: () => this.#showReady(file, dataset, use),
+        onchange: (choice) => this.start(file, { ...plan, choice }),
+      });
+      replace(this.body, kept, el("div", { class: "row" }, this.#removeButton("small ghost")));
+      return;
+    }
+    await this.#showReady(file, dataset, use);
+  }
+
+  /**
+   * @param {File} file
+   * @param {Dataset} dataset
+   * @param {string} use
+   */
+  async #showReady(file, dataset, use) {
     replace(
       this.body,
       el(
@@ -465,6 +490,7 @@ class FileCard {
         use && el("span", { class: "quiet" }, `as ${roleTitle(use).toLowerCase()}`),
         el("a", { href: href(`/datasets/${dataset.id}`) }, "Details"),
       ),
+      dataset.warnings.map((text) => el("p", { class: "quiet" }, bdi(text))),
       el(
         "div",
         { class: "row" },

@@ -52,10 +52,11 @@ const isColumn = (lengths) => lengths.length === 1 || (lengths.length === 2 && l
 /**
  * Whether a dataset can be the input `role`, as far as is known.
  *
- * @param {Pick<Dataset, "role" | "shape" | "format">} dataset
+ * @param {Pick<Dataset, "role" | "shape" | "format"> & Partial<Pick<Dataset, "columns" | "member">>} dataset
  * @param {string} role
  */
 export function fits(dataset, role) {
+  if (dataset.columns && !dataset.member) return hasColumnFor(dataset.columns, role);
   const isOfLabels = role === "labels" || role === "hierarchy";
   if (isLabelled(dataset)) return isOfLabels || !COLUMNS.has(role);
   if (dataset.role && COLUMNS.has(dataset.role) !== COLUMNS.has(role)) return false;
@@ -63,6 +64,19 @@ export function fits(dataset, role) {
   if (!COLUMNS.has(role)) return dataset.shape.length === 2;
   const mayBeSeveral = isOfLabels && isOfLabelRole(dataset) && SEVERAL.has(dataset.format ?? "");
   return isColumn(dataset.shape) || mayBeSeveral;
+}
+
+/** The column of a table that is the value of a role. @type {Record<string, string>} */
+const COLUMN_OF = { labels: "label", names: "id", documents: "text" };
+
+/**
+ * @param {NonNullable<Dataset["columns"]>} columns
+ * @param {string} role
+ */
+function hasColumnFor(columns, role) {
+  if (columns.length === 1) return true;
+  const own = COLUMNS.has(role) ? COLUMN_OF[role] : "feature";
+  return columns.some((column) => column.role === own);
 }
 
 /** @param {Pick<Dataset, "role">} dataset */

@@ -6,6 +6,7 @@ import { AWAY, Problem } from "./problem.js";
 import { authorization, key, renewKey } from "./session.js";
 
 /** @import { Dataset, Job, TreeSummary } from "./answers.js" */
+/** @import { ColumnChoice } from "../forms/columns_form.js" */
 /** @import { Call } from "./log.js" */
 /** @typedef {(sent: number, total: number) => unknown} UploadProgress in bytes */
 
@@ -19,6 +20,7 @@ import { authorization, key, renewKey } from "./session.js";
  *   role?: string,
  *   name?: string,
  *   member?: string,
+ *   choice?: ColumnChoice,
  *   type?: string,
  *   source?: string,
  *   onprogress?: UploadProgress,
@@ -29,11 +31,14 @@ import { authorization, key, renewKey } from "./session.js";
  */
 export async function upload(
   file,
-  { role, name, member, type, source, onprogress, signal, path = "/v1/datasets" } = {},
+  { role, name, member, choice, type, source, onprogress, signal, path = "/v1/datasets" } = {},
 ) {
   const query = new URLSearchParams();
   for (const [field, value] of Object.entries({ name: name ?? file.name, role, member })) {
     if (value) query.set(field, value);
+  }
+  for (const [field, value] of Object.entries(choice ?? {})) {
+    for (const each of [value ?? []].flat()) query.append(field, each);
   }
   const media = type || "application/octet-stream";
   const address = `${path}?${query}`;

@@ -1,5 +1,6 @@
 // A dataset: its facts, and what can be done with it.
 
+import { columnsTable } from "../forms/columns_form.js";
 import { inspected } from "../forms/datasets.js";
 import { aborted, problemOf } from "../net/problem.js";
 import { get } from "../net/requests.js";
@@ -125,6 +126,14 @@ export async function mount(root, { id }) {
         ),
         el("div", { class: "row" }, button("Download", { iconName: "download", onclick: save })),
       ),
+      dataset.columns &&
+        el(
+          "section",
+          { class: "card", "aria-labelledby": "columns-title" },
+          el("h2", { id: "columns-title" }, "Columns"),
+          dataset.warnings.map((text) => el("p", { class: "quiet" }, bdi(text))),
+          columnsTable(dataset.columns),
+        ),
     );
   };
   draw();
