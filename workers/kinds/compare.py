@@ -36,7 +36,7 @@ from workers.model import MethodStep, Request, run_id
 from workers.work.crew import Crew
 from workers.work.job import OUTCOME, RUNS, Job, Outcome, Spec, with_tree
 from workers.work.plan import Plan, PlanResult, StepProgress, run_plan
-from workers.work.sources import values_of
+from workers.work.sources import reading_warnings, values_of
 
 
 class Contender(BaseModel):
@@ -168,7 +168,11 @@ class ComparisonRuns:
                 for name, value in measured.metrics.items()
                 if value is not None and math.isfinite(value)
             },
-            "warnings": [*result.warnings, *measured.warnings],
+            "warnings": [
+                *reading_warnings(self._values),
+                *result.warnings,
+                *measured.warnings,
+            ],
         }
         return result, inputs, figures
 
