@@ -332,6 +332,10 @@ def _names(listing: _Listing, used: set[str], warnings: list[str]) -> list[str |
             text_id = node.get("id") if listing.nested else own
             lost += isinstance(text_id, str) and text_id != name
         names.append(name)
+    if listing.nested and not sources:
+        for row, name in fields.numbered_leaves(listing.nodes, set(listing.parents)).items():
+            names[row] = name
+            sources["id"] = None
     require_text(names, "A name")
     other = [key for key in sources if key != "name"]
     if other:

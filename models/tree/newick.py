@@ -79,7 +79,7 @@ def write(
             return [quoted_if_odd(str(i)) for i in (nodes if ids is None else ids[nodes]).tolist()]
         if support is not None:
             return [
-                repr(share) if share == share else _label(name, False)
+                _shortest(share) if share == share else _label(name, False)
                 for name, share in zip(
                     tree.name[nodes].tolist(), support[nodes].tolist(), strict=True
                 )
@@ -147,8 +147,12 @@ def _annotated(
         texts[node] = _both(texts[node], f"&{NAME}")
     if support is not None and _shown_support(tree) is None:
         for node in np.flatnonzero(np.isfinite(support)).tolist():
-            texts[node] = _both(texts[node], f"&support={float(support[node])!r}")
+            texts[node] = _both(texts[node], f"&support={_shortest(float(support[node]))}")
     return texts
+
+
+def _shortest(number: float) -> str:
+    return repr(number).removesuffix(".0")
 
 
 def _both(comment: str | None, another: str) -> str:
@@ -199,7 +203,9 @@ def read(text: str, begin: int = 0) -> Tree:
             rows.comments.add(-1 if state in (_NODE, _DONE) else node, part)
         elif state == _DONE:
             raise _error(
-                "There is text after the tree's ';' (a text with one tree is accepted)", at
+                "There is text after the tree's ';' (one tree is accepted; import several one by "
+                "one)",
+                at,
             )
         elif state == _LENGTH:
             rows.set_length(node, _length(kind, part, at), at)

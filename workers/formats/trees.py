@@ -45,6 +45,20 @@ _MAGIC = (
     (b"\xff\xfe", "UTF-16 text", "save it as UTF-8"),
     (b"\xfe\xff", "UTF-16 text", "save it as UTF-8"),
 )
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NO_TREES = (
+    (re.compile("<"), "XML or HTML (phyloXML, NeXML and GraphML are not read)"),
+    (re.compile("#mega", re.I), "a MEGA file, from which MEGA exports trees as Newick"),
+    (
+        re.compile(r"(?=[^\n]*\bparent)[\"\w ]+(?:[,;\t][\"\w ]+)+\r?\n", re.I),
+        "a table of nodes, which as JSON is a list of objects",
+    ),
+    (
+        re.compile(rf"(?:[ \t]*{_NUMBER}(?:[ \t]*[,;\t ][ \t]*{_NUMBER}){{3}}[ \t]*\r?(?:\n|$))+$"),
+        "a linkage as text, which is read as .npy or as a JSON list of rows",
+    ),
+)
+"""Beginnings of texts that would pass for class paths, and what they are."""
 _LEADING_COMMENTS = re.compile(r"(?:\s*+\[[^\]]*+\])*+\s*+")
 _EDGE_NUMBERS = re.compile(r"('[^']*+(?:''[^']*+)*+')|\{\d+\}")
 
@@ -85,11 +99,15 @@ def read_tree(format_id: str, path: Path) -> Tree:
             f"The tree is not UTF-8 text: byte {error.start} cannot be read."
         ) from error
     shown, document = _recognised(format_id, text)
-    tree = _read_document(document) if shown == "json" else _read_text(shown, text)
-    if shown != format_id:
-        sentence = f"The content is {NAMES[shown]}, not {NAMES[format_id]}, and was read as that."
-        tree = replace(tree, warnings=(sentence, *tree.warnings))
-    return tree
+    if shown == format_id:
+        return _read_document(document) if shown == "json" else _read_text(shown, text)
+    try:
+        tree = _read_document(document) if shown == "json" else _read_text(shown, text)
+    except InvalidTree as error:
+        error.detail = f"The content looks like {NAMES[shown]}. {error.detail}"
+        raise
+    sentence = f"The content is {NAMES[shown]}, not {NAMES[format_id]}, and was read as that."
+    return replace(tree, warnings=(sentence, *tree.warnings))
 
 
 def text_format(text: str) -> str | None:
@@ -120,11 +138,9 @@ def _recognised(format_id: str, text: str) -> tuple[str, Any]:
     if format_id == "json":
         return "json", json_format.decode(text)
     lead = text.lstrip()
-    if lead.startswith("<"):
-        raise InvalidTree(
-            "The content is XML or HTML (phyloXML, NeXML and GraphML are not read); accepted are "
-            f"{listed(list(NAMES.values()))}."
-        )
+    for pattern, what in _NO_TREES:
+        if pattern.match(lead):
+            raise InvalidTree(f"The content is {what}; accepted are {', '.join(NAMES.values())}.")
     if re.match(r"[{\[]\s*[\"\[{\]}]", lead):
         return "json", json_format.decode(text)
     return format_id, None

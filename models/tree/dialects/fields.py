@@ -6,7 +6,7 @@ d3 and its collapsible trees, Vega, ETE, Cassiopeia, newick.js, SciPy's nodes, N
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -88,6 +88,17 @@ def first_of(keys: Sequence[str], nodes: Sequence[Node], every: bool = False) ->
     return next((key for key in keys if quantifier(key in node for node in nodes)), None)
 
 
+def numbered_leaves(nodes: Sequence[Node], inner: Collection[int]) -> dict[int, str]:
+    """The ids of leaves as their names, where no node has a name and leaves have distinct whole
+    numbers as ids, as SciPy's nodes have; else nothing."""
+    if any(key in node for node in nodes for key in NAMES[:-1]):
+        return {}
+    ids = {row: node.get("id") for row, node in enumerate(nodes) if row not in inner}
+    if any(type(each) is not int for each in ids.values()) or len(set(ids.values())) < len(ids):
+        return {}
+    return {row: str(each) for row, each in ids.items()}
+
+
 def name_of(node: Node, nested: bool) -> tuple[str, Any] | None:
     """The field with a node's name, and the name; other fields count where there is no `name`."""
     if "name" in node:
@@ -112,10 +123,7 @@ def heights_by_length(
     : the nodes, for errors. Raises InvalidTree for a length that is no finite number or negative.
     """
     branches = [nodes[row] for row in np.flatnonzero(parent >= 0).tolist()]
-    numeric = [
-        key for key in LENGTHS if any(_number(node.get(key)) is not None for node in branches)
-    ]
-    key: str | None = numeric[0] if numeric else first_of(LENGTHS, branches)
+    key = first_of(LENGTHS, [node for node in branches if _has_length(node)] or branches)
     if key is None:
         return None
     lengths = np.full(len(nodes), np.nan)
@@ -172,9 +180,9 @@ def support_of(
     """
     spelled: dict[str, str] = {}
     for node in nodes:
-        for key in node:
-            if key.lower() in KEYS:
-                spelled.setdefault(key.lower(), key)
+        for field in node:
+            if field.lower() in KEYS:
+                spelled.setdefault(field.lower(), field)
     for known in KEYS:
         if (key := spelled.get(known)) is None:
             continue
@@ -221,6 +229,10 @@ def _number(value: Any) -> float | None:
     except (ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None
+
+
+def _has_length(node: Node) -> bool:
+    return any(_number(node.get(key)) is not None for key in LENGTHS)
 
 
 def _are_objects(value: Any) -> bool:
