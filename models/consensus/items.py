@@ -68,8 +68,9 @@ def _by_rows(trees: Sequence[Tree], columns: Sequence[list[str | None]], possibl
     if not possible:
         numbers = ", ".join(str(tree.n_points) for tree in trees[:5])
         raise UsageError(
-            f"The trees are over different things: {_doubled(columns) or _difference(columns)}; and "
-            f"they have {numbers}{', ...' if len(trees) > 5 else ''} rows. Give trees with the same names of leaves, "
+            "The trees are over different things: "
+            f"{_doubled(columns) or _difference(columns)}; and they have {numbers}"
+            f"{', ...' if len(trees) > 5 else ''} rows. Give trees with the same names of leaves, "
             "or of the same rows; `common` keeps the names that all of them have.",
             code="wrong-shape",
         )

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Int, Matrix
-from models.errors import UsageError, listed
+from models.errors import UsageError
 from models.inputs.data import listed
 from models.inputs.label_sets import LabelSets
 from models.metrics.flat import Contingency, contingency
