@@ -83,26 +83,30 @@ def split(path: str, mark: str) -> list[str]:
 def other_mark(paths: Sequence[str]) -> tuple[str | None, tuple[str, ...]]:
     """The mark that the paths have in place of `/`, None for none, and a warning.
 
-    It is one that divides every path, or some of which several begin with the same name; it never
-    leaves an empty name. O(length of the paths).
+    It is one that divides every path, or, where no path has a `/`, some of which several begin with
+    the same name; it never leaves an empty name. Beside a mark in every path, a few may have a
+    slash in a name. O(length of the paths).
     """
-    if any("/" in path for path in paths):
+    n_slashes = sum("/" in path for path in paths)
+    if 2 * n_slashes > len(paths):
         return None, ()
     warnings: tuple[str, ...] = ()
-    marked = [mark for mark in OTHERS if any(mark in path for path in paths)]
-    for mark in marked:
+    for mark in [mark for mark in OTHERS if any(mark in path for path in paths)]:
         having = [path for path in paths if mark in path]
         divided = [split(path, mark) for path in having]
         if any("" in names for names in divided):
             continue
         called = _CALLED.get(mark, repr(mark))
         first = Counter(names[0] for names in divided if len(names) > 1)
-        if first and (len(having) == len(paths) or max(first.values()) > 1):
-            return mark, (f"The class paths were divided at {called}, since none has a '/'.",)
-        warnings = (
-            f"{len(having)} of {len(paths)} class paths contain {called}, {listed(having, 3)}; it "
-            "was kept in the names: parts of a path have '/' between them.",
-        )
+        several = bool(first) and max(first.values()) > 1 and not n_slashes
+        if first and (len(having) == len(paths) or several):
+            return mark, (f"The class paths were divided at {called}, not at '/'.",)
+        if not n_slashes:
+            warnings = (
+                f"{len(having)} of {len(paths)} class paths contain {called}, "
+                f"{listed(having, 3)}; it was kept in the names: parts of a path have '/' between "
+                "them.",
+            )
     return None, warnings
 
 
