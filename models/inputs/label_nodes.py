@@ -12,7 +12,6 @@ from models.tree.build import from_parents
 from models.tree.named import SEVERAL, NamedNodes
 from models.tree.tree import Tree
 
-
 _SLASH = (
     r" In class paths a slash that belongs to a name is written '\/'; Newick and JSON trees have "
     "such names as they are."

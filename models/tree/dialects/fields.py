@@ -256,9 +256,10 @@ def _from_root(lengths: Float, parent: Int) -> Float:
     on a cycle. O(n_nodes log depth)."""
     jump = np.where(parent < 0, np.arange(len(parent)), parent)
     distance = lengths.copy()
-    for _ in range(len(parent).bit_length()):
-        distance = distance + distance[jump]
-        jump = jump[jump]
+    with np.errstate(over="ignore"):
+        for _ in range(len(parent).bit_length()):
+            distance = distance + distance[jump]
+            jump = jump[jump]
     return distance
 
 
