@@ -104,8 +104,8 @@ def read_tree(format_id: str, path: Path) -> Tree:
     try:
         tree = _read_document(document) if shown == "json" else _read_text(shown, text)
     except InvalidTree as error:
-        error.detail = f"The content looks like {NAMES[shown]}. {error.detail}"
-        raise
+        detail = f"The content looks like {NAMES[shown]}. {error.detail}"
+        raise InvalidTree(detail, **error.where) from error
     sentence = f"The content is {NAMES[shown]}, not {NAMES[format_id]}, and was read as that."
     return replace(tree, warnings=(sentence, *tree.warnings))
 

@@ -207,9 +207,9 @@ def test_hclust_is_read_again(tree: Tree) -> None:
 
 def test_hclust_of_r() -> None:
     #      2
-    #     / \\
+    #     / \
     #    1   c
-    #   / \\
+    #   / \
     #  a   b
     document = {"merge": [[-1, -2], [-3, 1]], "height": [1, 2.5], "order": [3, 1, 2]}
     tree = linkage.from_hclust({**document, "labels": ["a", "b", "c"], "method": "average"})
