@@ -228,8 +228,17 @@ def _hierarchy(table: Table, role: str) -> Tree:
 def _class_paths(table: Table, role: str) -> tuple[list[str], Sequence[int], tuple[str, ...]]:
     """Class paths, the row of each, and warnings of how they were read."""
     from models.tree import class_paths
-    from models.tree.dialects import separators
+    from models.tree.dialects import contents, separators
 
+    if isinstance(table, Lists) and isinstance(table.value, list):
+        first = table.value[0] if table.value else None
+        newick = isinstance(first, str) and len(table.value) == 1 and contents.text_format(first)
+        if newick or isinstance(first, dict):
+            raise refused(
+                f"is a tree as {'text' if newick else 'JSON'}, not class paths; import it by "
+                "POST /v1/trees, and give its id",
+                role,
+            )
     if isinstance(table, Lists) and separators.are_lists_of_names(table.value):
         assert isinstance(table.value, list)
         lists: list[list[str]] = table.value

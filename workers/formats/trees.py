@@ -13,6 +13,7 @@ from typing import Any
 
 from models.errors import InvalidTree, listed
 from models.inputs.data import Data
+from models.tree.dialects.contents import text_format
 from models.tree.tree import Tree
 
 FORMATS: dict[str, str] = {
@@ -59,7 +60,6 @@ _NO_TREES = (
     ),
 )
 """Beginnings of texts that would pass for class paths, and what they are."""
-_LEADING_COMMENTS = re.compile(r"(?:\s*+\[[^\]]*+\])*+\s*+")
 _EDGE_NUMBERS = re.compile(r"('[^']*+(?:''[^']*+)*+')|\{\d+\}")
 
 
@@ -108,24 +108,6 @@ def read_tree(format_id: str, path: Path) -> Tree:
         raise InvalidTree(detail, **error.where) from error
     sentence = f"The content is {NAMES[shown]}, not {NAMES[format_id]}, and was read as that."
     return replace(tree, warnings=(sentence, *tree.warnings))
-
-
-def text_format(text: str) -> str | None:
-    """The format that a text shows for certain: `newick` or `nexus`; None for another.
-
-    Newick begins with a bracket, after comments, and either ends with `;` or has no slash; also
-    where words come first, as in `tree one = (a,b);`, so that its reader says what is wrong.
-    O(len(text)).
-    """
-    begin = _LEADING_COMMENTS.match(text)
-    lead = text[begin.end() if begin else 0 :]
-    if text.lstrip()[:6].upper() == "#NEXUS":
-        return "nexus"
-    ends = text.rstrip().endswith((";", "]"))
-    brackets = "(" in lead and "," in lead and ")" in lead and "/" not in lead
-    if lead.startswith("("):
-        return "newick" if ends or brackets else None
-    return "newick" if ends and brackets and lead.count(";") == 1 else None
 
 
 def _recognised(format_id: str, text: str) -> tuple[str, Any]:
