@@ -1,4 +1,4 @@
-"""What other tools write in trees, and what of it is read.
+"""What other tools write in trees, and what of it is read; start with `annotations`.
 
 - `annotations`: comments of Newick, and labels that are support.
 - `support`: support of nodes on one scale.

@@ -32,8 +32,8 @@ JPLACE = {"tree": "((a:1{0},b:1{1})x:1{2},c:2{3}){4};", "placements": [], "versi
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """ending : of a file on the command line; "" for one that has no such. media : as it is sent
-    over HTTP. warned : what a warning says; None for no warning."""
+    """ending : of a file on the command line; "" for one that has no such. media : its type over
+    HTTP. warned : what a warning says; None for no warning."""
 
     name: str
     ending: str

@@ -32,6 +32,7 @@ WAIT_S = 30.0
 
 def _import_body() -> dict[str, Any]:
     text = {"type": "string"}
+    document = {"type": ["object", "array", "string"]}
     return {
         "requestBody": {
             "required": True,
@@ -46,7 +47,7 @@ def _import_body() -> dict[str, Any]:
                 "text/plain": {"schema": {}, "example": "flower/rose\nflower/tulip\ntree/oak"},
                 "application/x-npy": {"schema": {"type": "string", "format": "binary"}},
                 "application/vnd.umbel.hclust+json": {
-                    "schema": {"type": "object"},
+                    "schema": document,
                     "example": {
                         "merge": [[-1, -2], [-3, 1]],
                         "height": [1.0, 2.0],
@@ -55,7 +56,7 @@ def _import_body() -> dict[str, Any]:
                     },
                 },
                 "application/json": {
-                    "schema": {"type": "object"},
+                    "schema": document,
                     "example": {
                         "nodes": [
                             {"id": "a", "parent": None, "height": 1.0},

@@ -24,7 +24,7 @@ from tests.models.tree.strategies_kit import any_name, random_tree
 
 
 def support_of(tree: Tree) -> list[float | None] | None:
-    """Of each node in preorder, None where there is none."""
+    """The support of each node by number, None where there is none."""
     if "support" not in tree.extra:
         return None
     column = tree.extra["support"].tolist()
@@ -95,7 +95,7 @@ def test_numbers_that_are_names(text: str, names: list[str], warned: tuple[str, 
         ("[&U]((A,B),C);", "unrooted ([&U])"),
         ("((A[&rate=1],B[&!color=#ff0000]),C);", "2 value(s) of annotations were left out"),
         ("((A[&&NHX:S=human],B),C);", "1 value(s) of annotations were left out: 'NHX S'"),
-        ("((A[&prob=1],B[&prob=1])[&prob=0.5],C);", "The annotation 'prob' of 2"),
+        ("((A[&prob=1],B[&prob=1])[&prob=0.5],C);", "The annotation 'prob' of 2 leaf"),
         ("((A,B)[&prob=2000],C);", "were not read as support"),
         ("((A:1,B:2),C:1);", "1 node(s) have no branch length; 1 was taken"),
         ("((A:1,B:2):1,C:1):3;", "The root's branch length, 3, was left out"),
