@@ -43,3 +43,10 @@ class Cancelled(Exception):
 
 def _rebuild(cls: type[UsageError], detail: str, code: str, where: dict[str, Any]) -> UsageError:
     return cls(detail, code=code, **where)
+
+
+def listed(names: list[str], most: int = 5) -> str:
+    """Names for a message: the first few, quoted and cut at 80 characters, and the number of the
+    others."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(repr(name[:80]) for name in names[:most]) + more

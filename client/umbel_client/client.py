@@ -237,11 +237,12 @@ class Umbel(Lists):
     ) -> Tree:
         """A tree made elsewhere: a ground truth, or another tool's.
 
-        tree : Newick text, a linkage matrix of SciPy, class paths (`["animal/dog", ...]`), a
-        mapping with `nodes` or d3's nested form, or a networkx.DiGraph from parents to children.
-        name, description, tags, webhook, expires_at : as of `run`.
+        tree : Newick, Nexus or JSON text, a linkage matrix of SciPy, class paths (`["animal/dog",
+        ...]`, or lists of names), a mapping with `nodes`, d3's nested form or R's hclust, or a
+        networkx.DiGraph from parents to children. name, description, tags, webhook, expires_at : as
+        of `run`.
 
-        Raises InputError.
+        UmbelWarning for what was left out or decided. Raises InputError.
         """
         content, media_type = imports.tree_file(tree)
         query = given(in_query(new_work(name, description, tags, webhook, expires_at)))
@@ -249,7 +250,7 @@ class Umbel(Lists):
         request = Request("POST", "/v1/trees", query, headers, content, _IMPORT_TIMEOUT_S)
         made = str(json_of(self._connection.send(request), "id")["id"])
         if not made.startswith("job_"):
-            return Tree._read(self._connection, made)
+            return Tree._made(self._connection, made)
         job = followed(self._connection, made, Waiting(title="importing"))
         return Tree._of(self._connection, job)
 

@@ -15,8 +15,8 @@ from umbel_client.errors import InputError
 from umbel_client.inputs import HINTS, Inline
 
 _ACCEPTED = (
-    "accepted are Newick text, a linkage matrix, class paths, a mapping with 'nodes' or nested "
-    "'children', and a networkx.DiGraph"
+    "accepted are Newick, Nexus and JSON text, a linkage matrix, class paths, a mapping with "
+    "'nodes', nested 'children' or an hclust, and a networkx.DiGraph"
 )
 
 
@@ -37,9 +37,14 @@ def payload_of(role: str, content: Payload | Inline, about: Mapping[str, Any]) -
 def tree_file(tree: Any) -> tuple[bytes, str]:
     """The content and the media type of a tree. Raises InputError for what is none."""
     if isinstance(tree, str):
-        if not tree.rstrip().endswith(";"):
-            raise InputError("tree", f"text is Newick, which ends with ';'; {_ACCEPTED}.")
-        return tree.encode(), "text/x-nh"
+        media_type = text_type(tree)
+        if media_type is None:
+            raise InputError(
+                "tree",
+                "text is Newick, which ends with ';', Nexus, which begins with #NEXUS, or JSON; "
+                f"{_ACCEPTED}.",
+            )
+        return tree.encode(), media_type
     if isinstance(tree, Mapping):
         return _json(dict(tree)), "application/json"
     if type(tree).__module__.partition(".")[0] == "networkx":
@@ -48,11 +53,36 @@ def tree_file(tree: Any) -> tuple[bytes, str]:
         if any("\n" in path for path in tree):
             raise InputError("tree", "a class path has no line breaks.")
         return "\n".join(tree).encode(), "text/plain"
+    if _are_lists_of_names(tree):
+        return _json([list(names) for names in tree]), "application/json"
     array = np.asarray(tree, dtype=object if isinstance(tree, (list, tuple)) else None)
     if array.ndim == 2 and array.shape[1] == 4:
         content = encodings.npy(array.astype(np.float64)).content
         return content.read(0, content.length), "application/x-npy"
     raise InputError("tree", f"a value of type {type(tree).__name__} is no tree; {_ACCEPTED}.")
+
+
+def text_type(text: str) -> str | None:
+    """The media type of a tree as text; None for text that is no tree."""
+    lead = text.lstrip("\ufeff \t\r\n")
+    if lead[:6].upper() == "#NEXUS":
+        return "text/x-nexus"
+    if text.rstrip().endswith((";", "]")) and "(" in text:
+        return "text/x-nh"
+    if lead.startswith(("{", "[")):
+        return "application/json"
+    return "text/x-nh" if text.rstrip().endswith(";") else None
+
+
+def _are_lists_of_names(tree: Any) -> bool:
+    return (
+        isinstance(tree, (list, tuple))
+        and bool(tree)
+        and all(
+            isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names)
+            for names in tree
+        )
+    )
 
 
 def _nodes_of(graph: Any) -> list[dict[str, Any]]:
@@ -83,7 +113,7 @@ def _nodes_of(graph: Any) -> list[dict[str, Any]]:
     return nodes
 
 
-def _json(value: Mapping[str, Any]) -> bytes:
+def _json(value: Mapping[str, Any] | list[Any]) -> bytes:
     try:
         return json.dumps(value, allow_nan=False).encode()
     except (TypeError, ValueError) as error:

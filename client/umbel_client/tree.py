@@ -55,9 +55,16 @@ class Tree(TreeForms, TreeWork):
     @classmethod
     def _of(cls, connection: Connection, job: Mapping[str, Any]) -> Self:
         """The tree that a job has made; UmbelWarning for each of the job's warnings."""
-        tree = cls._read(connection, tree_of(job), job)
+        return cls._made(connection, tree_of(job), job)
+
+    @classmethod
+    def _made(
+        cls, connection: Connection, tree_id: str, job: Mapping[str, Any] | None = None
+    ) -> Self:
+        """A tree that was made just now; UmbelWarning for each of its warnings."""
+        tree = cls._read(connection, tree_id, job)
         for sentence in tree.warnings:
-            warnings.warn(sentence, UmbelWarning, stacklevel=2)
+            warnings.warn(sentence, UmbelWarning, stacklevel=3)
         return tree
 
     @property
@@ -77,7 +84,8 @@ class Tree(TreeForms, TreeWork):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the job approximated or found unusual."""
+        """What the job approximated or found unusual, or the reader of an imported tree left out or
+        decided."""
         return self.facts.warnings
 
     @property

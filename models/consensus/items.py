@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from models.arrays import Int32
 from models.consensus.options import Match
-from models.errors import UsageError
+from models.errors import UsageError, listed
 from models.tree.tree import Tree, sizes
 from models.tree.walk import contract_unary
 
@@ -67,13 +68,16 @@ def _by_rows(trees: Sequence[Tree], columns: Sequence[list[str | None]], possibl
     if not possible:
         numbers = ", ".join(str(tree.n_points) for tree in trees[:5])
         raise UsageError(
-            f"The trees are over different things: {_difference(columns)}; and they have {numbers}"
+            "The trees are over different things: "
+            f"{_doubled(columns) or _difference(columns)}; and they have {numbers}"
             f"{', ...' if len(trees) > 5 else ''} rows. Give trees with the same names of leaves, "
             "or of the same rows; `common` keeps the names that all of them have.",
             code="wrong-shape",
         )
     pruned = tuple(_pruned(tree, tree.leaf_of_point) for tree in trees)
-    return Items(pruned, trees[0].leaf_of_point, None, None)
+    doubled = _doubled(columns)
+    warnings = () if doubled is None else (f"{doubled}; rows were matched by number.",)
+    return Items(pruned, trees[0].leaf_of_point, None, None, warnings)
 
 
 def _by_names(
@@ -83,11 +87,8 @@ def _by_names(
     common: bool,
 ) -> Items:
     if not all(named):
-        raise UsageError(
-            f"Tree {named.index(False) + 1} has leaves without a name, or two of the same name, so "
-            "leaves cannot be matched by names.",
-            code="wrong-shape",
-        )
+        why = _doubled(columns) or f"Tree {named.index(False) + 1} has leaves without a name"
+        raise UsageError(f"{why}; leaves cannot be matched by names.", code="wrong-shape")
     shared = set(columns[0]).intersection(*columns[1:])
     if not common and any(len(column) != len(shared) for column in columns):
         raise UsageError(
@@ -159,6 +160,16 @@ def _one_row_each(tree: Tree) -> bool:
 
 def _distinct(names: Sequence[str | None]) -> bool:
     return None not in names and len(set(names)) == len(names)
+
+
+def _doubled(columns: Sequence[list[str | None]]) -> str | None:
+    """The first tree with several leaves of one name, and these names; None if no tree has any."""
+    for number, column in enumerate(columns, 1):
+        times = Counter(name for name in column if name is not None)
+        twice = [name for name, count in times.items() if count > 1]
+        if twice:
+            return f"Tree {number} has several leaves called {listed(twice, 3)}"
+    return None
 
 
 def _difference(columns: Sequence[list[str | None]]) -> str:

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from models.arrays import Matrix
 from models.errors import UsageError
+from models.errors import listed as listed
 from models.inputs.items import ItemTable
 from models.inputs.label_sets import LabelSets
 from models.inputs.rows import ArrayRows, Rows
@@ -185,13 +186,6 @@ def doubled(names: list[str | None]) -> tuple[str, ...]:
         f"{len(twice)} name(s) occur more than once: {listed(twice)}; `?labels=id` writes node ids "
         "instead.",
     )
-
-
-def listed(names: list[str], most: int = 5) -> str:
-    """Names for a message: the first few, quoted and cut at 80 characters, and the number of the
-    others."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(repr(name[:80]) for name in names[:most]) + more
 
 
 def require_two_axes(value: object, role: str) -> None:

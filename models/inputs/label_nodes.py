@@ -12,6 +12,11 @@ from models.tree.build import from_parents
 from models.tree.named import SEVERAL, NamedNodes
 from models.tree.tree import Tree
 
+_SLASH = (
+    r" In class paths a slash that belongs to a name is written '\/'; Newick and JSON trees have "
+    "such names as they are."
+)
+
 
 def label_nodes(labels: LabelSets, hierarchy: Tree) -> Int:
     """(n_labels,) the node of each label that occurs, -1 for others.
@@ -33,7 +38,7 @@ def label_nodes(labels: LabelSets, hierarchy: Tree) -> Int:
             raise UsageError(
                 f"Label {name[:80]!r} at row {row} (counted from 0) {why} of the hierarchy, whose "
                 f"nodes are {listed(known)}. A label is the name of one node, or its path of names "
-                "such as 'animal/cat/lion'.",
+                f"such as 'animal/cat/lion'.{_SLASH if '/' in name else ''}",
                 code="wrong-input",
                 role="labels",
                 row=row,

@@ -61,7 +61,8 @@ def truth_over_points(
                 rows=hierarchy.n_points,
                 n_points=n_points,
             )
-        return matched(tree, hierarchy)[0], ()
+        over, by_name = matched(tree, hierarchy)
+        return over, () if by_name else _doubled_names(tree, hierarchy)
     integers = bool(classes.name) and isinstance(classes.name[0], int)
     if same_rows and integers:
         return _over_rows(hierarchy, tree, "integers as labels")
@@ -82,6 +83,19 @@ def truth_over_points(
         ),
         (),
     )
+
+
+def _doubled_names(tree: Tree, hierarchy: Tree) -> tuple[str, ...]:
+    """A warning where rows are matched in order because leaves share a name."""
+    for of, what in ((tree, "tree"), (hierarchy, "hierarchy")):
+        times = Counter(name for name in of.name[of.leaves].tolist() if name is not None)
+        twice = [name for name, count in times.items() if count > 1]
+        if twice:
+            return (
+                f"Several leaves of the {what} are called {listed(twice, 3)}, so its rows were "
+                "matched in order.",
+            )
+    return ()
 
 
 def _over_rows(hierarchy: Tree, tree: Tree, why: str) -> tuple[Tree, tuple[str, ...]]:

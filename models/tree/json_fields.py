@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -90,8 +90,10 @@ def plain(value: Any) -> Any:
     return value
 
 
-def extra_columns(nodes: Sequence[Mapping[str, Any]]) -> dict[str, npt.NDArray[Any]]:
-    """The fields of JSON nodes that are not a tree's own, as columns.
+def extra_columns(
+    nodes: Sequence[Mapping[str, Any]], used: Collection[str] = ()
+) -> dict[str, npt.NDArray[Any]]:
+    """The fields of JSON nodes that are not a tree's own, as columns, without those in `used`.
 
     Integers, numbers and booleans give columns of their own type, numbers with NaN for nodes
     without one; anything else, and integers or booleans that are missing at some node, gives
@@ -99,7 +101,9 @@ def extra_columns(nodes: Sequence[Mapping[str, Any]]) -> dict[str, npt.NDArray[A
 
     Raises InvalidTree past 64 fields or 16 levels of lists within a value.
     """
-    keys = dict.fromkeys(key for node in nodes for key in node if key not in FIELDS)
+    keys = dict.fromkeys(
+        key for node in nodes for key in node if key not in FIELDS and key not in used
+    )
     if len(keys) > MAX_EXTRA:
         raise InvalidTree(
             f"The nodes have {len(keys)} different extra fields; up to {MAX_EXTRA} are taken."

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from models.errors import InvalidTree, UsageError
+from models.errors import InvalidTree, UsageError, listed
 from models.tree.build import from_merges
+from models.tree.dialects.rounding import counted, forgiven, risen
+from models.tree.json_fields import require_text
 from models.tree.parents import places_of
 from models.tree.tree import Tree, sizes
 from models.tree.walk import greatest_heights
@@ -47,7 +49,7 @@ def from_scipy(linkage: npt.ArrayLike, *, names: Sequence[str] | None = None) ->
     """The tree of a SciPy linkage matrix.
 
     Its points are the leaves in order, numbered by `from_merges`. It is `monotone` if no merge is
-    lower than one that it joins.
+    lower than one that it joins. Distances below 0 by rounding become 0, which its `warnings` say.
 
     Raises InvalidTree, naming the row counted from 0, for a matrix that is not (L - 1, 4) with L >
     1, a value that is not finite, an id that is not an integer, is out of range, not yet defined or
@@ -70,7 +72,8 @@ def from_scipy(linkage: npt.ArrayLike, *, names: Sequence[str] | None = None) ->
             row=row,
             column=column,
         )
-    ids, height = matrix[:, :2], matrix[:, 2]
+    ids = matrix[:, :2]
+    height, n_forgiven = forgiven(matrix[:, 2])
     # An id beyond n_nodes is out of range anyway, and a larger float may not fit an integer.
     wrong = np.flatnonzero(((ids != np.floor(ids)) | (np.abs(ids) > 2 * len(ids))).any(axis=1))
     if wrong.size:
@@ -101,7 +104,9 @@ def from_scipy(linkage: npt.ArrayLike, *, names: Sequence[str] | None = None) ->
             f"{int(n_merged[row])}.",
             row=row,
         )
-    return tree
+    tree, n_risen = risen(tree)
+    warnings = counted(n_forgiven, "distance") + counted(n_risen, "branch length")
+    return replace(tree, warnings=warnings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +157,82 @@ def to_hclust(tree: Tree) -> dict[str, Any]:
         "order": parts.order.tolist(),
         "labels": parts.labels,
     }
+
+
+HCLUST = frozenset({"merge", "height", "order", "labels"})
+"""The fields of an `hclust` that are read."""
+
+
+def from_hclust(document: Mapping[str, Any]) -> Tree:
+    """The tree of R's `hclust` as JSON: `merge`, `height`, and maybe `order` and `labels`.
+
+    `merge` is a list of pairs, or two lists as of R's columns; -i is leaf i, i the merge of row i,
+    both counted from 1. Points are the leaves in order of `labels`. Leaves without labels have the
+    numbers of rows, from 0. Children have an order of their own: where `order` has another, the
+    tree's `warnings` say so, as they name further fields.
+
+    Raises InvalidTree for fields of other types, lengths that differ, and as `from_scipy`.
+    O(L log depth).
+    """
+    pairs = _whole_numbers(document.get("merge"), "merge")
+    if pairs.ndim == 2 and pairs.shape[1] != 2 and pairs.shape[0] == 2:
+        pairs = pairs.T
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or not len(pairs):
+        raise InvalidTree(
+            "The field 'merge' of an hclust is a list of pairs, one for each merge; here its shape "
+            f"is {pairs.shape}."
+        )
+    n_leaves = len(pairs) + 1
+    heights = document.get("height")
+    if not isinstance(heights, list) or len(heights) != len(pairs):
+        raise InvalidTree(f"The field 'height' of an hclust has a number for {len(pairs)} merges.")
+    for row, height in enumerate(heights):
+        if type(height) not in (int, float) or not abs(height) < float("inf"):
+            raise InvalidTree(f"The height of merge {row} is not a finite number.", row=row)
+    labels = document.get("labels")
+    if labels is not None:
+        if not isinstance(labels, list) or len(labels) != n_leaves:
+            raise InvalidTree(f"The field 'labels' of an hclust has a text for {n_leaves} leaves.")
+        odd = [label for label in labels if type(label) not in (str, int)]
+        if odd:
+            raise InvalidTree("A label of an hclust is neither text nor a whole number.")
+        labels = [str(label) for label in labels]
+        require_text(labels, "A label")
+    wrong = np.flatnonzero(((pairs == 0) | (np.abs(pairs) > n_leaves)).any(axis=1))
+    if wrong.size:
+        row = int(wrong[0])
+        raise InvalidTree(
+            f"Merge {row} of the hclust joins {pairs[row].tolist()}; leaves are -1 to {-n_leaves}, "
+            "earlier merges count from 1.",
+            row=row,
+        )
+    ids = np.where(pairs < 0, -pairs - 1, pairs - 1 + n_leaves)
+    sizes_of = np.ones(n_leaves + len(pairs))
+    for row, (left, right) in enumerate(ids.tolist()):
+        if max(left, right) >= n_leaves + row:
+            raise InvalidTree(f"Merge {row} of the hclust joins a later merge.", row=row)
+        sizes_of[n_leaves + row] = sizes_of[left] + sizes_of[right]
+    table = np.column_stack([ids, np.array(heights, dtype=np.float64), sizes_of[n_leaves:]])
+    tree = from_scipy(table, names=labels)
+    warnings = [*tree.warnings]
+    order = document.get("order")
+    if order is not None and order != hclust(tree).order.tolist():
+        warnings.append("The field 'order' was left out: the leaves have another order here.")
+    further = sorted(map(str, document.keys() - HCLUST))
+    if further:
+        warnings.append(f"Fields of the hclust were left out: {listed(further)}.")
+    return replace(tree, warnings=tuple(warnings))
+
+
+def _whole_numbers(value: object, field: str) -> npt.NDArray[np.int64]:
+    rows = value if isinstance(value, list) else []
+    flat = [item for row in rows for item in (row if isinstance(row, list) else [row])]
+    if not flat or any(type(item) is not int or abs(item) > 1 << 53 for item in flat):
+        raise InvalidTree(f"The field {field!r} of an hclust holds whole numbers.")
+    try:
+        return np.array(rows, dtype=np.int64)
+    except ValueError:
+        raise InvalidTree(f"The rows of {field!r} of an hclust differ in length.") from None
 
 
 def _merges(tree: Tree) -> tuple[npt.NDArray[np.int64], int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from models.tree.dialects.separators import OTHERS, parts, split
 from models.tree.tree import Tree
 
 NONE, SEVERAL = -1, -2
@@ -27,18 +28,30 @@ class NamedNodes:
     def find(self, label: str) -> int:
         """The node of this name, a leaf before an inner node, or at the end of this path of names.
 
-        A path is written `animal/cat/lion`, with or without the root's name. If it ends at an inner
-        node that has a leaf of the same name as its child, that leaf is meant, as made by the
-        reader of class paths. NONE if no node fits, SEVERAL if more than one does.
+        A path is written `animal/cat/lion`, with or without the root's name, or with another mark
+        that class paths may have. If it ends at an inner node that has a leaf of the same name as
+        its child, that leaf is meant, as made by the reader of class paths. NONE if no node fits,
+        SEVERAL if more than one does.
         """
-        for named in (self._leaf, self._inner):
-            if named.get(label, NONE) >= 0:
-                return named[label]
+        called = self._called(label)
+        if called >= 0:
+            return called
         if "/" in label:
-            node = self._at_path(label.split("/"))
+            names = parts(label)
+            node = self._at_path(names) if len(names) > 1 else self._called(names[0])
             if node != NONE:
                 return node
-        return SEVERAL if label in self._leaf or label in self._inner else NONE
+        else:
+            for mark in OTHERS:
+                if mark in label and (node := self._at_path(split(label, mark))) != NONE:
+                    return node
+        return called
+
+    def _called(self, name: str) -> int:
+        for named in (self._leaf, self._inner):
+            if named.get(name, NONE) >= 0:
+                return named[name]
+        return SEVERAL if name in self._leaf or name in self._inner else NONE
 
     def _at_path(self, parts: list[str]) -> int:
         tree, reached = self._tree, NONE

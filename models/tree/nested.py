@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from models.errors import InvalidTree, UsageError
+from models.errors import InvalidTree, UsageError, listed
 from models.tree.build import from_parents, levels_below
+from models.tree.dialects import fields, rounding
 from models.tree.json_fields import Column, columns_as_text, extra_columns, plain, require_text
 from models.tree.tree import Tree
 from models.tree.walk import preorder, require_node
@@ -84,43 +85,60 @@ def node_fields(tree: Tree, node: int) -> dict[str, Any]:
 def read(document: Any) -> Tree:
     """Tree of a parsed JSON document. Its rows are the leaves, one each.
 
-    Flat: a list of nodes, or an object with such a list as `nodes`. Each node has an `id`, integer
-    or text, and `parent`, the id of its parent (null or absent at the root), in any order. Rows
-    are the leaves as they are listed. If parents come first, nodes are numbered as listed, else as
-    by `build.from_parents`. A node with a
-    text id and no `name` gets its id as name. `kind` and `monotone` of the object are kept.
+    Flat: a list of nodes, or an object with such a list as `nodes`. Each node has an `id` (or
+    `key`, `name`), integer or text, and `parent`, the id of its parent (null, absent or empty at
+    the root; also `parentId`), in any order. Rows are the leaves as they are listed. If parents
+    come first, nodes are numbered as listed, else as by `build.from_parents`. A node with a text id
+    and no name gets its id as name. `kind` and `monotone` of the object are kept.
 
-    Nested: an object with `children`, a list of such objects; ids are not needed. Rows are in
-    preorder. `kind` and `monotone` of the root hold for the tree. An object with such an object as
-    `root` may also have them.
+    Nested: an object with `children` (or as `fields.CHILDREN` has it), a list of such objects; ids
+    are not needed. Rows are in preorder. `kind` and `monotone` of the root hold for the tree. An
+    object with such an object as `root` may also have them. A list of nested objects is a tree with
+    a root above them.
 
-    `height` is a number for every node; if no node has one, it is the most edges down to a leaf.
-    `size` is not used: the rows are the leaves. Further fields become extra columns.
+    `height` is a number for every node; if no node has one, heights follow from branch lengths
+    (`fields.LENGTHS`), and without these a height is the most edges down to a leaf. Names are under
+    `name`, else as `fields.NAMES`. `support` and fields like it are support, on one scale. `size`
+    is not used: the rows are the leaves. Further fields become extra columns. What was decided or
+    left out is in the tree's `warnings`.
 
     Raises InvalidTree naming the node: not an object, an id that is missing, duplicated or of
     another type, an unknown parent, no or several roots, a cycle, a name that is not text, a height
-    that is missing, not a finite number, or falls from child to parent without `monotone: false`.
-    O(n_nodes log depth).
+    that is missing, not a finite number, or falls from child to parent without `monotone: false`, a
+    length that is negative. O(n_nodes log depth).
     """
     if isinstance(document, list):
-        return _read_flat(document, {})
+        if not fields.is_forest(document):
+            return _read_flat(document, {}, ())
+        if len(document) == 1:
+            return read(document[0])
+        sentence = f"{len(document)} trees of the list were put below one root without a name."
+        return _read_nested({"children": document}, (sentence,))
     if not isinstance(document, dict):
         raise InvalidTree(_WANTED)
+    claims = {key: document[key] for key in ("kind", "monotone") if key in document}
+    unknown = sorted(document.keys() - fields.DOCUMENT)
     if "nodes" in document:
         if not isinstance(document["nodes"], list):
             raise InvalidTree("The field 'nodes' must be a list of nodes.")
-        return _read_flat(document["nodes"], document)
-    if isinstance(document.get("root"), dict):
-        claims = {key: document[key] for key in ("kind", "monotone") if key in document}
-        return _read_nested({**document["root"], **claims})
-    if not {"children", "name", "id", "height"} & document.keys():
+        return _read_flat(document["nodes"], document, _left_out(unknown))
+    for key in ("root", "tree"):
+        if isinstance(document.get(key), dict):
+            unknown = [other for other in unknown if other != key]
+            return _read_nested({**document[key], **claims}, _left_out(unknown))
+    if not {*fields.CHILDREN, *fields.NAMES, "height"} & document.keys():
         raise InvalidTree(_WANTED)
-    return _read_nested(document)
+    return _read_nested(document, ())
+
+
+def _left_out(keys: list[str]) -> tuple[str, ...]:
+    return (f"Fields beside the tree were left out: {listed(keys)}.",) if keys else ()
 
 
 _WANTED = (
     "A tree as JSON is a list of nodes with 'id' and 'parent', an object with such a list as "
-    "'nodes', or nested objects with 'children', the outermost maybe as 'root'."
+    "'nodes', nested objects with 'children', the outermost maybe as 'root', an hclust (merge, "
+    "height, order, labels), a linkage (a list of rows of 4 numbers), or a list of class paths."
 )
 
 
@@ -167,12 +185,15 @@ def _above(tree: Tree, ids: npt.NDArray[np.int64] | None) -> npt.NDArray[np.int6
     return above
 
 
-def _read_flat(nodes: list[Any], document: dict[str, Any]) -> Tree:
-    row_of_id: dict[int | str, int] = {}
+def _read_flat(nodes: list[Any], document: dict[str, Any], warnings: tuple[str, ...]) -> Tree:
     for row, node in enumerate(nodes):
         if not isinstance(node, dict):
             raise InvalidTree(f"Node number {row} of the list is not an object.", node=row)
-        own = node.get("id")
+    id_key = fields.first_of(fields.IDS, nodes, every=True) or "id"
+    parent_key = fields.first_of(fields.PARENTS, nodes) or "parent"
+    row_of_id: dict[int | str, int] = {}
+    for row, node in enumerate(nodes):
+        own = node.get(id_key)
         if type(own) is not int and type(own) is not str:
             raise InvalidTree(
                 f"Node number {row} of the list has no id that is an integer or text.", node=row
@@ -185,26 +206,28 @@ def _read_flat(nodes: list[Any], document: dict[str, Any]) -> Tree:
         row_of_id[own] = row
     parents: list[int] = []
     for node in nodes:
-        over = node.get("parent")
-        if over is None:
+        over = node.get(parent_key)
+        if over is None or (over in ("", -1) and over not in row_of_id):
             parents.append(-1)
         elif type(over) in (int, str) and over in row_of_id:
             parents.append(row_of_id[over])
         else:
             raise InvalidTree(
-                f"Node {_short(node['id'])} has several parents; a node has one."
+                f"Node {_short(node[id_key])} has several parents; a node has one."
                 if isinstance(over, list) and len(over) > 1
-                else f"Node {_short(node['id'])} has the parent {_short(over)}, which does not "
+                else f"Node {_short(node[id_key])} has the parent {_short(over)}, which does not "
                 "exist.",
-                node=node["id"],
+                node=node[id_key],
             )
     leaves = np.setdiff1d(np.arange(len(nodes)), parents)
-    return _build(nodes, parents, list(row_of_id), document, leaves)
+    listing = _Listing(nodes, parents, list(row_of_id), {id_key, parent_key}, nested=False)
+    return _build(listing, document, warnings, leaves)
 
 
-def _read_nested(root: dict[str, Any]) -> Tree:
+def _read_nested(root: dict[str, Any], warnings: tuple[str, ...]) -> Tree:
     nodes: list[dict[str, Any]] = []
     parents: list[int] = []
+    below: set[str] = set()
     # The claims of the root belong to the tree; they are no extra columns.
     bare_root = {key: value for key, value in root.items() if key not in ("kind", "monotone")}
     waiting: list[tuple[Any, int]] = [(bare_root, -1)]
@@ -213,52 +236,150 @@ def _read_nested(root: dict[str, Any]) -> Tree:
         row = len(nodes)
         if not isinstance(node, dict):
             raise InvalidTree(f"A child of node {above} (counted in preorder) is not an object.")
-        children = node.get("children")
-        if children is not None and not isinstance(children, list):
-            raise InvalidTree(f"The children of node {row} (counted in preorder) are not a list.")
+        key, children = fields.children_of(node, f"node {row} (counted in preorder)")
+        if key is not None:
+            below.add(key)
         nodes.append(node)
         parents.append(above)
-        waiting.extend((child, row) for child in reversed(children or []))
-    return _build(nodes, parents, range(len(nodes)), root)
+        waiting.extend((child, row) for child in reversed(children))
+    if len(nodes) == 1:
+        fields.require_no_hidden_children(bare_root)
+    other = sorted(below - {"children"})
+    if other:
+        warnings = (*warnings, f"Children were read from {listed(other)}.")
+    used = {key for key in fields.CHILDREN if key in below or key != "values"}
+    listing = _Listing(nodes, parents, range(len(nodes)), used, nested=True)
+    return _build(listing, root, warnings)
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """Nodes as a document has them. ids : for errors. used : fields that are read already."""
+
+    nodes: list[dict[str, Any]]
+    parents: list[int]
+    ids: Sequence[int | str]
+    used: set[str]
+    nested: bool
 
 
 def _build(
-    nodes: list[dict[str, Any]],
-    parents: list[int],
-    ids: Sequence[int | str],
+    listing: _Listing,
     document: Mapping[str, Any],
+    given_warnings: tuple[str, ...],
     leaf_of_row: npt.NDArray[np.int64] | None = None,
 ) -> Tree:
+    nodes, parents, ids = listing.nodes, listing.parents, listing.ids
     kind = document.get("kind", "hierarchy")
     if kind not in ("hierarchy", "partition"):
         raise InvalidTree("The field 'kind' must be 'hierarchy' or 'partition'.")
     monotone = document.get("monotone", True)
     if not isinstance(monotone, bool):
         raise InvalidTree("The field 'monotone' must be true or false.")
-    names: list[str | None] = []
-    for node, own in zip(nodes, ids, strict=True):
-        name = node.get("name", own if isinstance(own, str) else None)
-        if name is not None and not isinstance(name, str):
-            raise InvalidTree(f"The name of node {_short(own)} is neither text nor null.", node=own)
-        names.append(name)
-    require_text(names, "A name")
-    heights = [node.get("height") for node in nodes]
-    bare = all(height is None for height in heights)
-    if bare:
-        numbers = [0.0] * len(nodes)
-    else:
-        numbers = [_height(value, own) for value, own in zip(heights, ids, strict=True)]
+    warnings = [*given_warnings]
+    used = set(listing.used)
+    names = _names(listing, used, warnings)
+    above = np.array(parents, dtype=np.int64)
+    heights, bare = _heights(listing, above, used, warnings)
+    support = fields.support_of(nodes, ids)
+    if support is not None:
+        warnings += support[2]
+        if support[0] is not None:
+            used.add(support[1])
+    extra = extra_columns(nodes, used)
+    if support is not None and support[0] is not None:
+        extra["support"] = support[0]
+    elif "support" in extra:
+        del extra["support"]
+    if not any("height" in node for node in nodes) or all(name is None for name in names):
+        warnings += fields.kept_fields([key for key in extra if key != "support"])
     tree = from_parents(
         parents,
-        numbers,
+        heights,
         names,
         leaf_of_row,
         kind=kind,
-        monotone=monotone,
-        extra=extra_columns(nodes),
+        monotone=monotone and not _falls_by_rounding(heights, above),
+        extra=extra,
         labels=ids,
     )
-    return replace(tree, height=levels_below(tree.parent)) if bare else tree
+    if bare:
+        tree = replace(tree, height=levels_below(tree.parent))
+    elif monotone:
+        tree, n_risen = rounding.risen(tree)
+        warnings += rounding.counted(n_risen, "branch length")
+    if _sizes_differ(listing, tree):
+        warnings.append("The field 'size' of nodes was left out: each leaf is one row here.")
+    return replace(tree, warnings=tuple(warnings))
+
+
+def _names(listing: _Listing, used: set[str], warnings: list[str]) -> list[str | None]:
+    """The name of each node; fields that gave names are added to `used`."""
+    names: list[str | None] = []
+    sources: dict[str, None] = {}
+    lost = 0
+    for node, own in zip(listing.nodes, listing.ids, strict=True):
+        found = fields.name_of(node, listing.nested)
+        if found is None:
+            name = own if isinstance(own, str) else None
+        else:
+            source, name = found
+            if name is not None and not isinstance(name, str):
+                raise InvalidTree(
+                    f"The name of node {_short(own)} is neither text nor null.", node=own
+                )
+            sources[source] = None
+            text_id = node.get("id") if listing.nested else own
+            lost += isinstance(text_id, str) and text_id != name
+        names.append(name)
+    if listing.nested and not sources:
+        for row, name in fields.numbered_leaves(listing.nodes, set(listing.parents)).items():
+            names[row] = name
+            sources["id"] = None
+    require_text(names, "A name")
+    other = [key for key in sources if key != "name"]
+    if other:
+        warnings.append(f"Names were read from the field(s) {listed(other)}.")
+        used.update(other)
+    if lost:
+        warnings.append(f"The ids of {lost} node(s) that also have a name were left out.")
+    return names
+
+
+def _heights(
+    listing: _Listing, above: npt.NDArray[np.int64], used: set[str], warnings: list[str]
+) -> tuple[npt.NDArray[np.float64], bool]:
+    """The heights, and whether the nodes say nothing of them."""
+    nodes, ids = listing.nodes, listing.ids
+    given = [node.get("height") for node in nodes]
+    if all(height is None for height in given):
+        by_length = fields.heights_by_length(nodes, above, ids)
+        if by_length is None:
+            return np.zeros(len(nodes)), True
+        heights, key, sentences = by_length
+        used.add(key)
+        warnings += sentences
+        return heights, False
+    heights = np.array([_height(value, own) for value, own in zip(given, ids, strict=True)])
+    heights, n_forgiven = rounding.forgiven(heights)
+    warnings += rounding.counted(n_forgiven, "height")
+    return heights, False
+
+
+def _falls_by_rounding(heights: npt.NDArray[np.float64], above: npt.NDArray[np.int64]) -> bool:
+    """Whether heights fall from child to parent, and never by more than rounding."""
+    below = (above >= 0) & (above < len(heights))
+    lengths = heights[above[below]] - heights[below]
+    falls = lengths < 0
+    return bool(
+        falls.any() and rounding.negligible(lengths, float(np.abs(heights).max()))[falls].all()
+    )
+
+
+def _sizes_differ(listing: _Listing, tree: Tree) -> bool:
+    """Whether nodes have sizes other than their numbers of leaves."""
+    given = [node["size"] for node in listing.nodes if "size" in node]
+    return sorted(map(str, given)) != sorted(map(str, tree.size.tolist())) if given else False
 
 
 def _height(value: Any, own: int | str) -> float:

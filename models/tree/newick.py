@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,16 @@ import numpy.typing as npt
 
 from models.errors import InvalidTree
 from models.tree.build import from_parents
+from models.tree.dialects import rounding
+from models.tree.dialects.annotations import (
+    NAME,
+    Comments,
+    SortedLabels,
+    are_node_ids,
+    has_support,
+    is_support,
+    sorted_labels,
+)
 from models.tree.tree import Tree
 from models.tree.walk import ranks
 
@@ -25,10 +36,10 @@ Labels = Literal["name", "id"]
 _PLAIN = re.compile(r"[A-Za-z0-9.\-]+")
 _CHUNK = 8192
 
-# Blanks and comments have no group. Quotes hide their contents. Every character matches some group,
-# so the text is never searched for the next match, which would be quadratic.
+# Blanks have no group. Quotes hide their contents. Every character matches something, so that the
+# text is never searched for the next match, which would be quadratic.
 _TOKEN = re.compile(
-    r"[ \t\r\n\f\v]+|\[[^\]]*+\]"
+    r"[ \t\r\n\f\v]+|(?P<comment>\[[^\]]*+\])"
     r"|(?P<open>\()|(?P<close>\))|(?P<comma>,)|(?P<colon>:)|(?P<end>;)"
     r"|(?P<quoted>'[^']*+(?:''[^']*+)*+')"
     r"|(?P<word>[^ \t\r\n\f\v()\[\]',:;]+)"
@@ -46,10 +57,13 @@ def write(
     """The tree as one line of Newick, in pieces of about 8,000 nodes.
 
     An empty label, or one with a character outside `[A-Za-z0-9.-]`, is put in single quotes, with
-    `'` doubled. A node whose name is None has no label, except that an inner one shows its
-    bootstrap support if the tree has the column `support`. Lengths are exact (`repr`); where
-    heights fall from child to parent they are negative, which `read` refuses. The root has no
-    length.
+    `'` doubled; so is the name of an inner node that is a number, which would be read as support,
+    and one such as `100:a` is followed by `[&name]`. A node whose name is None has no label.
+
+    The column `support` is shown as the labels of inner nodes where none of these has a name and no
+    leaf has support, else as `[&support=0.98]` after the labels; not with `labels="id"`. Lengths
+    and support are exact (`repr`); where heights fall from child to parent lengths are negative,
+    which `read` refuses. The root has no length.
 
     labels : "name", or "id" for node ids at every node.
     ids : (n_nodes,) the ids to write instead of row numbers, for a part of a tree.
@@ -57,12 +71,21 @@ def write(
 
     O(n_nodes log depth) before the first piece, O(n_nodes) numbers of memory.
     """
-    names = _with_support(tree)
+    comments = comments if labels == "id" else _annotated(tree, comments)
+    support = None if labels == "id" else _shown_support(tree)
 
     def labels_of(nodes: npt.NDArray[np.int64]) -> list[str]:
         if labels == "id":
             return [quoted_if_odd(str(i)) for i in (nodes if ids is None else ids[nodes]).tolist()]
-        return ["" if name is None else quoted_if_odd(name) for name in names[nodes].tolist()]
+        if support is not None:
+            return [
+                _shortest(share) if share == share else _label(name, False)
+                for name, share in zip(
+                    tree.name[nodes].tolist(), support[nodes].tolist(), strict=True
+                )
+            ]
+        inner = (tree.n_children[nodes] > 0).tolist()
+        return list(map(_label, tree.name[nodes].tolist(), inner))
 
     def comments_of(nodes: npt.NDArray[np.int64]) -> list[str]:
         if comments is None:
@@ -91,16 +114,57 @@ def write(
     yield (")" if tree.n_nodes > 1 else "") + root + ";\n"
 
 
-def _with_support(tree: Tree) -> npt.NDArray[np.object_]:
-    """The names, with the bootstrap support for unnamed inner nodes, as is usual."""
+def _support(tree: Tree) -> npt.NDArray[np.float64] | None:
+    """(n_nodes,) the support of the nodes; None for a tree in which none has any."""
     if "support" not in tree.extra:
-        return tree.name
+        return None
     support = np.asarray(tree.extra["support"], dtype=np.float64)
-    names = tree.name.copy()
-    for node in np.flatnonzero(np.isfinite(support) & (tree.n_children > 0)).tolist():
-        if names[node] is None:
-            names[node] = f"{support[node]:.4g}"
-    return names
+    finite = np.isfinite(support)
+    return np.where(finite, support, np.nan) if finite.any() else None
+
+
+def _shown_support(tree: Tree) -> npt.NDArray[np.float64] | None:
+    """The support where the labels of inner nodes can be it; else None."""
+    support = _support(tree)
+    if support is None:
+        return None
+    leaf = tree.n_children == 0
+    named = any(name is not None for name in tree.name[~leaf].tolist())
+    return None if named or np.isfinite(support[leaf]).any() else support
+
+
+def _annotated(
+    tree: Tree, comments: npt.NDArray[np.object_] | None
+) -> npt.NDArray[np.object_] | None:
+    """The comments with what the labels do not show: support, and that a label is a name."""
+    support = _support(tree)
+    inner = np.flatnonzero(tree.n_children).tolist()
+    marked = [node for node in inner if tree.name[node] and has_support(tree.name[node])]
+    if not marked and (support is None or _shown_support(tree) is not None):
+        return comments
+    texts = np.full(tree.n_nodes, None, dtype=object) if comments is None else comments.copy()
+    for node in marked:
+        texts[node] = _both(texts[node], f"&{NAME}")
+    if support is not None and _shown_support(tree) is None:
+        for node in np.flatnonzero(np.isfinite(support)).tolist():
+            texts[node] = _both(texts[node], f"&support={_shortest(float(support[node]))}")
+    return texts
+
+
+def _shortest(number: float) -> str:
+    return repr(number).removesuffix(".0")
+
+
+def _both(comment: str | None, another: str) -> str:
+    """Two annotations as one."""
+    return another if comment is None else f"{comment},{another[1:]}"
+
+
+def _label(name: str | None, inner: bool) -> str:
+    """A name as a label; that of an inner node in quotes if it could be support."""
+    if name is None:
+        return ""
+    return quoted(name) if inner and is_support(name) else quoted_if_odd(name)
 
 
 def quoted(label: str) -> str:
@@ -117,9 +181,12 @@ def read(text: str, begin: int = 0) -> Tree:
     """The one tree in a Newick text. Rows are its leaves from left to right, nodes in preorder.
 
     Labels may be quoted (`''` is a quote); underscores are kept, as in ete4 and unlike the default
-    of DendroPy, which turns them into blanks. Names of inner nodes are kept; no label is None.
-    Comments in `[]`, including a leading `[&R]`, and a byte-order mark are skipped. A missing
-    length is 1; the root's is ignored.
+    of DendroPy, which turns them into blanks. No label is None. Labels of inner nodes are names,
+    or, where all of them are numbers without quotes, the column `support`
+    (`annotations.sorted_labels`); else support is read from comments. A byte-order mark is skipped.
+    A missing length is 1; the root's is left out, and one below 0 by rounding is 0.
+
+    What was decided or left out is in the tree's `warnings`.
 
     begin : where in the text the tree begins.
 
@@ -132,10 +199,16 @@ def read(text: str, begin: int = 0) -> Tree:
     within = node = -1
     state = _NODE
     for kind, part, at in tokens(text, begin or int(text.startswith("\ufeff"))):
-        if state == _DONE:
-            raise _error("There is text after the tree's ';'", at)
-        if state == _LENGTH:
-            rows.length[node] = _length(kind, part, at)
+        if kind == "comment":
+            rows.comments.add(-1 if state in (_NODE, _DONE) else node, part)
+        elif state == _DONE:
+            raise _error(
+                "There is text after the tree's ';' (one tree is accepted; import several one by "
+                "one)",
+                at,
+            )
+        elif state == _LENGTH:
+            rows.set_length(node, _length(kind, part, at), at)
             state = _END
         elif kind == "open":
             if state != _NODE:
@@ -156,6 +229,8 @@ def read(text: str, begin: int = 0) -> Tree:
                         at,
                     )
                 rows.name[node] = part
+                if kind == "quoted":
+                    rows.quoted.add(node)
                 state = _COLON
             elif kind == "colon":
                 if state == _END:
@@ -184,6 +259,10 @@ def read(text: str, begin: int = 0) -> Tree:
 _NODE, _LABEL, _COLON, _LENGTH, _END, _DONE = range(6)
 
 
+_MISSING = 1.0
+"""The length of a branch that has none."""
+
+
 class _Rows:
     """The nodes read so far."""
 
@@ -191,21 +270,79 @@ class _Rows:
         self.parent: list[int] = []
         self.name: list[str | None] = []
         self.length: list[float] = []
+        self.comments = Comments()
+        self.quoted: set[int] = set()
+        self._n_given = 0
+        self._below_zero: dict[int, int] = {}
 
     def add(self, parent: int) -> int:
         self.parent.append(parent)
         self.name.append(None)
-        self.length.append(1.0)
+        self.length.append(_MISSING)
         return len(self.parent) - 1
 
+    def set_length(self, node: int, length: float, at: int) -> None:
+        self.length[node] = length
+        self._n_given += node > 0
+        if length < 0 and node > 0:
+            self._below_zero[node] = at
+
     def tree(self) -> Tree:
+        """Raises InvalidTree for a negative length and for lengths too large together."""
+        warnings = self._lengths()
         distance = [0.0] * len(self.parent)
         for node in range(1, len(distance)):
             distance[node] = distance[self.parent[node]] + self.length[node]
         far = np.array(distance)
         if not math.isfinite(far.max()):
             raise InvalidTree("The sum of the branch lengths from the root to a leaf overflows.")
-        return from_parents(self.parent, far.max() - far, self.name)
+        support, decided = self._support()
+        tree = from_parents(self.parent, far.max() - far, self.name)
+        return replace(
+            tree,
+            extra={} if support is None else {"support": support},
+            warnings=(*decided, *self.comments.left_out(), *warnings),
+        )
+
+    def _lengths(self) -> tuple[str, ...]:
+        """Lengths below 0 by rounding become 0; warnings."""
+        scale = float(np.abs(self.length[1:]).max(initial=0.0)) if self._below_zero else 0.0
+        for node, at in self._below_zero.items():
+            if -self.length[node] > rounding.RELATIVE * scale:
+                raise _error(
+                    f"A branch length is negative ({self.length[node]!r}), which no height allows",
+                    at,
+                )
+            self.length[node] = 0.0
+        warnings = rounding.counted(len(self._below_zero), "branch length")
+        n_missing = len(self.parent) - 1 - self._n_given
+        if n_missing and self._n_given:
+            warnings += (f"{n_missing} node(s) have no branch length; 1 was taken.",)
+        if self.length[0] not in (0.0, _MISSING):
+            warnings += (f"The root's branch length, {self.length[0]:g}, was left out.",)
+        return warnings
+
+    def _support(self) -> tuple[npt.NDArray[np.float64] | None, tuple[str, ...]]:
+        """The support that labels or comments give, and what was decided; labels that are support
+        are no names."""
+        inner, n_nodes = set(self.parent), len(self.parent)
+        names = self.comments.names
+        labels = {
+            node: name
+            for node, name in enumerate(self.name)
+            if name is not None and node in inner and node not in names
+        }
+        numbered = bool(labels) and are_node_ids(self.name, self.parent)
+        # One name that is certain makes names of all.
+        known = (
+            SortedLabels({}, None, ())
+            if names
+            else sorted_labels(labels, self.quoted, n_nodes, numbered)
+        )
+        for node, name in known.name.items():
+            self.name[node] = name
+        own, decided = self.comments.support(inner if known.support is None else (), n_nodes)
+        return own if known.support is None else known.support, (*known.warnings, *decided)
 
 
 def _postorder(
@@ -229,7 +366,8 @@ def _postorder(
 
 
 def tokens(text: str, place: int) -> Iterator[tuple[str, str, int]]:
-    """The kind, text (without the quotes of a label) and place of each significant token."""
+    """The kind, text (without the quotes of a label or the brackets of a comment) and place of each
+    token."""
     word_end = -1
     for match in _TOKEN.finditer(text, place):
         kind = match.lastgroup
@@ -248,6 +386,8 @@ def tokens(text: str, place: int) -> Iterator[tuple[str, str, int]]:
             raise _error(what.get(part, "A ']' closes no comment"), match.start())
         if kind == "quoted":
             part = part[1:-1].replace("''", "'")
+        elif kind == "comment":
+            part = part[1:-1]
         yield kind, part, match.start()
 
 
@@ -258,8 +398,6 @@ def _length(kind: str, part: str, at: int) -> float:
         length = math.nan
     if not math.isfinite(length):
         raise _error(f"A branch length must be a finite number, not {part[:40]!r}", at)
-    if length < 0:
-        raise _error(f"A branch length is negative ({part[:40]}), which no height allows", at)
     return length
 
 

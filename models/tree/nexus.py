@@ -12,9 +12,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from models.errors import InvalidTree
+from models.errors import InvalidTree, listed
 from models.tree import newick
 from models.tree.columns import texts
+from models.tree.dialects.annotations import Comments
 from models.tree.newick import Labels
 from models.tree.tree import Tree
 from models.tree.walk import leaf_order
@@ -54,23 +55,29 @@ def write(
 def read(text: str) -> Tree:
     """The one tree in the TREES blocks of a Nexus text; rows and lengths as of `newick.read`.
 
-    Names of a TRANSLATE command, and numbers of taxa (from 1) in the order of TAXLABELS where no
-    taxon is called so, become the taxa's names. Other blocks and comments are skipped.
+    Names of a TRANSLATE command, and for leaves numbers of taxa (from 1) in the order of TAXLABELS
+    where no taxon is called so, become the taxa's names. Other blocks, taxa that the tree has not,
+    and comments are left out, which the tree's `warnings` say; labels and comments of nodes are
+    read as by `newick.read`.
 
     Raises InvalidTree, naming the character counted from 1 where there is one, for a text that does
     not begin with #NEXUS, without a tree or with several, and as `newick.read`. O(len(text)).
     """
-    begin = 1 if text.startswith("\ufeff") else 0
+    begin = len(text) - len(text.lstrip("\ufeff \t\r\n"))
     if text[begin : begin + 6].upper() != "#NEXUS":
         raise InvalidTree("A Nexus text begins with #NEXUS.", position=begin + 1)
     taxa: list[str] = []
     names: dict[str, str] = {}
     trees: list[tuple[int, int]] = []
     block = ""
-    for words, start, stop in _commands(text, begin + 6):
+    others: dict[str, None] = {}
+    outside = Comments()
+    for words, start, stop in _commands(text, begin + 6, outside):
         command = words[0].lower()
         if command == "begin" and len(words) > 1:
             block = words[1].lower()
+            if block not in ("taxa", "trees"):
+                others[words[1]] = None
         elif command in ("end", "endblock"):
             block = ""
         elif command == "taxlabels" and block in ("taxa", "data", "characters"):
@@ -89,18 +96,36 @@ def read(text: str) -> Tree:
     start, stop = trees[0]
     place = _after_equals(text, start, stop)
     tree = newick.read(text[:stop], place)
+    leaf = tree.n_children == 0
+    by_number = {}
     if not names:
         own = set(taxa)
-        names = {str(number): taxon for number, taxon in enumerate(taxa, 1)}
-        names = {number: taxon for number, taxon in names.items() if number not in own}
-    called = [name if name is None else names.get(name, name) for name in tree.name.tolist()]
+        by_number = {
+            str(number): taxon for number, taxon in enumerate(taxa, 1) if str(number) not in own
+        }
+    called = [
+        name if name is None else names.get(name, by_number.get(name, name) if tip else name)
+        for name, tip in zip(tree.name.tolist(), leaf.tolist(), strict=True)
+    ]
     column = np.empty(len(called), dtype=object)
     column[:] = called
-    return replace(tree, name=column)
+    warnings = [*tree.warnings]
+    if others:
+        warnings.append(
+            f"{len(others)} block(s) of the Nexus text were left out: {listed(list(others))}."
+        )
+    absent = list(dict.fromkeys(taxa).keys() - set(called))
+    if absent:
+        warnings.append(
+            f"{len(absent)} taxa are not in the tree and were left out: {listed(sorted(absent))}."
+        )
+    warnings += outside.left_out("the Nexus text")
+    return replace(tree, name=column, warnings=tuple(warnings))
 
 
-def _commands(text: str, place: int) -> Iterator[tuple[list[str], int, int]]:
-    """Each command: its words, where it starts, and where it ends, after its semicolon."""
+def _commands(text: str, place: int, outside: Comments) -> Iterator[tuple[list[str], int, int]]:
+    """Each command: its words, where it starts, and where it ends, after its semicolon. Comments
+    that are in no tree are added to `outside`."""
     words: list[str] = []
     start = place
     for kind, part, at in newick.tokens(text, place):
@@ -108,6 +133,10 @@ def _commands(text: str, place: int) -> Iterator[tuple[list[str], int, int]]:
             if words:
                 yield words, start, at + 1
             words = []
+            continue
+        if kind == "comment":
+            if not words or words[0].lower() not in ("tree", "utree"):
+                outside.add(-1, part)
             continue
         if not words:
             start = at

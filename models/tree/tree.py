@@ -34,6 +34,7 @@ class Tree:
     kind : "hierarchy" or "partition" (depth one).
     monotone : False where heights may fall from child to parent (centroid and median linkage).
     extra : further columns by name, each of length n_nodes (`parent_probability`, ...).
+    warnings : what its reader dropped or decided, where it was read from another tool's text.
 
     Children of a node are ordered by row number.
     """
@@ -46,6 +47,7 @@ class Tree:
     kind: Kind = "hierarchy"
     monotone: bool = True
     extra: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     @property
     def n_nodes(self) -> int:

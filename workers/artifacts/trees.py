@@ -54,6 +54,8 @@ class TreeRecord(BaseModel):
     tags: tuple[str, ...] = ()
     revision: int = 0
     """Grows when its name, description or tags change."""
+    warnings: tuple[str, ...] = ()
+    """What was lost, approximated or decided when it was made."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,8 @@ def require_paths(table: Table, role: str) -> None:
     hundred times the memory of a long path, is not made."""
     from models.tree import class_paths
 
-    class_paths.distinct(*_class_paths(table, role))
+    paths, rows, _ = _class_paths(table, role)
+    class_paths.distinct(paths, rows)
 
 
 def require_matrix(
@@ -224,8 +225,26 @@ def _hierarchy(table: Table, role: str) -> Tree:
     return class_paths.of_rows(*_class_paths(table, role))
 
 
-def _class_paths(table: Table, role: str) -> tuple[list[str], Sequence[int]]:
-    """Class paths, and the row of each."""
+def _class_paths(table: Table, role: str) -> tuple[list[str], Sequence[int], tuple[str, ...]]:
+    """Class paths, the row of each, and warnings of how they were read."""
+    from models.tree import class_paths
+    from models.tree.dialects import contents, separators
+
+    if isinstance(table, Lists) and isinstance(table.value, list):
+        first = table.value[0] if table.value else None
+        newick = isinstance(first, str) and len(table.value) == 1 and contents.text_format(first)
+        if newick or isinstance(first, dict):
+            raise refused(
+                f"is a tree as {'text' if newick else 'JSON'}, not class paths; import it by "
+                "POST /v1/trees, and give its id",
+                role,
+            )
+    if isinstance(table, Lists) and separators.are_lists_of_names(table.value):
+        assert isinstance(table.value, list)
+        lists: list[list[str]] = table.value
+        row_of_name = np.repeat(np.arange(len(lists)), [len(names) for names in lists])
+        columns.require_texts(list(chain.from_iterable(lists)), role, row_of_name)
+        return [*map(separators.joined, lists)], range(len(lists)), (separators.AS_NAMES,)
     rows = _label_rows(table, role)
     assert not isinstance(rows, LabelSets)
     texts, row = (rows.value, rows.row) if isinstance(rows, LabelRows) else (rows, None)
@@ -238,7 +257,12 @@ def _class_paths(table: Table, role: str) -> tuple[list[str], Sequence[int]]:
     if not texts.size:
         raise refused("has no path", role, "empty")
     columns.require_texts(texts.tolist(), role, row)
-    return texts.tolist(), range(len(texts)) if row is None else row.tolist()
+    paths, warnings = class_paths.with_slashes(texts.tolist())
+    if row is None:
+        return paths, range(len(texts)), warnings
+    if warnings == () and len(row) > len(np.unique(row)) and not any("/" in path for path in paths):
+        warnings = (separators.AS_PATHS,)
+    return paths, row.tolist(), warnings
 
 
 def _column(table: Table, role: str) -> npt.NDArray[Any] | list[str]:

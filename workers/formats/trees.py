@@ -1,32 +1,80 @@
-"""Uploaded trees: ground-truth hierarchies and other tools' trees. Runs in the child."""
+"""Uploaded trees: ground-truth hierarchies and other tools' trees. Runs in the child.
+
+The media type is what the sender takes the content for; where it is certainly something else, such
+as Newick sent as plain text, it is read as that, with a warning.
+"""
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from models.errors import InvalidTree
+from models.errors import InvalidTree, listed
 from models.inputs.data import Data
+from models.tree.dialects.contents import text_format
 from models.tree.tree import Tree
 
 FORMATS: dict[str, str] = {
     "text/x-nh": "newick",
     "text/x-nexus": "nexus",
     "application/json": "json",
+    "application/vnd.umbel.hclust+json": "json",
     "application/x-npy": "linkage",
     "text/plain": "paths",
 }
 """Media type -> format id."""
 
+NAMES = {
+    "newick": "Newick",
+    "nexus": "Nexus",
+    "json": "JSON",
+    "linkage": "a linkage (.npy)",
+    "paths": "class paths",
+}
+
+_MAGIC = (
+    (b"\x93NUMPY", "a NumPy array (.npy)", "send a linkage as application/x-npy"),
+    (b"PK\x03\x04", "a zip file, such as an Excel workbook or .npz", "send the tree as text"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook", "send the tree as text"),
+    (b"\x1f\x8b", "compressed by gzip", "unpack it"),
+    (b"%PDF", "a PDF", "send the tree as text"),
+    (b"ARROW1", "an Arrow file", "send the tree as JSON"),
+    (b"PAR1", "a Parquet file", "send the tree as JSON"),
+    (b"RDX", "an R data file", "write the tree by ape::write.tree, or an hclust as JSON"),
+    (b"\xff\xfe", "UTF-16 text", "save it as UTF-8"),
+    (b"\xfe\xff", "UTF-16 text", "save it as UTF-8"),
+)
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NO_TREES = (
+    (re.compile("<"), "XML or HTML (phyloXML, NeXML and GraphML are not read)"),
+    (re.compile("#mega", re.I), "a MEGA file, from which MEGA exports trees as Newick"),
+    (
+        re.compile(r"(?=[^\n]*\bparent)[\"\w ]+(?:[,;\t][\"\w ]+)+\r?\n", re.I),
+        "a table of nodes, which as JSON is a list of objects",
+    ),
+    (
+        re.compile(rf"(?:[ \t]*{_NUMBER}(?:[ \t]*[,;\t ][ \t]*{_NUMBER}){{3}}[ \t]*\r?(?:\n|$))+$"),
+        "a linkage as text, which is read as .npy or as a JSON list of rows",
+    ),
+)
+"""Beginnings of texts that would pass for class paths, and what they are."""
+_EDGE_NUMBERS = re.compile(r"('[^']*+(?:''[^']*+)*+')|\{\d+\}")
+
 
 def read_tree(format_id: str, path: Path) -> Tree:
-    """The tree in a file of one of `FORMATS`. Rows are its leaves in order; where the leaves are
-    named by the numbers of rows, these rows.
+    """The tree in a file of one of `FORMATS`, or of another of them that the content shows. Rows
+    are its leaves in order; where the leaves are named by the numbers of rows, these rows.
+
+    What was decided or left out is in the tree's `warnings`.
 
     Raises InvalidTree naming the place for a file that holds no tree.
     """
-    from models.tree import class_paths, linkage, nested, newick, nexus, rows
+    from models.tree import linkage
 
-    if format_id == "linkage":
+    content = path.read_bytes()
+    if format_id == "linkage" and content.startswith(b"\x93NUMPY"):
         from workers.formats import catalogue, npy
 
         facts = npy.inspect(path, None)
@@ -37,18 +85,125 @@ def read_tree(format_id: str, path: Path) -> Tree:
             )
         matrix = catalogue.load("npy", path, None, "distances")
         return linkage.from_scipy(Data({"linkage": matrix}).dense("linkage"))
+    for magic, what, instead in _MAGIC:
+        if content.startswith(magic):
+            raise InvalidTree(f"The tree is not UTF-8 text: the content is {what}; {instead}.")
+    if format_id == "linkage":
+        from workers.formats import npy
+
+        npy.inspect(path, None)
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidTree(
             f"The tree is not UTF-8 text: byte {error.start} cannot be read."
         ) from error
+    shown, document = _recognised(format_id, text)
+    if shown == format_id:
+        return _read_document(document) if shown == "json" else _read_text(shown, text)
+    try:
+        tree = _read_document(document) if shown == "json" else _read_text(shown, text)
+    except InvalidTree as error:
+        detail = f"The content looks like {NAMES[shown]}. {error.detail}"
+        raise InvalidTree(detail, **error.where) from error
+    sentence = f"The content is {NAMES[shown]}, not {NAMES[format_id]}, and was read as that."
+    return replace(tree, warnings=(sentence, *tree.warnings))
+
+
+def _recognised(format_id: str, text: str) -> tuple[str, Any]:
+    """The format of a text that was sent as another, and the JSON document if it is one."""
+    from workers.formats import json as json_format
+
+    shown = text_format(text)
+    if shown is not None:
+        return shown, None
+    if format_id == "json":
+        return "json", json_format.decode(text)
+    lead = text.lstrip()
+    for pattern, what in _NO_TREES:
+        if pattern.match(lead):
+            raise InvalidTree(f"The content is {what}; accepted are {', '.join(NAMES.values())}.")
+    if re.match(r"[{\[]\s*[\"\[{\]}]", lead):
+        return "json", json_format.decode(text)
+    return format_id, None
+
+
+def _read_text(format_id: str, text: str) -> Tree:
+    from models.tree import class_paths, newick, nexus, rows
+
     if format_id == "newick":
         return rows.numbered(newick.read(text))
     if format_id == "nexus":
         return rows.numbered(nexus.read(text))
-    if format_id == "json":
-        from workers.formats import json as json_format
-
-        return rows.numbered(nested.read(json_format.decode(text)))
     return class_paths.read(text)
+
+
+def _read_document(document: Any) -> Tree:
+    """The tree of a JSON document of any kind that trees have."""
+    from models.tree import class_paths, linkage, nested, rows
+    from models.tree.dialects import separators
+
+    if isinstance(document, str):
+        shown = text_format(document)
+        if shown is None:
+            raise InvalidTree("The JSON is a text that is neither Newick nor Nexus.")
+        return _read_text(shown, document)
+    if isinstance(document, list) and document:
+        if all(isinstance(item, str) for item in document):
+            return class_paths.read("\n".join(_one_line_each(document)))
+        if separators.are_lists_of_names(document):
+            paths = [separators.joined(_one_line_each(names)) for names in document]
+            return class_paths.read("\n".join(paths))
+        if all(isinstance(item, list) for item in document):
+            return _linkage_of_lists(document)
+    if isinstance(document, dict):
+        if {"merge", "height"} <= document.keys():
+            return linkage.from_hclust(document)
+        for key in ("tree", "newick"):
+            if isinstance(document.get(key), str):
+                return _wrapped(document, key)
+    return rows.numbered(nested.read(document))
+
+
+def _one_line_each(names: list[str]) -> list[str]:
+    """Raises InvalidTree for a name with a line break, and for half a surrogate pair."""
+    from models.tree.json_fields import require_text
+
+    require_text(names, "A class path")
+    odd = [name for name in names if "\n" in name or not name]
+    if odd:
+        raise InvalidTree(f"A class path has no line breaks and is not empty; one is {odd[0]!a}.")
+    return names
+
+
+def _linkage_of_lists(rows: list[Any]) -> Tree:
+    """The tree of a linkage as JSON. Raises InvalidTree for lists of anything else."""
+    from models.tree import linkage
+
+    for number, row in enumerate(rows):
+        if len(row) != 4 or any(type(value) not in (int, float) for value in row):
+            raise InvalidTree(
+                "A list of lists is a linkage, rows of 4 numbers (left, right, height, leaves), or "
+                "class paths, each a list of names in which no name has two places; row "
+                f"{number} is neither.",
+                row=number,
+            )
+        if any(abs(value) > 1e300 for value in row):
+            raise InvalidTree(f"Row {number} of the linkage has a number too large.", row=number)
+    return linkage.from_scipy(rows)
+
+
+def _wrapped(document: dict[str, Any], key: str) -> Tree:
+    """The tree of a document that has it as text, as jplace: without the numbers of edges."""
+    text = document[key]
+    if key == "tree" and "placements" in document:
+        text = _EDGE_NUMBERS.sub(lambda match: match[1] or "", text)
+    shown = text_format(text)
+    if shown is None:
+        raise InvalidTree(f"The field {key!r} of the document is neither Newick nor Nexus.")
+    tree = _read_text(shown, text)
+    others = sorted(document.keys() - {key})
+    if not others:
+        return tree
+    sentence = f"Fields beside the tree were left out: {listed(others)}."
+    return replace(tree, warnings=(*tree.warnings, sentence))

@@ -37,7 +37,7 @@ from workers.work.crew import Crew
 from workers.work.job import OUTCOME, RUNS, Job, Outcome, Spec, with_tree
 from workers.work.named_columns import ids_of, implied, names_taken
 from workers.work.plan import Plan, PlanResult, StepProgress, run_plan
-from workers.work.sources import Source, values_of
+from workers.work.sources import Source, reading_warnings, values_of
 
 
 class Contender(BaseModel):
@@ -172,7 +172,11 @@ class ComparisonRuns:
                 for name, value in measured.metrics.items()
                 if value is not None and math.isfinite(value)
             },
-            "warnings": [*result.warnings, *measured.warnings],
+            "warnings": [
+                *reading_warnings(self._values),
+                *result.warnings,
+                *measured.warnings,
+            ],
         }
         return result, inputs, figures
 

@@ -24,7 +24,7 @@ from workers.kinds.kind import Find, Kind, OfTree
 from workers.work.job import Job, Outcome
 from workers.work.placing import NewRows, fitted_of, new_rows
 from workers.work.plan import StepProgress
-from workers.work.sources import Source, of_role, tree_of, values_of
+from workers.work.sources import Source, of_role, reading_warnings, tree_of, values_of
 
 
 class EvaluationOptions(OfTree):
@@ -102,7 +102,11 @@ def _evaluated(
         measured=options.measured,
         progress=StepProgress(progress, 0, 2) if options.per_node else progress,
     )
-    warnings = [*(() if rows is None else rows.warnings), *measured.warnings]
+    warnings = [
+        *reading_warnings(values),
+        *(() if rows is None else rows.warnings),
+        *measured.warnings,
+    ]
     result: dict[str, Any] = {"tree": options.tree}
     if options.per_node:
         from models.metrics.nodes import report_on_nodes

@@ -35,7 +35,7 @@ from workers.work.plan import (
     prepared_inputs,
     run_plan,
 )
-from workers.work.sources import many_of, values_of
+from workers.work.sources import many_of, reading_warnings, values_of
 from workers.work.support import Replicates, Support
 
 
@@ -90,7 +90,7 @@ def _fit(job: Job) -> Outcome:
         crew_of,
         _checkpoint(spec, coordinator),
     )
-    tree, warnings = result.fitted.tree, result.warnings
+    tree, warnings = result.fitted.tree, [*reading_warnings(given), *result.warnings]
     members: dict[str, Any] = {}
     if request.support is not None:
         options = Support.model_validate(request.support)

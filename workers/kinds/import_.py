@@ -28,7 +28,7 @@ class _Import(Kind[ImportOptions]):
 
         job.reading()
         tree = read_tree(options.format, of_role(job.sources, "content").file)
-        warnings = list(doubled(tree.name[tree.leaves].tolist()))
+        warnings = [*tree.warnings, *doubled(tree.name[tree.leaves].tolist())]
         return with_tree(job.spec, tree, "import", {"model": None, "metrics": {}}, warnings)
 
 

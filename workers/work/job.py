@@ -111,6 +111,7 @@ def with_tree(
         "max_depth": tree.max_depth,
         "monotone": tree.monotone,
         "name": spec.request.name,
+        "warnings": warnings,
     }
     return Outcome(
         result={"tree": sibling(spec.request.id, "tr"), **result},

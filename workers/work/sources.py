@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -110,6 +110,16 @@ def values_of(
         if source.role not in but:
             values[source.role] = _value(source)
     return {**values, **{role: tuple(matrices) for role, matrices in several.items()}}
+
+
+def reading_warnings(values: Mapping[str, Value]) -> list[str]:
+    """What the readers of trees among the values dropped or decided."""
+    return [
+        sentence
+        for value in values.values()
+        if isinstance(value, Tree)
+        for sentence in value.warnings
+    ]
 
 
 def _value(source: Source) -> Value:

@@ -86,6 +86,7 @@ def _json(export: TreeExport) -> Chunks:
         "n_leaves": tree.n_leaves,
         "max_depth": tree.max_depth,
         "created_at": record.created_at,
+        "warnings": list(record.warnings),
     }
     if export.layout == "nested":
         fields["root"] = map(str.encode, nested.write(tree, ids=ids))

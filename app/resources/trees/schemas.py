@@ -22,6 +22,7 @@ TREE_EXAMPLE: dict[str, Any] = {
     "n_leaves": 2,
     "max_depth": 1,
     "created_at": "2026-11-21T17:00:00.000000Z",
+    "warnings": [],
 }
 
 NODES_EXAMPLE: list[Any] = [
@@ -48,6 +49,10 @@ class TreeSummary(BaseModel):
     n_leaves: int
     max_depth: int
     created_at: str
+    warnings: list[str] = Field(
+        description="What its job, or the reader of an imported tree, left out, approximated or "
+        "decided."
+    )
 
     @classmethod
     def of(cls, record: TreeRecord) -> TreeSummary:

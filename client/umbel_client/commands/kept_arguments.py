@@ -65,7 +65,7 @@ def _upload(commands: Commands) -> None:
 
 def _import(commands: Commands) -> None:
     parser = _added(commands, "import", "keep a tree that was made elsewhere", "import_tree")
-    parser.add_argument("file", help=".nwk, .json, linkage .npy or class paths .txt")
+    parser.add_argument("file", help=".nwk, .nex, .json, linkage .npy or class paths .txt")
     work_options(parser)
 
 

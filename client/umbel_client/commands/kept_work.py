@@ -90,6 +90,7 @@ def import_tree(arguments: Namespace) -> None:
     with service(arguments, kept=True) as umbel:
         tree = umbel.import_tree(content, **work_of(arguments))
         put(outputs.facts_of(tree), arguments.json, tree.id)
+        outputs.warn(tree.warnings, arguments.quiet)
 
 
 def listed(arguments: Namespace) -> None:

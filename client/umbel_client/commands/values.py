@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from umbel_client.errors import InputError
+from umbel_client.imports import text_type
 from umbel_client.inputs import COLUMNS, File
 from umbel_client.methods import METHODS
 
-TREE_ENDINGS = (".nwk", ".newick", ".tree", ".nh")
-"""Endings of files that hold a tree as Newick text."""
+TREE_ENDINGS = (
+    *(".nwk", ".newick", ".tree", ".tre", ".trees", ".treefile", ".contree", ".dnd", ".nh", ".nhx"),
+    *(".nex", ".nexus", ".nxs", ".json", ".jplace"),
+)
+"""Endings of files that hold a tree as Newick, Nexus or JSON text, which its beginning tells."""
 
 CUTS = ("k", "height", "level", "levels")
 PICTURES = ("shape", "px", "depth", "color_by", "title", "theme")
@@ -52,7 +56,8 @@ def lines(role: str, path: Path) -> list[Any]:
 
 
 def tree_of(text: str) -> Any:
-    """A tree for `import_tree`: a file of Newick text, JSON or a linkage matrix (.npy).
+    """A tree for `import_tree`: a file of Newick, Nexus or JSON text, of class paths, or a linkage
+    matrix (.npy).
 
     Raises InputError for what is none of them.
     """
@@ -63,10 +68,9 @@ def tree_of(text: str) -> Any:
     try:
         if suffix in TREE_ENDINGS:
             return path.read_text(encoding="utf-8-sig")
-        if suffix == ".json":
-            return json.loads(path.read_text(encoding="utf-8-sig"))
         if suffix == ".txt":
-            return lines("tree", path)
+            text = path.read_text(encoding="utf-8-sig")
+            return lines("tree", path) if text_type(text) is None else text
         if suffix == ".npy":
             import numpy as np
 
@@ -75,8 +79,8 @@ def tree_of(text: str) -> Any:
         raise InputError("tree", f"{text!r} cannot be read: {error}.") from None
     raise InputError(
         "tree",
-        f"{text!r} ends with {suffix or 'nothing'}; trees are read from .nwk, .json, from .npy (a "
-        "linkage matrix) and from .txt (a class path a line).",
+        f"{text!r} ends with {suffix or 'nothing'}; trees are read from .nwk, .nex, .json, from "
+        ".npy (a linkage matrix) and from .txt (a class path a line).",
     )
 
 

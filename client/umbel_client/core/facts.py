@@ -49,7 +49,7 @@ class TreeFacts:
             n_points=top["size"],
             n_leaves=top["n_leaves"],
             created_at=root["created_at"],
-            warnings=tuple(job.get("warnings") or ()),
+            warnings=tuple(job.get("warnings") or root.get("warnings") or ()),
             metrics=result.get("metrics") or {},
             description=root.get("description"),
             tags=tuple(root.get("tags") or ()),

@@ -21,6 +21,21 @@ function npy(rows, { descr = "<f8", columns = rows[0].length } = {}) {
   return [start, new Float64Array(rows.flat())];
 }
 
+test("trees by their names and beginnings, each with its type", async () => {
+  const typeOf = async (name, content) => (await guessFile(new File([content], name))).media;
+  const nexus = "#NEXUS\nBEGIN TREES; TREE a = (a,b); END;";
+  for (const ending of ["nwk", "newick", "nh", "nhx", "tre", "tree", "treefile", "dnd"]) {
+    assert.equal(await typeOf(`a.${ending}`, "(a,b);"), "text/x-nh");
+  }
+  for (const ending of ["nex", "nexus", "nxs", "txt"]) {
+    assert.equal(await typeOf(`a.${ending}`, nexus), "text/x-nexus");
+    assert.equal(await useOf(`a.${ending}`, nexus), "tree");
+  }
+  assert.equal(await typeOf("a.txt", "[&R] (a,b);"), "text/x-nh");
+  assert.equal(await typeOf("a.jplace", '{"tree": "(a{0},b{1});"}'), "application/json");
+  assert.equal(await typeOf("a.hclust.json", '{"merge": []}'), "application/json");
+});
+
 test("arrays by their numbers", async () => {
   const probabilities = Array.from({ length: 5 }, () => [0.25, 0.75]);
   const features = Array.from({ length: 5 }, (_, at) => [at, -3, 2]);
@@ -40,6 +55,10 @@ test("texts by their beginnings", async () => {
   assert.equal(await useOf("a.nwk", "(a,b);"), "tree");
   assert.equal(await useOf("a.txt", "(a,b);"), "tree");
   assert.equal(await useOf("a.txt", "animals/cat\nplants/rose\n"), "tree");
+  assert.equal(await useOf("a.txt", "animals > cat\nplants > rose\n"), "tree");
+  assert.equal(await useOf("a.txt", "a > b is true\nno\n"), "names");
+  assert.equal(await useOf("a.json", '[{"id": 1}, {"id": 2, "parent": 1}]'), "tree");
+  assert.equal(await useOf("a.json", '{"merge": [[-1, -2]], "height": [1]}'), "tree");
   assert.equal(await useOf("a.txt", "1 1:0.5 3:2\n0 2:1\n"), "features");
   assert.equal(await useOf("a.csv", "x;y\n1;2\n"), "features");
   assert.equal(await useOf("a.csv", "label\n1\n2\n"), "labels");

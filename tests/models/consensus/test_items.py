@@ -70,7 +70,7 @@ def test_what_cannot_be_matched() -> None:
     with pytest.raises(UsageError, match="0 names of leaves in common"):
         matched_items([one, other], common=True)
     doubled = newick.read("(a,a);")
-    with pytest.raises(UsageError, match="two of the same name"):
+    with pytest.raises(UsageError, match="Tree 2 has several leaves called 'a'"):
         matched_items([one, doubled], "names")
     with pytest.raises(UsageError, match="rows"):
         matched_items([one, other], "rows")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +13,11 @@ from scipy.cluster.hierarchy import cophenet, is_valid_linkage
 from scipy.cluster.hierarchy import linkage as scipy_linkage
 
 from models.errors import InvalidTree, UsageError
+from models.tree import linkage
 from models.tree.build import from_merges, from_parents
 from models.tree.linkage import from_scipy, to_hclust, to_scipy
 from models.tree.tree import Tree
-from tests.models.tree.strategies_kit import chain, random_tree, under
+from tests.models.tree.strategies_kit import any_name, chain, random_tree, under
 
 
 @pytest.fixture
@@ -186,3 +189,76 @@ def test_a_chain_of_a_hundred_thousand() -> None:
 def test_merges_of_equal_height_keep_children_first() -> None:
     tree = from_merges([0, 4, 5], [1, 2, 3], [1.0, 1.0, 1.0])
     assert to_scipy(tree).tolist() == [[0, 1, 1, 2], [2, 4, 1, 3], [3, 5, 1, 4]]
+
+
+@given(random_tree(min_leaves=2, binary=True, single_points=True, names=any_name))
+def test_hclust_is_read_again(tree: Tree) -> None:
+    flat = np.where(tree.n_children == 0, 0.0, tree.height)
+    tree = replace(tree, height=flat)
+    document = linkage.to_hclust(tree)
+    again = linkage.from_hclust(json.loads(json.dumps(document)))
+    assert again.warnings == ()
+    assert linkage.to_hclust(again) == document
+    np.testing.assert_array_equal(linkage.to_scipy(again), linkage.to_scipy(tree))
+    columns = {**document, "merge": np.transpose(document["merge"]).tolist()}
+    if len(document["merge"]) != 2:
+        assert linkage.to_hclust(linkage.from_hclust(columns)) == document
+
+
+def test_hclust_of_r() -> None:
+    #      2
+    #     / \
+    #    1   c
+    #   / \
+    #  a   b
+    document = {"merge": [[-1, -2], [-3, 1]], "height": [1, 2.5], "order": [3, 1, 2]}
+    tree = linkage.from_hclust({**document, "labels": ["a", "b", "c"], "method": "average"})
+    assert tree.name[tree.leaf_of_point].tolist() == ["a", "b", "c"]
+    assert tree.height[:2].tolist() == [2.5, 1.0]
+    assert tree.warnings == ("Fields of the hclust were left out: 'method'.",)
+    without = linkage.from_hclust({**document, "labels": None})
+    assert without.name[without.leaf_of_point].tolist() == ["0", "1", "2"]
+    turned = linkage.from_hclust({**document, "order": [1, 2, 3]})
+    assert turned.warnings == (
+        "The field 'order' was left out: the leaves have another order here.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"merge": [[-1, -2]]}, "a number for 1 merges"),
+        ({"merge": []}, "holds whole numbers"),
+        ({"merge": "x"}, "holds whole numbers"),
+        ({"merge": [[-1, -2], [-3]]}, "differ in length"),
+        ({"merge": [[-1, -2], [-3, 1.5]]}, "holds whole numbers"),
+        ({"merge": [-1, -2, -3]}, "list of pairs"),
+        ({"merge": [[-1, -2], [-3, 2]]}, "Merge 1 of the hclust joins a later merge"),
+        ({"merge": [[-1, 0], [-3, 1]]}, "leaves are -1 to -3"),
+        ({"merge": [[-1, -9], [-3, 1]]}, "leaves are -1 to -3"),
+        ({"merge": [[-1, -2], [-2, 1]]}, "merged more than once"),
+        ({"merge": [[-1, -2], [[-3], 1]]}, "holds whole numbers"),
+        ({"height": [1]}, "a number for 2 merges"),
+        ({"height": [1, "x"]}, "height of merge 1"),
+        ({"height": [1, True]}, "height of merge 1"),
+        ({"height": [1, -2]}, "negative distance"),
+        ({"labels": ["a"]}, "a text for 3 leaves"),
+        ({"labels": ["a", "b", None]}, "neither text nor a whole number"),
+        ({"labels": ["a", "b", "\ud800"]}, "surrogate"),
+    ],
+)
+def test_what_is_no_hclust_is_refused(changed: dict[str, Any], message: str) -> None:
+    document = {"merge": [[-1, -2], [-3, 1]], "height": [1, 2], "labels": ["a", "b", "c"]}
+    with pytest.raises(InvalidTree, match=message):
+        linkage.from_hclust({**document, **changed})
+
+
+def test_distances_below_zero_and_falls_by_rounding_become_0() -> None:
+    tree = linkage.from_scipy([[0, 1, -1e-13, 2], [2, 3, 1, 3]])
+    assert tree.height.tolist() == [1, 0, 0, 0, 0]
+    assert tree.warnings == ("1 distance was below 0 by rounding alone and became 0.",)
+    tree = linkage.from_scipy([[0, 1, 1 + 1e-15, 2], [2, 3, 1, 3]])
+    assert tree.monotone
+    assert tree.height[0] == tree.height[1]
+    assert tree.warnings == ("1 branch length was below 0 by rounding alone and became 0.",)
+    assert not linkage.from_scipy([[0, 1, 1.1, 2], [2, 3, 1, 3]]).monotone

@@ -20,6 +20,7 @@ from workers.formats import roles
 from workers.formats.facts import Facts
 from workers.formats.json import parse
 from workers.formats.tables import Columns, Lists, WrittenColumn
+from workers.work.sources import reading_warnings
 
 MATRIX = {role.name for role in ROLES.values() if role.wants in ("matrix", "edges")}
 COLUMN = {role.name for role in ROLES.values() if role.column}
@@ -252,3 +253,40 @@ def test_any_list_is_accepted_or_refused(items: list[Any], role: str) -> None:
         shape = (len(value),) if isinstance(value, list) else Data({role: value}).shapes()[role]
         assert shape[0] == len(items)
     assert roles.value(parse(json.dumps(items).encode()), role) is not None
+
+
+@pytest.mark.parametrize(
+    ("value", "names", "warned"),
+    [
+        ([["news", "World"], ["econ", "Sci/Tech"]], ["World", "Sci/Tech"], "one path"),
+        (["news/World", r"econ/Sci\/Tech"], ["World", "Sci/Tech"], None),
+        (["news;World", "news;Sports"], ["World", "Sports"], "divided at ';'"),
+        (["World", "Arts", "Sci/Tech"], ["World", "Arts", "Tech"], "'Sci/Tech'"),
+        ([["x/a", "x/b"], ["y/c"]], ["a", "b", "c"], None),
+        ([["a", "b"], ["b", "c"]], ["a", "b", "c"], "several paths each"),
+    ],
+)
+def test_class_paths_are_read_as_they_are_meant_or_warn(
+    value: object, names: list[str], warned: str | None
+) -> None:
+    tree = roles.value(Lists(value), "hierarchy")
+    assert isinstance(tree, Tree)
+    assert tree.name[tree.leaf_of_point].tolist() == names
+    assert len(tree.warnings) == (0 if warned is None else 1)
+    assert warned is None or warned in tree.warnings[0]
+    assert reading_warnings({"hierarchy": tree}) == list(tree.warnings)
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [
+        (["((a,b),c);"], "tree as text"),
+        (["#NEXUS begin trees;"], "tree as text"),
+        ([{"id": 0}], "tree as JSON"),
+        ([["a", ""], ["b", "c"]], "missing value at row 0"),
+        ([["a", "\ud800"]], "surrogate"),
+    ],
+)
+def test_trees_in_place_of_class_paths_are_refused(value: object, word: str) -> None:
+    with pytest.raises(UsageError, match=word):
+        roles.value(Lists(value), "hierarchy")

@@ -16,6 +16,7 @@ from models.tree import linkage, nested, newick, nexus
 from models.tree.build import from_merges
 from models.tree.cut import cut
 from tests.workers.formats.files_kit import npy_bytes, put
+from tests.workers.formats.tree_forms_kit import FORMS, REFUSED, Form
 from workers.formats.trees import FORMATS, read_tree
 
 #    0
@@ -91,3 +92,41 @@ def test_a_flat_list_of_named_leaves_keeps_its_order(tmp_path: Path) -> None:
 def test_files_without_a_tree(format: str, content: bytes, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         read_tree(format, put(tmp_path / "x", content))
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_one_tree_in_every_form(form: Form, tmp_path: Path) -> None:
+    tree = read_tree(FORMATS[form.media], put(tmp_path / "x", form.text.encode()))
+    names = tree.name[tree.leaf_of_point].tolist()
+    assert names == (["0", "1", "2"] if "linkage" in form.name else ["a", "b", "c"])
+    apart = cut(tree, k=2).cluster_of_point
+    assert apart[0] == apart[1] != apart[2]
+    if form.warned is None:
+        assert tree.warnings == ()
+    else:
+        assert any(form.warned in sentence for sentence in tree.warnings), tree.warnings
+
+
+@pytest.mark.parametrize(
+    ("media", "content", "word"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
+)
+def test_other_contents_are_refused_by_their_names(
+    media: str, content: bytes, word: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=word):
+        read_tree(FORMATS[media], put(tmp_path / "x", content))
+
+
+@pytest.mark.parametrize("format", sorted(set(FORMATS.values())))
+@given(
+    content=st.one_of(
+        st.binary(max_size=40), st.text("()[]{},;:'\"\\/>|#aNEXUS0.5 \n").map(str.encode)
+    )
+)
+def test_any_content_is_read_or_refused(format: str, content: bytes) -> None:
+    with TemporaryDirectory() as folder:
+        try:
+            tree = read_tree(format, put(Path(folder) / "x", content))
+        except UsageError:
+            return
+    tree.validate()

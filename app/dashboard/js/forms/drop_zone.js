@@ -11,7 +11,7 @@ import { toast } from "../ui/dialogs.js";
 import { append, bdi, el, focusFirst, replace, unique } from "../ui/dom.js";
 import { bytes, shape } from "../ui/format.js";
 import { icon } from "../ui/icons.js";
-import { problemBox, waiting } from "../ui/notices.js";
+import { problemBox, waiting, warningBox } from "../ui/notices.js";
 import { columnsForm } from "./columns_form.js";
 import { inspected } from "./datasets.js";
 import { ACCEPTED, guessFile, HINTS, USES } from "./file_guess.js";
@@ -490,7 +490,7 @@ class FileCard {
         use && el("span", { class: "quiet" }, `as ${roleTitle(use).toLowerCase()}`),
         el("a", { href: href(`/datasets/${dataset.id}`) }, "Details"),
       ),
-      dataset.warnings.map((text) => el("p", { class: "quiet" }, bdi(text))),
+      warningBox(dataset.warnings),
       el(
         "div",
         { class: "row" },
@@ -535,6 +535,7 @@ class FileCard {
           "Open the tree",
         ),
       ),
+      warningBox(tree.warnings),
       el("div", { class: "row" }, this.#removeButton("small ghost")),
     );
     this.handlers.ontree?.(tree);

@@ -21,11 +21,12 @@ const MEDIA = {
   ndjson: "application/x-ndjson",
   zip: "application/zip",
 };
-const NEWICK = new Set(["nwk", "newick", "nh", "tree", "tre", "dnd"]);
+const NEWICK = new Set("nwk newick nh nhx tree tre trees treefile contree dnd".split(" "));
+const NEXUS = new Set(["nex", "nexus", "nxs"]);
 
 /** The formats that can be uploaded, for people. */
 export const ACCEPTED =
-  "npy, npz, safetensors, Arrow, Feather, Parquet, CSV, TSV, libsvm, ARFF, JSON, JSON lines, a zip of images; Newick, JSON and class paths for trees";
+  "npy, npz, safetensors, Arrow, Feather, Parquet, CSV, TSV, libsvm, ARFF, JSON, JSON lines, a zip of images; Newick, Nexus, JSON and class paths for trees";
 
 /**
  * The possible uses of a file; "" leaves it open, "tree" is an import.
@@ -97,6 +98,12 @@ export async function guessFile(file) {
   const named = byName(file.name);
   if (NEWICK.has(ending)) {
     return { media: "text/x-nh", use: "tree", why: "A Newick tree by its name." };
+  }
+  if (NEXUS.has(ending)) {
+    return { media: "text/x-nexus", use: "tree", why: "A Nexus tree by its name." };
+  }
+  if (ending === "jplace") {
+    return { media: MEDIA.json, use: "tree", why: "A tree with placements by its name." };
   }
   if (starts(head, [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59])) {
     return { media: MEDIA.npy, ...ofArray(npyFacts(head), named) };
@@ -273,6 +280,9 @@ function ofJson(text, named) {
   if (lead.startsWith("{")) {
     return { use: "tree", why: "An object: a tree, flat or nested." };
   }
+  if (/^\[\s*\{/.test(lead) && /"(parent|parentId|children|_children)"\s*:/.test(lead)) {
+    return { use: "tree", why: "A list of the nodes of a tree." };
+  }
   if (/^\[\s*\[\s*"/.test(lead)) {
     return { use: "labels", why: "A list of several texts a row." };
   }
@@ -311,11 +321,17 @@ function ofTable(text, separator, named) {
  */
 function ofText(text, named) {
   const lead = text.trimStart();
-  if (lead.startsWith("(")) {
+  if (/^#nexus/i.test(lead)) {
+    return { media: "text/x-nexus", use: "tree", why: "It begins with #NEXUS." };
+  }
+  if (/^(\[[^\]]*\]\s*)*\(/.test(lead)) {
     return { media: "text/x-nh", use: "tree", why: "Brackets: a Newick tree." };
   }
   const lines = lead.split(/\r?\n/).filter(Boolean).slice(0, 20);
-  if (lines.length && lines.every((line) => line.includes("/"))) {
+  if (
+    lines.length &&
+    ["/", " > ", "|", "\\"].some((mark) => lines.every((line) => line.includes(mark)))
+  ) {
     return { media: "text/plain", use: "tree", why: "A class path per line." };
   }
   if (lines.length && lines.every((line) => /^\S+(\s+\d+:\S+)+\s*$/.test(line))) {

@@ -9,7 +9,7 @@ import { button } from "../ui/controls.js";
 import { bdi, el, replace } from "../ui/dom.js";
 import { download } from "../ui/downloads.js";
 import { ago, bytes, count, moment, shape } from "../ui/format.js";
-import { problemBox } from "../ui/notices.js";
+import { problemBox, warningBox } from "../ui/notices.js";
 import { statusChip } from "../ui/progress.js";
 import { annotationButton } from "./annotations.js";
 import { confirmDeletion } from "./deletion.js";
@@ -131,7 +131,7 @@ export async function mount(root, { id }) {
           "section",
           { class: "card", "aria-labelledby": "columns-title" },
           el("h2", { id: "columns-title" }, "Columns"),
-          dataset.warnings.map((text) => el("p", { class: "quiet" }, bdi(text))),
+          warningBox(dataset.warnings),
           columnsTable(dataset.columns),
         ),
     );

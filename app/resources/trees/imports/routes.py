@@ -32,6 +32,7 @@ WAIT_S = 30.0
 
 def _import_body() -> dict[str, Any]:
     text = {"type": "string"}
+    document = {"type": ["object", "array", "string"]}
     return {
         "requestBody": {
             "required": True,
@@ -45,8 +46,17 @@ def _import_body() -> dict[str, Any]:
                 # number.
                 "text/plain": {"schema": {}, "example": "flower/rose\nflower/tulip\ntree/oak"},
                 "application/x-npy": {"schema": {"type": "string", "format": "binary"}},
+                "application/vnd.umbel.hclust+json": {
+                    "schema": document,
+                    "example": {
+                        "merge": [[-1, -2], [-3, 1]],
+                        "height": [1.0, 2.0],
+                        "order": [3, 1, 2],
+                        "labels": ["rose", "tulip", "oak"],
+                    },
+                },
                 "application/json": {
-                    "schema": {"type": "object"},
+                    "schema": document,
                     "example": {
                         "nodes": [
                             {"id": "a", "parent": None, "height": 1.0},
@@ -81,9 +91,11 @@ async def import_tree(
     expires_at: ExpiresAt = None,
 ) -> Work:
     """A ground-truth hierarchy or another tool's tree: Newick (`text/x-nh`), Nexus with one tree
-    (`text/x-nexus`), flat or nested JSON, a SciPy linkage (`application/x-npy`), or one class path
-    `a/b/c` per line (`text/plain`). Rows are the leaves in order, of a flat list as listed; leaves
-    named by the numbers 0 to n - 1 are these rows. A missing branch length is 1.
+    (`text/x-nexus`), flat or nested JSON, R's hclust as JSON, a SciPy linkage
+    (`application/x-npy`), or one class path `a/b/c` per line (`text/plain`). Rows are the leaves in
+    order, of a flat list as listed; leaves named by the numbers 0 to n - 1 are these rows. A
+    missing branch length is 1. Support is read wherever programs write it, and numbers as labels of
+    all inner nodes are support. What was left out or decided is in `warnings`.
     """
     request, service, tenant = submission.request, submission.service, submission.tenant
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()

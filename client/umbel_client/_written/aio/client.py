@@ -243,11 +243,12 @@ class AsyncUmbel(AsyncLists):
     ) -> AsyncTree:
         """A tree made elsewhere: a ground truth, or another tool's.
 
-        tree : Newick text, a linkage matrix of SciPy, class paths (`["animal/dog", ...]`), a
-        mapping with `nodes` or d3's nested form, or a networkx.DiGraph from parents to children.
-        name, description, tags, webhook, expires_at : as of `run`.
+        tree : Newick, Nexus or JSON text, a linkage matrix of SciPy, class paths (`["animal/dog",
+        ...]`, or lists of names), a mapping with `nodes`, d3's nested form or R's hclust, or a
+        networkx.DiGraph from parents to children. name, description, tags, webhook, expires_at : as
+        of `run`.
 
-        Raises InputError.
+        UmbelWarning for what was left out or decided. Raises InputError.
         """
         content, media_type = imports.tree_file(tree)
         query = given(in_query(new_work(name, description, tags, webhook, expires_at)))
@@ -255,7 +256,7 @@ class AsyncUmbel(AsyncLists):
         request = Request("POST", "/v1/trees", query, headers, content, _IMPORT_TIMEOUT_S)
         made = str(json_of(await self._connection.send(request), "id")["id"])
         if not made.startswith("job_"):
-            return await AsyncTree._read(self._connection, made)
+            return await AsyncTree._made(self._connection, made)
         job = await followed(self._connection, made, Waiting(title="importing"))
         return await AsyncTree._of(self._connection, job)
 

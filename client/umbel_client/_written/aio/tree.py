@@ -58,9 +58,16 @@ class AsyncTree(AsyncTreeForms, AsyncTreeWork):
     @classmethod
     async def _of(cls, connection: AsyncConnection, job: Mapping[str, Any]) -> Self:
         """The tree that a job has made; UmbelWarning for each of the job's warnings."""
-        tree = await cls._read(connection, tree_of(job), job)
+        return await cls._made(connection, tree_of(job), job)
+
+    @classmethod
+    async def _made(
+        cls, connection: AsyncConnection, tree_id: str, job: Mapping[str, Any] | None = None
+    ) -> Self:
+        """A tree that was made just now; UmbelWarning for each of its warnings."""
+        tree = await cls._read(connection, tree_id, job)
         for sentence in tree.warnings:
-            warnings.warn(sentence, UmbelWarning, stacklevel=2)
+            warnings.warn(sentence, UmbelWarning, stacklevel=3)
         return tree
 
     @property
@@ -80,7 +87,8 @@ class AsyncTree(AsyncTreeForms, AsyncTreeWork):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the job approximated or found unusual."""
+        """What the job approximated or found unusual, or the reader of an imported tree left out or
+        decided."""
         return self.facts.warnings
 
     @property

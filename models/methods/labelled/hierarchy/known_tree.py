@@ -141,7 +141,7 @@ def _nodes(sets: LabelSets, hierarchy: object) -> tuple[Tree, Int, tuple[str, ..
         )
         node_of_label = np.full(len(sets.names), -1, dtype=np.int64)
         node_of_label[occurring] = tree.leaf_of_point
-        return tree, node_of_label, ()
+        return tree, node_of_label, tree.warnings
     node_of_label = label_nodes(sets, hierarchy)
     used = np.unique(node_of_label[node_of_label >= 0])
     inner = used[hierarchy.n_children[used] > 0]

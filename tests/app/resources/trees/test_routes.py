@@ -38,6 +38,7 @@ def test_json_is_flat_with_parents_first(working: Working, tree: dict[str, Any])
         "n_leaves": 3,
         "max_depth": 2,
         "created_at": tree["created_at"],
+        "warnings": [],
     }
     assert body == tree
     assert nodes == [

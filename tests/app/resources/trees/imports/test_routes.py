@@ -12,6 +12,7 @@ import pytest
 
 from tests.app.conftest import Start, Working, problem_of
 from tests.app.tree_kit import NEWICK, get, npy, post
+from tests.workers.formats.tree_forms_kit import FORMS, REFUSED, Form
 
 FLAT = {
     "nodes": [
@@ -73,12 +74,53 @@ def test_extra_fields_are_kept(working: Working) -> None:
     assert get(working, tree, "/nodes/2").json()["weight"] == 1.5
 
 
-@pytest.mark.parametrize("suffix", ["json", "nwk"])
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_one_tree_in_every_form_with_its_warnings(working: Working, form: Form) -> None:
+    made = send(working, form.text.encode(), form.media)
+    assert made.status_code == 201, made.text
+    tree = get(working, made.json()).json()
+    inner = {node["parent"] for node in tree["nodes"]}
+    leaves = sorted(node["name"] for node in tree["nodes"] if node["id"] not in inner)
+    assert leaves == (["0", "1", "2"] if "linkage" in form.name else ["a", "b", "c"])
+    assert tree["warnings"] == made.json()["warnings"]
+    assert (form.warned or "") in " ".join(tree["warnings"])
+    assert bool(tree["warnings"]) is (form.warned is not None)
+    (listed,) = working.client.get("/v1/trees").json()["items"]
+    assert listed["warnings"] == tree["warnings"]
+
+
+@pytest.mark.parametrize(
+    ("media", "content", "word"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
+)
+def test_other_contents_are_refused_by_their_names(
+    working: Working, media: str, content: bytes, word: str
+) -> None:
+    answer = send(working, content, media)
+    assert 400 <= answer.status_code < 500
+    assert word in answer.json()["detail"]
+
+
+def test_support_is_served_and_comes_back(working: Working) -> None:
+    tree = post(working, "((a:1,b:1)98:1,(c:1,d:1)[&x=1]50:1);")
+    assert "as percent" in tree["warnings"][0]
+    support = [node["support"] for node in get(working, tree).json()["nodes"]]
+    assert support == [None, 0.98, None, None, 0.5, None, None]
+    for suffix in ("nwk", "nex", "json"):
+        served = get(working, tree, f".{suffix}")
+        again = post(working, served.content, served.headers["content-type"])
+        assert get(working, again).json()["nodes"] == get(working, tree).json()["nodes"]
+
+
+@pytest.mark.parametrize("suffix", ["json", "nwk", "nex"])
 def test_served_trees_can_be_imported(working: Working, suffix: str) -> None:
     tree = post(working, NEWICK)
     served = get(working, tree, f".{suffix}")
     again = post(working, served.content, served.headers["content-type"])
     assert get(working, again).json()["nodes"] == get(working, tree).json()["nodes"]
+    binary = post(working, "((a:1,b:1):1,c:2);")
+    hclust = get(working, binary, ".hclust.json")
+    again = post(working, hclust.content, hclust.headers["content-type"])
+    assert get(working, again, ".hclust.json").json() == hclust.json()
     nested = get(working, tree, "?layout=nested")
     again = post(working, nested.content, "application/json")
     assert get(working, again, ".nwk").text == get(working, tree, ".nwk").text
