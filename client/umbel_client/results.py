@@ -33,8 +33,8 @@ class Cut:
     """The clusters of a cut, the largest first.
 
     requested : the cut as it was requested. n_clusters : how many there are, maybe more than are
-    listed. n_noise : the rows of noise, in none of them. low, below : the heights that give the cut, from `low` and less than `below`; None: no
-    bound, or no height does.
+    listed. n_noise : the rows of noise, in none of them. low, below : the heights that give the
+    cut, from `low` and less than `below`; None: no bound, or no height does.
     """
 
     requested: Mapping[str, float]

@@ -165,7 +165,8 @@ class TreeForms(TreeParts):
     ) -> npt.NDArray[np.int64]:
         """(n_points,) the cluster of every row in a cut; without one, of the leaves. -1 for noise.
 
-        k : number of clusters, noise not counted. height : the clusters are the highest nodes that are no higher.
+        k : number of clusters, noise not counted. height : the clusters are the highest nodes that
+            are no higher.
         level : the nodes that many edges below the root. levels : several numbers of clusters,
         rising: (n_points, n_levels), each nested in those before. UmbelWarning where there are
         fewer clusters than k, and where noise is in the clusters of a coarse cut.
