@@ -23,9 +23,10 @@ noise. Its `probability` stays 0, by which it is known.
 Labels can differ from those of the libraries hdbscan and scikit-learn. Distances that count as a
 neighbour's are equal by the dozen. All splits at one distance are made at once, as defined, so the
 order of the points does not matter (`density.clustering`); the libraries make them one after the
-other, in an order that depends on that of the points. Of the library hdbscan's own 152 tests, 18
-expect labels that differ for this reason. scikit-learn also counts a point among its own
-neighbours: its `min_samples` is one more than that of the library hdbscan and the one here.
+other. So a point that falls out at the very distance at which a cluster splits is noise here, and
+may belong to a part of it there. Of the library hdbscan's own 152 tests, 18 expect labels that
+differ. scikit-learn also counts a point among its own neighbours: its `min_samples` is one more
+than that of the library hdbscan and of this method.
 
 Source: Campello, Moulavi, Zimek and Sander, "Hierarchical Density Estimates for Data Clustering,
 Visualization, and Outlier Detection" (2015); the exact minimum spanning tree of
