@@ -83,6 +83,6 @@ async def get_assignments(
             assigned = Taxonomy(shown, numbers, [cut(tree, k=k) for k in numbers])
         return assigned, warning(assigned.warning)
 
-    etag = etag_of(f"{record.etag} assignments {form.suffix} {bounds}".encode())
+    etag = etag_of(f"{record.etag} assignments with noise {form.suffix} {bounds}".encode())
     etag = await shown_etag(service, tenant, tree_id, query.names, query.edition, etag)
     return await respond(request, form, load, turn(record, "export"), etag=etag)
