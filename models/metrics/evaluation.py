@@ -283,7 +283,7 @@ class Subject:
             return ()
         return (
             f"{self.cut.n_noise} of {self.tree.n_points} points are noise. Metrics of the clusters "
-            "count them as one more cluster, as those of scikit-learn do with the label -1.",
+            "count them as one more cluster, as scikit-learn's do with the label -1.",
         )
 
 

@@ -40,7 +40,7 @@ def by_points(tree: Tree, names: Sequence[str] | None) -> Tree:
     """The tree with each leaf named after its points: by the name of its only point, or by the
     names of the first few, by row, and the number of the others.
 
-    names : (n_points,); None leaves the tree unchanged. Leaves without points, and those of noise,
+    names : (n_points,); None leaves the tree unchanged. Leaves without points, and leaves of noise,
         keep their names. O(n_points log n_points).
     """
     if names is None:
@@ -66,8 +66,8 @@ def by_labels(
 
     It gets the columns `label` and `label_share` (None and NaN for nodes without points).
 
-    labels : (n_points,) as for an evaluation. keep_leaves : leaves keep their names; those of noise
-        do always.
+    labels : (n_points,) as for an evaluation. keep_leaves : leaves keep their names; leaves of
+        noise always do.
 
     Raises UsageError for labels that do not fit. O(N log N).
     """

@@ -115,8 +115,8 @@ class Prediction(BaseModel):
     cluster: int | None = Field(
         None,
         description="With `k`, `height` or `level`: the cluster that the row falls into, as "
-        "`assignments` numbers it; -1 for noise, null if the path ends above the cut. Of methods "
-        "that know noise also without a cut, by the leaves.",
+        "`assignments` numbers it; -1 for noise, null if the path ends above the cut. Methods "
+        "that know noise give it also without a cut, by the leaves.",
     )
     cluster_node: int | None = Field(
         None,

@@ -8,9 +8,9 @@ widest range of densities ('eom'), or its leaves ('leaf').
 
 The result is the condensed tree from the root to the chosen clusters, which are its leaves, named
 by their numbers from the largest to the smallest, or after their points where these have names.
-Noise lies in the leaf `noise` below the root, which no cut counts as a cluster: its rows have the
-number -1 (`models.tree.noise`), but in the cut into the root alone, of which they are a part. With
-'leaf' this is the whole condensed tree. Heights are the distances at which nodes split. Extra
+With 'leaf' this is the whole condensed tree. Noise lies in the leaf `noise` below the root, which
+no cut counts as a cluster: its rows have the cluster -1 (`models.tree.noise`), except in the cut
+into the root alone, of which they are a part. Heights are the distances at which nodes split. Extra
 columns of a node: `cluster`, its number or -1; `noise`, whether it is the leaf of noise; `birth`,
 the density (1 / distance) at which it split off; `stability`; `probability`, the mean strength with
 which its points belong to their clusters; `outlier_score`, the mean of their outlier scores
@@ -20,11 +20,11 @@ With `noise` 'nearest' each point of noise goes to the cluster of the point that
 mutual reachability distance, of equals the one nearer by distance; beyond `noise_within` it stays
 noise. Its `probability` stays 0, by which it is known.
 
-Labels can differ from those of the libraries hdbscan and scikit-learn. Distances that count as a
+Labels can differ from what the libraries hdbscan and scikit-learn give. Distances that count as a
 neighbour's are equal by the dozen. All splits at one distance are made at once, as defined, so the
 order of the points does not matter (`density.clustering`); the libraries make them one after the
 other. So a point that falls out at the very distance at which a cluster splits is noise here, and
-may belong to a part of it there. Of the library hdbscan's own 152 tests, 18 expect labels that
+may belong to a part of it there. In the library hdbscan's own tests, 18 of 152 expect labels that
 differ. scikit-learn also counts a point among its own neighbours: its `min_samples` is one more
 than that of the library hdbscan and of this method.
 
@@ -171,7 +171,8 @@ class Hdbscan(Method[HdbscanParams]):
     outputs = ("tree", "model")
     placing = (
         "the cluster of the point that it joins by mutual reachability, if it is dense enough "
-        "(`approximate_predict` of the library hdbscan), else to the leaf of noise"
+        "(`approximate_predict` of the library hdbscan), else to the leaf of noise, or where "
+        "`noise` sends the noise of the fit"
     )
     advice = "The method 'scc', or 'hac' with connectivity 'knn', handles millions of points."
 

@@ -85,8 +85,8 @@ def test_cuts_are_the_literal_ones(drawn: tuple[Tree, set[int]], data: st.DataOb
         {"level": data.draw(st.integers(0, 4))},
         {"height": data.draw(st.sampled_from(tree.height.tolist()))},
     ]
-    for asked in cuts:
-        one, usual = cut(tree, **asked), cut(plain, **asked)
+    for criterion in cuts:
+        one, usual = cut(tree, **criterion), cut(plain, **criterion)
         inside = under(tree)
         over = {leaf: node for node in usual.nodes.tolist() for leaf in inside[node]}
         nodes = one.nodes.tolist()
@@ -104,10 +104,10 @@ def test_each_cut_says_how_much_noise_it_has(
     drawn: tuple[Tree, set[int]], data: st.DataObject
 ) -> None:
     tree, leaves = drawn
-    asked: dict[str, Any] = data.draw(
+    criterion: dict[str, Any] = data.draw(
         st.sampled_from([{"level": level} for level in range(5)] + [{}])
     )
-    flat = cut(tree, **asked)
+    flat = cut(tree, **criterion)
     within = int(np.isin(tree.leaf_of_point, sorted(leaves)).sum()) - flat.n_noise
     assert flat.n_noise == int((flat.cluster_of_point == -1).sum())
     assert (f"{within} row(s) of noise are in the clusters" in str(flat.warning)) == (within > 0)
@@ -194,8 +194,8 @@ def test_a_tree_of_noise_alone_has_no_clusters() -> None:
         marked(from_parents([-1], [0.0], ["noise"], [0, 0, 0]), [0]),
         marked(from_partition([0, 1, 1], 2), [1, 2]),
     ):
-        for asked in ({}, {"level": 0}, {"level": 1}, {"height": 0.0}):
-            flat = cut(tree, **asked)
+        for criterion in ({}, {"level": 0}, {"level": 1}, {"height": 0.0}):
+            flat = cut(tree, **criterion)
             assert flat.cluster_of_point.tolist() == [-1] * 3
             assert (flat.n_clusters, flat.n_noise) == (0, 3)
         with pytest.raises(UsageError, match="0 leaves that are not noise, so it has no clusters"):

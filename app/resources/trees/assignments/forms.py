@@ -1,6 +1,6 @@
 """The forms of the clusters of input rows: of one cut, or of several nested ones.
 
-The cluster of noise is -1 in each; its node and its name are those of noise.
+The cluster of noise is -1 in each; its node is the leaf of noise, its name "noise".
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The cluster that is nearest to a row of noise.
 
-It is that of the point, among those of the chosen clusters, with the smallest mutual reachability
-distance max(core(x), core(y), d(x, y)) to the row x; of several the one with the smallest d(x, y),
-then the larger cluster. A core distance is what the fit, or the placing of new rows, takes for it.
+It is the cluster of the point, among all points in chosen clusters, with the smallest mutual
+reachability distance max(core(x), core(y), d(x, y)) to the row x; of several the one with the
+smallest d(x, y), then the larger cluster. A core distance is what the fit, or the placing of new
+rows, takes for it.
 
 Cost: for M rows the search of their few nearest points; again with twice as many for the rows to
 which a further point may be nearer.
@@ -23,7 +24,7 @@ FIRST = 16
 """The nearest points that are looked at first."""
 
 Found = Callable[[Int], tuple[Int, Float]]
-"""Of some rows, by number, the nearest of the points in clusters, by their place among these,
+"""For some rows, by number, the nearest of the points in clusters, by their place among these,
 nearest first; and their distances. Both (n, width)."""
 
 Search = Callable[[int], Found]

@@ -56,7 +56,7 @@ export function cutter(store) {
   const isNoise = (slot) => store.noise.has(id[slot]);
   const inner = order.filter((slot) => children[slot] > 0 && !isNoise(slot));
   inner.sort((a, b) => greatest[b] - greatest[a] || id[a] - id[b]);
-  // The closed nodes after each opening, and those of them that are clusters.
+  // The closed nodes after each opening, and the clusters among them.
   const parts = new Float64Array(inner.length + 1);
   const counts = new Float64Array(inner.length + 1);
   parts[0] = 1;

@@ -173,8 +173,8 @@ def test_evaluations_count_noise_as_scikit_learn(working: Working, seed: int, n_
     assert metrics["nmi"] == pytest.approx(normalized_mutual_info_score(true, labels))
     assert metrics["silhouette"] == pytest.approx(silhouette_score(points, labels))
     found = labels.count(-1)
-    said = f"{found} of {len(points)} points are noise."
-    assert any(said in warning for warning in body["warnings"]) == (found > 0)
+    counted = f"{found} of {len(points)} points are noise."
+    assert any(counted in warning for warning in body["warnings"]) == (found > 0)
     assert (found > 0) == (n_noise > 0)
     used = {"leaves": True, "n_clusters": 3}
     assert body["cut"] == (used if not found else {**used, "n_noise": found})
