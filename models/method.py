@@ -16,7 +16,7 @@ import numpy as np
 
 from models.answers.beside_tree import ClassScores, ClusterPaths, FeatureStretches, NodePictures
 from models.answers.confusions import Confusions
-from models.arrays import Array, Arrays, Float, Int
+from models.arrays import Array, Arrays, Float, Int, Mask
 from models.errors import UsageError
 from models.inputs.data import Data, doubled, require_two_axes
 from models.parameters import Params
@@ -186,6 +186,8 @@ class Predictions:
     columns : further columns of rows, (n_rows,) each. `value`, a number, integer or `str` object,
         is the predicted target of a row.
     classes : what a classifier adds.
+    noise : (n_rows,) whether each row is in no cluster, of methods that know noise; its leaf, if
+        the tree has none of noise, is only near to it.
     warnings : what was approximated or unusual, one sentence each.
     """
 
@@ -195,6 +197,7 @@ class Predictions:
     probability: Float
     columns: Arrays = field(default_factory=dict)
     classes: ClassAnswers | None = None
+    noise: Mask | None = None
     warnings: tuple[str, ...] = ()
 
 

@@ -64,7 +64,13 @@ class EvaluatedCut(TypedDict, total=False):
     height: Annotated[float, Field(description="The height of the cut.")]
     level: Annotated[int, Field(description="The number of edges below the root.")]
     leaves: Annotated[bool, Field(description="True: the clusters are the leaves.")]
-    n_clusters: int
+    n_clusters: Annotated[int, Field(description="Noise is not among them.")]
+    n_noise: Annotated[
+        int,
+        Field(
+            description="Rows of noise, of trees that have some: one more cluster to flat metrics."
+        ),
+    ]
 
 
 CutDict = Annotated[dict[str, Any], Documented(EvaluatedCut)]

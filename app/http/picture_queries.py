@@ -165,7 +165,9 @@ class CutQuery(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    k: int | None = Field(None, ge=1, le=2**31 - 1, description="The number of clusters.")
+    k: int | None = Field(
+        None, ge=1, le=2**31 - 1, description="The number of clusters; noise is not counted."
+    )
     height: float | None = Field(
         None,
         allow_inf_nan=False,

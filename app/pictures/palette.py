@@ -27,7 +27,8 @@ class Style:
     paper : the page. text : text on it. faint : notes and axes. guide : lines from branches to
         labels.
     ink : branches of no single category. other : categories beyond the last colour, and leaves
-        without one. bare : bars where nothing is coloured; shared : bars of several categories.
+        without one, noise among them. bare : bars where nothing is coloured; shared : bars of
+        several categories.
     colours : of the categories.
     """
 

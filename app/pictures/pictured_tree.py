@@ -15,6 +15,7 @@ from models.arrays import Int
 from models.tree.categories import Categories, shared
 from models.tree.layout import Layout, Scale, layout, readable_scale
 from models.tree.leaf_ranges import spans
+from models.tree.noise import NAME
 from models.tree.tree import Tree
 from models.tree.walk import path
 from models.tree.window import fold, tip_weight
@@ -157,7 +158,7 @@ def hues(
     """The colour of each category under `root`, and the legend.
 
     Labels get colours by their number of leaves, clusters in turn from left to right, so that
-    neighbours differ.
+    neighbours differ; noise is grey.
     """
     ranges = spans(tree)
     begin = int(ranges.start[root])
@@ -166,11 +167,12 @@ def hues(
     without, times = bool(times[0]), times[1:]
     here = np.flatnonzero(times)
     if categories.node is not None:
+        noise = [(style.other, NAME)] if without and categories.noise is not None else []
         names = tree.name[categories.node[here[: len(style.colours)]]].tolist()
         hue = {c: style.colours[i % len(style.colours)] for i, c in enumerate(here.tolist())}
         if here.size > len(style.colours) or None in names:
-            return hue, []
-        return hue, list(zip(hue.values(), names, strict=True))
+            return hue, noise
+        return hue, [*zip(hue.values(), names, strict=True), *noise]
     ranked = here[np.argsort(-times[here], kind="stable")].tolist()
     hue = dict(zip(ranked, style.colours, strict=False))
     texts = categories.texts(tree, max(hue, default=-1) + 1)

@@ -33,8 +33,8 @@ class Cut:
     """The clusters of a cut, the largest first.
 
     requested : the cut as it was requested. n_clusters : how many there are, maybe more than are
-    listed. low, below : the heights that give the cut, from `low` and less than `below`; None: no
-    bound, or no height does.
+    listed. n_noise : the rows of noise, in none of them. low, below : the heights that give the
+    cut, from `low` and less than `below`; None: no bound, or no height does.
     """
 
     requested: Mapping[str, float]
@@ -46,6 +46,7 @@ class Cut:
     largest: int
     clusters: tuple[Cluster, ...]
     warnings: tuple[str, ...]
+    n_noise: int = 0
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Cut:
@@ -63,6 +64,7 @@ class Cut:
                 for each in body["clusters"]
             ),
             warnings=tuple(body["warnings"]),
+            n_noise=body.get("n_noise", 0),
         )
 
     def to_pandas(self) -> Any:
@@ -253,7 +255,7 @@ class Predictions(Sequence[dict[str, Any]]):
 
     @property
     def clusters(self) -> list[int | None]:
-        """The cluster of each row in the requested cut; None without one."""
+        """The cluster of each row in the requested cut, -1 for noise; None without one."""
         return [item.get("cluster") for item in self._items]
 
     @property

@@ -47,8 +47,8 @@ class UmbelClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    labels_ : (n_samples,) the cluster of each row.
-    n_clusters_ : how many clusters `labels_` has.
+    labels_ : (n_samples,) the cluster of each row; -1 for noise, as in scikit-learn's HDBSCAN.
+    n_clusters_ : how many clusters `labels_` has, without noise.
     children_ : (n_samples - 1, 2) the merges, as in scikit-learn's AgglomerativeClustering; only of
         methods whose tree is binary and has the rows as leaves.
     distances_ : (n_samples - 1,) the height of each merge.
@@ -98,7 +98,7 @@ class UmbelClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             progress=False,
         )
         self.labels_ = self._labels(len(rows), own)
-        self.n_clusters_ = len(np.unique(self.labels_))
+        self.n_clusters_ = len(np.unique(self.labels_[self.labels_ >= 0]))
         self.n_leaves_ = self.tree_.n_leaves
         self.__dict__.pop("_merges", None)
         return self

@@ -163,12 +163,13 @@ class TreeForms(TreeParts):
         level: int | None = None,
         levels: Sequence[int] | None = None,
     ) -> npt.NDArray[np.int64]:
-        """(n_points,) the cluster of every row in a cut; without one, of the leaves.
+        """(n_points,) the cluster of every row in a cut; without one, of the leaves. -1 for noise.
 
-        k : number of clusters. height : the clusters are the highest nodes that are no higher.
+        k : number of clusters, noise not counted. height : the clusters are the highest nodes that
+            are no higher.
         level : the nodes that many edges below the root. levels : several numbers of clusters,
         rising: (n_points, n_levels), each nested in those before. UmbelWarning where there are
-        fewer clusters than k.
+        fewer clusters than k, and where noise is in the clusters of a coarse cut.
         """
         several = None if levels is None else ",".join(map(str, levels))
         query = {"k": k, "height": height, "level": level, "levels": several}

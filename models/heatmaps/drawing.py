@@ -152,7 +152,7 @@ def tips_of(tree: Tree, cut: Mapping[str, Any] | None) -> tuple[Tips, tuple[str,
             )
     else:
         made = clusters(tree, **cut)
-        nodes = made.nodes
+        nodes = made.cover
         notes += [] if made.warning is None else [made.warning]
         if nodes.size > MOST_ROWS:
             raise UsageError(

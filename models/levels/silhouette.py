@@ -34,6 +34,7 @@ import numpy.typing as npt
 from models.arrays import Float, Int
 from models.inputs.rows import Rows
 from models.numerics.agglomeration import merged
+from models.tree.clusters import most_clusters
 from models.tree.cut import nested_cuts
 from models.tree.tree import Tree
 
@@ -49,15 +50,17 @@ KS = (*range(2, 11), 12, 15, 20, 25, 30, 40, 50)
 
 def curve(tree: Tree, features: Matrix | Rows) -> list[tuple[int, float]]:
     """(k, mean silhouette) of the cuts into `KS` clusters (Rousseeuw 1987), by Euclidean distance
-    of at most `SAMPLE` evenly spaced points; numbers that no cut gives are left out.
+    of at most `SAMPLE` evenly spaced points; numbers that no cut gives are left out. Noise counts
+    as one more cluster.
 
     Distances are measured within the sample: O(SAMPLE^2 (D + len(KS))).
     """
-    if tree.n_points < 3 or tree.n_leaves < 3:
+    n_most = most_clusters(tree)
+    if tree.n_points < 3 or n_most < 3:
         return []
     sample, apart = sampled_distances(tree.n_points, features, SAMPLE)
-    cuts = nested_cuts(tree, min(KS[-1], tree.n_leaves - 1))
-    finest = cuts.cluster_of_point[sample]
+    cuts = nested_cuts(tree, min(KS[-1], n_most - 1))
+    finest = cuts.part_of_point[sample]
     return [
         (k, mean_silhouette(apart, cuts.coarser[k][finest]))
         for k in KS
@@ -121,7 +124,7 @@ def p_values(
         return []
     sample, apart = sampled_distances(tree.n_points, features, SAMPLE)
     cuts = nested_cuts(tree, max(k for k, _ in by_chance))
-    finest, squares = cuts.cluster_of_point[sample], apart**2
+    finest, squares = cuts.part_of_point[sample], apart**2
     valleys = [of_valleys(*counts(squares, cuts.coarser[k][finest])) for k, _ in by_chance]
     return [
         (k, max(p_value, min(len(KS) * valley, 1.0)))

@@ -32,7 +32,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Float, Int
+from models.tree.clusters import most_clusters
 from models.tree.cut import nested_cuts
+from models.tree.noise import noise_of
 from models.tree.tree import Tree
 from models.tree.walk import greatest_heights
 
@@ -152,7 +154,7 @@ def levels(tree: Tree, curves: Mapping[str, Curve] | None = None) -> list[Level]
 
 def reason(tree: Tree) -> str:
     """The sentence that says why a tree has no level."""
-    if tree.n_leaves < 3:
+    if most_clusters(tree) < 3:
         return "A tree with fewer than three leaves has no cut to suggest."
     if not usable(tree):
         return (
@@ -172,7 +174,7 @@ def candidates(tree: Tree, curve: Curve) -> list[tuple[int, float]]:
 
 def usable(tree: Tree) -> set[int]:
     """The numbers of clusters, to `MOST_CLUSTERS`, of which none has more than `MOST_SHARE`."""
-    most = min(MOST_CLUSTERS, tree.n_leaves)
+    most = min(MOST_CLUSTERS, most_clusters(tree))
     if most < 2:
         return set()
     allowed = MOST_SHARE * tree.size[0]
@@ -199,15 +201,17 @@ class _Heights:
 
     @classmethod
     def of(cls, tree: Tree) -> _Heights:
-        inner = np.flatnonzero(tree.n_children > 1)
+        is_noise = noise_of(tree)
+        n_noise = np.bincount(tree.parent[1:], is_noise[1:], tree.n_nodes).astype(np.int64)
+        inner = np.flatnonzero((tree.n_children - n_noise > 1) & ~is_noise)
         if not inner.size:
             return cls(tree, np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
         height = greatest_heights(tree)
         order = inner[np.argsort(-height[inner], kind="stable")]
-        k = 1 + np.cumsum(tree.n_children[order] - 1)
+        k = 1 + np.cumsum(tree.n_children[order] - n_noise[order] - 1)
         high = height[order]
         low = np.append(high[1:], height[tree.leaves].max())
-        kept = (k >= 2) & (k <= MOST_CLUSTERS) & (k < tree.n_leaves)
+        kept = (k >= 2) & (k <= MOST_CLUSTERS) & (k < most_clusters(tree))
         return cls(tree, k[kept].astype(np.int64), low[kept], high[kept])
 
     @property
@@ -229,7 +233,7 @@ class _Heights:
         where too few can be compared."""
         allowed = usable(self.tree)
         considered = np.array([k in allowed for k in self.k.tolist()], dtype=bool)
-        considered &= self.k * LEAVES_PER_CLUSTER <= self.tree.n_leaves
+        considered &= self.k * LEAVES_PER_CLUSTER <= most_clusters(self.tree)
         compared = np.flatnonzero(considered & (self.low > 0) & (self.high > self.low))
         if len(compared) >= max(FEWEST_GAPS, _DISTINCT * considered.sum()):
             k = self.k[compared]
@@ -237,7 +241,7 @@ class _Heights:
             strongest = np.argsort(p_value, kind="stable")
             pairs = zip(k[strongest].tolist(), p_value[strongest].tolist(), strict=True)
             return [(each, p) for each, p in pairs if p <= SIGNIFICANT]
-        most = max(_FEW_CLUSTERS, self.tree.n_leaves // 2)
+        most = max(_FEW_CLUSTERS, most_clusters(self.tree) // 2)
         few = [(k, gap) for k, gap in self.curve() if k in allowed and k <= most]
         return [(k, None) for k, _ in _peaks(few)]
 
@@ -252,7 +256,8 @@ def _supported(tree: Tree) -> list[tuple[int, float]]:
     """Mean support of the clusters of each cut, those without one left out."""
     support = np.asarray(tree.extra["support"], dtype=np.float64)
     curve = []
-    for k, nodes in nested_cuts(tree, min(MOST_CLUSTERS, tree.n_leaves - 1)).nodes.items():
+    most = min(MOST_CLUSTERS, most_clusters(tree) - 1)
+    for k, nodes in (nested_cuts(tree, most).nodes if most > 1 else {}).items():
         known = nodes[np.isfinite(support[nodes])]
         if known.size:
             curve.append((k, float(np.average(support[known], weights=tree.size[known]))))

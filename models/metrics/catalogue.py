@@ -82,14 +82,15 @@ def evaluate(
     )
     chosen = _choose(metrics, subject)
     if subject.cut_given:
-        subject.clusters  # noqa: B018 a wrong cut is refused whether or not it is used
+        subject.cut  # noqa: B018 a wrong cut is refused whether or not it is used
     evaluation = Evaluation()
     for number, metric in enumerate(chosen):
         progress(number / len(chosen), metric.id)
         _add(evaluation, metric, metric.compute(subject))
     evaluation.cut = subject.cut_used()
-    if evaluation.cut and subject.clusters.warning:
-        evaluation.warnings.append(subject.clusters.warning)
+    if evaluation.cut and subject.cut.warning:
+        evaluation.warnings.append(subject.cut.warning)
+    evaluation.warnings += subject.noise_warnings()
     return evaluation
 
 

@@ -27,7 +27,8 @@ from models.metrics.inputs import distances_of, features_of, similarity_of
 from models.metrics.labels import Classes, classes_of
 from models.metrics.lca_order import LeafOrder, PointOrder
 from models.metrics.pairs import Cosine, Euclidean, Gaussian, Pairs, SparsePairs
-from models.tree.cut import Cut, cut
+from models.tree.clusters import most_clusters
+from models.tree.cut import Cut, cut, rows_at
 from models.tree.named import NamedNodes
 from models.tree.rows import matched
 from models.tree.tree import Tree, sizes
@@ -146,7 +147,8 @@ class Evaluation:
     standard_errors : of those metrics that are estimates from sampled pairs.
     warnings : one sentence each.
     cut : the flat clustering that was evaluated: {"k" | "height" | "level": value} or
-        {"leaves": True}, and "n_clusters". Empty if none was given or needed.
+        {"leaves": True}, and "n_clusters", with "n_noise" points beside them where the tree has
+        noise. Empty if none was given or needed.
     """
 
     metrics: dict[str, float | None] = field(default_factory=dict)
@@ -218,7 +220,8 @@ class Subject:
         if self.cut_given:
             return _criterion(self.cut_given)
         if self.single_points and self.tree.n_points:
-            return {"k": min(self.classes.n_classes, self.tree.n_leaves)}
+            n_clusters = min(self.classes.n_classes, most_clusters(self.tree))
+            return {"k": n_clusters} if n_clusters else {}
         return {}
 
     @property
@@ -227,9 +230,15 @@ class Subject:
         return bool(self.cut_given) or self.labels is not None or not self.single_points
 
     @cached_property
-    def clusters(self) -> Cut:
-        """The flat clustering for flat metrics."""
+    def cut(self) -> Cut:
+        """The clusters and the noise."""
         return cut(self.tree, **self.criterion)
+
+    @cached_property
+    def clusters(self) -> Cut:
+        """The flat clustering for flat metrics. Noise counts as one more cluster, as in
+        scikit-learn's metrics of labels with -1."""
+        return self.cut.with_noise()
 
     @cached_property
     def table(self) -> Contingency:
@@ -246,7 +255,8 @@ class Subject:
         """The tree over clusters: the tree, or its part above the cut if its leaves are points."""
         if not self.single_points or self.tree.n_points == 0:
             return self.tree
-        return upper_part(self.tree, self.clusters.nodes, self.clusters.cluster_of_point)
+        nodes = self.cut.cover
+        return upper_part(self.tree, nodes, rows_at(self.tree, nodes))
 
     @cached_property
     def truth(self) -> tuple[Tree, tuple[str, ...]]:
@@ -275,9 +285,20 @@ class Subject:
 
     def cut_used(self) -> dict[str, Any]:
         """The cut in the form of `Evaluation.cut`; empty while no metric has needed it."""
-        if "clusters" not in self.__dict__:
+        if "cut" not in self.__dict__:
             return {}
-        return {**(self.criterion or {"leaves": True}), "n_clusters": self.clusters.n_clusters}
+        used = {**(self.criterion or {"leaves": True}), "n_clusters": self.cut.n_clusters}
+        return {**used, "n_noise": self.cut.n_noise} if self.cut.noise.size else used
+
+    def noise_warnings(self) -> tuple[str, ...]:
+        """A warning of noise in the clusters, and of how it counts, where a metric has needed
+        them."""
+        if "cut" not in self.__dict__ or not self.cut.n_noise:
+            return ()
+        return (
+            f"{self.cut.n_noise} of {self.tree.n_points} points are noise. Metrics of the clusters "
+            "count them as one more cluster, as scikit-learn's do with the label -1.",
+        )
 
 
 def _criterion(cut_by: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from models.arrays import Matrix
 from models.errors import UsageError
 from models.inputs.label_sets import LabelSets
 from models.method import Input
-from models.tree.cut import cut
+from models.tree.cut import finest_cut, rows_at
+from models.tree.noise import noise_leaves
 from models.tree.tree import Tree
 
 MOST_CLUSTERS = 256
@@ -39,17 +40,17 @@ def by_points(tree: Tree, names: Sequence[str] | None) -> Tree:
     """The tree with each leaf named after its points: by the name of its only point, or by the
     names of the first few, by row, and the number of the others.
 
-    names : (n_points,); None leaves the tree unchanged. Leaves without points, and the leaf of
-        points that a method leaves out, `noise`, keep their names. O(n_points log n_points).
+    names : (n_points,); None leaves the tree unchanged. Leaves without points, and leaves of noise,
+        keep their names. O(n_points log n_points).
     """
     if names is None:
         return tree
     order = np.argsort(tree.leaf_of_point, kind="stable")
     leaves, first = np.unique(tree.leaf_of_point[order], return_index=True)
-    name = tree.name.copy()
+    name, noise = tree.name.copy(), set(noise_leaves(tree).tolist())
     ends = [*first[1:].tolist(), order.size]
     for leaf, start, end in zip(leaves.tolist(), first.tolist(), ends, strict=True):
-        if name[leaf] == "noise":
+        if leaf in noise:
             continue
         shown = ", ".join(names[row] for row in order[start : min(end, start + N_NAMED)].tolist())
         more = end - start - N_NAMED
@@ -65,7 +66,8 @@ def by_labels(
 
     It gets the columns `label` and `label_share` (None and NaN for nodes without points).
 
-    labels : (n_points,) as for an evaluation. keep_leaves : leaves keep their names.
+    labels : (n_points,) as for an evaluation. keep_leaves : leaves keep their names; leaves of
+        noise always do.
 
     Raises UsageError for labels that do not fit. O(N log N).
     """
@@ -77,9 +79,9 @@ def by_labels(
     assert report.purity is not None
     classes = np.array([*map(str, report.class_name), None], dtype=object)
     label = classes[report.majority]
-    name = tree.name.copy()
+    name, noise = tree.name.copy(), set(noise_leaves(tree).tolist())
     for node, (own, share) in enumerate(zip(label.tolist(), report.purity.tolist(), strict=True)):
-        if own is None or (keep_leaves and not tree.n_children[node]):
+        if own is None or node in noise or (keep_leaves and not tree.n_children[node]):
             continue
         # Rounded down: 100% is all.
         name[node] = own if share == 1.0 else f"{own} ({int(100 * share)}%)"
@@ -89,14 +91,16 @@ def by_labels(
 
 
 def by_terms(tree: Tree, features: Matrix, terms: Sequence[str], keep_leaves: bool = False) -> Tree:
-    """The tree with nodes named by their `distinctive_terms`, and the column `terms`.
+    """The tree with nodes named by their `distinctive_terms`, and the column `terms`; leaves of
+    noise keep their names.
 
     Raises UsageError as `distinctive_terms`. O(nnz + clusters D).
     """
     name, node_terms = tree.name.copy(), np.full(tree.n_nodes, None, dtype=object)
+    noise = set(noise_leaves(tree).tolist())
     for node, weighted in distinctive_terms(tree, features, terms).items():
         node_terms[node] = [term for term, _ in weighted]
-        if not (keep_leaves and not tree.n_children[node]):
+        if node not in noise and not (keep_leaves and not tree.n_children[node]):
             name[node] = ", ".join(node_terms[node])
     return replace(tree, name=name, extra={**tree.extra, "terms": node_terms})
 
@@ -162,14 +166,12 @@ def require_points(tree: Tree, features: Matrix) -> None:
 def node_sums(tree: Tree, features: Matrix, n_clusters: int) -> dict[int, npt.NDArray[np.float64]]:
     """The sum of the features over the points of each node of the cut into `n_clusters` clusters,
     and of all nodes above them. O(nnz + clusters D)."""
-    flat = cut(tree, k=min(n_clusters, tree.n_leaves))
+    parts = finest_cut(tree, n_clusters).cover
     n = tree.n_points
-    member = sp.csr_array(
-        (np.ones(n), (flat.cluster_of_point, np.arange(n))), shape=(flat.n_clusters, n)
-    )
+    member = sp.csr_array((np.ones(n), (rows_at(tree, parts), np.arange(n))), shape=(parts.size, n))
     sums = member @ features
     by_node: dict[int, npt.NDArray[np.float64]] = {}
-    for place, node in enumerate(flat.nodes.tolist()):
+    for place, node in enumerate(parts.tolist()):
         row = sums[[place]].toarray()[0] if sp.issparse(sums) else sums[place]
         by_node[node] = np.asarray(row, dtype=np.float64)
     above: set[int] = set()

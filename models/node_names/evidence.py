@@ -26,7 +26,7 @@ from models.node_names.by_input import (
 )
 from models.node_names.options import NEEDED, By
 from models.preprocess.inputs import fit_inputs
-from models.tree.cut import cut
+from models.tree.cut import finest_cut
 from models.tree.tree import Tree
 
 N_ITEMS = 3
@@ -181,9 +181,9 @@ _FINDERS: dict[By, Callable[[Tree, Mapping[str, Value], int], Evidence]] = {
 
 
 def _nodes(tree: Tree, n_clusters: int) -> list[int]:
-    """The nodes of the cut and all above them."""
+    """The nodes of the cut and all above them, without noise."""
     wanted = np.zeros(tree.n_nodes, dtype=bool)
-    for node in cut(tree, k=min(n_clusters, tree.n_leaves)).nodes.tolist():
+    for node in finest_cut(tree, n_clusters).nodes.tolist():
         while node >= 0 and not wanted[node]:
             wanted[node] = True
             node = int(tree.parent[node])

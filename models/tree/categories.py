@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from models.arrays import Int, Int32
+from models.arrays import Int, Int32, Mask
 from models.tree.cluster_names import cluster_names
 from models.tree.clusters import clusters
 from models.tree.labels import Labels, leaf_codes
@@ -26,6 +26,7 @@ class Categories:
     changes : (n_leaves,) number of leaves so far whose category differs from that of the previous
         leaf.
     size : (n_categories,) number of points or leaves in each category.
+    noise : (n_leaves,) whether each leaf is noise, beside the clusters of a cut; None: none is.
     labels : the labels that are the categories; None for the clusters of a cut.
     node : (n_categories,) the clusters' nodes, from left to right; None for labels.
     warnings : one sentence each.
@@ -36,6 +37,7 @@ class Categories:
     size: Int
     labels: Labels | None = None
     node: Int | None = None
+    noise: Mask | None = None
     warnings: tuple[str, ...] = ()
 
     @property
@@ -56,16 +58,25 @@ class Categories:
 def of_cut(
     tree: Tree, k: int | None = None, height: float | None = None, level: int | None = None
 ) -> Categories:
-    """The clusters of a cut, numbered from left to right. Cost as `clusters`, O(n_leaves) more.
+    """The clusters of a cut, numbered from left to right; noise has none. Cost as `clusters`,
+    O(n_leaves) more.
 
     Refuses what `clusters` refuses.
     """
     cut = clusters(tree, k, height, level)
     at = spans(tree)
     node = cut.nodes[np.argsort(at.start[cut.nodes])]
-    of_leaf = np.repeat(np.arange(node.size, dtype=np.int32), at.count[node])
     warnings = () if cut.warning is None else (cut.warning,)
-    return Categories(of_leaf, of_leaf, tree.size[node], node=node, warnings=warnings)
+    if not cut.noise.size:
+        of_leaf = np.repeat(np.arange(node.size, dtype=np.int32), at.count[node])
+        return Categories(of_leaf, of_leaf, tree.size[node], node=node, warnings=warnings)
+    part = cut.cover[np.argsort(at.start[cut.cover])]
+    is_noise = np.isin(part, cut.noise)
+    number = np.where(is_noise, -1, np.cumsum(~is_noise) - 1).astype(np.int32)
+    of_leaf = np.repeat(number, at.count[part])
+    return Categories(
+        of_leaf, _changes(of_leaf), tree.size[node], node=node, noise=of_leaf < 0, warnings=warnings
+    )
 
 
 def of_labels(tree: Tree, labels: Labels) -> Categories:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from models.arrays import Int, Int32
 from models.tree.distinctive_features import FEATURE_KEYS
 from models.tree.leaf_ranges import spans
+from models.tree.noise import noise_leaves
 from models.tree.tree import Tree
 
 N_LEAVES = 3
@@ -38,8 +39,8 @@ _names_of: WeakKeyDictionary[Tree, _LeafNames] = WeakKeyDictionary()
 
 
 def has_names(tree: Tree) -> bool:
-    """Whether any leaf has a name other than the number that stands for none."""
-    return bool(_leaf_names(tree).text)
+    """Whether any leaf has a name other than the number that stands for none; noise has one."""
+    return bool(_leaf_names(tree).text) or bool(noise_leaves(tree).size)
 
 
 def cluster_names(tree: Tree, nodes: Int | Sequence[int]) -> list[str | None]:
@@ -49,7 +50,7 @@ def cluster_names(tree: Tree, nodes: Int | Sequence[int]) -> list[str | None]:
     among the leaves under it (of equals that of the leaf furthest left), and by an ellipsis if
     there are more names. Leaves called by numbers have no name in this sense, since leaves without
     a name are called by the number of their row or class; neither have leaves without points
-    beside leaves with some. Where no leaf under the node has a name, the first
+    beside leaves with some, nor leaves of noise. Where no leaf under the node has a name, the first
     `N_LEAVES` terms or named features that its method gives for the node itself; None without any.
 
     nodes : (n,) rows of the tree. Disjoint nodes cost O(n_leaves log n_leaves) together, after
@@ -118,10 +119,12 @@ def _leaf_names(tree: Tree) -> _LeafNames:
         in_order = np.empty(tree.n_leaves, dtype=np.int64)
         in_order[spans(tree).start[tree.leaves]] = tree.leaves
         number: dict[str, int] = {}
+        leaf_names = tree.name.copy()
+        leaf_names[noise_leaves(tree)] = None
         code = np.fromiter(
             (
                 number.setdefault(name, len(number)) if name and not is_number(name) else -1
-                for name in tree.name[in_order].tolist()
+                for name in leaf_names[in_order].tolist()
             ),
             dtype=np.int32,
             count=tree.n_leaves,

@@ -14,6 +14,7 @@ from models.arrays import Int
 from models.errors import UsageError
 from models.tree.layout import Scale, layout, readable_scale
 from models.tree.leaf_ranges import leaf_counts, points_before, spans
+from models.tree.noise import noise_of
 from models.tree.tree import Tree
 from models.tree.walk import require_node
 
@@ -269,10 +270,10 @@ def scene(
 
     Each node has `id` (its row in the tree), `parent` (None for `root`), `x`, `y` (see
     `models.tree.layout`: the root at y = 0, the lowest height at y = 1), `height`, `size`,
-    `n_leaves`, `points_before`, `name`, `folded` (some of its children are not shown) and `hidden`
-    (how many). A folded node is wider than a leaf, by the logarithm of its number of leaves. With
-    `colours` it has `category` and `share`, both None for none. The scale "auto" picks the most
-    readable one. `place` and `closed` are as in `fold`.
+    `n_leaves`, `points_before`, `name`, `folded` (some of its children are not shown), `hidden`
+    (how many) and, in a tree with noise, `noise`. A folded node is wider than a leaf, by the
+    logarithm of its number of leaves. With `colours` it has `category` and `share`, both None for
+    none. The scale "auto" picks the most readable one. `place` and `closed` are as in `fold`.
 
     Raises UsageError for an unknown root and for max_nodes below 1. Cost as `fold`.
     """
@@ -299,6 +300,9 @@ def scene(
         "hidden": part.hidden.tolist(),
         "name": tree.name[part.node].tolist(),
     }
+    is_noise = noise_of(tree)
+    if is_noise.any():
+        columns["noise"] = is_noise[part.node].tolist()
     if colours is not None:
         category, share = colours(part)
         has_category = (category >= 0).tolist()

@@ -51,14 +51,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from models.arrays import Array, Arrays, Int
+from models.arrays import Array, Arrays, Int, Mask
 from models.calibration.calibration import Calibration, NodeAnswers
 from models.calibration.options import CalibrationTerms
 from models.calibration.risk import RiskCurve
 from models.method import ClassAnswers, Model, Predictions
 from models.preprocess.pipeline import Pipeline
 from models.tree.cluster_names import cluster_names
+from models.tree.clusters import Clusters
 from models.tree.cut import cluster_of_node
+from models.tree.noise import LABEL, NAME, noise_of
 from models.tree.tree import Tree
 from workers.formats.safetensors import DTYPES
 from workers.formats.table_writers import save_arrow
@@ -257,19 +259,29 @@ def _under(prefix: str, arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
 class PlacedClusters:
     """The clusters of a cut that rows fall into.
 
-    cluster : (n_rows,) -1 where a row's path ends above the cut.
-    node, name : (n_clusters,) the node and name of each cluster.
+    cluster : (n_rows,) -1 for noise. above : (n_rows,) whether a row's path ends above the cut, so
+        that it has none.
+    node : (n_rows,) the node of its cluster, or of the noise; -1 for none.
+    name : (n_clusters,) the name of each cluster.
     """
 
     cluster: Int
+    above: Mask
     node: Int
     name: list[str | None]
 
     @classmethod
-    def of(cls, tree: Tree, nodes: Int, predictions: Predictions) -> PlacedClusters:
-        """nodes : (n_clusters,) the nodes of a cut. O(n_nodes log depth + n_rows)."""
+    def of(cls, tree: Tree, cut: Clusters, predictions: Predictions) -> PlacedClusters:
+        """O(n_nodes log depth + n_rows)."""
         last = predictions.node[predictions.start[1:] - 1]
-        return cls(cluster_of_node(tree, nodes)[last], nodes, cluster_names(tree, nodes))
+        cluster, parts = cluster_of_node(tree, cut.nodes)[last], cut.cover
+        part = cluster_of_node(tree, parts)[last]
+        node = np.append(parts, -1)[part]
+        if predictions.noise is not None:
+            # Without a leaf of noise they are at leaves of others.
+            homeless = predictions.noise & (cluster >= 0) & ~noise_of(tree)[predictions.leaf]
+            cluster, node = np.where(homeless, LABEL, cluster), np.where(homeless, -1, node)
+        return cls(cluster, part < 0, node, cluster_names(tree, cut.nodes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,11 +354,12 @@ def save_predictions(
         reached, code = np.unique(predictions.leaf, return_inverse=True)
         columns["label"] = _texts(node_names[reached].tolist(), code)
     if clusters is not None:
-        above = clusters.cluster < 0
+        above, n_clusters = clusters.above, len(clusters.name)
         columns["cluster"] = pa.array(clusters.cluster, mask=above)
-        columns["cluster_node"] = pa.array(clusters.node[clusters.cluster], mask=above)
-        number = np.where(above, len(clusters.name), clusters.cluster)
-        columns["cluster_name"] = _texts([*clusters.name, None], number)
+        columns["cluster_node"] = pa.array(clusters.node, mask=clusters.node < 0)
+        number = np.where(clusters.cluster < 0, n_clusters, clusters.cluster)
+        number = np.where(above, n_clusters + 1, number)
+        columns["cluster_name"] = _texts([*clusters.name, NAME, None], number)
     if answers is not None:
         columns |= answers.columns()
     save_arrow(pa.table(columns), folder / PREDICTIONS)

@@ -55,7 +55,8 @@ class _Predict(Kind[PredictionTerms]):
         given = options.model_dump(exclude_unset=True)
         predictions = method(last.method).predict(last.model, tree, data, _options(given))
         bounds = {key: given[key] for key in CUTS if key in given}
-        cut = clusters(tree, **bounds) if bounds else None
+        # A method that knows noise answers by clusters, without a cut by the leaves.
+        cut = clusters(tree, **bounds) if bounds or predictions.noise is not None else None
         answers = None
         if options.calibration is not None:
             from workers.kinds.calibrate import answered
@@ -64,9 +65,7 @@ class _Predict(Kind[PredictionTerms]):
             found = answered(path, last, tree, data, options.alpha)
             answers = results.CalibratedAnswers.of(tree, found)
         job.at(0.9, "writing")
-        in_clusters = (
-            None if cut is None else results.PlacedClusters.of(tree, cut.nodes, predictions)
-        )
+        in_clusters = None if cut is None else results.PlacedClusters.of(tree, cut, predictions)
         named = method(last.method).classifies or has_names(tree)
         results.save_predictions(
             predictions,

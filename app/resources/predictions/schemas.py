@@ -116,10 +116,17 @@ class Prediction(BaseModel):
     cluster: int | None = Field(
         None,
         description="With `k`, `height` or `level`: the cluster that the row falls into, as "
-        "`assignments` numbers it; null if the path ends above the cut.",
+        "`assignments` numbers it; -1 for noise, null if the path ends above the cut. Methods "
+        "that know noise give it also without a cut, by the leaves.",
     )
-    cluster_node: int | None = Field(None, description="The node of this cluster.")
-    cluster_name: str | None = Field(None, description="Its name, as in `assignments`.")
+    cluster_node: int | None = Field(
+        None,
+        description="The node of this cluster, or of the noise; null for noise of a tree that has "
+        "none.",
+    )
+    cluster_name: str | None = Field(
+        None, description='Its name, as in `assignments`; "noise" for noise.'
+    )
     nodes: list[int] | None = Field(
         None,
         description="With `calibration`: the node, or the fewest nodes, that hold the row's class "

@@ -180,7 +180,7 @@ class NestedAssignments(BaseModel):
     cut: dict[str, list[int]]
     levels: list[Level]
     assignments: list[list[int]] = Field(
-        description="For each row its cluster at each level, the coarsest first."
+        description="For each row its cluster at each level, the coarsest first; -1 for noise."
     )
     ids: list[str] | None = Field(
         default=None, description="The ids of the rows, where the table of the fit had them."
@@ -200,6 +200,7 @@ class Assignments(BaseModel):
                         {"id": 0, "node": 1, "size": 2, "name": "rose"},
                         {"id": 1, "node": 2, "size": 1, "name": "tulip"},
                     ],
+                    "n_noise": 0,
                     "assignments": [0, 0, 1],
                     "columns": {"probability": [1.0, 0.9, 1.0]},
                     "warnings": [],
@@ -210,7 +211,8 @@ class Assignments(BaseModel):
 
     cut: dict[str, float | int] = Field(description="The cut as requested; empty for the leaves.")
     clusters: list[CutNode]
-    assignments: list[int]
+    n_noise: int = Field(description="The number of rows that are noise, which is in no cluster.")
+    assignments: list[int] = Field(description="The cluster of each row; -1 for noise.")
     ids: list[str] | None = Field(
         default=None, description="The ids of the rows, where the table of the fit had them."
     )

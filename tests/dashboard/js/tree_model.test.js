@@ -243,3 +243,58 @@ test("a side of two trees", () => {
   assert.ok(Math.abs(scene.right[1] - 0.45) < 1e-12);
   assert.deepEqual(list(topClusters(scene, 3)), [-1, 0, 0, 0, 1, 2]);
 });
+
+//        life (4)
+//      /    |     \
+//  plants  fungi  animals (2)
+//   (3)   (noise)  /    \
+//   / \          cat    dog
+// rose oak
+const withNoise = () => {
+  const store = storeOf(LIFE);
+  store.noise.add(4);
+  return store;
+};
+
+test("noise is in no cluster and is not counted", () => {
+  const store = withNoise();
+  const columns = cuts.cutter(store);
+  assert.equal(columns.nLeaves, 4);
+  const names = (cut) => cuts.cutHere(columns, cut).clusters.map(({ name }) => name).sort(); // prettier-ignore
+  for (const [k, expected] of [
+    [2, ["animals", "plants"]],
+    [3, ["animals", "oak", "rose"]],
+    [9, ["cat", "dog", "oak", "rose"]],
+  ]) {
+    assert.deepEqual(names({ k }), expected);
+    const cut = cuts.cutHere(columns, { k });
+    assert.deepEqual([cut.n_clusters, cut.n_noise, cut.warnings], [expected.length, 1, []]);
+  }
+  assert.deepEqual(names({ height: 3.5 }), ["animals", "plants"]);
+  const cut = cuts.cutHere(columns, { k: 2 });
+  assert.deepEqual(cut.clusters.map(({ category }) => category).sort(), [0, 1]);
+  const byNode = new Map(cut.clusters.map(({ node, category }) => [node, category]));
+  const scene = scenes.build(store, WHOLE);
+  const shown = list(cuts.categories(scene, store, byNode));
+  assert.deepEqual(shown, [-1, 0, 0, 0, cuts.NOISE, 1, 1, 1]);
+});
+
+test("a cut that is too coarse has the noise in its clusters, and a warning", () => {
+  const cut = cuts.cutHere(cuts.cutter(withNoise()), { k: 1 });
+  assert.deepEqual([cut.n_clusters, cut.n_noise, cut.largest], [1, 0, 5]);
+  assert.match(cut.warnings[0], /1 points of noise are in the clusters/);
+});
+
+test("one cluster beside noise is set apart from it", () => {
+  const store = storeOf(["all", 2, ["0", 0], ["noise", 0]]);
+  store.noise.add(2);
+  const cut = cuts.cutHere(cuts.cutter(store), { k: 1 });
+  assert.deepEqual([cut.clusters.map(({ name }) => name), cut.n_noise], [["0"], 1]);
+});
+
+test("a tree of noise alone has no clusters", () => {
+  const store = storeOf(["noise", 0]);
+  store.noise.add(0);
+  const cut = cuts.cutHere(cuts.cutter(store), { k: 1 });
+  assert.deepEqual([cut.n_clusters, cut.n_noise, cut.smallest, cut.largest], [0, 1, 0, 0]);
+});

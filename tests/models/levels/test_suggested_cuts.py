@@ -125,7 +125,7 @@ def test_nested_cuts_are_the_cuts(seed: int, most: int) -> None:
     for k, nodes in cuts.nodes.items():
         expected = cut(tree, k=k)
         assert nodes.tolist() == expected.nodes.tolist()
-        mine = cuts.coarser[k][cuts.cluster_of_point]
+        mine = cuts.coarser[k][cuts.part_of_point]
         assert mine.tolist() == expected.cluster_of_point.tolist()
 
 

@@ -100,7 +100,10 @@ def test_leaves_are_named_after_their_points() -> None:
     #    1  2 3  noise     points 2 | 0 1 3 5 6 | none | 4
     names = [None, "0", "1", "2", "noise"]
     leaf = [2, 2, 1, 2, 4, 2, 2]
-    tree = from_parents([-1, 0, 0, 0, 0], [1.0, 0, 0, 0, 0], names, leaf)
+    noise = {"noise": np.array([False, False, False, False, True])}
+    tree = from_parents([-1, 0, 0, 0, 0], [1.0, 0, 0, 0, 0], names, leaf, extra=noise)
     named = by_points(tree, list("abcdefg"))
     assert named.name.tolist() == [None, "c", "a, b, d and 2 more", "2", "noise"]
     assert by_points(tree, None) is tree
+    of_labels = by_labels(tree, np.array(list("aabbcab")))
+    assert of_labels.name.tolist() == ["a (42%)", "b", "a (60%)", "2", "noise"]

@@ -227,11 +227,7 @@ function content(clusters, job, signal) {
           kind: "small",
           iconName: "download",
           onclick: () =>
-            download(
-              `/v1/trees/${tree.id}/assignments.csv?k=${tree.n_leaves}`,
-              `${file}-rows.csv`,
-              { signal },
-            ),
+            download(`/v1/trees/${tree.id}/assignments.csv`, `${file}-rows.csv`, { signal }),
         }),
       ),
     ),

@@ -1,4 +1,7 @@
-"""The forms of the clusters of input rows: of one cut, or of several nested ones."""
+"""The forms of the clusters of input rows: of one cut, or of several nested ones.
+
+The cluster of noise is -1 in each; its node is the leaf of noise, its name "noise".
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from app.http.json_parts import IDS, ITEMS, json_object, slices
 from models.arrays import Int
 from models.editions.edited import EditedTree
 from models.tree.cluster_names import cluster_names
-from models.tree.cut import Cut
+from models.tree.cut import Cut, rows_at
+from models.tree.noise import NAME
 from models.tree.parents import nearest
 from models.tree.tree import Tree
 from workers.formats.table_writers import (
@@ -68,6 +72,7 @@ class OneCut:
         fields: dict[str, Any] = {
             "cut": self.query,
             "clusters": json_rows(["id", "node", "size", "name"], _clusters(self.shown, self.cut)),
+            "n_noise": self.cut.n_noise,
             "assignments": json_list(
                 some.tolist() for some in slices(self.cut.cluster_of_point, IDS)
             ),
@@ -90,24 +95,22 @@ class OneCut:
     def arrow(self) -> Chunks:
         import pyarrow as pa
 
-        clusters = self.cut.cluster_of_point
         columns = {
             **_id_column(self.ids),
-            "cluster": clusters,
-            "node": self.shown.ids_of(self.cut.nodes)[clusters],
+            "cluster": self.cut.cluster_of_point,
+            "node": _nodes(self.shown, self.cut),
             **self.columns,
         }
         return arrow_chunks(pa.table(columns))
 
     def _rows(self) -> Iterator[Piece]:
-        tree, ids = self.shown.tree, self.shown.ids_of(self.cut.nodes)
-        names = _names(tree, self.cut)
+        tree = self.shown.tree
+        names, nodes = _names(tree, self.cut), _nodes(self.shown, self.cut)
         for some in _spans(tree.n_points):
             clusters = self.cut.cluster_of_point[some]
-            nodes = ids[clusters]
             further = [values[some] for values in self.columns.values()]
             own = [range(some.start, some.stop), *_ids_at(self.ids, some)]
-            yield [*own, clusters, nodes, names[clusters], *further]
+            yield [*own, clusters, nodes[some], names[clusters], *further]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +157,7 @@ class Taxonomy:
         columns = _id_column(self.ids)
         for k, cut in zip(self.k, self.cuts, strict=True):
             columns[f"cluster_{k}"] = cut.cluster_of_point
-            columns[f"node_{k}"] = self.shown.ids_of(cut.nodes)[cut.cluster_of_point]
+            columns[f"node_{k}"] = _nodes(self.shown, cut)
         return arrow_chunks(pa.table(columns))
 
     def _spans(self) -> Iterator[slice]:
@@ -195,12 +198,12 @@ class Taxonomy:
 
     def _rows(self) -> Iterator[Piece]:
         names = [_names(self.shown.tree, cut) for cut in self.cuts]
-        ids = [self.shown.ids_of(cut.nodes) for cut in self.cuts]
+        nodes = [_nodes(self.shown, cut) for cut in self.cuts]
         for some in self._spans():
             columns: list[Any] = [range(some.start, some.stop), *_ids_at(self.ids, some)]
-            for cut, of_cluster, nodes in zip(self.cuts, names, ids, strict=True):
+            for cut, of_cluster, of_row in zip(self.cuts, names, nodes, strict=True):
                 clusters = cut.cluster_of_point[some]
-                columns += [clusters, nodes[clusters], of_cluster[clusters]]
+                columns += [clusters, of_row[some], of_cluster[clusters]]
             yield columns
 
 
@@ -223,8 +226,14 @@ def _spans(n_points: int) -> Iterator[slice]:
 
 
 def _names(tree: Tree, cut: Cut) -> npt.NDArray[np.object_]:
-    """(n_clusters,) the name of each cluster or None."""
-    return np.array([*cluster_names(tree, cut.nodes), None], dtype=object)[:-1]
+    """(n_clusters + 1,) the name of each cluster or None, and last that of noise."""
+    return np.array([*cluster_names(tree, cut.nodes), NAME], dtype=object)
+
+
+def _nodes(shown: EditedTree, cut: Cut) -> Int:
+    """(n_points,) the node of the cluster, or of the noise, of each row."""
+    part = rows_at(shown.tree, cut.cover) if cut.noise.size else cut.cluster_of_point
+    return shown.ids_of(cut.cover)[part]
 
 
 def _clusters(shown: EditedTree, cut: Cut) -> Iterator[Piece]:

@@ -36,7 +36,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
         },
         "headers": {
             "Warning": {
-                "description": "Why there are fewer clusters than `k`.",
+                "description": "Why there are fewer clusters than `k`, or noise in them.",
                 "schema": {"type": "string"},
             }
         },
@@ -63,6 +63,10 @@ async def get_assignments(
 ) -> Response:
     """The flat clustering of a cut by `k`, `height` or `level`; without a cut, of the leaves. With
     `levels`, the clusterings of several cuts, nested in each other: a taxonomy of the rows.
+
+    Rows that the method takes for noise have the cluster -1. `k` does not count noise. A cut that
+    is too coarse to have the noise apart, such as into the root alone, has it in its clusters, and
+    warns of that.
     """
     record = await record_of(service, tenant, tree_id)
     bounds = query.model_dump(exclude_none=True, exclude={"names", "edition"})
@@ -80,6 +84,6 @@ async def get_assignments(
             assigned = Taxonomy(shown, numbers, [cut(tree, k=k) for k in numbers], ids)
         return assigned, warning(assigned.warning)
 
-    etag = etag_of(f"{record.etag} assignments {form.suffix} {bounds}".encode())
+    etag = etag_of(f"{record.etag} assignments with noise {form.suffix} {bounds}".encode())
     etag = await shown_etag(service, tenant, tree_id, query.names, query.edition, etag)
     return await respond(request, form, load, turn(record, "export"), etag=etag)

@@ -39,7 +39,8 @@ async def cut_tree(
     query: Annotated[ClustersQuery, Query()],
 ) -> Response:
     """The number of clusters in a cut by `k`, `height` or `level`, their sizes, and the largest of
-    them; without a cut, the leaves. `assignments` gives the cluster of every row.
+    them; without a cut, the leaves. `assignments` gives the cluster of every row. Noise is no
+    cluster.
     """
     bounds = query.model_dump(exclude_none=True, exclude={"limit", "names", "edition"})
 
@@ -53,9 +54,10 @@ async def cut_tree(
             "cut": bounds,
             "n_clusters": cut.n_clusters,
             "heights": None if cut.heights is None else {"from": low, "below": high},
-            "smallest": int(size.min()),
-            "median": float(np.median(size)),
-            "largest": int(size.max()),
+            "n_noise": int(tree.size[cut.noise].sum()),
+            "smallest": int(size.min()) if size.size else 0,
+            "median": float(np.median(size)) if size.size else 0.0,
+            "largest": int(size.max(initial=0)),
             "warnings": [] if cut.warning is None else [cut.warning],
             "clusters": json_list(slices(_largest(shown, cut, query.limit), ITEMS)),
         }

@@ -46,6 +46,7 @@ class ClustersBody(BaseModel):
                     "cut": {"k": 2},
                     "n_clusters": 2,
                     "heights": {"from": 0.0, "below": 1.0},
+                    "n_noise": 0,
                     "smallest": 480,
                     "median": 600.0,
                     "largest": 720,
@@ -80,7 +81,8 @@ class ClustersBody(BaseModel):
     heights: Between | None = Field(
         description="The heights that give this cut; null if none does."
     )
-    smallest: int = Field(description="Rows in the smallest cluster.")
+    n_noise: int = Field(description="Rows of noise, in no cluster.")
+    smallest: int = Field(description="Rows in the smallest cluster; 0 where all rows are noise.")
     median: float
     largest: int
     warnings: list[str]

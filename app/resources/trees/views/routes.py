@@ -25,6 +25,7 @@ from models.editions.edited import EditedTree
 from models.tree.categories import Categories, shared
 from models.tree.cluster_names import cluster_names
 from models.tree.clusters import clusters
+from models.tree.noise import counted_as_cluster
 from models.tree.window import Folded, scene
 from workers.formats.table_writers import json_list
 from workers.model import sibling
@@ -236,7 +237,7 @@ async def get_levels(
         known = {
             name: [(int(k), float(v)) for k, v in curves[name]]
             for name in ("silhouette", f"silhouette{P_VALUE}", "modularity")
-            if name in curves and shown.ids is None
+            if name in curves and shown.ids is None and not counted_as_cluster(tree)
         }
         items = [
             {**asdict(level), "clusters": _clusters(shown, level.k)}

@@ -26,6 +26,10 @@ class ViewNode(BaseModel):
     folded: bool = Field(description="Whether some of its children are not shown.")
     hidden: int = Field(description="How many of its children are not shown.")
     name: str | None
+    noise: bool | None = Field(
+        default=None,
+        description="Whether all rows under it are noise; of trees with noise alone.",
+    )
     category: int | None = Field(
         default=None, description="With `color_by`: the node's category; null for none or several."
     )

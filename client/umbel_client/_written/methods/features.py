@@ -271,6 +271,8 @@ class FeaturesMethods(Generic[R]):
         cluster_selection_epsilon: float = 0.0,
         max_cluster_size: int | None = None,
         allow_single_cluster: bool = False,
+        noise: Literal["keep", "nearest"] = "keep",
+        noise_within: float | None = None,
         preprocess: Sequence[Mapping[str, Any]] | None = None,
         then: str | Mapping[str, Any] | None = None,
         support: Mapping[str, Any] | None = None,
@@ -307,6 +309,11 @@ class FeaturesMethods(Generic[R]):
         cluster_selection_epsilon : Clusters are not split at distances smaller than this.
         max_cluster_size : With 'eom': largest size of a cluster. Default: no limit.
         allow_single_cluster : Whether the root may be chosen as the only cluster.
+        noise : What becomes of points outside all clusters: 'keep' leaves them noise, with the
+            cluster -1; 'nearest' gives each to the cluster of the nearest point in one, by
+            mutual reachability distance.
+        noise_within : With 'nearest': points further than this from the nearest cluster, by
+            mutual reachability distance, stay noise. Default: none is too far.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
             wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
@@ -326,6 +333,8 @@ class FeaturesMethods(Generic[R]):
                 "cluster_selection_epsilon": cluster_selection_epsilon,
                 "max_cluster_size": max_cluster_size,
                 "allow_single_cluster": allow_single_cluster,
+                "noise": noise,
+                "noise_within": noise_within,
             },
             preprocess=preprocess,
             then=then,

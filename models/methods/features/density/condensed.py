@@ -8,6 +8,7 @@ import numpy as np
 
 from models.arrays import Float, Int
 from models.tree.build import from_parents
+from models.tree.noise import COLUMN, LABEL, NAME
 from models.tree.parents import under
 from models.tree.tree import Tree
 from models.tree.walk import contract_unary
@@ -89,16 +90,19 @@ class Condensed:
         return lowest
 
 
-def tree_of(condensed: Condensed, label: Int) -> Tree:
+def tree_of(condensed: Condensed, label: Int, given: Int | None = None) -> Tree:
     """The tree with the chosen clusters as leaves, named by their labels, below their ancestors.
 
     label : (n_points,) chosen cluster of each point, -1 for noise, which lies in the leaf 'noise'
         under the root. Clusters of noise only, and splits with one remaining side, are left out.
+    given : (n_points,) the same with clusters for some of the noise, whose leaves these points are
+        in; None: all noise stays.
 
     Heights are the distances at which a node splits; leaves have 0. Extra columns: `cluster`, the
     label of a chosen cluster, else -1; `birth`, the density (1 / distance) at which it splits off;
-    `stability`.
+    `stability`; `noise`, whether a node is the leaf of noise.
     """
+    given = label if given is None else given
     node = condensed.chosen(label)
     retained = np.zeros(condensed.n_clusters, dtype=bool)
     retained[0] = True
@@ -114,28 +118,30 @@ def tree_of(condensed: Condensed, label: Int) -> Tree:
     most = largest_finite(condensed.birth)
     birth, stability = np.minimum(condensed.birth, most)[rows], condensed.stability()[rows]
     place = row_of[node]
-    leaf = place[label] if node.size else np.zeros_like(label)
+    leaf = place[given] if node.size else np.zeros_like(given)
     columns = [parent, height, birth, stability]
     if node.size and node[0] == 0:
         # The root is the only cluster: it becomes a leaf beside the noise.
         columns = [np.append(column, column[0]) for column in columns]
         columns[0][-1], columns[1][-1] = 0, 0.0
         place = np.array([rows.size])
-        leaf = np.full_like(label, rows.size)
+        leaf = np.full_like(given, rows.size)
     n_rows = columns[0].size
     cluster, name = np.full(n_rows, -1), np.full(n_rows, None, dtype=object)
     cluster[place] = np.arange(node.size)
     name[place] = [str(number) for number in range(node.size)]
-    if (label < 0).any():
-        leaf[label < 0] = n_rows
+    noise = np.zeros(n_rows, dtype=bool)
+    if (given < 0).any():
+        leaf[given < 0] = n_rows
         columns = [np.append(column, 0.0 if column.dtype.kind == "f" else 0) for column in columns]
-        cluster, name = np.append(cluster, -1), np.append(name, "noise")
+        cluster, name = np.append(cluster, LABEL), np.append(name, NAME)
+        noise = np.append(noise, True)
     parent, height, birth, stability = columns
     if not height[0] and parent.size > 1:
         # With one cluster or none the root does not split: its height is the least density's.
         least = condensed.fall.min()
         height[0] = 1.0 / least if least > 0 else 0.0
-    extra = {"cluster": cluster, "birth": birth, "stability": stability}
+    extra = {"cluster": cluster, "birth": birth, "stability": stability, COLUMN: noise}
     return contract_unary(from_parents(parent, height, name, leaf, extra=extra))
 
 

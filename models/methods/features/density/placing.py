@@ -10,13 +10,16 @@ that began at a smaller density than its own. It has the label of the chosen clu
 is or lies below; otherwise it is noise. Its strength is its density over the largest in the
 cluster.
 
+A row of noise is at the leaf of noise. If the fit gave noise to the nearest clusters, so do rows of
+noise go there, with the strength 0 (`nearest`).
+
 The library takes all rows for noise where the condensed tree is one cluster only. Here, if the root
 is the chosen cluster, rows less dense than each of its points are noise, as in the fit.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,8 +29,24 @@ from models.graphs.nearest_points import PointSearch, new_features, new_pairs
 from models.inputs.data import Data
 from models.method import Model, Predictions
 from models.methods.features.density.condensed import Condensed
+from models.methods.features.density.nearest import (
+    core_of_pairs,
+    cores_of_features,
+    given_cores,
+    nearest_clusters,
+    of_features,
+    of_pairs,
+)
 from models.numerics.distances import DistanceMetric
+from models.tree.noise import noise_leaves
 from models.tree.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """That noise is given to the nearest clusters: `within` this distance, None for any."""
+
+    within: float | None
 
 
 def model_of(
@@ -38,15 +57,17 @@ def model_of(
     condensed: Condensed,
     label: Int,
     tree: Tree,
+    given: Given | None,
 ) -> Model:
     """The model of a fit; it keeps the features as they are, or the core distances of points.
 
-    label : (n_points,) chosen cluster of each point, -1 for noise. O(N), for distances O(N^2).
+    label : (n_points,) chosen cluster of each point, -1 for noise. given : how noise is given to
+        the nearest clusters; None: it is not. O(N), for distances O(N^2).
     """
     values = data.dense(role)
     labels, first = np.unique(label, return_index=True)
     leaf = tree.leaf_of_point[first[labels >= 0]]
-    noise = tree.leaf_of_point[first[labels < 0]]
+    noise = noise_leaves(tree)
     arrays = {
         "above": condensed.above,
         "birth": condensed.birth,
@@ -60,20 +81,24 @@ def model_of(
     if role == "features":
         arrays["points"] = values
     else:
-        arrays["core"] = _core_of_pairs(values, min_samples)
+        arrays["core"] = core_of_pairs(values, min_samples)
     facts = {
         "role": role,
         "metric": metric,
         "min_samples": min_samples,
         "noise": int(noise[0]) if noise.size else -1,
     }
+    if given is not None:
+        arrays["label"] = label
+        facts["given"] = {"within": given.within}
     return Model(arrays, facts)
 
 
 def place(method: str, model: Model, tree: Tree, data: Data) -> Predictions:
     """New rows at the leaves of their clusters, with their strengths; noise with 1.
 
-    If the fit had no noise, rows of noise are at the leaf of the point they join, with 0.
+    Noise that is given to the nearest cluster has 0 there. If the tree has no leaf of noise, rows
+    of noise are at the leaf of the point they join, with 0.
 
     method : its id. Raises UsageError as `nearest_points`.
     """
@@ -83,6 +108,14 @@ def place(method: str, model: Model, tree: Tree, data: Data) -> Predictions:
         "(`approximate_predict` of the library hdbscan); with these rows in the fit the clusters "
         "might differ.",
     ]
+    if "given" in model.facts and (label < 0).any():
+        kept = label
+        label = _given(model, data, label)
+        n_given = int(((label >= 0) & (kept < 0)).sum())
+        notes.append(
+            f"{n_given} row(s) are noise, and are at the leaves of the nearest clusters with "
+            "probability 0, as the fit's own ('noise' is 'nearest')."
+        )
     leaf = np.full(label.size, model.facts["noise"], dtype=np.int64)
     leaf[label >= 0] = model.arrays["leaf"][label[label >= 0]]
     probability = np.where(label >= 0, strength, 1.0)
@@ -92,9 +125,38 @@ def place(method: str, model: Model, tree: Tree, data: Data) -> Predictions:
         probability[homeless] = 0.0
         notes.append(
             f"{int(homeless.sum())} row(s) are noise, for which the tree has no leaf since the fit "
-            "had none: they are at the leaf of the point they are nearest to, with probability 0."
+            "had none: they are at the leaf of the point they are nearest to, with probability 0, "
+            "and their cluster is -1."
         )
-    return replace(at_leaves(method, tree, leaf, probability), warnings=tuple(notes))
+    places = at_leaves(method, tree, leaf, probability)
+    return replace(places, noise=label < 0, warnings=tuple(notes))
+
+
+def _given(model: Model, data: Data, label: Int) -> Int:
+    """The labels, with the nearest clusters of rows of noise."""
+    arrays, facts = model.arrays, model.facts
+    own, min_samples, metric = (
+        arrays["label"].astype(np.int64),
+        facts["min_samples"],
+        facts["metric"],
+    )
+    inside, noise = np.flatnonzero(own >= 0), np.flatnonzero(label < 0)
+    if not inside.size:
+        return label
+    if facts["role"] == "distances":
+        pairs = new_pairs(data, "distances", own.size)[noise]
+        core = np.partition(pairs.astype(np.float64), min_samples, axis=1)[:, min_samples]
+        search, cores = of_pairs(pairs, inside), given_cores(arrays["core"])
+    else:
+        points = arrays["points"]
+        rows = new_features(data, points.shape[1])[noise]
+        core = PointSearch(points, min_samples + 1, metric).nearest(rows)[1][:, -1]
+        search = of_features(rows, points, inside, metric)
+        cores = cores_of_features(points, min_samples, metric)
+    found = nearest_clusters(core, search, inside, cores, own)
+    label = label.copy()
+    label[noise] = found.within(facts["given"]["within"])
+    return label
 
 
 def approximate(model: Model, data: Data) -> tuple[Int, Float, Int]:
@@ -155,14 +217,6 @@ def _nearest_of_pairs(pairs: Array, n_nearest: int) -> tuple[Int, Float]:
         near[block] = np.argsort(part, axis=1, kind="stable")[:, :n_nearest]
         distance[block] = np.take_along_axis(part, near[block], axis=1)
     return near, distance
-
-
-def _core_of_pairs(distances: Array, min_samples: int) -> Float:
-    core = np.empty(len(distances))
-    for block in row_blocks(len(distances), len(distances), 1 << 20):
-        part = distances[block].astype(np.float64)
-        core[block] = np.partition(part, min_samples - 1, axis=1)[:, min_samples - 1]
-    return core
 
 
 def _labels_below(condensed: Condensed, label: Int) -> Int:

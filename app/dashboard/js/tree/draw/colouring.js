@@ -2,7 +2,7 @@
 // classifier, by the support of its nodes, or none.
 
 import { clusterNames } from "../model/cluster_names.js";
-import { categories, cutColour, heightOf } from "../model/cut.js";
+import { categories, cutColour, heightOf, NOISE } from "../model/cut.js";
 import {
   categoryName,
   categoryOf as errorCategory,
@@ -69,6 +69,7 @@ import { colourOf, tint } from "./tint.js";
 
 const MOST_DOTS = 300;
 const MOST_ENTRIES = 24;
+const NOISE_TEXT = "noise";
 
 /** @param {Look} look */
 export const byLabels = (look) => look.color.startsWith("ds_");
@@ -258,6 +259,7 @@ export function categoryText(view, scene, row) {
   if (look.color !== "cut" || !cut) return "";
   const category = categories(scene, store, byNode)[row];
   if (category === NONE) return "";
+  if (category === NOISE) return NOISE_TEXT;
   return clusterNames(cut, store).get(category) ?? "";
 }
 
@@ -297,6 +299,7 @@ export function legendEntries(view, theme = view.theme) {
   }
   if (look.color !== "cut" || !cut) return nothing;
   const names = clusterNames(cut, view.store);
+  /** @type {Entry[]} */
   const list = cut.clusters.slice(0, MOST_ENTRIES).map(({ category, node, size }) => ({
     category,
     node,
@@ -304,7 +307,16 @@ export function legendEntries(view, theme = view.theme) {
     size,
     colour: colourOf(theme, category, true),
   }));
-  return { list, others: Math.max(0, cut.n_clusters - list.length), cycles: true };
+  const others = Math.max(0, cut.n_clusters - list.length);
+  if (!cut.n_noise) return { list, others, cycles: true };
+  const noise = {
+    category: NOISE,
+    node: [...view.store.noise].find((id) => view.store.has(id)),
+    text: NOISE_TEXT,
+    size: cut.n_noise,
+    colour: colourOf(theme, NOISE, true),
+  };
+  return { list: [...list, noise], others, cycles: true };
 }
 
 /**

@@ -65,7 +65,7 @@ function byLeaves(store, top) {
       for (let at = kids.length - 1; at >= 0; at -= 1) stack.push(kids[at]);
       continue;
     }
-    if (!store.name[slot]) continue;
+    if (!store.name[slot] || store.noise.has(store.id[slot])) continue;
     n += 1;
     let at = best.length;
     while (at > 0 && store.size[best[at - 1]] < store.size[slot]) at -= 1;

@@ -3,6 +3,9 @@
 
 import { NONE } from "./store.js";
 
+/** The category of noise, which is in no cluster. */
+export const NOISE = -2;
+
 /** @import { Clusters, Level } from "../../net/answers.js" */
 /** @import { Drawn } from "./scene.js" */
 /** @import { Store } from "./store.js" */
@@ -21,7 +24,7 @@ import { NONE } from "./store.js";
  * }} Cluster `node` by id; `category`: its place in the drawing order
  *
  * @typedef {Pick<Clusters,
- *   "n_clusters" | "heights" | "smallest" | "median" | "largest" | "warnings"> & {
+ *   "n_clusters" | "n_noise" | "heights" | "smallest" | "median" | "largest" | "warnings"> & {
  *   cut: Cut,
  *   clusters: Cluster[],
  * }} CutClusters the clusters of a cut, the largest first
@@ -49,13 +52,22 @@ export function cutter(store) {
     greatest[up] = Math.max(greatest[up], greatest[slot]);
     children[up] += 1;
   }
-  const inner = order.filter((slot) => children[slot] > 0);
+  /** @param {number} slot */
+  const isNoise = (slot) => store.noise.has(id[slot]);
+  const inner = order.filter((slot) => children[slot] > 0 && !isNoise(slot));
   inner.sort((a, b) => greatest[b] - greatest[a] || id[a] - id[b]);
+  // The closed nodes after each opening, and the clusters among them.
+  const parts = new Float64Array(inner.length + 1);
   const counts = new Float64Array(inner.length + 1);
-  counts[0] = 1;
-  inner.forEach((slot, at) => (counts[at + 1] = counts[at] + children[slot] - 1));
-  const nLeaves = leaves[order[0]];
-  return { store, order, greatest, inner, counts, nLeaves };
+  parts[0] = 1;
+  counts[0] = isNoise(order[0]) ? 0 : 1;
+  inner.forEach((slot, at) => {
+    const noise = [...(store.kids[slot] ?? [])].filter(isNoise).length;
+    parts[at + 1] = parts[at] + children[slot] - 1;
+    counts[at + 1] = counts[at] + children[slot] - noise - 1;
+  });
+  const nLeaves = store.noise.size ? counts[inner.length] : leaves[order[0]];
+  return { store, order, greatest, inner, parts, counts, nLeaves };
 }
 
 /** @param {Store} store */
@@ -78,7 +90,7 @@ function preorder(store) {
  * @param {Cut} cut
  */
 export function cutHere(columns, cut) {
-  const { store, order, greatest, inner, counts, nLeaves } = columns;
+  const { store, order, greatest, inner, parts, counts, nLeaves } = columns;
   let steps;
   /** @type {string[]} */
   const warnings = [];
@@ -87,7 +99,7 @@ export function cutHere(columns, cut) {
     let within = 0;
     for (let at = 0; at < counts.length && counts[at] <= k; at += 1) within = at;
     steps = within;
-    while (steps > 0 && counts[steps - 1] === counts[within]) steps -= 1;
+    while (steps > 0 && parts[steps - 1] === parts[within]) steps -= 1;
     if (counts[steps] !== k) {
       warnings.push(
         `No cut has exactly ${k} clusters: this one has ${counts[steps]}, the next ${counts[within + 1]}.`,
@@ -101,9 +113,14 @@ export function cutHere(columns, cut) {
   for (let at = 0; at < steps; at += 1) opened[inner[at]] = 1;
   /** @type {Cluster[]} */
   const clusters = [];
+  let nNoise = 0;
   for (const slot of order) {
     const up = store.parent[slot];
     if (opened[slot] || (up !== NONE && !opened[up])) continue;
+    if (store.noise.has(store.id[slot])) {
+      nNoise += store.size[slot];
+      continue;
+    }
     clusters.push({
       node: store.id[slot],
       size: store.size[slot],
@@ -112,6 +129,10 @@ export function cutHere(columns, cut) {
       points_before: store.before[slot],
     });
   }
+  const held = noiseSize(store) - nNoise;
+  if (held > 0) {
+    warnings.push(`${held} points of noise are in the clusters of this cut, which is too coarse.`);
+  }
   const sizes = clusters.map((cluster) => cluster.size).sort((a, b) => a - b);
   const from = steps < inner.length ? greatest[inner[steps]] : store.low;
   const below = steps > 0 ? greatest[inner[steps - 1]] : null;
@@ -119,13 +140,29 @@ export function cutHere(columns, cut) {
   return {
     cut,
     n_clusters: clusters.length,
+    n_noise: nNoise,
     heights: below !== null && from >= below ? null : { from, below },
-    smallest: sizes[0],
-    median: (sizes[(sizes.length - 1) >> 1] + sizes[sizes.length >> 1]) / 2,
-    largest: sizes[sizes.length - 1],
+    smallest: sizes[0] ?? 0,
+    median: sizes.length ? (sizes[(sizes.length - 1) >> 1] + sizes[sizes.length >> 1]) / 2 : 0,
+    largest: sizes[sizes.length - 1] ?? 0,
     clusters,
     warnings,
   };
+}
+
+/**
+ * The points of noise in the loaded nodes.
+ *
+ * @param {Store} store
+ */
+function noiseSize(store) {
+  let size = 0;
+  for (const id of store.noise) {
+    const slot = store.slot(id);
+    const up = slot === NONE ? NONE : store.parent[slot];
+    if (slot !== NONE && !(up !== NONE && store.noise.has(store.id[up]))) size += store.size[slot];
+  }
+  return size;
 }
 
 /**
@@ -143,7 +180,7 @@ export function heightOf(answer) {
 }
 
 /**
- * Category of each row of a scene, by its cluster; -1 above the cut.
+ * Category of each row of a scene, by its cluster; -1 above the cut, `NOISE` of noise in none.
  *
  * @param {Drawn} scene
  * @param {Store} store
@@ -151,6 +188,8 @@ export function heightOf(answer) {
  */
 export function categories(scene, store, byNode) {
   const result = new Int32Array(scene.n).fill(NONE);
+  /** @param {number} id */
+  const ofNode = (id) => byNode.get(id) ?? (store.noise.has(id) ? NOISE : NONE);
   // A cut may be above the shown part.
   let above = NONE;
   for (
@@ -158,12 +197,12 @@ export function categories(scene, store, byNode) {
     slot !== NONE && above === NONE;
     slot = store.parent[slot]
   ) {
-    above = byNode.get(store.id[slot]) ?? NONE;
+    above = ofNode(store.id[slot]);
   }
   for (let i = 0; i < scene.n; i += 1) {
     const up = scene.parent[i];
     const inherited = up < 0 ? above : result[up];
-    result[i] = inherited === NONE ? (byNode.get(scene.id[i]) ?? NONE) : inherited;
+    result[i] = inherited === NONE ? ofNode(scene.id[i]) : inherited;
   }
   return result;
 }

@@ -24,6 +24,8 @@ export class Store {
   colour = [];
   /** @type {Set<number>} Ids of nodes that an edition shows folded. */
   collapsed = new Set();
+  /** @type {Set<number>} Ids of nodes that are noise. */
+  noise = new Set();
   /**
    * Children as slots, in drawing order; null where none are loaded.
    *
@@ -128,6 +130,7 @@ export class Store {
       this.name[slot] = node.name;
       this.colour[slot] = node.colour ?? null;
       if (node.collapsed) this.collapsed.add(node.id);
+      if (node.noise) this.noise.add(node.id);
       this.category[slot] = coloured ? (node.category ?? NONE) : NONE;
       this.share[slot] = node.share ?? 1;
       hidden.set(slot, node.hidden);
@@ -247,6 +250,7 @@ export class Store {
     }
     kept.low = this.low;
     kept.collapsed = this.collapsed;
+    kept.noise = this.noise;
     kept.grafts = this.grafts.filter((graft) => kept.has(graft.root) && !cut.has(graft.root));
     return kept;
   }

@@ -132,7 +132,9 @@ export function cutPanel(view, { onproblem, rows = true }) {
 
   // --- positions of the slider -------------------------------------------------------------------
 
-  const leaves = () => view.total.leaves;
+  const leaves = () => local?.nLeaves || Math.max(1, view.total.leaves - noiseLeaves());
+  const noiseLeaves = () =>
+    [...view.store.noise].filter((id) => view.store.leaves[view.store.slot(id)] === 1).length;
   const lowest = () => view.store.low;
   const highest = () => view.total.height;
   /** @param {number} at */
@@ -330,12 +332,13 @@ export function cutPanel(view, { onproblem, rows = true }) {
     const { cut } = view;
     if (!cut) return;
     placeSlider();
-    const { n_clusters: n, smallest, median, largest } = cut;
+    const { n_clusters: n, n_noise: noise, smallest, median, largest } = cut;
     replace(
       summary,
       el("strong", {}, plural(n, "cluster")),
       n > 1 &&
         ` of ${count(smallest)} to ${count(largest)} points, half of them up to ${count(Math.round(median))}`,
+      noise > 0 && `, and ${plural(noise, "point")} of noise`,
     );
     replace(warnings, cut.warnings.join(" "));
     warnings.hidden = !cut.warnings.length;

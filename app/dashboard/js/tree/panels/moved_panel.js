@@ -109,8 +109,8 @@ const cutOf = ({ kind }, k) => (kind === "partition" ? "" : `?k=${k}`);
 
 /** @param {Assignments} answer */
 const clusteringOf = ({ assignments, clusters }) => ({
-  assignments,
-  names: clusters.map(({ name, node }) => name ?? `node ${node}`),
+  assignments: assignments.map((cluster) => (cluster < 0 ? clusters.length : cluster)),
+  names: [...clusters.map(({ name, node }) => name ?? `node ${node}`), "noise"],
 });
 
 /**

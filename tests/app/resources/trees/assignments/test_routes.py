@@ -22,6 +22,7 @@ TWO = {
         {"id": 0, "node": 1, "size": 2, "name": "flower"},
         {"id": 1, "node": 4, "size": 1, "name": "oak"},
     ],
+    "n_noise": 0,
     "assignments": [0, 0, 1],
     "warnings": [],
 }
@@ -194,8 +195,7 @@ def test_columns_that_a_method_adds_for_points(working: Working) -> None:
     assert [float(row["outlier_score"]) for row in rows] == columns["outlier_score"]
     table = pa.ipc.open_file(working.client.get(f"{address}.arrow").content).read_all()
     assert table.column("probability").to_pylist() == columns["probability"]
-    cluster = {c["id"]: c["name"] for c in body["clusters"]}
-    assert cluster[body["assignments"][7]] == "noise"
+    assert body["assignments"][7] == -1
 
 
 #        root

@@ -21,6 +21,7 @@ def test_a_cut_by_k(working: Working, tree: dict[str, Any]) -> None:
         "cut": {"k": 2},
         "n_clusters": 2,
         "heights": {"from": 2.0, "below": 3.0},
+        "n_noise": 0,
         "smallest": 1,
         "median": 1.5,
         "largest": 2,
