@@ -201,7 +201,7 @@ def between_parts(
         rows, members, adjacent[:, 0], scattered(rows, right).astype(np.float64)
     )
     ends = np.stack([np.minimum(left, right), np.maximum(left, right)], axis=1).astype(np.int32)
-    return ends, _parts(n_parts, part[ends])[part]
+    return ends, _parts(n_parts, part[ends].astype(np.int32))[part]
 
 
 def _means(rows: Rows, part: Int, n_parts: int) -> Float:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.arrays import Int
+from models.arrays import Int, Int32
 from models.errors import UsageError
 from models.inputs.data import Data, listed
 from models.tree.parents import nearest, places, under
@@ -72,7 +72,7 @@ class Clades:
         return cls(row[order], node[order], above, total, first, names)
 
     @property
-    def parent(self) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    def parent(self) -> Int32:
         """(n,) as in `Tree`."""
         parent = self.above[:-1].astype(np.int32)
         parent[0] = -1
@@ -105,7 +105,7 @@ class Clades:
         most = under(self.parent, self._at_nodes(of_place, -1), np.maximum.at)
         return np.where(least == most, most, -1)
 
-    def require_uncrossed(self, group: Int, n_groups: int, names: list[str]) -> None:
+    def require_uncrossed(self, group: Int, n_groups: int) -> None:
         """Raises UsageError naming the rows where must-links join some rows of a clade, but not
         all, to a row outside."""
         of_place = group[self.row]
@@ -126,7 +126,8 @@ class Clades:
         outside = member[(member < self.first[node]) | (member >= end[node])]
         apart = inside[of_place[inside] != number]
         rows = [int(self.row[place]) for place in (outward[0], outside[0], apart[0])]
-        what = f"node {self.name[node][:80]!r}" if self.name[node] else "a node"  # type: ignore[index]
+        name = self.name[node]
+        what = f"node {name[:80]!r}" if name else "a node"
         raise UsageError(
             f"Inputs 'must_link' and {ROLE!r} contradict each other: pairs link row {rows[0]} to "
             f"row {rows[1]} (counted from 0), but {what} of the known tree has rows {rows[0]} and "

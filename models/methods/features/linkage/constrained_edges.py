@@ -12,6 +12,7 @@ more where a known tree opens nodes of clusters with many edges. Memory O(E + N 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from models.arrays import Array, Float, Int, Int32
 from models.graphs.graph import between_parts
@@ -19,12 +20,22 @@ from models.graphs.lengths import between
 from models.methods.features.linkage.clades import Clades
 from models.methods.features.linkage.constrained_pairs import Levels, group_means
 from models.methods.features.linkage.constraints import ACROSS, APART, EDGE, Constraints
-from models.methods.features.linkage.graph_linkage import BY_CENTRE, Clusters, GraphRule
+from models.methods.features.linkage.graph_linkage import (
+    BY_CENTRE,
+    EDGE_BYTES,
+    Clusters,
+    GraphRule,
+)
 from models.numerics.distances import FLAT, DistanceMetric, flat
 from models.running.progress import Progress, subprogress
 
 N_NEIGHBORS = 15
 """Parts to which each part of the graph is joined."""
+
+
+def bytes_of_edges(n_points: int, n_columns: int, n_edges: int) -> int:
+    """Memory for merging along a graph that the user gives."""
+    return n_points * (16 * n_columns + 150) + n_edges * (EDGE_BYTES + 150)
 
 
 def merges_along(
@@ -46,25 +57,26 @@ def merges_along(
         return np.empty((0, 2), dtype=np.int64), np.empty(0), np.zeros(0, dtype=np.int8)
     progress(0.0, "measuring distances")
     rows = flat(points, metric) if metric in FLAT else points
-    ends, kind = _edges(constraints, rows, threads)
-    weight = constraints.size
+    pairs, kinds = edges_of(constraints, rows, threads)
+    groups, weight = constraints.group[pairs], constraints.size
     centre, spread = np.empty((0, 0)), np.empty(0)
     if rule in BY_CENTRE:
-        ends, kind, _, _ = _grouped(constraints.group[ends], kind, np.zeros(len(ends)), rule)
+        ends, kind, _, count = _grouped(groups, kinds, np.zeros(len(pairs)), rule)
         centre = group_means(points, constraints)
         spread = _spreads(points, centre, constraints)
-        length, count = _between_centres(ends, rule, weight, centre, spread), np.empty(0)
+        length = _between_centres(ends, rule, weight, centre, spread)
     else:
-        length = between(rows, ends[:, 0], ends[:, 1], metric)
-        ends, kind, length, count = _grouped(constraints.group[ends], kind, length, rule)
+        apart = between(rows, pairs[:, 0], pairs[:, 1], metric)
+        ends, kind, length, count = _grouped(groups, kinds, apart, rule)
     clusters = Clusters(ends, length, count, kind, weight, centre, spread)
     return clusters.merged(rule, subprogress(progress, 0.2, 1.0), constraints.open_nodes())
 
 
-def _edges(constraints: Constraints, rows: Array, threads: int) -> tuple[Int, Int]:
+def edges_of(constraints: Constraints, rows: Array, threads: int) -> tuple[Int, Int]:
     """(E, 2) rows joined by edges, and what each edge is for; a pair may occur several times."""
     edges, part = constraints.edges, constraints.part
-    assert edges is not None and part is not None
+    assert edges is not None
+    assert part is not None
     several = [(edges, EDGE)]
     joined = part
     while (n_parts := int(joined.max()) + 1) > 1:
@@ -93,7 +105,7 @@ def _chain(clades: Clades, rows: Array) -> Int:
 
 def _grouped(
     ends: Int, kind: Int, length: Float, rule: GraphRule
-) -> tuple[Int32, np.ndarray[tuple[int], np.dtype[np.uint8]], Float, Float]:
+) -> tuple[Int32, npt.NDArray[np.uint8], Float, Float]:
     """Edges of groups, each pair once: ends, kinds, lengths, and numbers of edges for 'average'.
 
     Of several edges those count that a graph has, else those between parts; the length is the
@@ -104,7 +116,7 @@ def _grouped(
     low, high, kind, length = low[kept], high[kept], kind[kept], length[kept]
     rank = np.where(kind & EDGE, 0, np.where(kind & ACROSS, 1, 2))
     order = np.lexsort((length, rank, high, low))
-    low, high, kind, length, rank = (of[order] for of in (low, high, kind, length, rank))
+    low, high, kind, length, rank = low[order], high[order], kind[order], length[order], rank[order]
     new = np.ones(low.size, dtype=bool)
     new[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
     first, pair = np.flatnonzero(new), np.cumsum(new) - 1

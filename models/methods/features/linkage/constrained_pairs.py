@@ -33,10 +33,23 @@ from models.running.progress import Progress, subprogress
 Levels = npt.NDArray[np.int8]
 
 
-def keeps_all_distances(linkage: Linkage, role: str, constraints: Constraints) -> bool:
-    """Whether the distances of all pairs are stored under these constraints."""
-    alone = role == "features" and constraints.links_alone
-    return not (alone and (linkage == "single" or linkage in EUCLIDEAN_ONLY))
+def keeps_all_distances(linkage: Linkage, role: str, *, alone: bool) -> bool:
+    """Whether the distances of all pairs are stored.
+
+    alone : whether must-links are the only constraints.
+    """
+    without = linkage == "single" or linkage in EUCLIDEAN_ONLY
+    return not (alone and role == "features" and without)
+
+
+def bytes_of_pairs(n_points: int, *, kinds: bool, grouped: bool) -> int:
+    """Memory for all pairs of points.
+
+    kinds : whether there are a graph or pairs that cannot link. grouped : whether there are
+    must-links.
+    """
+    each = 8 + kinds + 8 * grouped
+    return each * n_points * (n_points - 1) // 2
 
 
 def merges_under(
@@ -56,8 +69,8 @@ def merges_under(
     none = np.zeros(n_groups - 1, dtype=np.int8)
     if n_groups == 1:
         return np.empty((0, 2), dtype=np.int64), np.empty(0), none
-    if not keeps_all_distances(linkage, role, constraints):
-        if linkage == "single":
+    if not keeps_all_distances(linkage, role, alone=constraints.links_alone):
+        if linkage not in EUCLIDEAN_ONLY:
             merges, height = merges_among_all(values, role, linkage, metric, threads, progress)
             return *_spanning(merges, height, constraints), none
         centres = group_means(values, constraints)

@@ -105,15 +105,13 @@ def read_constraints(data: Data, names: list[str]) -> Constraints | None:
     apart = np.unique(np.sort(group[cannot], axis=1), axis=0)
     clades, notes = known_clades(data, names)
     if clades is not None:
-        clades.require_uncrossed(group, first.size, names)
+        clades.require_uncrossed(group, first.size)
     constraints = Constraints(group, first.size, apart, clades=clades, warnings=notes)
     if GRAPH not in data:
         return constraints
     edges, graph_notes = read_edges(data, names)
     constraints = constraints.with_graph(edges)
-    return replace(
-        constraints, warnings=notes + graph_notes + _require_joined(constraints, must)
-    )
+    return replace(constraints, warnings=notes + graph_notes + _require_joined(constraints, must))
 
 
 def read_edges(data: Data, names: list[str]) -> tuple[Int, tuple[str, ...]]:
@@ -184,7 +182,8 @@ def _require_joined(constraints: Constraints, must: Int) -> tuple[str, ...]:
     """Warns of linked rows that no path of linked rows joins. Raises UsageError for a pair in
     different parts of the graph."""
     part, edges, group = constraints.part, constraints.edges, constraints.group
-    assert part is not None and edges is not None
+    assert part is not None
+    assert edges is not None
     separate = np.flatnonzero(part[must[:, 0]] != part[must[:, 1]])
     if separate.size:
         pair = int(separate[0])

@@ -209,7 +209,8 @@ def _renew(
 
 @njit(cache=True)
 def prepare(ends, kind, level, length, node, table, heap, place, head, follow, degree):
-    """Fill level, table, heap and lists: edge e is half-edge 2 e in the list of its first end, 2 e + 1."""
+    """Fill levels, table, heap and lists: edge e is half-edge 2 e in the list of its first end and
+    2 e + 1 in that of its second."""
     n = length.size
     table[:] = -1
     head[:] = -1

@@ -159,7 +159,7 @@ def _unite(distance, kind, rule, gone, kept, between, size, active, n_active):
     parts = between, n_gone, n_kept, n_gone / (n_gone + n_kept), n_kept / (n_gone + n_kept)
     for k in range(n_active):
         third = active[k]
-        if third == gone or third == kept:
+        if third in (gone, kept):
             continue
         source = place_at(row_begin(min(third, gone), n_points), max(third, gone))
         at = place_at(row_begin(min(third, kept), n_points), max(third, kept))
