@@ -10,8 +10,8 @@ the lowest level merge, and of those at one level the two at the least distance:
 3. any other two. Only a known tree can leave nothing else.
 
 So the graph and the pairs that cannot link hold as long as anything may merge. A merge at level 1
-or above lies at least as high as all merges before it: a cut below it does not break what it
-breaks.
+or above lies no lower than all merges before it, and above the highest of level 0: a cut below it
+does not break what it breaks.
 """
 
 from __future__ import annotations
@@ -209,8 +209,11 @@ def _require_joined(constraints: Constraints, must: Int) -> tuple[str, ...]:
 
 
 def raised(height: Float, level: npt.NDArray[np.int8]) -> Float:
-    """The heights, where a merge above level 0 lies no lower than any before it."""
-    return np.where(level > FREELY, np.maximum.accumulate(height), height)
+    """The heights, where a merge above level 0 lies no lower than any before it, and above all
+    before it that are at level 0."""
+    free = np.maximum.accumulate(np.where(level > FREELY, 0.0, height))
+    least = np.maximum(np.maximum.accumulate(height), np.nextafter(free, np.inf))
+    return np.where(level > FREELY, least, height)
 
 
 def merge_warnings(
