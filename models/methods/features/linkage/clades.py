@@ -20,7 +20,7 @@ import numpy as np
 from models.arrays import Int, Int32
 from models.errors import UsageError
 from models.inputs.data import Data, listed
-from models.tree.parents import nearest, places, under
+from models.tree.parents import children, nearest, places, places_of, under
 from models.tree.tree import Tree
 
 ROLE = "hierarchy"
@@ -137,10 +137,20 @@ class Clades:
             rows=rows,
         )
 
-    def chain(self) -> Int:
-        """(m - 1, 2) rows next to each other in preorder: along these edges alone every clade can
-        be completed."""
-        return np.stack([self.row[:-1], self.row[1:]], axis=1)
+    def chain(self, rank: Int) -> Int:
+        """(m - 1, 2) edges along which alone every clade can be completed: rows next to each other
+        in preorder, where rows and children of a node follow each other by rank.
+
+        rank : (N,) of each row, a permutation.
+        """
+        parent = self.parent
+        least = -under(parent, self._at_nodes(-rank[self.row], -rank.size), np.maximum.at)
+        first, child = children(parent)
+        child = child[np.lexsort((least[child], parent[child]))]
+        width = np.bincount(self.node, minlength=self.n_nodes)
+        start, _ = places_of(parent, first, child, width)
+        row = self.row[np.lexsort((rank[self.row], start[self.node]))]
+        return np.stack([row[:-1], row[1:]], axis=1)
 
     def _extent(self, of_place: Int, n_groups: int) -> tuple[Int, Int]:
         """(n_groups,) the first and the last place of each group."""

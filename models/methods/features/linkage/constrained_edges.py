@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from models.arrays import Array, Float, Int, Int32
 from models.graphs.graph import between_parts
 from models.graphs.lengths import between
-from models.methods.features.linkage.clades import Clades
 from models.methods.features.linkage.constrained_pairs import Levels, group_means
 from models.methods.features.linkage.constraints import ACROSS, APART, EDGE, Constraints
 from models.methods.features.linkage.graph_linkage import (
@@ -80,27 +80,28 @@ def edges_of(constraints: Constraints, rows: Array, threads: int) -> tuple[Int, 
     several = [(edges, EDGE)]
     joined = part
     while (n_parts := int(joined.max()) + 1) > 1:
-        bridges, joined = between_parts(rows, joined, n_parts, N_NEIGHBORS, threads)
+        ordered = _by_means(rows, joined, n_parts)
+        bridges, joined = between_parts(rows, ordered, n_parts, N_NEIGHBORS, threads)
         several.append((bridges.astype(np.int64), ACROSS))
-    if constraints.apart.size:
-        first = np.unique(constraints.group, return_index=True)[1]
-        several.append((first[constraints.apart], APART))
-    if constraints.clades is not None:
-        several.append((_chain(constraints.clades, rows), 0))
+    if constraints.apart.size or constraints.clades is not None:
+        order = np.lexsort(rows.T[::-1])
+        first = np.unique(constraints.group[order], return_index=True)[1]
+        several.append((order[first][constraints.apart], APART))
+        if constraints.clades is not None:
+            several.append((constraints.clades.chain(np.argsort(order)), 0))
     ends = np.concatenate([pairs for pairs, _ in several])
     kind = np.repeat([number for _, number in several], [len(pairs) for pairs, _ in several])
     # Rows of different parts, whatever the edge is for.
     return ends, np.where(part[ends[:, 0]] != part[ends[:, 1]], kind | ACROSS, kind)
 
 
-def _chain(clades: Clades, rows: Array) -> Int:
-    """Edges along which every clade can be completed: rows of one node next to each other by their
-    values, whatever their order."""
-    keys = np.argsort(np.lexsort(rows[clades.row].T[::-1]))
-    order = np.lexsort((keys, clades.node))
-    place = np.argsort(np.argsort(clades.node, kind="stable"), kind="stable")
-    row = clades.row[order][place]
-    return np.stack([row[:-1], row[1:]], axis=1)
+def _by_means(rows: Array, part: Int, n_parts: int) -> Int:
+    """The part of each row, numbered by the parts' means, so that the order of rows does not
+    matter. Parts with the same mean are numbered in any order."""
+    n_rows = part.size
+    member = sp.csr_array((np.ones(n_rows), (part, np.arange(n_rows))), shape=(n_parts, n_rows))
+    means = member @ rows.astype(np.float64) / np.bincount(part)[:, None]
+    return np.argsort(np.lexsort(means.T[::-1]))[part]
 
 
 def _grouped(
