@@ -12,15 +12,42 @@ over all pairs of two groups for 'sqeuclidean', 'cosine' and 'correlation', the 
 squared distance for 'euclidean', and the mean over the graph's edges for the other metrics;
 'single', 'complete' and 'weighted' use the edges. A merge can lie lower than one below it.
 
+Constraints, in any combination, with every linkage and every input: a graph of which only groups
+that an edge joins may merge, pairs of points that must or cannot link, and a known tree.
+
+- Points that must link, directly or through others, are one node at height 0 with all of them for
+  children. Its distances follow from the linkage as if all its points had merged at once.
+- Every clade of the known tree is a clade of the result: the points under one of its nodes, without
+  points that the known tree does not name.
+- The graph and the pairs that cannot link hold as long as anything may merge. What is left then
+  merges all the same, with a warning: first parts of the graph that no edge joins, then groups that
+  pairs keep apart, by their distances. These merges lie above all that break nothing, so that a cut
+  below them does not break what they break; the metric `n_forced` counts them.
+- With features, distances along a graph are as for nearest neighbours above, and parts of the graph
+  are joined by edges between points of parts that lie next to each other. With distances or
+  similarities, the linkage counts all pairs of points.
+- Constraints that contradict each other are refused with the rows and pairs that lead there: pairs
+  that link two points which another pair keeps apart; linked points in parts of the graph that no
+  path joins; linked points that cross a clade of the known tree.
+
+A merge may lie lower than one below it along a graph, and where a known tree lets points merge only
+late.
+
 Source: Müllner, "Modern hierarchical, agglomerative clustering algorithms" (2011), with SciPy's
 definitions of the linkages and metrics (`models.numerics.agglomeration`); single linkage along the
-minimum spanning tree (`models.graphs.spanning`); along a graph `linkage.graph_linkage`.
+minimum spanning tree (`models.graphs.spanning`); along a graph `linkage.graph_linkage`; must-links
+as in Davidson and Ravi, "Agglomerative Hierarchical Clustering with Constraints" (2005), section 2
+(`linkage.constraints`).
 
 Cost: O(N^2 D) time, for single linkage often far less; memory O(N D) for single linkage of features
 and for ward, centroid and median, otherwise, and for at most 11,000 points with hundreds of
 features, 4 N^2 bytes for the distances. Along the graph of k neighbours, O(N k log^2 N) after the
 neighbours are found (`models.graphs.neighbours`), times D where distances follow from centres;
-O(N (D + k)) memory. A run that would not fit is refused before it starts.
+O(N (D + k)) memory. Along a graph of E edges given with features the same, with E for N k, but
+that 'average', 'centroid' and 'median' measure all edges of a group anew when it merges, which is
+quadratic where one group takes up the others one by one. Must-links alone cost no more than the
+same linkage without them; other constraints without a graph, or with distances, O(N^2) time usually
+and 4.5 N^2 bytes, twice that with must-links. A run that would not fit is refused before it starts.
 
 A new row, of which agglomeration says nothing, goes to the leaf of the nearest point of the fit by
 `metric`, at O(N D) (`models.graphs.nearest_points`); with distances or similarities it comes with

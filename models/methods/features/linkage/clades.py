@@ -53,7 +53,7 @@ class Clades:
         """leaf : (N,) the node of each row in the tree, -1 for a row that is not in it."""
         row = np.flatnonzero(leaf >= 0)
         n_rows = under(tree.parent, np.bincount(leaf[row], minlength=tree.n_nodes))
-        # Of nodes with the same rows the highest stands for all; those without rows go.
+        # The highest of nodes with the same rows stands for all; nodes without rows go.
         marked = np.ones(tree.n_nodes, dtype=bool)
         marked[1:] = (n_rows[1:] < n_rows[tree.parent[1:]]) & (n_rows[1:] > 0)
         stands = nearest(tree.parent, marked)

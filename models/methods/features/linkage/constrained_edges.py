@@ -109,8 +109,8 @@ def _grouped(
 ) -> tuple[Int32, npt.NDArray[np.uint8], Float, Float]:
     """Edges of groups, each pair once: ends, kinds, lengths, and numbers of edges for 'average'.
 
-    Of several edges those count that a graph has, else those between parts; the length is the
-    least, the largest or the mean of theirs.
+    Where a pair has several edges, the graph's count alone, else edges between parts; the length is
+    the least, the largest or the mean of theirs.
     """
     low, high = ends.min(axis=1), ends.max(axis=1)
     kept = low < high

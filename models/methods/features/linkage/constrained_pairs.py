@@ -98,7 +98,7 @@ def group_means(points: Array, constraints: Constraints) -> Float:
 
 
 def _spanning(merges: Int, height: Float, constraints: Constraints) -> tuple[Int, Float]:
-    """The merges of groups by those of rows, for single linkage."""
+    """The merges of groups by the merges of rows, for single linkage."""
     from models.methods.features.linkage.loops.pairs import spanning
 
     n_groups = constraints.n_groups

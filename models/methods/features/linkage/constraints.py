@@ -1,8 +1,8 @@
 """What a user knows of an agglomeration: which rows may merge, must, and may not; a known tree.
 
 Rows that must link, directly or through others, are one group from the start. Groups then merge two
-at a time, always two whose union keeps the clades of the known tree (`clades`). Of these, two at
-the lowest level merge, and of those at one level the two at the least distance:
+at a time, always two whose union keeps the clades of the known tree (`clades`): two at the lowest
+level, and where several are at that level, the two at the least distance:
 
 0. the graph joins them, or there is no graph, and no pair keeps them apart;
 1. they have rows in different parts of the graph, and no pair keeps them apart;
@@ -35,7 +35,7 @@ CONSTRAINTS = (GRAPH, MUST, CANNOT, TREE)
 """The roles of constraints."""
 
 EDGE, ACROSS, APART = 1, 2, 4
-"""Of a pair: the graph joins it; it has rows in different parts; it cannot link."""
+"""The kinds of a pair: the graph joins it; it has rows in different parts; it cannot link."""
 
 FREELY, BETWEEN_PARTS, THOUGH_APART, NEITHER = range(4)
 """Levels of merges."""
@@ -158,7 +158,7 @@ def _of_matrix(matrix: Array | sp.csr_array) -> tuple[Int, tuple[str, ...]]:
     if np.unique(np.concatenate(values)).size > 1:
         notes.append(
             f"The values in input {GRAPH!r} differ; they say only which rows are joined. Distances "
-            "are those of the other input."
+            "come from the other input."
         )
     n_rows = matrix.shape[0]
     there = ends[:, 0] * n_rows + ends[:, 1]

@@ -6,7 +6,7 @@ edges of the one with fewer are moved to the other, which keeps its number: each
 times. Edges lie in a heap by length, in lists by cluster, and in an open hash table by the pair of
 clusters.
 
-Of two edges that at the lower level comes first, whatever their lengths; `kind`, `node`, `n_held`,
+The edge at the lower level comes first, whatever its length; `kind`, `node`, `n_held`,
 `above` and `n_rows` give an edge's level (`nodes.level_of`). Where edges of different kinds fall
 together, those that the graph has count alone, else those between its parts.
 
